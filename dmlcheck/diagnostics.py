@@ -1,0 +1,546 @@
+"""What dmlcheck has to say about a file: the diagnostic record and the table of every rule it can name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+ERROR = "error"
+NOTE = "note"
+
+
+class Diagnostic(NamedTuple):
+    """One thing that is wrong, where it stands, and what would make it right.
+
+    `line` and `column` count from 1 (columns in characters) and are None where there is no file; `pointer` is the
+    path within the case (`desc.InputTensor.Sizes[0]`); `constraint` the spec row that says so (`ARGMAX/C3`);
+    `note` what is allowed instead, printed beside the caret; `width` the number of characters the caret covers.
+    """
+
+    rule: str
+    message: str
+    severity: str = ERROR
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    pointer: str | None = None
+    help: str | None = None
+    constraint: str | None = None
+    note: str | None = None
+    width: int = 1
+
+    def place(self) -> tuple[int, int]:
+        """Return what sorts diagnostics by their place in the file."""
+        return self.line or 0, self.column or 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that machine-readable reports carry."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "pointer": self.pointer,
+            "help": self.help,
+            "constraint": self.constraint,
+        }
+
+
+class Finding(NamedTuple):
+    """A diagnostic before anyone knows which file it is in: the rule, the path to what is wrong, and the words."""
+
+    rule: str
+    path: tuple[str | int, ...]
+    params: dict[str, Any]
+    help: str | None = None
+    constraint: str | None = None
+    note: str | None = None
+    at_key: bool = False
+
+    @property
+    def message(self) -> str:
+        """The rule's message with this finding's words in it."""
+        return RULES[self.rule].message.format(**self.params)
+
+    def diagnostic(self, prefix: tuple[str | int, ...] = ()) -> Diagnostic:
+        """Return the diagnostic of a finding that stands in no file; `prefix` goes before its path."""
+        return Diagnostic(
+            rule=self.rule,
+            message=self.message,
+            pointer=pointer((*prefix, *self.path)) or None,
+            help=self.help,
+            constraint=self.constraint,
+            note=self.note,
+        )
+
+
+def pointer(path: tuple[str | int, ...]) -> str:
+    """Return a path as reports print it: `("desc", "Axes", 0)` is `desc.Axes[0]`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def describe(value: Any) -> str:
+    """Return what a value of a file is, for a message: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}" if value else "an empty list"
+    return str(value)
+
+
+def closest(word: str, known: Any) -> str | None:
+    """Return the known name that a misspelt word most resembles, or None."""
+    import difflib
+
+    names = {name.casefold(): name for name in known}
+    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.6)
+    return names[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Any) -> str | None:
+    """Return the sentence that offers the closest known name, or None."""
+    name = closest(word, known)
+    return f"did you mean {name}?" if name else None
+
+
+class Rule(NamedTuple):
+    """One kind of mistake: its group, a summary, the message's template, and the page that `explain` prints.
+
+    `wrong` is the smallest file that breaks the rule and `right` the same file mended; "" where no file can.
+    """
+
+    group: str
+    summary: str
+    message: str
+    why: str
+    wrong: str = ""
+    right: str = ""
+
+
+_ARGMAX = """\
+operator: DML_OPERATOR_ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3]}
+  OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
+  Axes: [0]
+  AxisDirection: INCREASING
+"""
+_SUM = """\
+operator: DML_OPERATOR_REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 3]}
+  Axes: [0]
+"""
+_SUM_CASE = (
+    _SUM
+    + """\
+inputs:
+  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]
+outputs:
+  OutputTensor: [[6, 6, 9]]
+"""
+)
+_FLOW = (
+    "operator: ARGMAX, desc: {InputTensor: {DataType: FLOAT32, Sizes: [3]}, OutputTensor: {DataType: UINT32, Sizes: "
+    "[1]}, Axes: [0], AxisDirection: INCREASING}"
+)
+_PADDED = """\
+operator: DML_OPERATOR_ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3], Strides: [4, 1], TotalTensorSizeInBytes: 48}
+  OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
+  Axes: [0]
+  AxisDirection: INCREASING
+"""
+
+
+def _replace(text: str, old: str, new: str) -> str:
+    if old not in text:
+        raise ValueError(old)
+    return text.replace(old, new, 1)
+
+
+RULES: dict[str, Rule] = {
+    # ---- file
+    "file-not-found": Rule(
+        "file",
+        "a file or folder that was named cannot be opened",
+        "{path}: {problem}",
+        "The path on the command line, or the .npy file that a case names, does not exist, is a folder where a file is "
+        "needed, or may not be read. A case's files are looked up relative to the case file and must stay inside its "
+        "folder tree, so that a case folder can be moved and shared as a whole.",
+        _replace(
+            _SUM_CASE,
+            "  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]",
+            "  InputTensor: {file: data/missing.npy}",
+        ),
+        _SUM_CASE,
+    ),
+    "yaml-syntax": Rule(
+        "file",
+        "a file is not YAML, or not JSON, as dmlcheck reads it",
+        "{problem}",
+        "Files are YAML 1.2 in UTF-8 (a byte order mark and CRLF line ends are fine), or JSON, in which // and /* */ "
+        "comments and a trailing comma are allowed as DxDispatch allows them. A file holds one document. Tags that "
+        "would build objects, keys that are not plain names, aliases that expand without end and nesting deeper than a "
+        "tensor can need are refused.",
+        "operator: DML_OPERATOR_ARGMAX\ndesc: {Axes: [0\n",
+        _ARGMAX,
+    ),
+    "duplicate-key": Rule(
+        "file",
+        "a mapping has the same key twice",
+        "the key {key} stands twice in this mapping, first on line {first}",
+        "YAML forbids it, and readers that allow it keep one of the two values without a word: a case would test "
+        "something other than it says.",
+        _ARGMAX + "  Axes: [1]\n",
+        _ARGMAX,
+    ),
+    "unknown-key": Rule(
+        "file",
+        "a key that a case file, a tolerance or a value does not have",
+        "{where} has no key {key}",
+        "A misspelt key would otherwise be ignored, and with it what it asks for. The keys of a case are name, "
+        "operator, feature_level, desc, inputs, outputs, invalid, source, tags, tolerance, matrix and note.",
+        _SUM_CASE + "tolerence: exact\n",
+        _SUM_CASE + "tolerance: exact\n",
+    ),
+    "missing-key": Rule(
+        "file",
+        "a key that a file needs is not there",
+        "{where} needs the key {key}",
+        "A case needs an operator and a desc, from its own keys or from those at the top of its file, and a name when "
+        "the file holds several cases.",
+        _replace(_ARGMAX, "operator: DML_OPERATOR_ARGMAX\n", ""),
+        _ARGMAX,
+    ),
+    "wrong-type": Rule(
+        "file",
+        "a value of a case file has the wrong type",
+        "{what} is {found}; it must be {expected}",
+        "The keys of a case file have fixed types: names are text, desc and inputs are mappings, cases and invalid are "
+        "lists. YAML 1.2 decides what is text and what is a number: quote what should be text.",
+        _SUM_CASE + "invalid: size-mismatch\n",
+        _SUM_CASE,
+    ),
+    "duplicate-name": Rule(
+        "file",
+        "two cases of a file have the same name",
+        "the name {name} is taken by the case on line {first}",
+        "A case's id is the path of its file and its name, so names must be unique in a file. A matrix makes its names "
+        "unique by itself.",
+        "cases:\n- {name: a, " + _FLOW + "}\n- {name: a, " + _FLOW + "}\n",
+        "cases:\n- {name: a, " + _FLOW + "}\n- {name: b, " + _FLOW + "}\n",
+    ),
+    "file-too-large": Rule(
+        "file",
+        "a file is larger than dmlcheck reads",
+        "{path} {problem}",
+        "Case files are read whole. A large tensor belongs in a .npy file beside the case (`{file: data/x.npy}`), "
+        "which is also read faster, or in a generator: `{fill: 0}`, `{sequence: {start: 1, step: 1}}`, `{random: "
+        "{seed: 1, low: -1, high: 1}}`.",
+    ),
+    "not-directml": Rule(
+        "file",
+        "a dispatchable of a DxDispatch model is not a DirectML operator",
+        "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
+        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck leaves them alone and says so.",
+        '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
+    ),
+    # ---- desc
+    "unknown-operator": Rule(
+        "desc",
+        "the operator is not one that dmlcheck knows",
+        "{found} is not an operator that dmlcheck knows",
+        "Operators go by DirectML's names, in full (DML_OPERATOR_ARGMAX) or without the prefix (ARGMAX). `dmlcheck "
+        "show` lists them.",
+        _replace(_ARGMAX, "DML_OPERATOR_ARGMAX", "DML_OPERATOR_ARGMAXX"),
+        _ARGMAX,
+    ),
+    "unknown-field": Rule(
+        "desc",
+        "the operator's desc has no field of this name",
+        "{operator} has no field {field}",
+        "Field names are those of the operator's struct in DirectML.h, letter for letter.",
+        _replace(_ARGMAX, "AxisDirection", "AxisDirektion"),
+        _ARGMAX,
+    ),
+    "missing-field": Rule(
+        "desc",
+        "a field that is not optional is left out",
+        "{operator} needs the field {field}",
+        "Every field of the operator's struct must be given, but for those that its page marks as optional and for "
+        "counts (AxisCount), which follow from their array.",
+        _replace(_ARGMAX, "  AxisDirection: INCREASING\n", ""),
+        _ARGMAX,
+    ),
+    "field-type": Rule(
+        "desc",
+        "a field holds a value of the wrong type",
+        "{field} is {found}; it must be {expected}",
+        "Each field has the type that the operator's struct gives it: UINT fields take whole numbers from 0 to 2^32 - "
+        "1, arrays take lists, tensors take a mapping with DataType and Sizes.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: 0"),
+        _ARGMAX,
+    ),
+    "unknown-enum-value": Rule(
+        "desc",
+        "a value that the enumeration does not have",
+        "{found} is not a value of {enum}",
+        "Enumeration values are written in full (DML_REDUCE_FUNCTION_SUM) or by their suffix (SUM).",
+        _replace(_ARGMAX, "INCREASING", "UPWARD"),
+        _ARGMAX,
+    ),
+    "count-mismatch": Rule(
+        "desc",
+        "a count field and the array that it counts disagree",
+        "{count} is {found}, and {array} has {length} elements",
+        "DirectML reads as many array elements as the count says. Leave the count out and it follows from the array.",
+        _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 2\n  Axes: [0]\n"),
+        _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 1\n  Axes: [0]\n"),
+    ),
+    # ---- tensor
+    "invalid-sizes": Rule(
+        "tensor",
+        "a tensor has a size of 0, or too many elements",
+        "{tensor}.Sizes {problem}",
+        "No dimension of a DML_BUFFER_TENSOR_DESC may have size 0, and a tensor has at most 2^32 - 1 elements.",
+        _replace(_ARGMAX, "DataType: FLOAT32, Sizes: [3, 3]", "DataType: FLOAT32, Sizes: [0, 3]"),
+        _ARGMAX,
+    ),
+    "invalid-strides": Rule(
+        "tensor",
+        "the strides do not fit the sizes, or make elements of an output overlap",
+        "{tensor}.Strides {problem}",
+        "There is one stride, in elements, for each dimension. A stride of 0 repeats an input along a dimension; an "
+        "output's elements must each have a place of their own, or it would matter which is written last.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Strides: [3, 0]"),
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Strides: [3, 1]"),
+    ),
+    "tensor-too-small": Rule(
+        "tensor",
+        "TotalTensorSizeInBytes is less than the elements need",
+        "{tensor}.TotalTensorSizeInBytes is {found}, and its elements reach over {needed} bytes",
+        "The least size is (dot(Sizes - 1, Strides) + 1) times the element size, rounded up to 4 bytes; without "
+        "strides the product of the sizes times the element size, rounded up likewise. A larger size is allowed.",
+        _replace(_PADDED, "TotalTensorSizeInBytes: 48", "TotalTensorSizeInBytes: 36"),
+        _PADDED,
+    ),
+    "invalid-alignment": Rule(
+        "tensor",
+        "GuaranteedBaseOffsetAlignment is neither 0 nor a power of two that holds an element",
+        "{tensor}.GuaranteedBaseOffsetAlignment is {found}; it must be 0 or a power of two of at least {least}",
+        "The field promises DirectML that the bound buffer starts at a multiple of so many bytes. 0 promises nothing.",
+        _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 12"),
+        _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 16"),
+    ),
+    "invalid-flags": Rule(
+        "tensor",
+        "a tensor carries a flag that it may not",
+        "{tensor}.Flags is {found}; {problem}",
+        "DML_TENSOR_FLAG_OWNED_BY_DML hands a constant to DirectML when the operator is initialized, so only an input "
+        "can carry it.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Flags: OWNED_BY_DML"),
+        _replace(_ARGMAX, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Flags: OWNED_BY_DML"),
+    ),
+    # ---- feature level
+    "operator-unavailable": Rule(
+        "feature level",
+        "the operator came with a later feature level",
+        "{operator} does not exist at {level}",
+        "Creating an operator on a DirectML whose feature level does not have it fails with E_INVALIDARG. The feature "
+        "level belongs to the DirectML.dll, not to the GPU or its driver.",
+        'feature_level: "2_1"\n' + _ARGMAX,
+        'feature_level: "3_0"\n' + _ARGMAX,
+    ),
+    "unsupported-dimension-count": Rule(
+        "feature level",
+        "a tensor has a number of dimensions that the operator does not take at this level",
+        "{tensor} has {found}, which {operator} does not take at {level}",
+        "The operator's support table lists the dimension counts of each tensor by feature level. Leading dimensions "
+        "of size 1 raise the count without changing the result.",
+        'feature_level: "2_0"\n' + _SUM,
+        'feature_level: "3_0"\n' + _SUM,
+    ),
+    "unsupported-data-type": Rule(
+        "feature level",
+        "a tensor has a data type that the operator does not take at this level",
+        "{tensor} is {found}, which {operator} does not {verb} at {level}",
+        "The operator's support table lists the data types of each tensor by feature level. A table headed 'level L "
+        "and above' holds up to the next table.",
+        'feature_level: "3_0"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
+        'feature_level: "4_1"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
+    ),
+    "unsupported-value": Rule(
+        "feature level",
+        "a field has a value or an option that needs a higher feature level",
+        "{field} is {found}, which {operator} does not take at {level}",
+        "Some enumeration values and options were added after the operator itself. `dmlcheck show` prints from which "
+        "level each is accepted.",
+    ),
+    # ---- operator
+    "rank-mismatch": Rule(
+        "operator",
+        "tensors that must have the same number of dimensions do not",
+        "{tensor} has {found}, and {other} has {expected}",
+        "DirectML does not add or drop dimensions: a reduced dimension stays, with size 1.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [3]"),
+        _ARGMAX,
+    ),
+    "size-mismatch": Rule(
+        "operator",
+        "a tensor's size does not follow from the other tensors and the attributes",
+        "{tensor}.Sizes[{axis}] is {found}; it must be {expected}",
+        "DirectML checks every size when the operator is created; it never infers one.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 4]"),
+        _ARGMAX,
+    ),
+    "data-type-mismatch": Rule(
+        "operator",
+        "tensors that must have the same data type do not",
+        "{tensor} is {found}, and {other} is {expected}",
+        "The operator computes in one data type; converting is what DML_OPERATOR_CAST is for.",
+        _replace(_SUM, "FLOAT32, Sizes: [1, 3]", "FLOAT16, Sizes: [1, 3]"),
+        _SUM,
+    ),
+    "axis-out-of-range": Rule(
+        "operator",
+        "an axis is not a dimension of the tensor",
+        "{field} is {found}, and {tensor} has dimensions 0 to {last}",
+        "Axes count from 0 at the first dimension. Negative axes, as NumPy and ONNX have them, do not exist.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 2]"),
+        _ARGMAX,
+    ),
+    "duplicate-axis": Rule(
+        "operator",
+        "an axis is named twice",
+        "{field} is {found}, the axis that {first} names already",
+        "The pages do not say what a repeated axis would mean, so no desc should depend on it.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 0]"),
+        _ARGMAX,
+    ),
+    "value-out-of-range": Rule(
+        "operator",
+        "an attribute has a value that the operator does not take at any level",
+        "{field} is {found}; it must be {expected}",
+        "The operator's page, or what DirectML is known to do, limits the value. `dmlcheck show` prints the row.",
+    ),
+    # ---- data
+    "missing-tensor": Rule(
+        "data",
+        "a tensor of the desc has no values",
+        "{tensor} has no values under {section}",
+        "To be computed, a case needs values for every input tensor that its desc declares.",
+        _replace(
+            _SUM_CASE,
+            "inputs:\n  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]\n",
+            "inputs: {}\n",
+        ),
+        _SUM_CASE,
+    ),
+    "unexpected-tensor": Rule(
+        "data",
+        "values are given for a tensor that the desc does not have",
+        "{section} has values for {tensor}, {problem}",
+        "Inputs are named like the operator's input tensors and outputs like its output tensors; an optional tensor "
+        "that the desc leaves out has no values.",
+        _replace(_SUM_CASE, "  OutputTensor: [[6, 6, 9]]", "  OutputTensors: [[6, 6, 9]]"),
+        _SUM_CASE,
+    ),
+    "element-count": Rule(
+        "data",
+        "the values of a tensor are not as many, or not shaped, as its Sizes say",
+        "{tensor} has {found}; {expected}",
+        "Values are a nested list in the shape of Sizes, or a flat list of all elements in row-major order.",
+        _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6]]"),
+        _SUM_CASE,
+    ),
+    "value-not-representable": Rule(
+        "data",
+        "a value does not fit the tensor's data type",
+        "{element} is {found}, which {type} cannot hold",
+        "Integers must be whole and in range. A float is rounded to the nearest value of the type; one beyond its "
+        "largest finite value must be written as inf, so that an overflow is meant and not a slip.",
+        _replace(_SUM_CASE, "[2, 4, 2]]", "[2, 4, 1e39]]"),
+        _SUM_CASE,
+    ),
+    "conflicting-elements": Rule(
+        "data",
+        "two values are given for elements that share one place in memory",
+        "{element} is {found}, and the element before it that has the same place in the buffer is {expected}",
+        "With a stride of 0 all elements along a dimension are one element of the buffer, so their values must agree. "
+        "`{buffer: [...]}` gives the elements of the buffer themselves.",
+        _replace(
+            _replace(_SUM_CASE, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Strides: [0, 1]"),
+            "[[6, 6, 9]]",
+            "[[3, 6, 9]]",
+        ),
+        _replace(
+            _replace(
+                _replace(_SUM_CASE, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Strides: [0, 1]"),
+                "[[1, 2, 3], [3, 0, 4], [2, 4, 2]]",
+                "{buffer: [1, 2, 3]}",
+            ),
+            "[[6, 6, 9]]",
+            "[[3, 6, 9]]",
+        ),
+    ),
+    "tensor-too-large": Rule(
+        "data",
+        "the tensors of a case do not fit into this machine's memory",
+        "{tensors} {need}, and this machine has {have} to spare",
+        "The case is legal, but the machine cannot hold its tensors; nothing was allocated. Run it on a larger "
+        "machine, or let the tensor be `{fill: X}`, which takes no memory.",
+    ),
+    # ---- run
+    "output-mismatch": Rule(
+        "run",
+        "an output is not what the case expects",
+        "{tensor} {problem}",
+        "The implementation's result was compared with the expected values, element by element, under the case's "
+        "tolerance or the operator's own. The report shows the worst and the first elements, with the error in ULP and "
+        "as a share of the bound.",
+        _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
+        _SUM_CASE,
+    ),
+    "diagnostics-mismatch": Rule(
+        "run",
+        "a negative case does not break exactly the rules that it lists",
+        "{problem}",
+        "`invalid` names the set of everything that is wrong with the desc, by rule (size-mismatch) or by labelled "
+        "constraint (REDUCE/C2), each however often it occurs. The desc must break all of them and nothing else.",
+        _ARGMAX + "invalid: [axis-out-of-range]\n",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 2]") + "invalid: [axis-out-of-range]\n",
+    ),
+    "implementation-error": Rule(
+        "run",
+        "the implementation under test failed instead of returning a result",
+        "{implementation} {problem}",
+        "The desc is legal and the inputs are given, so an implementation owes a result. The message says what it "
+        "answered.",
+    ),
+    "timeout": Rule(
+        "run",
+        "a case took longer than it may",
+        "no result after {seconds} s",
+        "`--timeout` limits the seconds that one case may take.",
+    ),
+    "unsupported-by-implementation": Rule(
+        "run",
+        "the implementation under test cannot run this case",
+        "{implementation} {problem}",
+        "Not a fault: the implementation has no way to express the operator, the data type or the layout. The case is "
+        "skipped and counted.",
+    ),
+}

@@ -1,0 +1,148 @@
+"""What DirectML.h defines: feature levels, data types and enumerations, by the names it gives them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+OPERATOR_PREFIX = "DML_OPERATOR_"
+LEVEL_PREFIX = "DML_FEATURE_LEVEL_"
+DATA_TYPE_PREFIX = "DML_TENSOR_DATA_TYPE_"
+
+UINT_MAX = 2**32 - 1
+UINT64_MAX = 2**64 - 1
+MAX_ELEMENTS = 2**32 - 1
+
+
+class FeatureLevel(NamedTuple):
+    """One DML_FEATURE_LEVEL: its number in the header and the first DirectML that has it."""
+
+    value: int
+    directml: str
+    max_dimension_count: int
+
+
+FEATURE_LEVELS: dict[str, FeatureLevel] = {
+    "1_0": FeatureLevel(0x1000, "1.0.0", 5),
+    "2_0": FeatureLevel(0x2000, "1.1.0", 5),
+    "2_1": FeatureLevel(0x2100, "1.2.0", 5),
+    "3_0": FeatureLevel(0x3000, "1.4.0", 8),
+    "3_1": FeatureLevel(0x3100, "1.5.0", 8),
+    "4_0": FeatureLevel(0x4000, "1.6.0", 8),
+    "4_1": FeatureLevel(0x4100, "1.7.0", 8),
+    "5_0": FeatureLevel(0x5000, "1.8.0", 8),
+    "5_1": FeatureLevel(0x5100, "1.9.0", 8),
+    "5_2": FeatureLevel(0x5200, "1.10.0", 8),
+    "6_0": FeatureLevel(0x6000, "1.11.0", 8),
+    "6_1": FeatureLevel(0x6100, "1.12.0", 8),
+    "6_2": FeatureLevel(0x6200, "1.13.0", 8),
+    "6_3": FeatureLevel(0x6300, "1.15.0", 8),
+    "6_4": FeatureLevel(0x6400, "1.15.0", 8),
+}
+LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)
+LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS)}
+NEWEST_LEVEL = LEVELS[-1]
+
+_LEVEL_OF_VALUE = {level.value: name for name, level in FEATURE_LEVELS.items()}
+
+
+def parse_level(value: object) -> str | None:
+    """Return the short name (`4_1`) of a feature level as users spell it, or None.
+
+    `4_1`, `4.1` (text or a bare number), `DML_FEATURE_LEVEL_4_1` and `0x4100` (text or number) are one level.
+    """
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return _LEVEL_OF_VALUE.get(value)
+    text = str(value).strip()
+    if text[:2].lower() == "0x":
+        try:
+            return _LEVEL_OF_VALUE.get(int(text, 16))
+        except ValueError:
+            return None
+    name = text.removeprefix(LEVEL_PREFIX).replace(".", "_")
+    return name if name in FEATURE_LEVELS else None
+
+
+def level_name(level: str) -> str:
+    """Return a level as prose and the header name it: `DML_FEATURE_LEVEL_4_1`."""
+    return LEVEL_PREFIX + level
+
+
+def level_and_version(level: str) -> str:
+    """Return a level with the DirectML that brought it: `DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)`."""
+    return f"{LEVEL_PREFIX}{level} (DirectML {FEATURE_LEVELS[level].directml})"
+
+
+class DataType(NamedTuple):
+    """One DML_TENSOR_DATA_TYPE: `float`, `int` or `uint`, and its width in bits (UNKNOWN: `none`, 0)."""
+
+    kind: str
+    bits: int
+
+
+DATA_TYPES: dict[str, DataType] = {
+    "UNKNOWN": DataType("none", 0),
+    "FLOAT32": DataType("float", 32),
+    "FLOAT16": DataType("float", 16),
+    "UINT32": DataType("uint", 32),
+    "UINT16": DataType("uint", 16),
+    "UINT8": DataType("uint", 8),
+    "INT32": DataType("int", 32),
+    "INT16": DataType("int", 16),
+    "INT8": DataType("int", 8),
+    "FLOAT64": DataType("float", 64),
+    "UINT64": DataType("uint", 64),
+    "INT64": DataType("int", 64),
+    "UINT4": DataType("uint", 4),
+    "INT4": DataType("int", 4),
+}
+
+ENUMS: dict[str, tuple[str, ...]] = {
+    "DML_TENSOR_DATA_TYPE": tuple(DATA_TYPES),
+    "DML_TENSOR_TYPE": ("INVALID", "BUFFER"),
+    "DML_TENSOR_FLAGS": ("NONE", "OWNED_BY_DML"),
+    "DML_REDUCE_FUNCTION": (
+        "ARGMAX",
+        "ARGMIN",
+        "AVERAGE",
+        "L1",
+        "L2",
+        "LOG_SUM",
+        "LOG_SUM_EXP",
+        "MAX",
+        "MIN",
+        "MULTIPLY",
+        "SUM",
+        "SUM_SQUARE",
+    ),
+    "DML_MATRIX_TRANSFORM": ("NONE", "TRANSPOSE"),
+    "DML_CONVOLUTION_MODE": ("CONVOLUTION", "CROSS_CORRELATION"),
+    "DML_CONVOLUTION_DIRECTION": ("FORWARD", "BACKWARD"),
+    "DML_PADDING_MODE": ("CONSTANT", "EDGE", "REFLECTION", "SYMMETRIC", "WRAP"),
+    "DML_INTERPOLATION_MODE": ("NEAREST_NEIGHBOR", "LINEAR"),
+    "DML_RECURRENT_NETWORK_DIRECTION": ("FORWARD", "BACKWARD", "BIDIRECTIONAL"),
+    "DML_IS_INFINITY_MODE": ("EITHER", "POSITIVE", "NEGATIVE"),
+    "DML_DEPTH_SPACE_ORDER": ("DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"),
+    "DML_AXIS_DIRECTION": ("INCREASING", "DECREASING"),
+    "DML_ROUNDING_MODE": ("HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY"),
+    "DML_RANDOM_GENERATOR_TYPE": ("PHILOX_4X32_10",),
+    "DML_MULTIHEAD_ATTENTION_MASK_TYPE": (
+        "NONE",
+        "KEY_SEQUENCE_LENGTH",
+        "KEY_SEQUENCE_END_START",
+        "KEY_QUERY_SEQUENCE_LENGTH_START_END",
+        "BOOLEAN",
+    ),
+    "DML_QUANTIZATION_TYPE": ("NONE", "SCALE", "SCALE_ZERO_POINT"),
+}
+
+
+def enum_prefix(enum: str) -> str:
+    """Return what precedes the suffix in an enumeration's full names (`DML_TENSOR_FLAGS` drops its S)."""
+    return "DML_TENSOR_FLAG_" if enum == "DML_TENSOR_FLAGS" else enum + "_"
+
+
+def short_operator(operator: str) -> str:
+    """Return `ARGMAX` for `DML_OPERATOR_ARGMAX`; a name without the prefix comes back as it is."""
+    return operator.removeprefix(OPERATOR_PREFIX)
