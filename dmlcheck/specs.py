@@ -1,0 +1,163 @@
+"""The specs of the operators: `specs/*.yaml` to OperatorSpec, one file at a time and only when asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from dmlcheck import yamlfile
+from dmlcheck.diagnostics import closest
+from dmlcheck.header import OPERATOR_PREFIX
+from dmlcheck.model import (
+    ATTRIBUTE,
+    INPUT,
+    OUTPUT,
+    Constraint,
+    Deviation,
+    Erratum,
+    Field,
+    OperatorSpec,
+    SupportTable,
+    TensorSupport,
+    Tolerance,
+)
+
+_PAGE_ROOT = "https://learn.microsoft.com/windows/"
+_CONSTRAINT_KEYS = ("id", "text", "when", "unless", "since", "until", "given", "help")
+
+
+def data_folder(name: str) -> str:
+    """Return the folder `specs` or `cases`: inside the installed package, or beside it in a checkout."""
+    package = os.path.dirname(os.path.abspath(__file__))
+    inside = os.path.join(package, "data", name)
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), name)
+
+
+@cache
+def operators() -> tuple[str, ...]:
+    """Return the full names of all operators that have a spec, sorted."""
+    files = os.listdir(data_folder("specs"))
+    return tuple(sorted(OPERATOR_PREFIX + file[:-5].upper() for file in files if file.endswith(".yaml")))
+
+
+def full_name(name: str) -> str | None:
+    """Return the full name of an operator given in full or without its prefix, or None where there is no spec."""
+    full = name if name.startswith(OPERATOR_PREFIX) else OPERATOR_PREFIX + name
+    if full in _LOADED or full in operators():
+        return full
+    return None
+
+
+def closest_operator(name: str) -> str | None:
+    """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
+    short = closest(
+        name.removeprefix(OPERATOR_PREFIX),
+        [full.removeprefix(OPERATOR_PREFIX) for full in operators()],
+    )
+    if short is None:
+        return None
+    return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short
+
+
+_LOADED: dict[str, OperatorSpec] = {}
+
+
+def load(operator: str) -> OperatorSpec:
+    """Return the spec of an operator by its full name; KeyError where there is none."""
+    spec = _LOADED.get(operator)
+    if spec is None:
+        path = os.path.join(data_folder("specs"), operator.removeprefix(OPERATOR_PREFIX).lower() + ".yaml")
+        if not os.path.isfile(path):
+            raise KeyError(operator)
+        document = yamlfile.read(path)
+        if document.problems:
+            raise ValueError(f"{path}: {document.problems[0].message}")
+        spec = _LOADED[operator] = _spec(document.value)
+    return spec
+
+
+def _spec(raw: dict[str, Any]) -> OperatorSpec:
+    page = raw["page"]
+    fields = {name: _field(name, value) for name, value in raw["fields"].items()}
+    return OperatorSpec(
+        operator=raw["operator"],
+        introduced=raw["introduced"],
+        in_place=raw["in_place"],
+        supersedes=tuple(raw.get("supersedes", ())),
+        page={**page, "url": _PAGE_ROOT + page["folder"] + "/" + page["file"].removesuffix(".md")},
+        kernel=raw.get("kernel"),
+        fields=fields,
+        support=tuple(_table(table) for table in raw["support"]),
+        constraints=tuple(_constraint(row) for row in raw["constraints"]),
+        tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
+        unspecified=tuple(raw.get("unspecified", ())),
+        errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
+        known_deviations=tuple(Deviation(**row) for row in raw.get("known_deviations", ())),
+        examples=tuple(raw.get("examples", ())),
+        inputs=tuple(field for field in fields.values() if field.kind == INPUT),
+        outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
+    )
+
+
+def _field(name: str, raw: dict[str, Any]) -> Field:
+    kind = raw.get("kind", ATTRIBUTE)
+    return Field(
+        name=name,
+        kind=kind,
+        type=raw.get("type", "TENSOR_DESC"),
+        optional=raw.get("optional", False),
+        enum=raw.get("enum"),
+        counts=tuple(raw.get("counts", ())),
+        about=raw.get("about", ""),
+    )
+
+
+def _table(raw: dict[str, Any]) -> SupportTable:
+    rows = {
+        level: {name: TensorSupport(_dims(row["dims"]), tuple(row["types"])) for name, row in tensors.items()}
+        for level, tensors in raw["levels"].items()
+    }
+    return SupportTable(_condition(raw.get("when")), rows)
+
+
+def _dims(text: str | int) -> tuple[int, ...]:
+    """Read dimension counts: `4`, `1..8`, `3, 5`."""
+    dims: list[int] = []
+    for part in str(text).split(","):
+        first, _, last = part.partition("..")
+        dims.extend(range(int(first), int(last or first) + 1))
+    return tuple(dims)
+
+
+def _condition(raw: dict[str, Any] | None) -> dict[str, tuple[str, ...]] | None:
+    if raw is None:
+        return None
+    return {field: tuple(values) if isinstance(values, list) else (values,) for field, values in raw.items()}
+
+
+def _constraint(raw: dict[str, Any]) -> Constraint:
+    (word,) = (key for key in raw if key not in _CONSTRAINT_KEYS)
+    return Constraint(
+        id=raw["id"],
+        text=raw["text"],
+        word=word,
+        args=raw[word],
+        when=_condition(raw.get("when")),
+        unless=_condition(raw.get("unless")),
+        since=raw.get("since"),
+        until=raw.get("until"),
+        given=raw.get("given"),
+        help=raw.get("help"),
+    )
+
+
+def _tolerance(raw: dict[str, Any]) -> Tolerance:
+    return Tolerance(
+        exact=raw.get("exact", False),
+        ulp=raw.get("ulp"),
+        absolute=raw.get("absolute"),
+        accumulate=raw.get("accumulate", False),
+        when=_condition(raw.get("when")),
+        source=raw["source"],
+    )

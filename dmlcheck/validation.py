@@ -1,0 +1,211 @@
+"""One desc at one feature level: what is wrong with it, and the lowest level that accepts it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck import rules, specs
+from dmlcheck.desc import read_desc
+from dmlcheck.diagnostics import Finding
+from dmlcheck.header import DATA_TYPES, LEVEL_ORDER, LEVELS, level_and_version, level_name
+from dmlcheck.model import OUTPUT, Constraint, Field, OperatorDesc, OperatorSpec, Part, SupportTable, TensorSupport
+
+
+def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
+    """Return a desc's fields and everything that is wrong with it at a feature level, in no particular order."""
+    read = read_desc(operator, raw)
+    if read.desc is None:
+        return None, list(read.findings)
+    return read.desc, [*read.findings, *_at_level(read.desc, level)]
+
+
+def minimum_level(operator: str, raw: Any) -> str | None:
+    """Return the lowest feature level at which a desc is valid, or None when there is none."""
+    read = read_desc(operator, raw)
+    if read.desc is None or read.findings:
+        return None
+    for level in LEVELS:
+        if next(_at_level(read.desc, level), None) is None:
+            return level
+    return None
+
+
+def _at_level(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    yield from _support_findings(desc, level)
+    yield from _constraint_findings(desc, level)
+
+
+# ---- constraints
+
+
+def _constraint_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    broken: set[str] = set()
+    for row in desc.spec.constraints:
+        if row.given not in broken and _applies(row, desc, level):
+            for finding in rules.RULES[row.word](desc, row.args):
+                broken.add(row.id)
+                yield finding._replace(
+                    path=("desc", *finding.path),
+                    constraint=f"{desc.spec.short}/{row.id}",
+                    note=finding.note or row.text,
+                    help=finding.help or row.help,
+                )
+
+
+def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
+    if row.when is not None and not _matches(row.when, desc):
+        return False
+    if row.unless is not None and (_matches(row.unless, desc) or not row.unless.keys() <= desc.values.keys()):
+        return False
+    if row.since is not None and LEVEL_ORDER[level] < LEVEL_ORDER[row.since]:
+        return False
+    return row.until is None or LEVEL_ORDER[level] < LEVEL_ORDER[row.until]
+
+
+def _matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    return all(desc.values.get(field) in values for field, values in condition.items())
+
+
+# ---- support tables
+
+
+def support_table(desc: OperatorDesc) -> SupportTable | None:
+    """Return the support table that a desc's fields select, or None where a field that decides it is wrong."""
+    for table in desc.spec.support:
+        if table.when is None or _matches(table.when, desc):
+            return table
+    return None
+
+
+def row_at(table: SupportTable, level: str) -> str | None:
+    """Return the level that heads the row of a table which holds at a target level, or None below the first."""
+    order = LEVEL_ORDER[level]
+    for row in table.rows:
+        if LEVEL_ORDER[row] <= order:
+            return row
+    return None
+
+
+class _Row(NamedTuple):
+    """The row of a support table that holds for a tensor field at a target level."""
+
+    spec: OperatorSpec
+    table: SupportTable
+    field: Field
+    heading: str
+    level: str
+
+    @property
+    def support(self) -> TensorSupport:
+        return self.table.rows[self.heading][self.field.name]
+
+    def lowest(self, accepts: Callable[[TensorSupport], bool]) -> str | None:
+        """Return the lowest level whose row for the same field satisfies a condition."""
+        name = self.field.name
+        levels = [level for level, row in self.table.rows.items() if name in row and accepts(row[name])]
+        return min(levels, key=LEVEL_ORDER.__getitem__, default=None)
+
+
+def _support_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    spec = desc.spec
+    if LEVEL_ORDER[level] < LEVEL_ORDER[spec.introduced]:
+        params = {"operator": spec.operator, "level": level_name(level)}
+        yield Finding("operator-unavailable", ("operator",), params, help=_available_help(spec, level))
+        return
+    table = support_table(desc)
+    if table is None:
+        return
+    heading = row_at(table, level)
+    if heading is None:
+        yield from _value_findings(desc, table, level)
+        return
+    for name, support in table.rows[heading].items():
+        for part in desc.parts[name]:
+            if len(part.tensor.sizes) not in support.dims:
+                yield _dimension_finding(_Row(spec, table, spec.fields[name], heading, level), part)
+            if part.tensor.data_type not in support.types:
+                yield _type_finding(_Row(spec, table, spec.fields[name], heading, level), part)
+
+
+def _available_help(spec: OperatorSpec, level: str) -> str:
+    help = f"it came with {level_and_version(spec.introduced)}"
+    for older in spec.supersedes:
+        if specs.full_name(older) and LEVEL_ORDER[specs.load(older).introduced] <= LEVEL_ORDER[level]:
+            help += f"; {older}, which it supersedes, exists from {level_name(specs.load(older).introduced)}"
+    return help
+
+
+def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iterator[Finding]:
+    lowest = min(table.rows, key=LEVEL_ORDER.__getitem__)
+    operator = desc.spec.operator
+    for field in table.when or ():
+        params = {"field": field, "found": desc.values[field], "operator": operator, "level": level_name(level)}
+        yield Finding("unsupported-value", ("desc", field), params, help=f"accepted from {level_and_version(lowest)}")
+
+
+def _dimension_finding(row: _Row, part: Part) -> Finding:
+    sizes = part.tensor.sizes
+    found, dims = len(sizes), row.support.dims
+    lowest = row.lowest(lambda support: found in support.dims)
+    higher = [count for count in dims if count > found]
+    surplus = found - max(dims)
+    remedy = None
+    if higher:
+        remedy = f"add leading dimensions of size 1 to rank {min(higher)}"
+    elif all(size == 1 for size in sizes[:surplus]):
+        remedy = f"drop leading dimensions of size 1 to rank {max(dims)}"
+    params = {
+        "tensor": part.label,
+        "found": rules.dimensions(found),
+        "operator": row.spec.operator,
+        "level": level_name(row.level),
+    }
+    help = _level_help(lowest, "no feature level accepts that many", remedy)
+    note = f"{row.heading} takes {dims_text(dims)} dimensions"
+    return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
+
+
+def _type_finding(row: _Row, part: Part) -> Finding:
+    data_type, types = part.tensor.data_type, row.support.types
+    verb = "write" if row.field.kind == OUTPUT else "read"
+    lowest = row.lowest(lambda support: data_type in support.types)
+    nearest = _nearest_type(data_type, types)
+    remedy = None
+    if nearest is not None:
+        remedy = f"cast to {nearest}" if verb == "read" else f"use {nearest}"
+    params = {
+        "tensor": part.label,
+        "found": data_type,
+        "operator": row.spec.operator,
+        "verb": verb,
+        "level": level_name(row.level),
+    }
+    help = _level_help(lowest, f"no feature level accepts {data_type} here", remedy)
+    note = f"{row.heading} {verb}s {' '.join(types)}"
+    return Finding("unsupported-data-type", ("desc", *part.path, "DataType"), params, help=help, note=note)
+
+
+def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
+    """Say from which level on something is accepted, and what to do below it."""
+    if lowest is None:
+        return f"{never}; {remedy}" if remedy else never
+    accepted = f"accepted from {level_and_version(lowest)}"
+    return f"{accepted}; below it, {remedy}" if remedy else accepted
+
+
+def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:
+    """Return the widest supported type of the same kind that is no wider, else the narrowest that is wider."""
+    kind, bits = DATA_TYPES[data_type]
+    same = sorted((DATA_TYPES[name].bits, name) for name in types if DATA_TYPES[name].kind == kind)
+    narrower = [name for width, name in same if width <= bits]
+    if narrower:
+        return narrower[-1]
+    return same[0][1] if same else None
+
+
+def dims_text(dims: tuple[int, ...]) -> str:
+    """Return dimension counts as people write them: `1 to 8`, `4`, `4 or 5`."""
+    if len(dims) > 2 and dims == tuple(range(dims[0], dims[-1] + 1)):
+        return f"{dims[0]} to {dims[-1]}"
+    return " or ".join(map(str, dims))
