@@ -1,0 +1,386 @@
+"""What the reference engine computes: for the cases of a file, and for the commands of a DxDispatch model."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck import dxdispatch, npyfile, runner, validation
+from dmlcheck.cases import Origin
+from dmlcheck.diagnostics import Diagnostic, Finding, describe, did_you_mean
+from dmlcheck.document import Path
+from dmlcheck.dxdispatch import Command, Model
+from dmlcheck.floats import NUMPY_TYPES
+from dmlcheck.header import NEWEST_LEVEL
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.literals import Array, Source
+from dmlcheck.model import Case, OperatorDesc, Part, TensorDesc
+from dmlcheck.tensors import packed_strides
+from dmlcheck.values import read_values, values_text
+
+
+class Evaluated(NamedTuple):
+    """One thing to print: a named array with its data type, or a remark, or what is wrong."""
+
+    name: str
+    arrays: Mapping[str, tuple[Array, str]] = {}
+    remark: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
+    document: Any = None
+
+
+def evaluate_case(case: Case) -> Evaluated:
+    """Compute one case's outputs, whatever outputs it expects."""
+    origin = case.origin
+    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    if case.invalid is not None:
+        return Evaluated(case.name, remark="a negative case: nothing to compute")
+    if not findings and desc is not None:
+        reason = Reference().unsupported(desc)
+        if reason is not None:
+            return Evaluated(case.name, remark=reason)
+        too_large = runner.too_large(desc, case.inputs or {}, {})
+        findings = [too_large] if too_large is not None else []
+    if not findings and desc is not None:
+        inputs = runner.read_inputs(
+            desc, case.inputs or {}, Source(os.path.dirname(case.file), origin.literal), findings
+        )
+        if not findings:
+            types = {part.label: part.tensor.data_type for part in desc.tensors()}
+            outputs = Reference().run(desc, inputs)
+            return Evaluated(case.name, {name: (values, types[name]) for name, values in outputs.items()})
+    return Evaluated(case.name, diagnostics=tuple(origin.diagnostic(finding) for finding in findings))
+
+
+def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
+    """Yield an evaluated case as YAML: its name, and under it every output's values."""
+    yield f"{yaml_key(evaluated.name)}:\n"
+    for name, (values, data_type) in evaluated.arrays.items():
+        yield f"  {yaml_key(name)}: "
+        yield from values_text(values, data_type)
+        yield "\n"
+
+
+def resource_text(evaluated: Evaluated) -> Iterator[str]:
+    """Yield a printed resource as YAML: its name and its elements, flat."""
+    for name, (values, data_type) in evaluated.arrays.items():
+        yield f"{yaml_key(name)}: "
+        yield from values_text(values, data_type)
+        yield "\n"
+
+
+def yaml_key(name: str) -> str:
+    """Return a name as a YAML key, quoted where plain text would not do."""
+    if _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT:
+        return name
+    import json
+
+    return json.dumps(name, ensure_ascii=False)
+
+
+_PLAIN_KEY = re.compile(r"[^\W\d][\w.-]*")
+_NOT_TEXT = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+
+
+# ---- DxDispatch models
+
+
+class Resource(NamedTuple):
+    """A buffer: its bytes, the data type that it was filled with, and how many bytes that took."""
+
+    data: np.ndarray[Any, np.dtype[np.uint8]]
+    data_type: str
+    filled: int
+
+
+_NPY_TYPES = [kind for kind in NUMPY_TYPES if kind not in ("UINT4", "INT4")]
+
+
+class _Problem(Exception):
+    """Something about a model that stops its evaluation."""
+
+    def __init__(self, *findings: Finding) -> None:
+        super().__init__(findings)
+        self.findings = findings
+
+
+def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Evaluated]:
+    """Run a model's commands in order and yield what each prints; `folder` is where writeFile writes."""
+    origin = Origin(model.document, ((),))
+    reported: list[Diagnostic] = []
+    for case in model.operators.values():
+        _, findings = validation.validate(case.operator, case.desc, level)
+        reported.extend(case.origin.diagnostic(finding) for finding in findings)
+    try:
+        resources = {name: _resource(name, raw, model) for name, raw in model.resources.items()}
+    except _Problem as problem:
+        reported.extend(origin.diagnostic(finding) for finding in problem.findings)
+    if reported:
+        yield Evaluated("", diagnostics=tuple(reported))
+        return
+    for command in model.commands:
+        try:
+            if command.kind == "dispatch":
+                if command.target in model.others:
+                    kind = model.others[command.target]
+                    yield Evaluated("", remark=f"{command.target} is not dispatched: {kind} is not DirectML")
+                else:
+                    _dispatch(model.operators[command.target], command, resources)
+            elif command.kind == "print":
+                resource = resources[command.target]
+                values = resource.data[: resource.filled].view(NUMPY_TYPES[resource.data_type])
+                yield Evaluated(command.target, {command.target: (values, resource.data_type)})
+            else:
+                yield Evaluated("", remark=_write(command, resources[command.target], folder))
+        except _Problem as problem:
+            yield Evaluated("", diagnostics=tuple(origin.diagnostic(finding) for finding in problem.findings))
+            return
+
+
+def _resource(name: str, raw: Mapping[str, Any], model: Model) -> Resource:
+    path: Path = ("resources", name)
+    initial = raw["initialValues"]
+    data_type = dxdispatch.data_type(raw.get("initialValuesDataType")) or "UNKNOWN"
+    if isinstance(initial, dict) and "sourcePath" in initial:
+        values, data_type = _from_file(name, initial["sourcePath"], data_type, (*path, "initialValues"), model)
+    elif data_type == "UNKNOWN":
+        values, data_type = _mixed(name, initial, (*path, "initialValues"), model), "UINT8"
+    else:
+        values = _typed(name, initial, data_type, (*path, "initialValues"), model)
+    filled = values.nbytes
+    offset = _count(raw.get("initialValuesOffsetInBytes", 0), (*path, "initialValuesOffsetInBytes"))
+    size = _count(raw.get("sizeInBytes", (offset + filled + 3) // 4 * 4), (*path, "sizeInBytes"))
+    if size < offset + filled:
+        params = {
+            "tensor": name,
+            "found": f"sizeInBytes {size}",
+            "expected": f"its initial values need {offset + filled}",
+        }
+        raise _Problem(Finding("element-count", (*path, "sizeInBytes"), params))
+    data = np.zeros(size, dtype=np.uint8)
+    data[offset : offset + filled] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
+    return Resource(data, data_type, filled)
+
+
+def _typed(name: str, initial: Any, data_type: str, path: Path, model: Model) -> Array:
+    """Return the values of a list, a constant or a sequence."""
+    if isinstance(initial, list):
+        return _read(name, TensorDesc(data_type, (len(initial),)), initial, path, model)
+    if isinstance(initial, dict) and "value" in initial:
+        tensor = TensorDesc(data_type, (_count(initial.get("valueCount"), (*path, "valueCount")),))
+        return _read(
+            name,
+            tensor,
+            {"fill": initial["value"]},
+            (*path[:-1], "initialValues"),
+            model,
+            {"fill": "value"},
+        )
+    if isinstance(initial, dict) and "valueStart" in initial:
+        count = _count(initial.get("valueCount"), (*path, "valueCount"))
+        one = TensorDesc(data_type, (1,))
+        start = _read(name, one, [initial["valueStart"]], (*path, "valueStart"), model)
+        step = _read(name, one, [initial.get("valueDelta")], (*path, "valueDelta"), model)
+        # Each value is the one before it plus the delta, rounded to the type, as DxDispatch adds them up.
+        values = np.full(count, step[0])
+        values[0] = start[0]
+        with np.errstate(all="ignore"):
+            return np.add.accumulate(values, dtype=values.dtype)
+    expected = "a list, or a mapping with value, valueStart or sourcePath"
+    params = {"what": f"initialValues of {name}", "found": describe(initial), "expected": expected}
+    raise _Problem(Finding("wrong-type", path, params))
+
+
+def _read(
+    name: str,
+    tensor: TensorDesc,
+    raw: Any,
+    path: Path,
+    model: Model,
+    renamed: Mapping[str, str] | None = None,
+) -> Array:
+    findings: list[Finding] = []
+    if tensor.element_count == 0:
+        params = {
+            "what": f"initialValues of {name}",
+            "found": "empty",
+            "expected": "one value or more",
+        }
+        raise _Problem(Finding("wrong-type", path, params))
+    source = Source(os.path.dirname(model.document.name), model.document.literal)
+    values = read_values(name, tensor, raw, path, source, findings)
+    if values is None or findings:
+        names = renamed or {}
+        raise _Problem(
+            *(found._replace(path=tuple(names.get(str(step), step) for step in found.path)) for found in findings)
+        )
+    return values
+
+
+def _mixed(name: str, initial: Any, path: Path, model: Model) -> Array:
+    """Return the bytes of a list of {type, value}."""
+    if not isinstance(initial, list) or not initial:
+        params = {
+            "what": f"initialValues of {name}",
+            "found": describe(initial),
+            "expected": "a list of {type, value}",
+        }
+        help = "or give initialValuesDataType"
+        raise _Problem(Finding("wrong-type", path, params, help=help))
+    pieces = []
+    for index, element in enumerate(initial):
+        kind = dxdispatch.data_type(element.get("type")) if isinstance(element, dict) else None
+        if kind is None or kind == "UNKNOWN" or element.get("value") is None:
+            params = {
+                "what": f"{name}[{index}]",
+                "found": describe(element),
+                "expected": "a mapping with type and value",
+            }
+            raise _Problem(Finding("wrong-type", (*path, index), params))
+        pieces.append(
+            _read(name, TensorDesc(kind, (1,)), [element["value"]], (*path, index, "value"), model).view(np.uint8)
+        )
+    return np.concatenate(pieces)
+
+
+def _from_file(name: str, given: Any, data_type: str, path: Path, model: Model) -> tuple[Array, str]:
+    """Return the values of a .npy file, or the bytes of a raw one."""
+    place = (*path, "sourcePath")
+    folder = os.path.dirname(model.document.name)
+    full, problem = npyfile.find(folder, given) if isinstance(given, str) else ("", "is not a path")
+    if problem is None and full.lower().endswith((".png", ".jpg")):
+        problem = "images are not read"
+    if problem is not None:
+        raise _Problem(Finding("file-not-found", place, {"path": given, "problem": problem}))
+    try:
+        if full.lower().endswith(".npy"):
+            with open(full, "rb") as file:
+                values = npyfile.read_elements(file, npyfile.Header(file))
+        elif data_type == "UNKNOWN":
+            params = {"where": f"the resource {name}", "key": "initialValuesDataType"}
+            raise _Problem(Finding("missing-key", (*path[:-1], "initialValuesDataType"), params))
+        else:
+            return np.fromfile(full, dtype=np.uint8), data_type
+    except (OSError, ValueError) as error:
+        raise _Problem(Finding("file-not-found", place, {"path": given, "problem": str(error)})) from None
+    found = next((kind for kind in _NPY_TYPES if NUMPY_TYPES[kind] == values.dtype), None)
+    if found is None or data_type not in ("UNKNOWN", found):
+        params = {"element": given, "found": f"an array of {values.dtype}", "type": data_type}
+        raise _Problem(Finding("value-not-representable", place, params))
+    return values, found
+
+
+def _count(value: Any, path: Path) -> int:
+    if type(value) is not int or not 0 <= value < 2**40:
+        params = {"what": str(path[-1]), "found": describe(value), "expected": "a whole number"}
+        raise _Problem(Finding("wrong-type", path, params))
+    return value
+
+
+def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -> None:
+    desc, _ = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
+    if desc is None:
+        raise ValueError(case.id)
+    reason = Reference().unsupported(desc)
+    if reason is not None:
+        params = {
+            "implementation": "reference",
+            "problem": f"cannot dispatch {case.name}: {reason}",
+        }
+        raise _Problem(Finding("unsupported-by-implementation", command.path, params))
+    raw = case.origin.document.value["dispatchables"][case.name].get("bindings") or {}
+    bindings = {**raw, **command.raw["bindings"]}
+    buffers = {part.label: _bound(part, bindings, command, resources) for part in desc.tensors()}
+    inputs: dict[str, Any] = {}
+    for field in desc.spec.inputs:
+        arrays = [_view(part.tensor, buffers[part.label]) for part in desc.parts[field.name]]
+        if arrays:
+            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
+    results = Reference().run(desc, inputs)
+    for part in _outputs(desc):
+        _view(part.tensor, buffers[part.label])[...] = results[part.label]
+
+
+def _outputs(desc: OperatorDesc) -> list[Part]:
+    return [part for field in desc.spec.outputs for part in desc.parts[field.name]]
+
+
+def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]) -> Array:
+    """Return the bytes that are bound to a tensor."""
+    name = str(part.path[0])
+    path: Path = (*command.path, "bindings", name)
+    given = bindings.get(name)
+    if isinstance(given, list):
+        index = part.path[1] if len(part.path) > 1 else 0
+        given = given[index] if isinstance(index, int) and index < len(given) else None
+    if given is None:
+        params = {"tensor": part.label, "section": "bindings"}
+        raise _Problem(Finding("missing-tensor", path, params, help=f"bind a resource to {name}"))
+    settings = given if isinstance(given, dict) else {"name": given}
+    target = settings.get("name")
+    if not isinstance(target, str) or target not in resources:
+        params = {"where": "resources", "key": str(target)}
+        raise _Problem(Finding("unknown-key", path, params, help=did_you_mean(str(target), resources)))
+    resource = resources[target]
+    size = _count(settings.get("elementSizeInBytes") or NUMPY_TYPES[resource.data_type].itemsize, path)
+    offset = _count(settings.get("elementOffset", 0), path) * size
+    needed = part.tensor.extent * NUMPY_TYPES[part.tensor.data_type].itemsize
+    if offset + needed > resource.data.size:
+        held = max(0, resource.data.size - offset)
+        params = {
+            "tensor": f"{target}, bound to {part.label},",
+            "found": f"{held} bytes",
+            "expected": f"the tensor takes {needed}",
+        }
+        raise _Problem(Finding("element-count", path, params))
+    return resource.data[offset : offset + needed]
+
+
+def _view(tensor: TensorDesc, data: Array) -> Array:
+    """Return the elements of a tensor in its bound bytes, to read or to write."""
+    elements = data.view(NUMPY_TYPES[tensor.data_type])
+    strides = tensor.strides or packed_strides(tensor.sizes)
+    return np.lib.stride_tricks.as_strided(elements, tensor.sizes, tuple(step * elements.itemsize for step in strides))
+
+
+def _write(command: Command, resource: Resource, folder: str) -> str:
+    """Carry out a writeFile command inside a folder and say what was written."""
+    given = command.raw["targetPath"]
+    root = os.path.realpath(folder)
+    full = os.path.realpath(os.path.join(root, given))
+    path: Path = (*command.path, "targetPath")
+    if not npyfile.is_inside(full, root):
+        problem = "lies outside the current folder"
+        raise _Problem(Finding("file-not-found", path, {"path": given, "problem": problem}))
+    if full.lower().endswith((".png", ".jpg")):
+        raise _Problem(Finding("file-not-found", path, {"path": given, "problem": "images are not written"}))
+    try:
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        if full.lower().endswith(".npy"):
+            values = resource.data[: resource.filled].view(NUMPY_TYPES[resource.data_type])
+            np.save(full, values.reshape(_dimensions(command, values.size)))
+        else:
+            resource.data.tofile(full)
+    except OSError as error:
+        params = {"path": given, "problem": error.strerror or str(error)}
+        raise _Problem(Finding("file-not-found", path, params)) from None
+    return f"{command.target} written to {given}"
+
+
+def _dimensions(command: Command, count: int) -> tuple[int, ...]:
+    dimensions = command.raw.get("dimensions") or [count]
+    product = 1
+    for index, size in enumerate(dimensions if isinstance(dimensions, list) else []):
+        product *= _count(size, (*command.path, "dimensions", index))
+    if product != count or not isinstance(dimensions, list):
+        params = {
+            "tensor": command.target,
+            "found": f"{count} elements",
+            "expected": f"dimensions {dimensions} take {product}",
+        }
+        raise _Problem(Finding("element-count", (*command.path, "dimensions"), params))
+    return tuple(dimensions)

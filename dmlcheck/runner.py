@@ -1,0 +1,382 @@
+"""Cases to results: validated, computed, compared, one after the other."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck import diagnostics, specs, validation
+from dmlcheck.diagnostics import Diagnostic, Finding, did_you_mean
+from dmlcheck.header import LEVEL_ORDER, NEWEST_LEVEL, level_name
+from dmlcheck.model import (
+    ERRORED,
+    FAILED,
+    INPUT,
+    OUTPUT,
+    PASSED,
+    SKIPPED,
+    Case,
+    CaseResult,
+    Field,
+    OperatorDesc,
+    OutputResult,
+    Part,
+)
+
+_LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
+HEADROOM = 256 * 2**20  # bytes that a kernel may take beside its inputs and outputs
+
+
+class Settings(NamedTuple):
+    """What a run asks of its cases and its implementation."""
+
+    feature_level: str | None = None
+    accumulate: str = "FLOAT32"
+
+
+_DEFAULT = Settings()
+
+
+def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
+    """Run cases against an implementation (the reference engine by default) and return their results in order."""
+    if implementation is None:
+        from dmlcheck.implementations.reference import Reference
+
+        implementation = Reference()
+    return [run_case(case, implementation, Settings(feature_level)) for case in cases]
+
+
+def run_case(case: Case, implementation: Any, settings: Settings = _DEFAULT) -> CaseResult:
+    """Run one case."""
+    return _Run(case, implementation, settings).result()
+
+
+class _Run:
+    """One case on its way to a result."""
+
+    def __init__(self, case: Case, implementation: Any, settings: Settings) -> None:
+        self.case = case
+        self.implementation = implementation
+        self.settings = settings
+        self.level = case.feature_level or NEWEST_LEVEL
+        self.start = time.perf_counter()
+
+    def end(
+        self,
+        outcome: str,
+        reason: str | None = None,
+        found: Iterable[Diagnostic] = (),
+        outputs: Mapping[str, OutputResult] | None = None,
+    ) -> CaseResult:
+        seconds = time.perf_counter() - self.start
+        return CaseResult(self.case, outcome, reason, tuple(found), outputs or {}, seconds, self.level)
+
+    def place(self, findings: Iterable[Finding]) -> list[Diagnostic]:
+        placed = [self.case.origin.diagnostic(finding) for finding in findings]
+        return sorted(placed, key=Diagnostic.place)
+
+    def result(self) -> CaseResult:
+        case = self.case
+        if case.is_plain_desc:
+            return self.end(SKIPPED, "a plain desc: nothing to run")
+        asked = self.asked_level()
+        if asked is not None:
+            return self.end(
+                SKIPPED,
+                f"asks for {level_name(asked)}; this run is at {level_name(self.settings.feature_level or '')}",
+            )
+        desc, findings = validation.validate(case.operator, case.desc, self.level)
+        if case.invalid is not None:
+            return self.negative(desc, findings)
+        if findings or desc is None:
+            return self.end(FAILED, "the desc is not valid", self.place(findings))
+        return self.compute(desc)
+
+    def asked_level(self) -> str | None:
+        """Return the level that the case asks for where the run does not reach it."""
+        most = self.settings.feature_level
+        if most is None:
+            return None
+        asked = self.case.feature_level
+        if asked is None and self.case.invalid is None:
+            asked = validation.minimum_level(self.case.operator, self.case.desc)
+        return asked if asked is not None and LEVEL_ORDER[asked] > LEVEL_ORDER[most] else None
+
+    # ---- negative cases
+
+    def negative(self, desc: OperatorDesc | None, findings: list[Finding]) -> CaseResult:
+        if desc is not None and not findings and (self.case.inputs or self.case.outputs):
+            self.read(desc, findings, needs_inputs=False)
+        mismatch = check_invalid(self.case, findings)
+        if mismatch is None:
+            return self.end(PASSED)
+        unlisted = [finding for finding in findings if not _is_listed(finding, self.case.invalid or ())]
+        return self.end(FAILED, "not the listed diagnostics", self.place([mismatch, *unlisted]))
+
+    # ---- computing
+
+    def compute(self, desc: OperatorDesc) -> CaseResult:
+        case = self.case
+        reason = self.implementation.unsupported(desc)
+        if reason is not None:
+            return self.end(SKIPPED, reason)
+        if not case.outputs and self.implementation.name == "reference":
+            return self.end(SKIPPED, "no expected outputs: nothing independent to compare with")
+        findings: list[Finding] = []
+        excess = too_large(desc, case.inputs or {}, case.outputs or {})
+        if excess is not None:
+            return self.end(ERRORED, "too large for this machine", self.place([excess]))
+        inputs, expected = self.read(desc, findings)
+        if findings:
+            return self.end(ERRORED, "its values cannot be used", self.place(findings))
+        return self.run(desc, inputs, expected)
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any], expected: dict[str, Any]) -> CaseResult:
+        try:
+            actual = self.implementation.run(desc, inputs)
+        except MemoryError:
+            excess = _too_large(desc, "did not fit into memory", None)
+            return self.end(ERRORED, "out of memory", self.place([excess]))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+            problem = f"raised {type(error).__name__}: {error}"
+            params = {"implementation": self.implementation.name, "problem": problem}
+            return self.end(
+                ERRORED, "the implementation failed", self.place([Finding("implementation-error", (), params)])
+            )
+        return self.judge(desc, inputs, expected, actual)
+
+    def judge(
+        self,
+        desc: OperatorDesc,
+        inputs: dict[str, Any],
+        expected: dict[str, Any],
+        actual: dict[str, Any],
+    ) -> CaseResult:
+        from dmlcheck import kernels
+        from dmlcheck.compare import compare, limit_for
+
+        limit = limit_for(desc, self.case.tolerance, self.settings.accumulate)
+        outputs = {}
+        for name, (tensor, values) in expected.items():
+            outputs[name] = compare(
+                values,
+                actual[name],
+                tensor,
+                limit,
+                lambda name=name: kernels.compute(desc, inputs)[name] if desc.spec.kernel else None,  # type: ignore[misc]
+            )
+        wrong = [_mismatch(name, output) for name, output in outputs.items() if output.mismatches]
+        if wrong:
+            return self.end(FAILED, "output mismatch", self.place(wrong), outputs)
+        return self.end(PASSED, None, (), outputs)
+
+    # ---- values
+
+    def read(
+        self, desc: OperatorDesc, findings: list[Finding], *, needs_inputs: bool = True
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the input arrays by field and the expected outputs, with their tensors, by output."""
+        from dmlcheck.literals import Source
+
+        source = Source(os.path.dirname(self.case.file), self.case.origin.literal)
+        inputs = read_inputs(desc, self.case.inputs or {}, source, findings, needed=needs_inputs)
+        return inputs, read_outputs(desc, self.case.outputs or {}, source, findings)
+
+
+def read_inputs(
+    desc: OperatorDesc,
+    given: Mapping[str, Any],
+    source: Any,
+    findings: list[Finding],
+    *,
+    needed: bool = True,
+) -> dict[str, Any]:
+    """Return the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
+    from dmlcheck.values import read_values
+
+    inputs: dict[str, Any] = {}
+    _unexpected(desc, given, INPUT, "inputs", findings)
+    for field in desc.spec.inputs:
+        arrays = [
+            read_values(part.label, part.tensor, raw, ("inputs", *part.path), source, findings)
+            for part, raw in _values(desc, field, given, "inputs", findings, needed=needed)
+        ]
+        if arrays:
+            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
+    return inputs
+
+
+def read_outputs(desc: OperatorDesc, given: Mapping[str, Any], source: Any, findings: list[Finding]) -> dict[str, Any]:
+    """Return the expected values of a desc's output tensors, each with its tensor, by output."""
+    from dmlcheck.values import read_values
+
+    expected: dict[str, Any] = {}
+    _unexpected(desc, given, OUTPUT, "outputs", findings)
+    for field in desc.spec.outputs:
+        for part, raw in _values(desc, field, given, "outputs", findings, needed=False):
+            values = read_values(part.label, part.tensor, raw, ("outputs", *part.path), source, findings)
+            if values is not None:
+                expected[part.label] = (part.tensor, values)
+    return expected
+
+
+def _values(
+    desc: OperatorDesc,
+    field: Field,
+    given: Mapping[str, Any],
+    section: str,
+    findings: list[Finding],
+    *,
+    needed: bool,
+) -> list[tuple[Part, Any]]:
+    """Pair the tensors of a field with their values."""
+    parts = desc.parts[field.name]
+    raw = given.get(field.name)
+    if raw is None:
+        if needed and parts:
+            params = {"tensor": field.name, "section": section}
+            findings.append(
+                Finding(
+                    "missing-tensor",
+                    (section, field.name),
+                    params,
+                    help=f"add {field.name} to {section}",
+                )
+            )
+        return []
+    if field.type == "TENSOR_DESC":
+        return [(part, raw) for part in parts]
+    if not isinstance(raw, list) or len(raw) != len(parts):
+        expected = f"a list with the values of each of its {len(parts)} tensors"
+        params = {"tensor": field.name, "found": diagnostics.describe(raw), "expected": expected}
+        findings.append(Finding("element-count", (section, field.name), params))
+        return []
+    return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]
+
+
+def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str, findings: list[Finding]) -> None:
+    for name, raw in given.items():
+        field = desc.spec.fields.get(name)
+        if raw is None or (field is not None and field.kind == kind and name in desc.values):
+            continue
+        names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
+        if name not in names:
+            problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
+            help = did_you_mean(name, names) or f"it has {', '.join(names)}"
+        else:
+            problem, help = (
+                "an optional tensor that the desc leaves out",
+                f"remove it, or declare {name} in desc",
+            )
+        params = {"section": section, "tensor": name, "problem": problem}
+        findings.append(Finding("unexpected-tensor", (section, name), params, help=help, at_key=True))
+
+
+def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
+    """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
+    if all(part.tensor.element_count < _LARGE for part in desc.tensors()):
+        return None
+    from dmlcheck.memory import available_bytes
+
+    need = bytes_needed(desc, inputs, outputs) + HEADROOM
+    have = available_bytes()
+    return _too_large(desc, f"take {_size(need)}", have) if have is not None and need > have else None
+
+
+def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> int:
+    """Return how many bytes the inputs, the expected outputs and the computed outputs of a case take together."""
+    from dmlcheck.values import bytes_needed as bytes_of
+
+    need = sum(bytes_of(part.tensor, None) for field in desc.spec.outputs for part in desc.parts[field.name])
+    for fields, section in ((desc.spec.inputs, inputs), (desc.spec.outputs, outputs)):
+        for field in fields:
+            need += sum(bytes_of(part.tensor, raw) for part, raw in _values(desc, field, section, "", [], needed=False))
+    return need
+
+
+def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:
+    tensors = ", ".join(
+        f"{label} {tensor.data_type} {{{', '.join(map(str, tensor.sizes))}}}" for label, _, tensor in desc.tensors()
+    )
+    spare = "too little" if have is None else _size(have)
+    return Finding("tensor-too-large", ("desc",), {"tensors": tensors, "need": need, "have": spare})
+
+
+def _size(amount: int) -> str:
+    return f"{amount / 2**30:.1f} GiB"
+
+
+# ---- verdicts
+
+
+def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
+    """Return what is wrong with a negative case's list, or None when the findings are exactly those that it lists."""
+    listed = case.invalid or ()
+    found = list(findings)
+    missing = [entry for entry in listed if not any(_is_listed(finding, (entry,)) for finding in found)]
+    unlisted = sorted({finding.constraint or finding.rule for finding in found if not _is_listed(finding, listed)})
+    if not missing and not unlisted:
+        return None
+    parts = []
+    if missing:
+        parts.append(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} listed and not found")
+    if unlisted:
+        parts.append(f"{', '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} found and not listed")
+    if not found:
+        parts.append("the desc is valid")
+    help = None
+    unknown = [entry for entry in missing if not _is_known(entry)]
+    if unknown:
+        help = did_you_mean(unknown[0], diagnostics.RULES) or "`dmlcheck explain` lists the rules"
+    return Finding("diagnostics-mismatch", ("invalid",), {"problem": "; ".join(parts)}, help=help)
+
+
+def _is_listed(finding: Finding, entries: Iterable[str]) -> bool:
+    return any(entry.removeprefix("DML_OPERATOR_") in (finding.rule, finding.constraint) for entry in entries)
+
+
+def _is_known(entry: str) -> bool:
+    if entry in diagnostics.RULES:
+        return True
+    operator, _, row = entry.rpartition("/")
+    name = specs.full_name(operator) if operator else None
+    return name is not None and any(constraint.id == row for constraint in specs.load(name).constraints)
+
+
+def _mismatch(name: str, output: OutputResult) -> Finding:
+    sizes = "{" + ", ".join(map(str, output.sizes)) + "}"
+    if output.shape is not None:
+        problem = output.shape
+    else:
+        problem = (
+            f"{output.data_type} {sizes}: {output.mismatches} of {output.elements} "
+            f"{'element is' if output.elements == 1 else 'elements are'} outside the tolerance"
+        )
+        if output.worst is not None:
+            problem += f"; worst {figure(output.worst.ulp)} {unit(output.data_type)}"
+            if output.worst.share is not None:
+                problem += f", {figure(output.worst.share)} times the bound"
+    path: tuple[str | int, ...] = ("outputs", *_steps(name))
+    if output.first and output.shape is None:
+        path = (*path, *output.first[0].place)
+    return Finding("output-mismatch", path, {"tensor": name, "problem": problem})
+
+
+def _steps(name: str) -> tuple[str | int, ...]:
+    """Return `OutputTensors[1]` as the path to its values."""
+    field, bracket, index = name.partition("[")
+    return (field, int(index[:-1])) if bracket else (field,)
+
+
+def unit(data_type: str) -> str:
+    """Return what an error of a data type is counted in."""
+    return "ULP" if data_type.startswith("FLOAT") else "off"
+
+
+def figure(value: float) -> str:
+    """Return a figure of a report, short."""
+    if value >= 1e300:
+        return "infinitely many" if value > 1e308 else f"{value:.3g}"
+    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
