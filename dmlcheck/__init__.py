@@ -1,0 +1,45 @@
+"""A conformance tool for DirectML operators.
+
+The functions here are the library's whole public face; importing them does not import NumPy until something is
+computed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from dmlcheck.api import (
+        InvalidInput,
+        evaluate,
+        load_cases,
+        minimum_feature_level,
+        run_cases,
+        validate,
+    )
+    from dmlcheck.diagnostics import Diagnostic
+    from dmlcheck.model import Case, CaseResult
+
+__all__ = [
+    "Case",
+    "CaseResult",
+    "Diagnostic",
+    "InvalidInput",
+    "__version__",
+    "evaluate",
+    "load_cases",
+    "minimum_feature_level",
+    "run_cases",
+    "validate",
+]
+_HOMES = {"Diagnostic": "diagnostics", "Case": "model", "CaseResult": "model"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'dmlcheck' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"dmlcheck.{_HOMES.get(name, 'api')}"), name)

@@ -1,0 +1,111 @@
+"""The library's functions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from dmlcheck import collect, runner, validation
+from dmlcheck.diagnostics import Diagnostic, Finding
+from dmlcheck.header import LEVELS, NEWEST_LEVEL, parse_level
+from dmlcheck.model import Case, CaseResult, OperatorDesc
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class InvalidInput(ValueError):
+    """A desc, values or a file that cannot be used; `diagnostics` says what is wrong with it."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("; ".join(f"{diagnostic.rule}: {diagnostic.message}" for diagnostic in self.diagnostics))
+
+
+def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) -> list[Diagnostic]:
+    """Return everything that is wrong with a desc at a feature level (the newest by default); nothing when it is legal.
+
+    The operator's name may leave out its prefix, the level may be spelt `4_1`, `4.1`, `DML_FEATURE_LEVEL_4_1` or
+    0x4100. ValueError for a level that does not exist.
+    """
+    return [finding.diagnostic() for finding in validation.validate(operator, desc, _level(feature_level))[1]]
+
+
+def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:
+    """Return the lowest feature level (`4_1`) at which a desc is legal, or None when it is at none."""
+    return validation.minimum_level(operator, desc)
+
+
+def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Array]:
+    """Return the outputs that the reference engine computes, by name, as arrays of the desc's sizes and data types.
+
+    Inputs are arrays of the sizes and data types of the desc's input tensors, or anything that a case file may hold,
+    which is rounded once. InvalidInput when the desc is not legal at the newest feature level or the inputs do not fit
+    it; NotImplementedError when the operator has no reference kernel.
+    """
+    from dmlcheck.implementations.reference import Reference
+
+    fields, findings = validation.validate(operator, desc, NEWEST_LEVEL)
+    if findings or fields is None:
+        raise InvalidInput(finding.diagnostic() for finding in findings)
+    reference = Reference()
+    reason = reference.unsupported(fields)
+    if reason is not None:
+        raise NotImplementedError(reason)
+    arrays = _arrays(fields, inputs)
+    return reference.run(fields, arrays)
+
+
+def _arrays(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    from dmlcheck.literals import Source
+
+    excess = runner.too_large(desc, inputs, {})
+    findings: list[Finding] = [] if excess is None else [excess]
+    if findings:
+        raise InvalidInput(finding.diagnostic() for finding in findings)
+    arrays = runner.read_inputs(desc, inputs, Source(os.curdir), findings)
+    if findings:
+        raise InvalidInput(finding.diagnostic() for finding in findings)
+    return arrays
+
+
+def load_cases(path: str | os.PathLike[str]) -> list[Case]:
+    """Return the cases of a file, or of all case files of a folder, matrices expanded.
+
+    InvalidInput when a file cannot be read or a case is not well formed.
+    """
+    files = collect.find_files(os.fspath(path))
+    if files is None:
+        message = f"{os.fspath(path)}: no such file or folder"
+        raise InvalidInput([Diagnostic("file-not-found", message, file=os.fspath(path))])
+    cases: list[Case] = []
+    problems: list[Diagnostic] = []
+    for file in files:
+        loaded = collect.read_file(file)
+        problems.extend(loaded.problems)
+        problems.extend(diagnostic for found in loaded.broken.values() for diagnostic in found)
+        cases.extend(loaded.cases)
+    if problems:
+        raise InvalidInput(problems)
+    return cases
+
+
+def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: Any = None) -> list[CaseResult]:
+    """Run cases and return their results in order.
+
+    `implementation` is what is judged, the reference engine by default; cases that ask for more than `feature_level`
+    are skipped.
+    """
+    return runner.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
+
+
+def _level(value: Any) -> str:
+    if value is None:
+        return NEWEST_LEVEL
+    level = parse_level(value)
+    if level is None:
+        raise ValueError(f"{value!r} is not a feature level; the levels are {' '.join(LEVELS)}")
+    return level

@@ -1,0 +1,93 @@
+"""`dmlcheck show`, `explain`, `schema` and `selfcheck`: what the tool itself knows."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import click
+
+from dmlcheck import specs
+from dmlcheck.cli import Exit, format_option
+from dmlcheck.diagnostics import RULES, did_you_mean
+from dmlcheck.reports import page
+
+
+@click.command()
+@click.argument("operator", required=False)
+@format_option
+def show(*, operator: str | None, form: str) -> None:
+    """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
+    if operator is None:
+        known = [specs.load(name) for name in specs.operators()]
+        if form == "json":
+            _print_json({"operators": [page.operator_dict(spec) for spec in known]})
+        else:
+            _print_lines(page.operators_lines(known))
+        return
+    name = specs.full_name(operator.upper())
+    if name is None:
+        close = specs.closest_operator(operator.upper())
+        hint = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+        raise click.UsageError(f"{operator} is not an operator that dmlcheck knows; {hint}")
+    spec = specs.load(name)
+    if form == "json":
+        _print_json(page.operator_dict(spec))
+    else:
+        _print_lines(page.operator_lines(spec))
+
+
+@click.command()
+@click.argument("rule", required=False)
+def explain(*, rule: str | None) -> None:
+    """Explain a rule (size-mismatch) or a labelled constraint (REDUCE/C2); without one, list the rules."""
+    if rule is None:
+        _print_lines(page.rules_lines())
+    elif rule in RULES:
+        _print_lines(page.rule_lines(rule))
+    else:
+        _explain_constraint(rule)
+
+
+def _explain_constraint(label: str) -> None:
+    operator, _, row_id = label.rpartition("/")
+    name = specs.full_name(operator.upper()) if operator else None
+    if name is None:
+        hint = did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"
+        raise click.UsageError(f"{label} is neither a rule nor a constraint; {hint}")
+    spec = specs.load(name)
+    row = next((row for row in spec.constraints if row.id == row_id), None)
+    if row is None:
+        known = ", ".join(row.id for row in spec.constraints)
+        raise click.UsageError(f"{name} has no constraint {row_id}; it has {known}")
+    _print_lines(page.constraint_lines(spec, row))
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of case files."""
+    from dmlcheck.schema import case_file_schema
+
+    _print_json(case_file_schema())
+
+
+@click.command()
+def selfcheck() -> None:
+    """Check that the specs, kernels, bundled cases and rules agree with one another."""
+    from dmlcheck.selfcheck import check
+
+    checked = check()
+    for problem in checked.problems:
+        click.echo(problem)
+    click.echo(checked.summary)
+    sys.exit(Exit.FAILED if checked.problems else Exit.GOOD)
+
+
+def _print_lines(lines: Iterable[str]) -> None:
+    click.echo("\n".join(lines))
+
+
+def _print_json(value: Any) -> None:
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))

@@ -1,0 +1,116 @@
+"""`dmlcheck validate`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+
+import click
+
+from dmlcheck import collect, runner, validation, yamlfile
+from dmlcheck.cases import CaseFile
+from dmlcheck.cli import Exit, format_option, level_option
+from dmlcheck.cli.console import Console
+from dmlcheck.diagnostics import NOTE, Diagnostic
+from dmlcheck.document import Document
+from dmlcheck.header import NEWEST_LEVEL, level_and_version, level_name
+from dmlcheck.model import Case
+from dmlcheck.reports.text import Validated, count, diagnostic_text, errors_in
+from dmlcheck.specs import full_name
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@level_option
+@format_option
+def validate(*, files: tuple[str, ...], level: str | None, form: str) -> None:
+    """Say whether descs are legal at a feature level, from which level on, and what is wrong; `-` is standard input."""
+    descs: list[Validated] = []
+    documents: dict[str, Document] = {}
+    has_wrong_file = False
+    for file in _case_files(files):
+        documents[file.document.name] = file.document
+        has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
+        descs.extend(_validated(file, level))
+    if form == "json":
+        from dmlcheck.reports.json import validation_text
+
+        click.echo(validation_text(descs))
+    else:
+        _print(descs, documents)
+    if has_wrong_file:
+        sys.exit(Exit.WRONG_INPUT)
+    if not descs:
+        sys.exit(Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
+
+
+def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:
+    for given in files:
+        if given == "-":
+            document = yamlfile.parse(sys.stdin.buffer.read(yamlfile.MAX_BYTES + 1), "-")
+            yield collect.read_document(document)
+        else:
+            for file in collect.find_files(given) or [given]:
+                yield collect.read_file(file)
+
+
+def _validated(file: CaseFile, level: str | None) -> Iterator[Validated]:
+    """Validate every desc of a file; what its form breaks is reported in its place."""
+    name = file.document.name
+    if file.problems:
+        yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
+    for note in file.notes:
+        yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
+    for case in file.cases:
+        yield _validated_case(case, level, file.broken.get(case.id), is_plain=not file.document.lists_cases)
+
+
+def _validated_case(
+    case: Case, level: str | None, broken: tuple[Diagnostic, ...] | None, *, is_plain: bool
+) -> Validated:
+    own = case.feature_level or NEWEST_LEVEL
+    asked = level or own
+    operator = full_name(case.operator) or case.operator
+    if broken is not None:
+        return Validated(case.file, case.name, operator or None, asked, None, broken, is_plain)
+    _, findings = validation.validate(case.operator, case.desc, asked)
+    found = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
+    if case.invalid is not None and asked == own:
+        # Values are not read here, so a negative case that is about them cannot be judged.
+        mismatch = None if case.inputs and not findings else runner.check_invalid(case, findings)
+        if mismatch is None:
+            found = [diagnostic._replace(severity=NOTE) for diagnostic in found]
+        else:
+            found = [case.origin.diagnostic(mismatch), *found]
+    minimum = validation.minimum_level(case.operator, case.desc)
+    return Validated(case.file, case.name, operator, asked, minimum, tuple(found), is_plain)
+
+
+def _print(descs: list[Validated], documents: dict[str, Document]) -> None:
+    console = Console()
+    rules: dict[str, None] = {}
+    for desc in descs:
+        for diagnostic in desc.diagnostics:
+            if diagnostic.severity == NOTE and desc.operator is not None:
+                continue
+            console.echo(diagnostic_text(diagnostic, documents[desc.file].line, console.style))
+            if diagnostic.severity != NOTE:
+                rules[diagnostic.rule] = None
+        if not desc.errors and desc.operator is not None:
+            console.echo(f"{desc.label}: {_verdict(desc)}")
+    errors = errors_in(descs)
+    if errors:
+        wrong = sum(1 for desc in descs if desc.errors)
+        explain = f"`dmlcheck explain {next(reversed(rules))}` says more."
+        console.echo(f"{count(errors, 'error')} in {count(wrong, 'desc')}. {explain}")
+
+
+def _verdict(desc: Validated) -> str:
+    if desc.minimum is not None and desc.is_valid:
+        return f"{desc.operator} is valid from {level_and_version(desc.minimum)}"
+    listed = ", ".join(dict.fromkeys(diagnostic.constraint or diagnostic.rule for diagnostic in desc.diagnostics))
+    if not listed:
+        return f"{desc.operator} is a negative case about its values, which `dmlcheck run` reads"
+    return f"{desc.operator} breaks {listed} at {level_name(desc.feature_level or '')}, as the case says"

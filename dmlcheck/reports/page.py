@@ -1,0 +1,219 @@
+"""The pages of the tool's own knowledge: operators (`show`) and rules (`explain`)."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dmlcheck.diagnostics import RULES
+from dmlcheck.header import ENUMS, LEVEL_ORDER, level_and_version
+from dmlcheck.model import INPUT, OUTPUT, Constraint, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.reports.text import columns_of
+from dmlcheck.validation import dims_text
+
+_WIDTH = 100
+_KINDS = {INPUT: "input", OUTPUT: "output"}
+
+
+def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
+    """Return what `show OPERATOR --format json` prints."""
+    return {
+        "operator": spec.operator,
+        "introduced": spec.introduced,
+        "in_place": spec.in_place,
+        "fields": [
+            {"name": field.name, "kind": field.kind, "type": field.type, "optional": field.optional}
+            for field in spec.fields.values()
+        ],
+        "support": [
+            {
+                "when": None if table.when is None else {field: list(values) for field, values in table.when.items()},
+                "levels": [
+                    {
+                        "level": level,
+                        "tensors": {
+                            name: {"dims": list(support.dims), "types": list(support.types)}
+                            for name, support in row.items()
+                        },
+                    }
+                    for level, row in table.rows.items()
+                ],
+            }
+            for table in spec.support
+        ],
+        "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
+        "errata": [erratum._asdict() for erratum in spec.errata],
+        "unspecified": list(spec.unspecified),
+        "known_deviations": [deviation._asdict() for deviation in spec.known_deviations],
+        "reference": spec.kernel is not None,
+    }
+
+
+def operator_lines(spec: OperatorSpec) -> Iterator[str]:
+    """Yield the page of an operator: all that its web page says, and what it gets wrong."""
+    yield f"{spec.operator}   from {level_and_version(spec.introduced)}"
+    yield f"  page: {spec.page['url']} ({spec.page['date']})"
+    if spec.supersedes:
+        yield f"  supersedes: {', '.join(spec.supersedes)}"
+    yield f"  in place: {'yes' if spec.in_place else 'no'}; reference kernel: {'yes' if spec.kernel else 'not yet'}"
+    yield from _section("Fields")
+    yield from _fields(spec)
+    for table in spec.support:
+        yield from _section("Support" + (f" when {_condition(table.when)}" if table.when else ""))
+        yield from _support(table)
+    yield from _section("Constraints")
+    for row in spec.constraints:
+        yield from _item(row.id, row.text + _when(row))
+    yield from _section("Tolerance")
+    for tolerance in spec.tolerance:
+        yield from _item("-", _tolerance(tolerance))
+    if spec.unspecified:
+        yield from _section("Unspecified (no implementation fails on it)")
+        for text in spec.unspecified:
+            yield from _item("-", text)
+    yield from _errata(spec)
+    yield from _deviations(spec)
+
+
+def _errata(spec: OperatorSpec) -> Iterator[str]:
+    if spec.errata:
+        yield from _section("Errata and open points of the page")
+    for erratum in spec.errata:
+        yield from _item(erratum.id, f"page: {erratum.page}")
+        yield from _item("", f"holds: {erratum.holds}")
+        yield from _item("", f"source: {erratum.source}")
+
+
+def _deviations(spec: OperatorSpec) -> Iterator[str]:
+    if spec.known_deviations:
+        yield from _section("Known deviations of DirectML")
+    for deviation in spec.known_deviations:
+        yield from _item("-", deviation.text)
+        yield from _item("", f"versions: {deviation.versions}")
+        yield from _item("", f"source: {deviation.source}")
+
+
+def operators_lines(specs: list[OperatorSpec]) -> Iterator[str]:
+    """Yield one line for each operator."""
+    rows = [[spec.operator, spec.introduced, "yes" if spec.kernel else "not yet"] for spec in specs]
+    yield from columns_of(("operator", "from", "reference"), rows, right=False)
+
+
+def rule_lines(rule: str) -> Iterator[str]:
+    """Yield the page of a rule: what is wrong, why it matters, the smallest wrong file and the same file mended."""
+    page = RULES[rule]
+    yield f"{rule}   ({page.group})"
+    yield ""
+    yield page.summary[:1].upper() + page.summary[1:] + "."
+    yield ""
+    yield from textwrap.wrap(page.why, _WIDTH)
+    for title, text in (("Wrong", page.wrong), ("Right", page.right)):
+        if text:
+            yield ""
+            yield f"{title}:"
+            yield ""
+            yield from ("    " + line for line in text.rstrip("\n").split("\n"))
+
+
+def constraint_lines(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
+    """Yield the page of a labelled constraint."""
+    yield f"{spec.operator}/{row.id}"
+    yield ""
+    yield from textwrap.wrap(row.text + _when(row), _WIDTH)
+    if row.help:
+        yield from textwrap.wrap(row.help + ".", _WIDTH)
+    yield ""
+    yield f"page: {spec.page['url']} ({spec.page['date']})"
+
+
+def rules_lines() -> Iterator[str]:
+    """Yield one line for each rule."""
+    yield from columns_of(
+        ("rule", "group", "summary"),
+        [[name, rule.group, rule.summary] for name, rule in RULES.items()],
+        right=False,
+    )
+
+
+def _section(title: str) -> Iterator[str]:
+    yield ""
+    yield title
+
+
+def _item(label: str, text: str) -> Iterator[str]:
+    lead = f"  {label:<4}"
+    yield from textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead))
+
+
+def _fields(spec: OperatorSpec) -> Iterator[str]:
+    rows = []
+    for field in spec.fields.values():
+        kind = _KINDS.get(field.kind, "")
+        optional = "optional" if field.optional or field.counts else ""
+        rows.append(
+            [
+                field.name,
+                " ".join(filter(None, (optional, kind, field.enum or field.type))),
+                _about(field),
+            ]
+        )
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    for name, kind, about in rows:
+        lead = f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  "
+        yield from textwrap.wrap(
+            about,
+            max(_WIDTH, len(lead) + 40),
+            initial_indent=lead,
+            subsequent_indent=" " * len(lead),
+        ) or [lead.rstrip()]
+
+
+def _about(field: Field) -> str:
+    parts = [field.about]
+    if field.counts:
+        parts.append(f"Follows from {', '.join(field.counts)} when left out.")
+    if field.enum is not None:
+        parts.append(f"One of {' '.join(ENUMS[field.enum])}.")
+    return " ".join(filter(None, parts))
+
+
+def _support(table: SupportTable) -> Iterator[str]:
+    rows = []
+    for level in sorted(table.rows, key=LEVEL_ORDER.__getitem__, reverse=True):
+        for number, (name, support) in enumerate(table.rows[level].items()):
+            heading = f"{level} and above" if number == 0 else ""
+            rows.append([heading, name, dims_text(support.dims), " ".join(support.types)])
+    for line in columns_of(("level", "tensor", "dimensions", "data types"), rows, right=False):
+        yield "  " + line
+
+
+def _condition(condition: Mapping[str, tuple[str, ...]]) -> str:
+    return " and ".join(f"{field} is {' or '.join(values)}" for field, values in condition.items())
+
+
+def _when(row: Constraint) -> str:
+    parts = []
+    if row.when:
+        parts.append(f"when {_condition(row.when)}")
+    if row.unless:
+        parts.append(f"unless {_condition(row.unless)}")
+    if row.since:
+        parts.append(f"from {row.since}")
+    if row.until:
+        parts.append(f"before {row.until}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _tolerance(tolerance: Tolerance) -> str:
+    if tolerance.exact:
+        limit = "exact"
+    else:
+        parts = ["n * u * sum|terms|"] if tolerance.accumulate else []
+        if tolerance.ulp is not None:
+            parts.append(f"{tolerance.ulp:g} ULP")
+        if tolerance.absolute is not None:
+            parts.append(f"{tolerance.absolute:g} absolute")
+        limit = " + ".join(parts) + ", integers exact"
+    where = f"{_condition(tolerance.when)}: " if tolerance.when else ""
+    return f"{where}{limit} ({tolerance.source})"

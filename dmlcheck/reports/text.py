@@ -1,0 +1,320 @@
+"""Reports for people: diagnostics with the source line under them, failures, and a table by operator."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from dmlcheck.diagnostics import Diagnostic
+from dmlcheck.header import short_operator
+from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
+from dmlcheck.reports import Summary, tally
+from dmlcheck.runner import figure, unit
+
+Echo = Callable[[str], None]
+LineOf = Callable[[int], str]
+
+_COLUMNS = 100
+_COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
+
+
+class Style:
+    """Colours, or none."""
+
+    def __init__(self, *, colour: bool = False) -> None:
+        self.colour = colour
+
+    def __call__(self, text: str, name: str) -> str:
+        """Return a text in a colour."""
+        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self.colour else text
+
+
+PLAIN = Style()
+
+
+# ---- diagnostics
+
+
+def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
+    """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
+    place = "".join(f"{part}:" for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part is not None)
+    label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""
+    head = style(
+        f"{diagnostic.severity}[{diagnostic.rule}]",
+        "red" if diagnostic.severity == "error" else "yellow",
+    )
+    lines = [f"{place} {head}: {diagnostic.message}{label}".lstrip()]
+    source = line_of(diagnostic.line) if line_of and diagnostic.line else ""
+    if source.strip():
+        lines.extend(_snippet(diagnostic, source, style))
+    elif diagnostic.note:
+        lines.append(f"  {diagnostic.note}")
+    if diagnostic.help:
+        lines.append(f"  help: {diagnostic.help}")
+    return "\n".join(lines)
+
+
+def _snippet(diagnostic: Diagnostic, source: str, style: Style) -> list[str]:
+    number, column = str(diagnostic.line), diagnostic.column or 1
+    source = "".join(character if character.isprintable() else " " for character in source)
+    start = 0
+    if len(source) > _COLUMNS:
+        start = max(0, min(column - 1 - _COLUMNS // 3, len(source) - _COLUMNS))
+    shown = source[start : start + _COLUMNS]
+    before = ("..." if start else "") + shown[: column - 1 - start]
+    carets = "^" * max(1, min(diagnostic.width, len(shown) - (column - 1 - start)))
+    text = ("..." if start else "") + shown + ("..." if start + _COLUMNS < len(source) else "")
+    margin = " " * (len(number) + 2)
+    mark = " " * _width(before) + style(carets, "red")
+    lines = [f"  {number} | {text}", f"{margin} | {mark}"]
+    if diagnostic.note:
+        fits = _width(before) + len(carets) + len(diagnostic.note) < _COLUMNS
+        lines[-1] += " " + diagnostic.note if fits else ""
+        if not fits:
+            lines.append(f"{margin} | {diagnostic.note}")
+    return lines
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal gives a text."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+def count(number: int, noun: str) -> str:
+    """Return `1 error` or `2 errors`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+# ---- a run
+
+
+class _Row:
+    """What the table by operator says of one operator."""
+
+    def __init__(self) -> None:
+        self.counts: dict[str, int] = {}
+        self.ulp = 0.0
+        self.seconds = 0.0
+
+
+class TextReport:
+    """A run as text: each failure when it happens, then a table by operator and one line for all."""
+
+    def __init__(
+        self,
+        echo: Echo,
+        *,
+        style: Style = PLAIN,
+        verbose: int = 0,
+        again: Callable[[CaseResult], str] = lambda result: f"dmlcheck run {result.case.id}",
+        table: Callable[[Sequence[str], list[list[str]]], None] | None = None,
+    ) -> None:
+        self.echo = echo
+        self.style = style
+        self.verbose = verbose
+        self.again = again
+        self.table = table or self.plain_table
+        self.rows: dict[str, _Row] = {}
+        self.reasons: dict[str, int] = {}
+
+    def case(self, result: CaseResult) -> None:
+        """Count a result, and print it where it failed."""
+        row = self.rows.get(result.case.operator)
+        if row is None:
+            row = self.rows.setdefault(result.case.operator, _Row())
+        outcome = result.outcome
+        row.counts[outcome] = row.counts.get(outcome, 0) + 1
+        row.seconds += result.seconds
+        for output in result.outputs.values():
+            row.ulp = max(row.ulp, output.max_ulp)
+        if outcome in (FAILED, ERRORED, "xpassed"):
+            self.failure(result)
+        elif outcome == SKIPPED:
+            reason = result.reason or "no reason given"
+            self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        if self.verbose > 0 and outcome not in (FAILED, ERRORED, "xpassed"):
+            reason = f"   {result.reason}" if result.reason else ""
+            self.echo(f"{outcome.upper()} {result.case.id}{reason}")
+
+    def failure(self, result: CaseResult) -> None:
+        """Print what is needed to mend a failed case or the implementation, and the command that runs it again."""
+        case = result.case
+        rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in result.diagnostics))
+        head = self.style("FAILED" if result.outcome == FAILED else result.outcome.upper(), "red")
+        self.echo(f"{head} {self.style(case.id, 'bold')}   {rules or result.reason or ''}")
+        line_of = case.origin.document.line if case.origin is not None else None
+        for diagnostic in result.diagnostics:
+            self.echo(indent(diagnostic_text(diagnostic, line_of, self.style)))
+        for name, output in result.outputs.items():
+            for line in mismatch_lines(name, output):
+                self.echo("  " + line)
+        if result.outputs:
+            self.echo(f"  desc: {case.operator} {brief(case.desc)}")
+            for name, raw in (case.inputs or {}).items():
+                self.echo(f"  {name}: {brief(raw)}")
+        if case.source and result.outcome == FAILED:
+            self.echo(f"  source: {case.source}")
+        self.echo(f"  again: {self.again(result)}")
+        self.echo("")
+
+    def finish(self, summary: Summary) -> None:
+        """Print the table by operator, the reasons of skips, and the last line."""
+        columns = ["passed", "failed", "error", "skipped"]
+        columns += [outcome for outcome in ("xfailed", "xpassed") if summary.counts.get(outcome)]
+        rows = []
+        for operator in sorted(self.rows):
+            row = self.rows[operator]
+            counts = [str(row.counts.get(outcome, 0)) for outcome in columns]
+            rows.append([short_operator(operator) or "-", *counts, figure(row.ulp), f"{row.seconds:.2f}"])
+        if rows:
+            self.table(("operator", *columns, "worst ULP", "seconds"), rows)
+        for reason, number in sorted(self.reasons.items()):
+            self.echo(f"skipped {number}: {reason}")
+        words = tally(summary)
+        good = not any(summary.counts.get(outcome) for outcome in (FAILED, ERRORED, "xpassed"))
+        end = "interrupted after " if summary.interrupted else ""
+        self.echo(f"{end}{self.style(words, 'green' if good and summary.total else 'red')} in {summary.seconds:.2f} s")
+
+    def plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
+        """Print a table in plain columns, the first to the left and the others to the right."""
+        for line in columns_of(head, rows):
+            self.echo(line)
+
+
+def columns_of(head: Sequence[str], rows: list[list[str]], *, right: bool = True) -> list[str]:
+    """Return a table as aligned lines; with `right` all columns but the first stand to the right."""
+    widths = [max(len(row[index]) for row in (head, *rows)) for index in range(len(head))]
+    lines = []
+    for row in (head, *rows):
+        cells = [
+            cell.rjust(width) if right and index else cell.ljust(width)
+            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def indent(text: str) -> str:
+    """Return a text two columns further in."""
+    return "\n".join("  " + line if line else line for line in text.split("\n"))
+
+
+def mismatch_lines(name: str, output: OutputResult) -> list[str]:
+    """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
+    if output.shape is not None or not output.mismatches:
+        return []
+    elements = list(output.first)
+    lines = [f"{name} is allowed: {output.bound}"]
+    table = [_cells(element, output.data_type) for element in elements]
+    if output.worst is not None and output.worst not in elements:
+        table.append(
+            [
+                *_cells(output.worst, output.data_type)[:-1],
+                _cells(output.worst, output.data_type)[-1] + "   (worst)",
+            ]
+        )
+    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), table, right=False)[1:])
+    more = output.mismatches - len(table)
+    if more > 0:
+        lines.append(f"  and {more:,} more")
+    if output.unspecified:
+        lines.append(f"  ({output.unspecified} more differ where the documentation leaves the result open)")
+    return lines
+
+
+def _cells(element: Element, data_type: str) -> list[str]:
+    index = f"[{', '.join(map(str, element.place))}]"
+    expected, actual = element.expected, element.actual
+    share = f", {figure(element.share)} times the bound" if element.share is not None else ""
+    distance = f"{figure(element.ulp)} {unit(data_type)}{share}"
+    difference = actual - expected
+    gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
+    return [
+        index,
+        f"expected {number(expected, data_type)}",
+        f"actual {number(actual, data_type)}",
+        gap,
+        distance,
+    ]
+
+
+def number(value: float, data_type: str) -> str:
+    """Return a value in decimal and, where it is a float, in hex, which leaves no digit open."""
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        return str(value)
+    return f"{decimal(value, data_type)} ({hexadecimal(value)})"
+
+
+def decimal(value: float, data_type: str) -> str:
+    """Return the shortest decimal that stands for a value of a data type."""
+    from dmlcheck.floats import spell
+
+    return spell(value, data_type)
+
+
+def hexadecimal(value: float) -> str:
+    """Return a hex float without the zeros at its end: `0x1.8p+1`."""
+    mantissa, _, exponent = value.hex().partition("p")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}p{exponent}"
+
+
+def brief(value: Any, most: int = 160) -> str:
+    """Return a value of a case file in YAML's flow style, cut off where it gets long."""
+    text = _flow(value, most)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _flow(value: Any, most: int) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(part, most)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        parts: list[str] = []
+        length = 0
+        for part in value:
+            parts.append(_flow(part, most))
+            length += len(parts[-1]) + 2
+            if length > most:
+                break
+        return "[" + ", ".join(parts) + "]"
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
+
+
+class Validated(NamedTuple):
+    """One desc that was validated."""
+
+    file: str
+    name: str
+    operator: str | None
+    feature_level: str | None
+    minimum: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    is_plain: bool = True
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the desc is legal at its level."""
+        return self.operator is not None and not self.diagnostics
+
+    @property
+    def label(self) -> str:
+        """The name that reports give the desc."""
+        return self.file if self.is_plain else f"{self.file}::{self.name}"
+
+    @property
+    def errors(self) -> int:
+        """The number of diagnostics that are errors: those that a negative case lists are not."""
+        return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == "error")
+
+
+def errors_in(descs: Iterable[Validated]) -> int:
+    """Return the number of errors among validated descs."""
+    return sum(desc.errors for desc in descs)

@@ -1,0 +1,238 @@
+"""The JSON Schema of case files, made from the specs, for editors and for anyone who writes case files by program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlcheck import specs
+from dmlcheck.cases import CASE_KEYS
+from dmlcheck.header import DATA_TYPES, ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
+from dmlcheck.model import Field, OperatorSpec
+
+_VARIABLE = {"type": "string", "pattern": r"\$\{"}
+
+
+def case_file_schema() -> dict[str, Any]:
+    """Return the schema: the form of case files, and for each operator the fields of its desc."""
+    operators = [specs.load(name) for name in specs.operators()]
+    file_properties = {key: {"$ref": f"#/$defs/{key}"} for key in CASE_KEYS}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "dmlcheck case file",
+        "description": "Operator descs of DirectML with inputs and expected outputs.",
+        "type": "object",
+        "properties": {
+            "$schema": {"type": "string"},
+            **file_properties,
+            "cases": {
+                "type": "array",
+                "items": {"$ref": "#/$defs/case"},
+                "description": "Cases; the keys beside are their defaults.",
+            },
+        },
+        "additionalProperties": False,
+        "allOf": [_by_operator(spec) for spec in operators],
+        "$defs": {
+            **_keys(operators),
+            "case": {
+                "type": "object",
+                "properties": file_properties,
+                "required": ["name"],
+                "additionalProperties": False,
+                "allOf": [_desc_when(spec) for spec in operators],
+            },
+            "tensor": _tensor(),
+            "values": _values(),
+            **{f"desc_{spec.short}": _desc(spec) for spec in operators},
+        },
+    }
+
+
+def _names(spec: OperatorSpec) -> dict[str, Any]:
+    return {"enum": [spec.operator, spec.short]}
+
+
+def _desc_when(spec: OperatorSpec) -> dict[str, Any]:
+    """Apply an operator's desc to a mapping that names the operator and does not claim to break its rules."""
+    return {
+        "if": {
+            "properties": {"operator": _names(spec)},
+            "required": ["operator"],
+            "not": {"required": ["invalid"]},
+        },
+        "then": {"properties": {"desc": {"$ref": f"#/$defs/desc_{spec.short}"}}},
+    }
+
+
+def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
+    """Apply an operator's desc to a file that names it, and to its cases that name no other."""
+    desc = {"$ref": f"#/$defs/desc_{spec.short}"}
+    case = {
+        "if": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
+        "then": {"properties": {"desc": desc}},
+    }
+    return {
+        "if": {
+            "properties": {"operator": _names(spec)},
+            "required": ["operator"],
+            "not": {"required": ["invalid"]},
+        },
+        "then": {"properties": {"desc": desc, "cases": {"items": case}}},
+    }
+
+
+def _keys(operators: list[OperatorSpec]) -> dict[str, Any]:
+    names = [name for spec in operators for name in (spec.operator, spec.short)]
+    number = {"type": "number", "minimum": 0}
+    limits = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
+    return {
+        "name": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Unique in the file; a case's id is PATH::NAME.",
+        },
+        "operator": {
+            "anyOf": [
+                {"enum": names},
+                {"type": "string", "pattern": f"^{OPERATOR_PREFIX}|\\$\\{{|^[A-Z]"},
+            ]
+        },
+        "feature_level": {
+            "description": "The level that the desc is validated at; the newest by default.",
+            "anyOf": [{"enum": list(LEVELS)}, {"type": ["string", "number"]}],
+        },
+        "desc": {
+            "type": "object",
+            "description": "The operator's fields, as DirectML.h names them.",
+        },
+        "inputs": _tensor_values("The values of the input tensors."),
+        "outputs": _tensor_values("The expected values of the output tensors."),
+        "invalid": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "A negative case: exactly the rules or constraints that the desc breaks.",
+        },
+        "source": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Where the expected values come from.",
+        },
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "tolerance": {
+            "description": "How far a float may be off; by default what the operator's spec says.",
+            "anyOf": [
+                {"const": "exact"},
+                {
+                    "type": "object",
+                    "properties": limits,
+                    "additionalProperties": False,
+                    "minProperties": 1,
+                },
+                _VARIABLE,
+            ],
+        },
+        "matrix": {
+            "type": "object",
+            "description": "One case for each combination; ${NAME} stands for the value.",
+            "additionalProperties": {"type": "array", "minItems": 1},
+        },
+        "note": {"type": "string", "minLength": 1},
+    }
+
+
+def _tensor_values(description: str) -> dict[str, Any]:
+    values = {"anyOf": [{"$ref": "#/$defs/values"}, {"type": "null"}]}
+    return {"type": "object", "description": description, "additionalProperties": values}
+
+
+def _values() -> dict[str, Any]:
+    one = {"type": ["number", "string"]}
+    forms = {
+        "fill": one,
+        "sequence": {
+            "type": "object",
+            "properties": {"start": {}, "step": {}},
+            "additionalProperties": False,
+        },
+        "random": {
+            "type": "object",
+            "properties": {"seed": {}, "low": {}, "high": {}},
+            "required": ["seed"],
+            "additionalProperties": False,
+        },
+        "file": {"type": "string"},
+        "bits": {"type": "array"},
+        "buffer": {"type": "array"},
+    }
+    return {
+        "anyOf": [
+            {"type": "array"},
+            {
+                "type": "object",
+                "properties": forms,
+                "additionalProperties": False,
+                "minProperties": 1,
+                "maxProperties": 1,
+            },
+            _VARIABLE,
+        ]
+    }
+
+
+def _tensor() -> dict[str, Any]:
+    size = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}, _VARIABLE]}
+    sizes = {"anyOf": [{"type": "array", "items": size}, _VARIABLE]}
+    fields = {
+        "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
+        "Sizes": sizes,
+        "Flags": {
+            "anyOf": [
+                _enum("DML_TENSOR_FLAGS"),
+                {"type": "array", "items": _enum("DML_TENSOR_FLAGS")},
+            ]
+        },
+        "DimensionCount": size,
+        "Strides": {"anyOf": [sizes, {"type": "null"}]},
+        "TotalTensorSizeInBytes": {"anyOf": [{"type": "integer", "minimum": 0}, _VARIABLE]},
+        "GuaranteedBaseOffsetAlignment": size,
+    }
+    short = {
+        "type": "object",
+        "properties": fields,
+        "required": ["DataType", "Sizes"],
+        "additionalProperties": False,
+    }
+    long = {
+        "type": "object",
+        "properties": {"Type": _enum("DML_TENSOR_TYPE"), "Desc": short},
+        "required": ["Desc"],
+        "additionalProperties": False,
+    }
+    return {"anyOf": [short, long, _VARIABLE]}
+
+
+def _enum(enum: str, values: list[str] | None = None) -> dict[str, Any]:
+    names = values or list(ENUMS[enum])
+    return {"anyOf": [{"enum": [*names, *(enum_prefix(enum) + name for name in names)]}, _VARIABLE]}
+
+
+def _desc(spec: OperatorSpec) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "description": spec.page["url"],
+        "properties": {name: _field(field) for name, field in spec.fields.items()},
+        "additionalProperties": False,
+    }
+
+
+def _field(field: Field) -> dict[str, Any]:
+    if field.type == "TENSOR_DESC":
+        schema: dict[str, Any] = {"$ref": "#/$defs/tensor"}
+    elif field.enum is not None:
+        schema = _enum(field.enum)
+    else:
+        number = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}, _VARIABLE]}
+        schema = number if field.type == "UINT" else {"anyOf": [{"type": "array", "items": number}, _VARIABLE]}
+    if field.optional or field.counts:
+        schema = {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "description": field.about} if field.about else schema
