@@ -30,10 +30,14 @@ class Limit(NamedTuple):
         """Whether the bound depends on the operator's terms."""
         return self.tolerance.accumulate and not self.is_own
 
+    def has_bound(self, data_type: str) -> bool:
+        """Whether it allows elements that differ: an operator's own tolerance is for floats only."""
+        return not self.tolerance.exact and (self.is_own or data_type in FORMATS)
+
     def text(self, terms: int, data_type: str) -> str:
         """Say in words what is allowed."""
         tolerance = self.tolerance
-        if tolerance.exact or data_type not in FORMATS:
+        if not self.has_bound(data_type):
             return "exact"
         parts = []
         if self.needs_kernel:
@@ -74,21 +78,20 @@ def compare(
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         found, wanted = (f"{array.dtype} {_braces(array.shape)}" for array in (actual, expected))
         return base._replace(shape=f"is {found} instead of {wanted}", mismatches=expected.size)
-    if (expected == actual).all():
+    if all((expected[index] == actual[index]).all() for index in tiles(expected.shape, _BLOCK)):
         return base
-    tally = _Tally(expected.ndim)
+    tally = _Tally(expected.shape, data_type, limit)
     result = kernel()
     with np.errstate(all="ignore"):
         axes = result.axes if result is not None else tuple(range(expected.ndim))
         for index, wide in _regions(result, expected.shape):
-            parts = expected.transpose(axes)[index], actual.transpose(axes)[index]
-            tally.add(axes, index, *parts, data_type, limit, wide)
+            tally.add(axes, index, expected.transpose(axes)[index], actual.transpose(axes)[index], wide)
     return base._replace(
         mismatches=tally.mismatches,
         max_ulp=tally.max_ulp,
         max_share=tally.max_share,
         unspecified=tally.unspecified,
-        first=tuple(tally.first),
+        first=tuple(element for _, element in tally.first),
         worst=tally.worst,
         most_off=tally.most_off,
         bound=limit.text(tally.terms, data_type),
@@ -103,33 +106,36 @@ def _regions(result: Result | None, sizes: tuple[int, ...]) -> Iterator[tuple[In
             yield index, None
 
 
+class _Differences(NamedTuple):
+    """The elements of a region that are not equal: the error of each, in units too, and the share of the bound."""
+
+    wanted: Array
+    found: Array
+    units: Array
+    share: Array
+    accepted: Array
+
+
 class _Tally:
     """What is found as the regions of an output go by."""
 
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
+    def __init__(self, sizes: tuple[int, ...], data_type: str, limit: Limit) -> None:
+        self.sizes = sizes
+        self.data_type = data_type
+        self.limit = limit
         self.mismatches = 0
         self.unspecified = 0
         self.max_ulp = 0.0
         self.max_share: float | None = None
         self.terms = 0
-        self.first: list[Element] = []
+        self.first: list[tuple[int, Element]] = []
         self.worst: Element | None = None
         self.most_off: Element | None = None
 
-    def add(
-        self,
-        axes: tuple[int, ...],
-        index: Index,
-        expected: Array,
-        actual: Array,
-        data_type: str,
-        limit: Limit,
-        wide: Wide | None,
-    ) -> None:
+    def add(self, axes: tuple[int, ...], index: Index, expected: Array, actual: Array, wide: Wide | None) -> None:
         flat_expected, flat_actual = expected.reshape(-1), actual.reshape(-1)
         differs = flat_expected != flat_actual
-        if data_type in FORMATS:
+        if self.data_type in FORMATS:
             differs &= ~(np.isnan(flat_expected) & np.isnan(flat_actual))
         if wide is not None:
             self.terms = max(self.terms, wide.terms)
@@ -140,103 +146,103 @@ class _Tally:
         if not where.size:
             return
         wanted, found = flat_expected[where], flat_actual[where]
-        magnitude = None
-        if limit.needs_kernel and wide is not None and wide.magnitude is not None:
-            magnitude = wide.magnitude().reshape(-1)[where] * wide.terms
-        error, units, bound = _errors(wanted, found, data_type, limit, magnitude)
-        share = np.where(np.isnan(error), np.inf, error / bound)
-        accepted = error <= bound
-        reaches = np.abs(wanted.astype(np.float64)) + bound if data_type in FORMATS else None
-        if reaches is not None:
-            overflow = np.isinf(found) & np.isfinite(wanted) & (np.sign(found) == np.sign(wanted))
-            accepted = np.where(
-                np.isfinite(found) & np.isfinite(wanted),
-                accepted,
-                overflow & (reaches > FORMATS[data_type].largest),
-            )
-            share = np.where(accepted & np.isinf(found), 1.0, share)
-        self.note(
-            axes,
-            index,
-            expected.shape,
-            where,
-            wanted,
-            found,
-            units,
-            share,
-            accepted,
-            has_bound=bool((bound > 0).any()),
-        )
+        judge = _judge_floats if self.data_type in FORMATS else _judge_integers
+        places = _places(axes, index, expected.shape, where, self.sizes)
+        self.note(places, judge(wanted, found, self.data_type, self.limit, _of_kernel(wide, where, self.limit)))
 
-    def note(
-        self,
-        axes: tuple[int, ...],
-        index: Index,
-        shape: tuple[int, ...],
-        where: NDArray[np.intp],
-        wanted: Array,
-        found: Array,
-        units: Array,
-        share: Array,
-        accepted: Array,
-        *,
-        has_bound: bool,
-    ) -> None:
+    def note(self, places: Array, differences: _Differences) -> None:
+        has_bound = self.limit.has_bound(self.data_type)
+        wanted, found, units, share, accepted = differences
+
         def element(at: int) -> Element:
-            place = _global_index(axes, index, np.unravel_index(int(where[at]), shape), self.rank)
+            place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
             ratio = float(share[at]) if has_bound else None
             return Element(place, wanted[at].item(), found[at].item(), _number(units[at]), ratio)
 
         refused = np.flatnonzero(~accepted)
         self.mismatches += int(refused.size)
-        for at in refused[: _FIRST - len(self.first)] if len(self.first) < _FIRST else ():
-            self.first.append(element(int(at)))
         if refused.size:
+            early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
+            found_here = [(int(places[at]), element(int(at))) for at in early]
+            self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
             at = int(refused[_worst(share[refused], units[refused])])
-            if self.worst is None or _rank(share[at], units[at]) > _rank(self.worst.share, self.worst.ulp):
-                self.worst = element(at)
+            worst = element(at)
+            if self.worst is None or _rank(worst) > _rank(self.worst):
+                self.worst = worst
         at = int(np.argmax(units))
         if self.most_off is None or _number(units[at]) > self.max_ulp:
             self.most_off = element(at)
-        self.max_ulp = max(self.max_ulp, _number(units.max()))
+            self.max_ulp = _number(units[at])
         if has_bound:
             self.max_share = max(self.max_share or 0.0, _number(share.max()))
 
 
-def _errors(
-    wanted: Array, found: Array, data_type: str, limit: Limit, magnitude: Array | None
-) -> tuple[Array, Array, Array]:
-    """Return the error of each element, the same in ULP (in units for integers), and its bound."""
-    if data_type not in FORMATS:
-        larger, smaller = np.maximum(wanted, found), np.minimum(wanted, found)
-        units = (larger.astype(np.uint64) - smaller.astype(np.uint64)).astype(np.float64)
-        return units, units, np.zeros(units.shape)
-    reference = wanted.astype(np.float64)
-    error = np.abs(found.astype(np.float64) - reference)
+def _of_kernel(wide: Wide | None, where: Array, limit: Limit) -> tuple[Array | None, Array | None]:
+    """Return what the kernel says of some elements: their wide results, and the magnitude that their bound grows with.
+
+    A case's own tolerance is about the values that the case gives, so the kernel has no say in it.
+    """
+    if wide is None or limit.is_own:
+        return None, None
+    value = wide.value.reshape(-1)
+    reference = value[where] if value.dtype == np.float64 and value.size else None
+    if not limit.needs_kernel or wide.magnitude is None:
+        return reference, None
+    return reference, wide.magnitude().reshape(-1)[where] * wide.terms
+
+
+def _judge_integers(
+    wanted: Array, found: Array, data_type: str, limit: Limit, _: tuple[Array | None, Array | None]
+) -> _Differences:
+    larger, smaller = np.maximum(wanted, found), np.minimum(wanted, found)
+    units = (larger.astype(np.uint64) - smaller.astype(np.uint64)).astype(np.float64)
+    bound = np.zeros(units.shape)
+    if limit.has_bound(data_type):
+        bound = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
+    return _Differences(wanted, found, units, units / bound, units <= bound)
+
+
+def _judge_floats(
+    wanted: Array, found: Array, data_type: str, limit: Limit, of_kernel: tuple[Array | None, Array | None]
+) -> _Differences:
+    """Measure errors against the wide result where the expected value is that, rounded; else against the latter."""
+    reference, actual = wanted.astype(np.float64), found.astype(np.float64)
     unit = ulp(reference, data_type)
-    units = np.where(np.isnan(error), np.inf, error / unit)
-    tolerance = limit.tolerance
-    if tolerance.exact:
-        return error, units, np.zeros(error.shape)
-    limits = [
+    wide, magnitude = of_kernel
+    if wide is not None:
+        reference = np.where(np.abs(wide - reference) <= unit / 2, wide, reference)
+    error = np.abs(actual - reference)
+    error = np.where(np.isfinite(actual) & np.isfinite(reference), error, np.inf)
+    units = error / unit
+    bound = np.zeros(error.shape)
+    if limit.has_bound(data_type):
+        limits = _limits(limit.tolerance, reference, unit)
+        bound = np.maximum.reduce(limits) if limit.is_own else np.add.reduce(limits)
+        if magnitude is not None:
+            bound = bound + magnitude * FORMATS[limit.accumulate].unit_roundoff
+    accepted = error <= np.where(np.isfinite(reference), bound, 0.0)
+    share = np.where(np.isinf(error), np.inf, error / bound)
+    # An infinity is right where the bound reaches what rounds to it: half a unit beyond the largest number.
+    largest = FORMATS[data_type].largest
+    room = (largest - np.abs(reference)) + float(ulp(np.array(largest), data_type)) / 2
+    overflow = np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= bound)
+    return _Differences(wanted, found, units, np.where(overflow, 1.0, share), accepted | overflow)
+
+
+def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:
+    return [
         (tolerance.ulp or 0.0) * unit,
-        np.full(error.shape, tolerance.absolute or 0.0),
+        np.full(unit.shape, tolerance.absolute or 0.0),
         (tolerance.relative or 0.0) * np.abs(reference),
     ]
-    if limit.is_own:
-        return error, units, np.maximum.reduce(limits)
-    bound = np.add.reduce(limits)
-    if magnitude is not None:
-        bound = bound + magnitude * FORMATS[limit.accumulate].unit_roundoff
-    return error, units, bound
 
 
 def _worst(share: Array, units: Array) -> int:
     return int(np.lexsort((np.nan_to_num(units), np.nan_to_num(share)))[-1])
 
 
-def _rank(share: Any, units: Any) -> tuple[float, float]:
-    return (_number(share if share is not None else 0.0), _number(units))
+def _rank(element: Element) -> tuple[float, float]:
+    return (_number(element.share if element.share is not None else 0.0), element.ulp)
 
 
 def _number(value: Any) -> float:
@@ -245,14 +251,20 @@ def _number(value: Any) -> float:
     return value if math.isfinite(value) else 1.7976931348623157e308
 
 
-def _global_index(axes: tuple[int, ...], index: Index, local: tuple[Any, ...], rank: int) -> tuple[int, ...]:
-    """Return where an element of a region stands in the output; `index` addresses the output transposed to `axes`."""
-    rest = iter(local)
-    place = [0] * rank
+def _places(
+    axes: tuple[int, ...], index: Index, shape: tuple[int, ...], where: NDArray[np.intp], sizes: tuple[int, ...]
+) -> Array:
+    """Return the row-major positions in an output of elements of a region of it.
+
+    `index` addresses the output transposed to `axes`; `where` counts the elements of the region, which has `shape`.
+    """
+    strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    local = iter(np.unravel_index(where, shape) if shape else ())
+    places = np.zeros(where.shape, dtype=np.int64)
     for position, axis in enumerate(axes):
         step = index[position] if position < len(index) else slice(None)
-        place[axis] = (step.start or 0) + int(next(rest)) if isinstance(step, slice) else int(step)
-    return tuple(place)
+        places += strides[axis] * ((step.start or 0) + next(local) if isinstance(step, slice) else int(step))
+    return places
 
 
 def _braces(sizes: tuple[int, ...]) -> str:

@@ -62,9 +62,36 @@ def round_exact(value: Fraction, data_type: str) -> float:
 def ulp(value: NDArray[Any], data_type: str) -> NDArray[np.float64]:
     """Return the unit in the last place of a format at each value, as float64; that of the denormals for 0."""
     precision, least_exponent, _ = FORMATS[data_type]
-    _, exponent = np.frexp(np.asarray(value, dtype=np.float64))
-    unit: NDArray[np.float64] = np.ldexp(1.0, np.maximum(exponent - 1, least_exponent) - precision + 1)
+    wide = np.asarray(value, dtype=np.float64)
+    _, exponent = np.frexp(wide)
+    exponent = np.where(wide == 0, least_exponent, np.maximum(exponent - 1, least_exponent))
+    unit: NDArray[np.float64] = np.ldexp(1.0, exponent - precision + 1)
     return unit
+
+
+def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
+    """Return a + b rounded, and its rounding error, which is exact (Knuth)."""
+    total = a + b
+    shadow = total - a
+    return total, (a - (total - shadow)) + (b - shadow)
+
+
+def to_odd(value: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
+    """Round value + rest to odd: to the neighbour whose last bit is 1, unless the sum is a float64.
+
+    A number rounded to odd rounds once more, to any shorter format, as the number itself does (Boldo and Melquiond).
+    """
+    even = value.view(np.int64) & 1 == 0
+    return np.where(even & (rest != 0), np.nextafter(value, np.copysign(np.inf, rest)), value)
+
+
+def odd_float(value: Fraction | float) -> float:
+    """Return a rational number as a float64 rounded to odd; an infinity or NaN as it is."""
+    if isinstance(value, float):
+        return value
+    near = float(value)
+    rest = value - Fraction(near)
+    return float(to_odd(np.array([near]), np.array([float((rest > 0) - (rest < 0))]))[0])
 
 
 def is_halfway(wide: NDArray[np.float64], rounded: NDArray[Any]) -> NDArray[np.bool_]:

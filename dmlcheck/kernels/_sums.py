@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.floats import odd_float, to_odd, two_sum
 from dmlcheck.kernels._blocks import Array, Rows
 
 U = 2.0**-53  # unit roundoff of float64
@@ -95,36 +96,11 @@ def _sum_with_errors(terms: Array) -> tuple[Array, Array, Array]:
     return high, low, 2 * U * steps * left_out
 
 
-def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
-    """Return a + b rounded, and its rounding error, which is exact (Knuth)."""
-    total = a + b
-    shadow = total - a
-    return total, (a - (total - shadow)) + (b - shadow)
-
-
 def _remainder(dividend: Array, quotient: Array, divisor: int) -> Array:
     """Return dividend - quotient * divisor exactly, for divisors of up to 26 bits (Dekker's splitting)."""
     scaled = quotient * 134217729.0
     upper = scaled - (scaled - quotient)
     return (dividend - upper * divisor) - (quotient - upper) * divisor
-
-
-def to_odd(value: Array, rest: Array) -> Array:
-    """Round value + rest to odd: to the neighbour whose last bit is 1, unless the sum is a float64.
-
-    A number rounded to odd rounds once more, to any shorter format, as the number itself does (Boldo and Melquiond).
-    """
-    even = value.view(np.int64) & 1 == 0
-    return np.where(even & (rest != 0), np.nextafter(value, np.copysign(np.inf, rest)), value)
-
-
-def odd_float(value: Fraction | float) -> float:
-    """Return a rational number as a float64 rounded to odd; an infinity or NaN as it is."""
-    if isinstance(value, float):
-        return value
-    near = float(value)
-    rest = value - Fraction(near)
-    return float(to_odd(np.array([near]), np.array([float((rest > 0) - (rest < 0))]))[0])
 
 
 def exactly(rows: Rows, function: Callable[[list[float]], Fraction | float]) -> Callable[[Array], Array]:
@@ -138,9 +114,13 @@ def _block(rows: Rows) -> Array:
 
 
 def exact_sum(terms: list[float]) -> Fraction:
-    """Return the sum of float64 numbers to 106 bits, and with the right sign of what is left out beyond 53."""
-    total = math.fsum(terms)
-    return Fraction(total) + Fraction(math.fsum([*terms, -total]))
+    """Return the sum of float64 numbers: what is left out of each rounded sum is added up in the next."""
+    total = Fraction(0)
+    rest = list(terms)
+    while part := math.fsum(rest):
+        total += Fraction(part)
+        rest.append(-part)
+    return total
 
 
 def exact_sqrt(value: Fraction) -> Fraction:

@@ -87,11 +87,10 @@ def _index_of(group: Rows, extreme: np.ufunc, *, last: bool = False) -> Wide:
     index: Any = None
     unspecified: Array | None = None
     for start, chunk in group.chunks():
-        block = chunk.astype(np.float32) if chunk.dtype == np.float16 else chunk
+        block, nan = _quiet(chunk.astype(np.float32) if chunk.dtype == np.float16 else chunk)
         top = extreme.reduce(block, axis=1)
         hit = block == top[:, None]
         at = start + (block.shape[1] - 1 - hit[:, ::-1].argmax(axis=1) if last else hit.argmax(axis=1))
-        nan = np.isnan(block).any(axis=1) if block.dtype.kind == "f" else None
         if best is None:
             best, index, unspecified = top, at, nan
             continue
@@ -105,6 +104,14 @@ def _index_of(group: Rows, extreme: np.ufunc, *, last: bool = False) -> Wide:
     if unspecified is not None:
         index = np.where(np.isnan(best), 0, index)
     return Wide(index, unspecified=unspecified)
+
+
+def _quiet(block: Array) -> tuple[Array, Array | None]:
+    """Return rows with every NaN a quiet one, which is what np.fmax and np.fmin ignore, and which rows hold any."""
+    if block.dtype.kind != "f":
+        return block, None
+    nan: Array = np.isnan(block).any(axis=1)
+    return (block * block.dtype.type(1) if nan.any() else block), nan
 
 
 # ---- functions of REDUCE
@@ -121,10 +128,10 @@ def _extreme(extreme: np.ufunc) -> Callable[[Rows], Wide]:
         best: Any = None
         unspecified: Any = None
         for _, chunk in group.chunks():
-            top = extreme.reduce(chunk, axis=1)
+            block, nan = _quiet(chunk)
+            top = extreme.reduce(block, axis=1)
             best = top if best is None else extreme(best, top)
-            if chunk.dtype.kind == "f":
-                nan = np.isnan(chunk).any(axis=1)
+            if nan is not None:
                 unspecified = nan if unspecified is None else unspecified | nan
         return Wide(best, unspecified=unspecified)
 
@@ -250,7 +257,7 @@ def _shifted(group: Rows, top: Array, term: Callable[[Array, Array], Array]) -> 
     sums = []
     for _, chunk in group.chunks():
         x = chunk.astype(np.float64)
-        sums.append(tree_sum(term(x, np.exp(x - finite))))
+        sums.append(tree_sum(term(x, np.exp(x - finite))).copy())
     return tree_sum(np.stack(sums, axis=1))
 
 
