@@ -1,0 +1,56 @@
+"""The shipped cases: every one passes on the reference, and the tool's own check of itself finds nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlcheck import load_cases, run_cases
+from dmlcheck.selfcheck import check
+from dmlcheck.specs import load, operators
+
+CASES = Path(__file__).parent.parent / "cases"
+FOLDERS = sorted(path.name for path in CASES.iterdir())
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_every_case_of_an_operator_passes(folder: str) -> None:
+    results = run_cases(load_cases(CASES / folder))
+    wrong = [(result.case.id, result.reason, result.diagnostics) for result in results if result.outcome != "passed"]
+    assert wrong == []
+    assert len(results) > 40
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_the_reference_meets_expected_values_to_the_last_bit(folder: str) -> None:
+    results = run_cases(load_cases(CASES / folder))
+    inexact = [
+        (result.case.id, name, output.max_ulp)
+        for result in results
+        for name, output in result.outputs.items()
+        if output.max_ulp != 0 and not output.unspecified
+    ]
+    assert inexact == []
+
+
+def test_every_operator_has_a_folder_of_cases() -> None:
+    assert {"DML_OPERATOR_" + folder.upper() for folder in FOLDERS} == set(operators())
+
+
+def test_every_case_says_where_its_values_come_from() -> None:
+    assert [case.id for case in load_cases(CASES) if not case.source] == []
+
+
+def test_specs_kernels_cases_and_rules_agree() -> None:
+    checked = check()
+    assert checked.problems == []
+    assert "all agree" in checked.summary
+
+
+def test_every_spec_names_its_page_and_date() -> None:
+    pages = {operator: load(operator).page for operator in operators()}
+    assert {page["url"].rpartition("/")[2] for page in pages.values()} == {
+        f"ns-directml-dml_{operator.removeprefix('DML_OPERATOR_').lower()}_operator_desc" for operator in pages
+    }
+    assert all(len(page["date"]) == 10 for page in pages.values())
