@@ -31,12 +31,12 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
     The operator's name may leave out its prefix, the level may be spelt `4_1`, `4.1`, `DML_FEATURE_LEVEL_4_1` or
     0x4100. ValueError for a level that does not exist.
     """
-    return [finding.diagnostic() for finding in validation.validate(operator, desc, _level(feature_level))[1]]
+    return [finding.diagnostic() for finding in validation.validate(operator, _plain(desc), _level(feature_level))[1]]
 
 
 def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:
     """Return the lowest feature level (`4_1`) at which a desc is legal, or None when it is at none."""
-    return validation.minimum_level(operator, desc)
+    return validation.minimum_level(operator, _plain(desc))
 
 
 def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Array]:
@@ -48,7 +48,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     """
     from dmlcheck.implementations.reference import Reference
 
-    fields, findings = validation.validate(operator, desc, NEWEST_LEVEL)
+    fields, findings = validation.validate(operator, _plain(desc), NEWEST_LEVEL)
     if findings or fields is None:
         raise InvalidInput(finding.diagnostic() for finding in findings)
     reference = Reference()
@@ -100,6 +100,15 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     are skipped.
     """
     return runner.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
+
+
+def _plain(desc: Any) -> Any:
+    """Return a desc with Python's own numbers and lists in the place of NumPy's."""
+    if isinstance(desc, Mapping):
+        return {key: _plain(value) for key, value in desc.items()}
+    if isinstance(desc, (list, tuple)):
+        return [_plain(value) for value in desc]
+    return desc.tolist() if hasattr(desc, "tolist") else desc
 
 
 def _level(value: Any) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck import specs
-from dmlcheck.diagnostics import Finding, describe, did_you_mean
+from dmlcheck.diagnostics import Finding, describe, unknown_names
+from dmlcheck.diagnostics import elements as count_text
 from dmlcheck.document import Path
 from dmlcheck.fields import EXPECTED, is_uint, read_enum, read_uints
 from dmlcheck.header import ENUMS
@@ -51,11 +52,9 @@ def _read_fields(spec: OperatorSpec, raw: Mapping[str, Any], findings: _Findings
         elif not field.optional and not field.counts:
             params = {"operator": spec.operator, "field": name}
             findings.append(Finding("missing-field", (name,), params, help=f"{name} is {_expected(field)}"))
-    for key in raw:
-        if key not in spec.fields:
-            params = {"operator": spec.operator, "field": key}
-            help = did_you_mean(str(key), spec.fields) or "its fields are " + ", ".join(spec.fields)
-            findings.append(Finding("unknown-field", (key,), params, help=help, at_key=True))
+    for key, help in unknown_names(raw, spec.fields, "its fields are"):
+        params = {"operator": spec.operator, "field": key}
+        findings.append(Finding("unknown-field", (key,), params, help=help, at_key=True))
     for field in spec.fields.values():
         for array in field.counts:
             _count(field.name, array, raw, values, findings)
@@ -71,7 +70,7 @@ def _count(name: str, array: str, raw: Mapping[str, Any], values: dict[str, Any]
         values.setdefault(name, len(elements))
     count = values.get(name)
     if count is not None and count != len(elements):
-        params = {"count": name, "found": count, "array": array, "length": len(elements)}
+        params = {"count": name, "found": count, "array": array, "length": count_text(len(elements))}
         help = f"write {len(elements)}, or leave {name} out"
         findings.append(Finding("count-mismatch", (name,), params, help=help))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NamedTuple
 
 ERROR = "error"
@@ -84,24 +85,34 @@ def pointer(path: tuple[str | int, ...]) -> str:
 
 def describe(value: Any) -> str:
     """Return what a value of a file is, for a message: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "true" if value else "false"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
     if isinstance(value, str):
         return repr(value if len(value) <= 60 else value[:57] + "...")
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, (list, tuple)):
         return f"a list of {len(value)}" if value else "an empty list"
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length():,} bits"
     return str(value)
 
 
+def elements(count: int) -> str:
+    """Return `1 element` or `1,000 elements`."""
+    return "1 element" if count == 1 else f"{count:,} elements"
+
+
 def closest(word: str, known: Any) -> str | None:
-    """Return the known name that a misspelt word most resembles, or None."""
+    """Return the known name that a misspelt or shortened word most resembles, or None."""
+    if len(word) > 100:
+        return None
     import difflib
 
-    names = {name.casefold(): name for name in known}
+    names: dict[str, str] = {name.casefold(): name for name in known}
+    longer = [name for name in names if len(word) > 3 and name.startswith(word.casefold() + "_")]
+    if len(longer) == 1:
+        return names[longer[0]]
     found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.6)
     return names[found[0]] if found else None
 
@@ -110,6 +121,17 @@ def did_you_mean(word: str, known: Any) -> str | None:
     """Return the sentence that offers the closest known name, or None."""
     name = closest(word, known)
     return f"did you mean {name}?" if name else None
+
+
+def unknown_names(
+    given: Iterable[Any], known: Collection[str], names: str = "its keys are"
+) -> Iterator[tuple[Any, str]]:
+    """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
+    for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
+        yield name, did_you_mean(str(name), known) or f"{names} {', '.join(known)}"
+
+
+_MOST_UNKNOWN = 20  # in one mapping: more of them say nothing new
 
 
 class Rule(NamedTuple):
@@ -305,7 +327,7 @@ RULES: dict[str, Rule] = {
     "count-mismatch": Rule(
         "desc",
         "a count field and the array that it counts disagree",
-        "{count} is {found}, and {array} has {length} elements",
+        "{count} is {found}, and {array} has {length}",
         "DirectML reads as many array elements as the count says. Leave the count out and it follows from the array.",
         _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 2\n  Axes: [0]\n"),
         _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 1\n  Axes: [0]\n"),

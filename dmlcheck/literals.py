@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from dmlcheck.model import TensorDesc
 Array = NDArray[Any]
 
 _MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
-_MAX_EXPONENT = 5000  # decimal or binary; no data type reaches half as far
+_MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data type reaches half as far
 
 
 class Source:
@@ -31,6 +32,13 @@ class Source:
     def literal(self, path: Path) -> str | None:
         """Return the text of a number of the case file, or None where the value did not come from one."""
         return None if self._literal is None else self._literal(path)
+
+    def as_written(self, path: Path, number: float) -> Fraction:
+        """Return a number of the case file exactly: what its text says, or else the float that was made of it."""
+        text = self.literal(path)
+        value = decimal_fraction(text) if text is not None else None
+        # The same number, more precisely, unless a matrix put another in its place.
+        return value if value is not None and _nearest_float(value) == number else Fraction(number)
 
 
 class Literals(NamedTuple):
@@ -95,15 +103,15 @@ class Literals(NamedTuple):
         if isinstance(element, (np.integer, np.floating)):
             return element.item()
         if type(element) is str:
-            word = element.strip().lower().lstrip("+")
-            if word in ("nan", "inf", "-inf"):
+            word = element.strip().lower()
+            if word.removeprefix("+") in ("nan", "inf", "-inf") and word != "+-inf":
                 return float(word)
             value = hex_float(word)
             if value is not None:
                 near = _nearest_float(value)
                 if near != value:
                     exact[index] = value
-                return near
+                return near if near or word[0] != "-" else -0.0
         if self._has_room():
             expected = "a number, nan, inf, -inf or a hex float like '0x1.8p+1'"
             params = {"what": self.name(index), "found": describe(element), "expected": expected}
@@ -116,7 +124,9 @@ class Literals(NamedTuple):
         whole: list[int] = []
         for index, element in enumerate(flat):
             value = exact.get(index, element)
-            number = int(value) if math.isfinite(element) and value == int(value) else None
+            if type(value) is float and math.isfinite(value):
+                value = self.source.as_written(self._place(index), value)
+            number = int(value) if type(value) is not float and value == value // 1 else None
             if number is None or not low <= number <= high:
                 self._unfit(index, element, f"{data_type} holds whole numbers from {low} to {high}")
                 number = 0
@@ -148,21 +158,15 @@ class Literals(NamedTuple):
     def _settle(self, index: int, element: Any, exact: Fraction | None, rounded: Array) -> None:
         """Round one element from the number as written, where its float64 does not decide."""
         data_type = self.tensor.data_type
-        value = exact if exact is not None else self._as_written(index, element)
-        near = round_exact(value, data_type) if value is not None else math.inf
+        if exact is None and type(element) is Overflow:
+            exact = decimal_fraction(element.text)
+        value = exact if exact is not None else self.source.as_written(self._place(index), element)
+        near = round_exact(value, data_type)
         if math.isinf(near):
             limit = spell(FORMATS[data_type].largest, data_type)
             self._unfit(index, element, f"write inf, or a value of at most {limit}")
         else:
             rounded[index] = near
-
-    def _as_written(self, index: int, element: float) -> Fraction | None:
-        if type(element) is Overflow:
-            return decimal_fraction(element.text)
-        text = self.source.literal(self._place(index))
-        value = decimal_fraction(text) if text is not None else None
-        # The same number, more precisely, unless a matrix put another in its place.
-        return value if value is not None and _nearest_float(value) == element else Fraction(element)
 
     def _unfit(self, index: int, element: Any, help: str) -> None:
         if self._has_room():
@@ -205,33 +209,33 @@ def exact_range(data_type: str) -> tuple[int, int]:
 
 def spelt(value: Any) -> str:
     """Return a number as it was written, as far as that is known."""
-    return value.text if type(value) is Overflow else repr(value) if isinstance(value, float) else str(value)
+    if type(value) is Overflow:
+        return value.text if len(value.text) <= 60 else value.text[:57] + "..."
+    return repr(value) if isinstance(value, float) else describe(value)
+
+
+_HEX_FLOAT = re.compile(r"([-+]?)0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([-+]?[0-9]+))?", re.ASCII)
+_DECIMAL = re.compile(r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))(?:[eE]([-+]?[0-9]+))?", re.ASCII)
 
 
 def hex_float(text: str) -> Fraction | None:
-    """Return a hex float (`-0x1.8p+1`) exactly, or None when the text is not one."""
-    sign, digits = (-1, text[1:]) if text[:1] == "-" else (1, text)
-    mantissa, mark, exponent = digits.removeprefix("0x").partition("p")
-    whole, _, part = mantissa.partition(".")
-    if digits[:2] != "0x" or len(digits) > 400:
+    """Return a hex float (`-0x1.8p+1`) exactly, but for exponents far out, or None when the text is not one."""
+    match = _HEX_FLOAT.fullmatch(text) if len(text) <= 400 else None
+    if match is None or not (match[2] or match[3]):
         return None
-    try:
-        power = int(exponent) if mark else 0
-        value = Fraction(int(whole + part, 16), 16 ** len(part))
-    except ValueError:
-        return None
-    return sign * value * Fraction(2) ** power if abs(power) <= _MAX_EXPONENT else None
+    value = Fraction(int(match[2] + match[3], 16), 16 ** len(match[3]))
+    return (-value if match[1] == "-" else value) * Fraction(2) ** _far_enough(match[4])
 
 
 def decimal_fraction(text: str) -> Fraction | None:
-    """Return a decimal number exactly; None for what is not one or has an exponent that no data type needs."""
-    _, _, exponent = text.lower().partition("e")
-    try:
-        if len(text) > 4000 or (exponent and abs(int(exponent)) > _MAX_EXPONENT):
-            return None
-        return Fraction(text)
-    except ValueError:
-        return None
+    """Return a decimal number exactly, but for exponents far out, or None when the text is not one."""
+    match = _DECIMAL.fullmatch(text) if len(text) <= 4000 else None
+    return Fraction(match[1]) * Fraction(10) ** _far_enough(match[2]) if match is not None else None
+
+
+def _far_enough(exponent: str | None) -> int:
+    """Return an exponent, or one that is as much too large or too small for every data type."""
+    return max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(exponent or 0)))
 
 
 def _nearest_float(value: Any) -> float:

@@ -56,8 +56,8 @@ class SupportTable(NamedTuple):
 class Constraint(NamedTuple):
     """One labelled row: a word of `rules.RULES`, its arguments, and when it applies.
 
-    `when`, `unless`, `since` and `until` limit it to values of fields and to feature levels; `given` names the row that
-    must hold for this one to mean anything.
+    `when`, `unless`, `since` and `until` limit it to values of fields and to feature levels; `given` names the rows
+    that must hold for this one to mean anything.
     """
 
     id: str
@@ -68,7 +68,7 @@ class Constraint(NamedTuple):
     unless: Mapping[str, tuple[str, ...]] | None = None
     since: str | None = None
     until: str | None = None
-    given: str | None = None
+    given: tuple[str, ...] = ()
     help: str | None = None
 
 

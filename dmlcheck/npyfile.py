@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -15,6 +17,14 @@ class Header:
 
     def __init__(self, file: IO[bytes]) -> None:
         """Read the header of an open file; ValueError when it is not one that NumPy's save writes."""
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of headers that Python 2 wrote
+                self._read(file)
+        except (SyntaxError, TokenError, TypeError, RecursionError, MemoryError, OverflowError) as error:
+            raise ValueError(f"its header is damaged ({type(error).__name__})") from error
+
+    def _read(self, file: IO[bytes]) -> None:
         version = np.lib.format.read_magic(file)
         if version == (1, 0):
             read = np.lib.format.read_array_header_1_0
@@ -22,7 +32,8 @@ class Header:
             read = np.lib.format.read_array_header_2_0
         else:
             raise ValueError(f"its format is {version[0]}.{version[1]}; 1.0 and 2.0 are read")
-        self.shape, self.is_fortran, self.dtype = read(file)
+        shape, self.is_fortran, self.dtype = read(file)
+        self.shape: tuple[int, ...] = tuple(map(int, shape))
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
         if os.fstat(file.fileno()).st_size - file.tell() < math.prod(self.shape) * self.dtype.itemsize:
@@ -39,7 +50,11 @@ def read_elements(file: IO[bytes], header: Header) -> NDArray[Any]:
 def find(folder: str, given: str) -> tuple[str, str | None]:
     """Return the real path of a file that must lie in a folder tree, and what is wrong with it or None."""
     root = os.path.realpath(folder or os.curdir)
-    full = os.path.realpath(os.path.join(root, given))
+    try:
+        full = os.path.realpath(os.path.join(root, given))
+        os.path.isfile(full)
+    except ValueError:  # a character that no path can have
+        return given, "no such file"
     if os.path.isabs(given) or not is_inside(full, root):
         return full, "lies outside the folder tree of the file that names it"
     if os.path.isdir(full):

@@ -71,7 +71,7 @@ def axes_within(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]
     """Every axis of a field is a dimension of a tensor."""
     for field, name in claims.items():
         tensor = desc.tensor(name)
-        if tensor is None:
+        if tensor is None or not tensor.sizes:
             continue
         last = len(tensor.sizes) - 1
         for label, path, axis in _axes(desc, field):

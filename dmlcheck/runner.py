@@ -107,8 +107,9 @@ class _Run:
     # ---- negative cases
 
     def negative(self, desc: OperatorDesc | None, findings: list[Finding]) -> CaseResult:
-        if desc is not None and not findings and (self.case.inputs or self.case.outputs):
-            self.read(desc, findings, needs_inputs=False)
+        needs_inputs = "missing-tensor" in (self.case.invalid or ())
+        if desc is not None and not findings and (self.case.inputs or self.case.outputs or needs_inputs):
+            self.read(desc, findings, needs_inputs=needs_inputs)
         mismatch = check_invalid(self.case, findings)
         if mismatch is None:
             return self.end(PASSED)
@@ -167,7 +168,8 @@ class _Run:
                 limit,
                 lambda name=name: kernels.compute(desc, inputs)[name] if desc.spec.kernel else None,  # type: ignore[misc]
             )
-        wrong = [_mismatch(name, output) for name, output in outputs.items() if output.mismatches]
+        given = self.case.outputs or {}
+        wrong = [_mismatch(name, output, given) for name, output in outputs.items() if output.mismatches]
         if wrong:
             return self.end(FAILED, "output mismatch", self.place(wrong), outputs)
         return self.end(PASSED, None, (), outputs)
@@ -276,7 +278,7 @@ def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section
 
 def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
     """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
-    if all(part.tensor.element_count < _LARGE for part in desc.tensors()):
+    if all(max(part.tensor.element_count, part.tensor.extent) < _LARGE for part in desc.tensors()):
         return None
     from dmlcheck.memory import available_bytes
 
@@ -329,12 +331,19 @@ def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
     help = None
     unknown = [entry for entry in missing if not _is_known(entry)]
     if unknown:
-        help = did_you_mean(unknown[0], diagnostics.RULES) or "`dmlcheck explain` lists the rules"
+        help = did_you_mean(unknown[0], [*diagnostics.RULES, *_rows(case)]) or "`dmlcheck explain` lists the rules"
     return Finding("diagnostics-mismatch", ("invalid",), {"problem": "; ".join(parts)}, help=help)
 
 
 def _is_listed(finding: Finding, entries: Iterable[str]) -> bool:
     return any(entry.removeprefix("DML_OPERATOR_") in (finding.rule, finding.constraint) for entry in entries)
+
+
+def _rows(case: Case) -> list[str]:
+    """Return the constraints of a case's operator as `invalid` names them."""
+    name = specs.full_name(case.operator)
+    spec = specs.load(name) if name else None
+    return [f"{spec.short}/{row.id}" for row in spec.constraints] if spec else []
 
 
 def _is_known(entry: str) -> bool:
@@ -345,38 +354,47 @@ def _is_known(entry: str) -> bool:
     return name is not None and any(constraint.id == row for constraint in specs.load(name).constraints)
 
 
-def _mismatch(name: str, output: OutputResult) -> Finding:
+def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
     sizes = "{" + ", ".join(map(str, output.sizes)) + "}"
     if output.shape is not None:
         problem = output.shape
     else:
-        problem = (
-            f"{output.data_type} {sizes}: {output.mismatches} of {output.elements} "
-            f"{'element is' if output.elements == 1 else 'elements are'} outside the tolerance"
-        )
+        elements = diagnostics.elements(output.elements)
+        verb = "is" if output.mismatches == 1 else "are"
+        problem = f"{output.data_type} {sizes}: {output.mismatches:,} of {elements} {verb} outside the tolerance"
         if output.worst is not None:
-            problem += f"; worst {figure(output.worst.ulp)} {unit(output.data_type)}"
+            problem += f"; worst {error_text(output.worst.ulp, output.data_type)}"
             if output.worst.share is not None:
                 problem += f", {figure(output.worst.share)} times the bound"
-    path: tuple[str | int, ...] = ("outputs", *_steps(name))
-    if output.first and output.shape is None:
-        path = (*path, *output.first[0].place)
+    steps = _steps(name)
+    path: tuple[str | int, ...] = ("outputs", *steps)
+    raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
+    if output.first and isinstance(raw, list):
+        place = output.first[0].place
+        path = (*path, *(place if isinstance(raw[0], list) else (_flat_index(place, output.sizes),)))
     return Finding("output-mismatch", path, {"tensor": name, "problem": problem})
 
 
-def _steps(name: str) -> tuple[str | int, ...]:
+def _flat_index(place: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    index = 0
+    for step, size in zip(place, sizes, strict=True):
+        index = index * size + step
+    return index
+
+
+def _steps(name: str) -> tuple[Any, ...]:
     """Return `OutputTensors[1]` as the path to its values."""
     field, bracket, index = name.partition("[")
     return (field, int(index[:-1])) if bracket else (field,)
 
 
-def unit(data_type: str) -> str:
-    """Return what an error of a data type is counted in."""
-    return "ULP" if data_type.startswith("FLOAT") else "off"
+def error_text(ulp: float, data_type: str) -> str:
+    """Return an error in words: floats are off by units in the last place, integers by a number."""
+    return f"{figure(ulp)} ULP" if data_type.startswith("FLOAT") else f"off by {figure(ulp)}"
 
 
 def figure(value: float) -> str:
     """Return a figure of a report, short."""
     if value >= 1e300:
-        return "infinitely many" if value > 1e308 else f"{value:.3g}"
+        return "infinite" if value > 1e308 else f"{value:.3g}"
     return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"

@@ -6,7 +6,7 @@ from typing import Any
 
 from dmlcheck import specs
 from dmlcheck.cases import CASE_KEYS
-from dmlcheck.header import DATA_TYPES, ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
+from dmlcheck.header import DATA_TYPES, ENUMS, LEVELS, UINT_MAX, enum_prefix
 from dmlcheck.model import Field, OperatorSpec
 
 _VARIABLE = {"type": "string", "pattern": r"\$\{"}
@@ -31,15 +31,15 @@ def case_file_schema() -> dict[str, Any]:
             },
         },
         "additionalProperties": False,
-        "allOf": [_by_operator(spec) for spec in operators],
+        "allOf": [_known_operator(operators), *(_by_operator(spec) for spec in operators)],
         "$defs": {
-            **_keys(operators),
+            **_keys(),
             "case": {
                 "type": "object",
                 "properties": file_properties,
                 "required": ["name"],
                 "additionalProperties": False,
-                "allOf": [_desc_when(spec) for spec in operators],
+                "allOf": [_known_operator(operators), *(_desc_when(spec) for spec in operators)],
             },
             "tensor": _tensor(),
             "values": _values(),
@@ -81,8 +81,16 @@ def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
     }
 
 
-def _keys(operators: list[OperatorSpec]) -> dict[str, Any]:
+def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
+    """Let only what claims to break rules name an operator that does not exist."""
     names = [name for spec in operators for name in (spec.operator, spec.short)]
+    return {
+        "if": {"not": {"required": ["invalid"]}},
+        "then": {"properties": {"operator": {"anyOf": [{"enum": names}, _VARIABLE]}}},
+    }
+
+
+def _keys() -> dict[str, Any]:
     number = {"type": "number", "minimum": 0}
     limits = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
     return {
@@ -91,12 +99,7 @@ def _keys(operators: list[OperatorSpec]) -> dict[str, Any]:
             "minLength": 1,
             "description": "Unique in the file; a case's id is PATH::NAME.",
         },
-        "operator": {
-            "anyOf": [
-                {"enum": names},
-                {"type": "string", "pattern": f"^{OPERATOR_PREFIX}|\\$\\{{|^[A-Z]"},
-            ]
-        },
+        "operator": {"type": "string", "minLength": 1, "description": "A DML_OPERATOR, in full or without the prefix."},
         "feature_level": {
             "description": "The level that the desc is validated at; the newest by default.",
             "anyOf": [{"enum": list(LEVELS)}, {"type": ["string", "number"]}],
@@ -182,23 +185,22 @@ def _values() -> dict[str, Any]:
 def _tensor() -> dict[str, Any]:
     size = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}, _VARIABLE]}
     sizes = {"anyOf": [{"type": "array", "items": size}, _VARIABLE]}
-    fields = {
-        "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
-        "Sizes": sizes,
-        "Flags": {
-            "anyOf": [
-                _enum("DML_TENSOR_FLAGS"),
-                {"type": "array", "items": _enum("DML_TENSOR_FLAGS")},
-            ]
-        },
+    flag = _enum("DML_TENSOR_FLAGS")
+    optional: dict[str, Any] = {
+        "Flags": {"anyOf": [flag, {"type": "array", "items": flag}]},
         "DimensionCount": size,
-        "Strides": {"anyOf": [sizes, {"type": "null"}]},
+        "Strides": sizes,
         "TotalTensorSizeInBytes": {"anyOf": [{"type": "integer", "minimum": 0}, _VARIABLE]},
         "GuaranteedBaseOffsetAlignment": size,
     }
     short = {
         "type": "object",
-        "properties": fields,
+        "properties": {
+            "Type": _enum("DML_TENSOR_TYPE"),
+            "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
+            "Sizes": sizes,
+            **{name: {"anyOf": [schema, {"type": "null"}]} for name, schema in optional.items()},
+        },
         "required": ["DataType", "Sizes"],
         "additionalProperties": False,
     }

@@ -90,8 +90,9 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         seen.add(row.id)
         if row.word not in rules.RULES:
             yield f"{row.id} uses the word {row.word}, which rules.py does not have"
-        if row.given is not None and row.given not in {other.id for other in spec.constraints}:
-            yield f"{row.id} is given {row.given}, which does not exist"
+        yield from (
+            f"{row.id} is given {other}, which does not stand before it" for other in row.given if other not in seen
+        )
         for condition in (row.when, row.unless):
             yield from _condition_problems(spec, row.id, condition)
     for number, table in enumerate(spec.support):

@@ -51,9 +51,11 @@ def full_name(name: str) -> str | None:
 
 def closest_operator(name: str) -> str | None:
     """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
-    short = closest(
-        name.removeprefix(OPERATOR_PREFIX),
-        [full.removeprefix(OPERATOR_PREFIX) for full in operators()],
+    bare = name.removeprefix(OPERATOR_PREFIX).upper()
+    known = [full.removeprefix(OPERATOR_PREFIX) for full in operators()]
+    # HARDMAX1 for ACTIVATION_HARDMAX1, ADD1 for ELEMENT_WISE_ADD1
+    short = next((operator for operator in known if bare and operator.endswith("_" + bare)), None) or closest(
+        bare, known
     )
     if short is None:
         return None
@@ -147,7 +149,7 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         unless=_condition(raw.get("unless")),
         since=raw.get("since"),
         until=raw.get("until"),
-        given=raw.get("given"),
+        given=tuple(raw.get("given", ())),
         help=raw.get("help"),
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
-from dmlcheck.diagnostics import Finding, describe, did_you_mean
+from dmlcheck.diagnostics import Finding, describe, elements, unknown_names
 from dmlcheck.document import Path
 from dmlcheck.fields import EXPECTED, is_uint, read_enum, read_uints
 from dmlcheck.header import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
@@ -77,17 +78,13 @@ class _Tensor:
 
     def read(self) -> TensorDesc | None:
         given = self.given
-        for key in given:
-            if key not in TENSOR_FIELDS:
-                help = did_you_mean(str(key), TENSOR_FIELDS) or "a tensor's fields are " + ", ".join(TENSOR_FIELDS)
-                params = {"operator": self.label, "field": key}
-                self.findings.append(Finding("unknown-field", (*self.path, key), params, help=help, at_key=True))
+        for key, help in unknown_names(given, TENSOR_FIELDS, "a tensor's fields are"):
+            params = {"operator": self.label, "field": key}
+            self.findings.append(Finding("unknown-field", (*self.path, key), params, help=help, at_key=True))
         data_type = self.data_type()
         sizes = self.uints("Sizes")
-        if len(given) > 2:
+        if len(given) > 2 or data_type is None or sizes is None:
             return self.layout(data_type, sizes)
-        if data_type is None or sizes is None:
-            return None
         tensor = TensorDesc(data_type, sizes)
         return tensor if self.sizes_are_legal(tensor) else None
 
@@ -124,16 +121,17 @@ class _Tensor:
 
     def sizes_are_legal(self, tensor: TensorDesc) -> bool:
         """Whether what depends on the sizes can be checked; if not, the reason is among the findings."""
-        count = tensor.element_count
-        if count == 0:
-            for axis, size in enumerate(tensor.sizes):
-                if size == 0:
-                    problem = f"has a 0 at dimension {axis}; every size must be at least 1"
-                    self.wrong("invalid-sizes", ("Sizes", axis), problem=problem)
-        elif count > MAX_ELEMENTS:
-            problem = f"make {count:,} elements; a tensor has at most {MAX_ELEMENTS:,}"
+        if 0 in tensor.sizes:
+            for axis in islice((axis for axis, size in enumerate(tensor.sizes) if size == 0), _MOST_ZEROS):
+                problem = f"has a 0 at dimension {axis}; every size must be at least 1"
+                self.wrong("invalid-sizes", ("Sizes", axis), problem=problem)
+            return False
+        count = tensor.element_count if len(tensor.sizes) <= _MOST_SIZES else _at_least(tensor.sizes)
+        if count > MAX_ELEMENTS:
+            made = f"{count:,}" if len(tensor.sizes) <= _MOST_SIZES else "far too many"
+            problem = f"make {made} elements; a tensor has at most {MAX_ELEMENTS:,}"
             self.wrong("invalid-sizes", ("Sizes",), problem=problem)
-        return 0 < count <= MAX_ELEMENTS
+        return count <= MAX_ELEMENTS
 
     def layout(self, data_type: str | None, sizes: tuple[int, ...] | None) -> TensorDesc | None:
         """Read the fields beside DataType and Sizes, each as far as the others allow."""
@@ -177,7 +175,7 @@ class _Tensor:
         if count is not None and sizes is not None and count != len(sizes):
             names = {"count": f"{self.label}.DimensionCount", "array": f"{self.label}.Sizes"}
             help = f"write {len(sizes)}, or leave DimensionCount out"
-            self.wrong("count-mismatch", ("DimensionCount",), help, found=count, length=len(sizes), **names)
+            self.wrong("count-mismatch", ("DimensionCount",), help, found=count, length=elements(len(sizes)), **names)
 
     def alignment(self, data_type: str | None) -> int:
         found = self.number("GuaranteedBaseOffsetAlignment", UINT_MAX) or 0
@@ -191,7 +189,7 @@ class _Tensor:
         if strides is None or sizes is None or len(strides) == len(sizes):
             return strides
         dimensions = "1 dimension" if len(sizes) == 1 else f"{len(sizes)} dimensions"
-        problem = f"has {len(strides)} elements for {dimensions}"
+        problem = f"has {elements(len(strides))} for {dimensions}"
         self.wrong("invalid-strides", ("Strides",), _packed_help(sizes), problem=problem)
         return None
 
@@ -206,7 +204,23 @@ class _Tensor:
             self.wrong("invalid-strides", ("Strides",), _packed_help(sizes), problem=problem)
 
 
+_MOST_ZEROS = 10  # reported of one tensor
+_MOST_SIZES = 32  # multiplied and shown; no feature level takes more than 8
+
+
+def _at_least(sizes: tuple[int, ...]) -> int:
+    """Return the product of sizes, or of as many of them as are too many elements already."""
+    count = 1
+    for size in sizes:
+        count *= size
+        if count > MAX_ELEMENTS:
+            break
+    return count
+
+
 def _packed_help(sizes: tuple[int, ...]) -> str:
+    if len(sizes) > _MOST_SIZES:
+        return "leave Strides out"
     return f"packed strides are [{', '.join(map(str, packed_strides(sizes)))}], as if Strides were left out"
 
 

@@ -39,10 +39,15 @@ def _at_level(desc: OperatorDesc, level: str) -> Iterator[Finding]:
 # ---- constraints
 
 
+_MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
+
+
 def _constraint_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
+        return
     broken: set[str] = set()
     for row in desc.spec.constraints:
-        if row.given not in broken and _applies(row, desc, level):
+        if broken.isdisjoint(row.given) and _applies(row, desc, level):
             for finding in rules.RULES[row.word](desc, row.args):
                 broken.add(row.id)
                 yield finding._replace(

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from dmlcheck import generators, npyfile
-from dmlcheck.diagnostics import Finding, describe, did_you_mean
+from dmlcheck.diagnostics import Finding, describe, elements, unknown_names
 from dmlcheck.document import Path
-from dmlcheck.floats import FORMATS, NUMPY_TYPES, spell
+from dmlcheck.floats import FORMATS, NUMPY_TYPES, round_exact, spell
 from dmlcheck.header import DATA_TYPES
-from dmlcheck.literals import Array, Literals, Source, integer_range, spelt
+from dmlcheck.literals import Array, Literals, Source, integer_range
 from dmlcheck.model import TensorDesc
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
@@ -35,7 +36,7 @@ def read_values(
     if isinstance(raw, Mapping):
         return reader.form(raw)
     if isinstance(raw, np.ndarray):
-        return raw if reader.agrees(raw.shape, raw.dtype, "the array", ()) else None
+        return reader.from_array(raw)
     help = f"write {{fill: {raw}}}" if isinstance(raw, (int, float)) and not isinstance(raw, bool) else None
     reader.mistyped((), label, raw, f"a list, or a mapping with one of {', '.join(FORMS)}", help)
     return None
@@ -45,6 +46,10 @@ def bytes_needed(tensor: TensorDesc, raw: Any) -> int:
     """Return how many bytes reading a tensor's values will allocate."""
     if isinstance(raw, Mapping) and "fill" in raw:
         return 0
+    if isinstance(raw, np.ndarray) and raw.dtype == NUMPY_TYPES[tensor.data_type] and not tensor.shares_places:
+        return 0
+    if isinstance(raw, Mapping) and ("sequence" in raw or "random" in raw) and tensor.shares_places:
+        return tensor.extent * NUMPY_TYPES[tensor.data_type].itemsize
     return math.prod(_distinct_sizes(tensor)) * NUMPY_TYPES[tensor.data_type].itemsize
 
 
@@ -78,40 +83,34 @@ class _Reader:
         self.wrong(steps, "wrong-type", {"what": what, "found": describe(found), "expected": expected}, help)
 
     def unknown_keys(self, steps: Path, given: Mapping[str, Any], known: Any, where: str) -> bool:
-        unknown = [key for key in given if key not in known]
-        for key in unknown:
-            help = did_you_mean(str(key), known) or f"its keys are {', '.join(known)}"
+        found = list(unknown_names(given, known))
+        for key, help in found:
             self.wrong((*steps, key), "unknown-key", {"where": where, "key": key}, help)
-        return bool(unknown)
+        return bool(found)
 
     def miscounted(self, found: str, steps: Path = ()) -> None:
-        count = self.tensor.element_count
-        elements = "1 element" if count == 1 else f"{count:,} elements"
-        expected = f"its Sizes {_braces(self.tensor.sizes)} take {elements}"
+        expected = f"its Sizes {_braces(self.tensor.sizes)} take {elements(self.tensor.element_count)}"
         self.wrong(steps, "element-count", {"tensor": self.label, "found": found, "expected": expected})
 
     # ---- lists
 
     def flat(self, raw: list[Any], steps: Path = ()) -> list[Any] | None:
         """Return the elements of a list, nested like the sizes or flat, in row-major order."""
-        level, count = raw, 1
-        if raw and type(raw[0]) is not list:
-            count = self.tensor.element_count
-        else:
-            for depth, size in enumerate(self.tensor.sizes):
-                if depth:
-                    if set(map(type, level)) != {list} or set(map(len, level)) != {size}:
-                        break
-                    level = list(chain.from_iterable(level))
-                count *= size
-        if len(level) == count and list not in set(map(type, level)):
+        level = raw
+        is_nested = not raw or type(raw[0]) is list
+        for size in self.tensor.sizes[1:] if is_nested else ():
+            if set(map(type, level)) != {list} or set(map(len, level)) != {size}:
+                level = []
+                break
+            level = list(chain.from_iterable(level))
+        if len(level) == self.tensor.element_count and list not in set(map(type, level)):
             return level
         self.miscounted(_shape_text(raw), steps)
         return None
 
     # ---- layouts
 
-    def laid_out(self, values: Array) -> Array:
+    def laid_out(self, values: Array) -> Array | None:
         """Return logical values as a buffer with the tensor's strides would hold them; shared places must agree."""
         tensor = self.tensor
         if tensor.strides is None:
@@ -135,6 +134,7 @@ class _Reader:
                 "expected": spell(stored[where].item(), tensor.data_type),
             }
             self.wrong((), "conflicting-elements", params, "give the buffer's elements: {buffer: [...]}")
+            return None
         return stored
 
     def strided(self, buffer: Array) -> Array:
@@ -148,11 +148,12 @@ class _Reader:
     # ---- mappings
 
     def form(self, raw: Mapping[str, Any]) -> Array | None:
-        where = f"the values of {self.label}"
-        if self.unknown_keys((), raw, FORMS, where):
+        if self.unknown_keys((), raw, FORMS, f"the values of {self.label}"):
             return None
         if len(raw) != 1:
-            self.mistyped((), where, raw, f"a mapping with one of {', '.join(FORMS)}")
+            found = "an empty mapping" if not raw else f"a mapping with {' and '.join(raw)}"
+            params = {"what": self.label, "found": found, "expected": f"a mapping with one of {', '.join(FORMS)}"}
+            self.wrong((), "wrong-type", params)
             return None
         ((key, value),) = raw.items()
         readers: dict[str, Callable[[Any], Array | None]] = {
@@ -189,7 +190,7 @@ class _Reader:
         if not least <= len(raw) <= most:
             takes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
             expected = f"its sizes and strides take {takes}"
-            params = {"tensor": label, "found": f"{len(raw):,} elements", "expected": expected}
+            params = {"tensor": label, "found": elements(len(raw)), "expected": expected}
             self.wrong(("buffer",), "element-count", params)
             return None
         buffer = TensorDesc(tensor.data_type, (len(raw),))
@@ -211,7 +212,8 @@ class _Reader:
             return None
         count, finish = self.generated()
         start, step = settings["start"], settings["step"]
-        if not self.fits("sequence", "start", start) or not self.fits("sequence", "step", start + (count - 1) * step):
+        last = start + (count - 1) * step
+        if not self.fits("sequence", "start", start) or not self.fits("sequence", "step", last):
             return None
         return finish(generators.sequence(self.tensor.data_type, count, start, step))
 
@@ -232,7 +234,7 @@ class _Reader:
         return finish(generators.random(self.tensor.data_type, count, seed, low, high))
 
     def settings(self, form: str, raw: Any, defaults: dict[str, Any]) -> dict[str, Any] | None:
-        """Return the numbers of a generator, defaults filled in; whole ones as int where the tensor holds integers."""
+        """Return the numbers of a generator, exactly as written, defaults filled in; the whole ones as int."""
         if not isinstance(raw, Mapping):
             self.mistyped((form,), form, raw, f"a mapping with {', '.join(defaults)}")
             return None
@@ -243,11 +245,12 @@ class _Reader:
             if value is None:
                 self.wrong((form, key), "missing-key", {"where": form, "key": key})
                 wrong = True
-            elif type(value) not in (int, float) or not math.isfinite(value):
+            elif type(value) is float and math.isfinite(value):
+                exact = self.source.as_written((*self.path, form, key), value)
+                value = int(exact) if exact.denominator == 1 else exact
+            elif type(value) is not int:
                 self.mistyped((form, key), f"{form}.{key}", value, "a finite number")
                 wrong = True
-            elif type(value) is float and value == int(value) and self.tensor.data_type not in FORMATS:
-                value = int(value)
             settings[key] = value
         return None if wrong else settings
 
@@ -255,13 +258,14 @@ class _Reader:
         """Whether the data type can hold a generator's extreme value."""
         data_type = self.tensor.data_type
         if data_type in FORMATS:
-            if abs(value) <= FORMATS[data_type].largest:
+            if math.isfinite(round_exact(Fraction(value), data_type)):
                 return True
         else:
             low, high = integer_range(data_type)
             if type(value) is int and low <= value <= high:
                 return True
-        params = {"element": f"a value of {self.label}", "found": spelt(value), "type": data_type}
+        found = describe(value) if type(value) is int else _figure(value)
+        params = {"element": f"a value of {self.label}", "found": found, "type": data_type}
         self.wrong((form, key), "value-not-representable", params)
         return False
 
@@ -278,7 +282,7 @@ class _Reader:
                     header = npyfile.Header(file)
                     if not self.agrees(header.shape, header.dtype, raw, ("file",)):
                         return None
-                    return self.laid_out(npyfile.read_elements(file, header))
+                    return self.stored(npyfile.read_elements(file, header), raw, ("file",))
             except OSError as error:
                 problem = error.strerror or str(error)
             except ValueError as error:
@@ -287,6 +291,28 @@ class _Reader:
                 return None
         self.wrong(("file",), "file-not-found", {"path": raw, "problem": problem})
         return None
+
+    def from_array(self, raw: Array) -> Array | None:
+        """Return a caller's array, rounded once where it is of another data type."""
+        tensor = self.tensor
+        if raw.dtype.newbyteorder("=") == NUMPY_TYPES[tensor.data_type] and raw.shape == tensor.sizes:
+            return self.stored(raw.astype(NUMPY_TYPES[tensor.data_type], copy=False), "the array", ())
+        if raw.dtype.kind not in "iuf" or raw.shape not in (tensor.sizes, (tensor.element_count,)):
+            self.agrees(raw.shape, raw.dtype, "the array", ())
+            return None
+        flat: list[Any] = raw.reshape(-1).tolist()
+        values = self.literals(flat).array(flat)
+        return None if values is None else self.laid_out(values.reshape(tensor.sizes))
+
+    def stored(self, values: Array, what: str, steps: Path) -> Array | None:
+        """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types hold less than that type."""
+        low, high = integer_range(self.tensor.data_type) if values.dtype.itemsize == 1 else (0, 0)
+        beyond = values[(values < low) | (values > high)] if values.dtype.itemsize == 1 else values[:0]
+        if beyond.size:
+            params = {"element": f"an element of {what}", "found": str(beyond[0]), "type": self.tensor.data_type}
+            self.wrong(steps, "value-not-representable", params, f"{self.tensor.data_type} holds {low} to {high}")
+            return None
+        return self.laid_out(values)
 
     def agrees(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> bool:
         """Whether an array has the tensor's data type and sizes."""
@@ -299,6 +325,14 @@ class _Reader:
             self.miscounted(f"the shape {_braces(tuple(shape))} in {what}", steps)
             return False
         return True
+
+
+def _figure(value: Fraction) -> str:
+    """Return a rational number as text, whatever its magnitude."""
+    try:
+        return f"{float(value):g}"
+    except OverflowError:
+        return "a number beyond FLOAT64"
 
 
 def _braces(sizes: tuple[int, ...]) -> str:
@@ -320,7 +354,7 @@ def _shape_text(raw: list[Any]) -> str:
     if list in set(map(type, level)):
         return "numbers and lists side by side"
     if len(shape) == 1:
-        return "1 element" if shape[0] == 1 else f"{shape[0]:,} elements"
+        return elements(shape[0])
     return f"the shape {_braces(tuple(shape))}"
 
 
