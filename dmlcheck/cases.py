@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import product
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics import Diagnostic, Finding, describe, did_you_mean
+from dmlcheck.diagnostics import Diagnostic, Finding, describe, did_you_mean, unknown_names
 from dmlcheck.document import Document, Overflow, Path, Position
 from dmlcheck.header import LEVELS, parse_level
 from dmlcheck.model import Case, Tolerance
 
 _MERGED = ("desc", "inputs")
 MAX_CASES = 100_000
+_MAX_MADE = 32_000_000  # values and characters that the matrix of a case writes out, in all its combinations
 
 
 class Origin(NamedTuple):
@@ -53,10 +55,18 @@ class Origin(NamedTuple):
         )
 
     def _full(self, path: Path) -> Path | None:
+        """Return a path of the case as a path of the file: in the first place that has the part that it is of.
+
+        Where none has it, in the place that comes closest.
+        """
+        merged = path[0] in _MERGED
         path = (*self.renames.get(str(path[0]), path[:1]), *path[1:])
         best, most = None, 0
         for place in self.places:
             depth = _depth(self.document.value, (*place, *path)) - len(place)
+            # A part is taken whole: a field of desc and inputs, any other key of a case.
+            if depth >= (2 if merged else 1):
+                return (*place, *path)
             if depth > most:
                 best, most = (*place, *path), depth
         return best
@@ -80,6 +90,7 @@ def _has(value: Any, step: str | int) -> bool:
 class CaseFile(NamedTuple):
     """What a file holds: its cases, what is wrong with those that are not well formed, and problems of the file itself.
 
+    `broken` goes by id: every case has one of its own, also where a name is missing or taken.
     `notes` speak of what is in the file and is none of dmlcheck's business.
     """
 
@@ -103,7 +114,8 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
                 {"what": document.name, "found": "empty", "expected": _A_CASE_FILE},
             )
         )
-    return CaseFile(document, tuple(reader.cases), reader.broken, tuple(reader.problems))
+    broken = reader.broken()
+    return CaseFile(document, tuple(reader.cases), broken, tuple(reader.problems))
 
 
 # ---- the form of a case
@@ -157,7 +169,7 @@ def _form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Itera
         if value is None or holds(value) or (templated and _is_variable(value)):
             continue
         if key == "tolerance":
-            yield from _tolerance_findings(value)
+            yield from _tolerance_findings(value, templated=templated)
         elif type(value) is list and key in ("invalid", "tags"):
             for index, element in enumerate(value):
                 if type(element) is not str:
@@ -167,26 +179,26 @@ def _form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Itera
                 if type(values) is not list or not values:
                     yield _wrong_type((key, name), f"matrix.{name}", values, "a list of one value or more")
         else:
-            help = did_you_mean(str(value), LEVELS) if key == "feature_level" else None
-            yield _wrong_type((key,), key, value, expected, help)
+            is_level = key == "feature_level" and isinstance(value, (str, float))
+            yield _wrong_type((key,), key, value, expected, did_you_mean(str(value), LEVELS) if is_level else None)
 
 
-_LIMITS = ("ulp", "absolute", "relative")
+_LIMITS = ("absolute", "relative", "ulp")
 
 
-def _tolerance_findings(value: Any) -> Iterator[Finding]:
+def _tolerance_findings(value: Any, *, templated: bool = False) -> Iterator[Finding]:
     if value == "exact":
         return
     if not isinstance(value, dict) or not value:
         expected = "exact, or a mapping with ulp, absolute or relative"
         yield _wrong_type(("tolerance",), "tolerance", value, expected)
         return
-    for finding in _unknown_keys(value, frozenset(_LIMITS), "a tolerance"):
+    for finding in _unknown_keys(value, _LIMITS, "a tolerance"):
         yield finding._replace(path=("tolerance", *finding.path))
     for key in _LIMITS:
         limit = value.get(key, 0)
         is_number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
-        if not (is_number and 0 <= limit < float("inf")):
+        if not (is_number and 0 <= limit <= sys.float_info.max) and not (templated and _is_variable(limit)):
             yield _wrong_type(("tolerance", key), f"tolerance.{key}", limit, "a number of at least 0")
 
 
@@ -196,11 +208,9 @@ def _tolerance(value: Any) -> Tolerance:
     return Tolerance(source="the case", **value)
 
 
-def _unknown_keys(value: Mapping[str, Any], known: frozenset[str], where: str) -> Iterator[Finding]:
-    for key in value:
-        if key not in known:
-            help = did_you_mean(key, known) or f"its keys are {', '.join(sorted(known - {'$schema'}))}"
-            yield Finding("unknown-key", (key,), {"where": where, "key": key}, help=help, at_key=True)
+def _unknown_keys(value: Mapping[str, Any], known: Collection[str], where: str) -> Iterator[Finding]:
+    for key, help in unknown_names(value, known):
+        yield Finding("unknown-key", (key,), {"where": where, "key": key}, help=help, at_key=True)
 
 
 def _wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:
@@ -212,16 +222,18 @@ def _wrong_type(path: Path, what: str, value: Any, expected: str, help: str | No
     )
 
 
-def _too_many(path: Path, name: str) -> Finding:
-    params = {"path": name, "problem": f"makes more than {MAX_CASES:,} cases"}
+def _too_many(path: Path, name: str, problem: str) -> Finding:
+    params = {"path": name, "problem": problem}
     return Finding("file-too-large", path, params, help="split the file, or shorten the matrix")
 
 
+_TOO_MANY_CASES = f"makes more than {MAX_CASES:,} cases"
 _A_CASE_FILE = "a mapping with operator and desc, or with cases"
 
 
-_FILE_KEYS = frozenset((*CASE_KEYS, "cases", "$schema"))
+_FILE_KEYS = (*CASE_KEYS, "cases")
 _KEYS_OF_CASES = frozenset(CASE_KEYS)
+_DECISIVE = ("operator", "desc", "matrix")  # without these nothing can be said of a case
 
 
 class _Reader:
@@ -231,9 +243,13 @@ class _Reader:
         self.document = document
         self.name = name
         self.cases: list[Case] = []
-        self.broken: dict[str, tuple[Diagnostic, ...]] = {}
+        self.findings: dict[int, list[Diagnostic]] = {}  # of the cases that are not well formed, by their index
         self.problems: list[Diagnostic] = list(document.problems)
         self.names: dict[str, int] = {}
+        self.unusable: set[str] = set()  # defaults of the wrong form
+        self.unsettled: tuple[str, ...] = ()  # defaults that are right only if a matrix replaces their variables
+        self.templates = _Templates()
+        self.tuples: dict[int, tuple[list[str], tuple[str, ...]]] = {}
 
     def problem(self, finding: Finding, place: Path = ()) -> None:
         position = self.document.locate((*place, *finding.path), key=finding.at_key)
@@ -253,77 +269,115 @@ class _Reader:
         if not isinstance(value, dict):
             self.problem(_wrong_type((), "the file", value, _A_CASE_FILE))
             return
-        for finding in _unknown_keys(value, _FILE_KEYS, "a case file"):
+        for finding in _unknown_keys({key: None for key in value if key != "$schema"}, _FILE_KEYS, "a case file"):
             self.problem(finding)
         items = value.get("cases")
         if items is None:
             self.read_case(value, {}, Origin(self.document, ((),)), _stem(self.name))
-        elif not isinstance(items, list):
-            self.problem(_wrong_type(("cases",), "cases", items, "a list of cases"))
-        elif "name" in value:
+            return
+        if "name" in value:
             params = {"where": "a file with cases", "key": "name"}
-            self.problem(Finding("unknown-key", ("name",), params, at_key=True))
+            self.problem(Finding("unknown-key", ("name",), params, help="each case has its own name", at_key=True))
+        if isinstance(items, list):
+            known = _KEYS_OF_CASES - {"name"}
+            self.read_list(items, {key: part for key, part in value.items() if key in known})
         else:
-            self.read_list(items, {key: part for key, part in value.items() if key in _KEYS_OF_CASES})
+            self.problem(_wrong_type(("cases",), "cases", items, "a list of cases"))
 
     def read_list(self, items: list[Any], defaults: dict[str, Any]) -> None:
-        wrong_defaults = list(_form_findings(defaults, templated=True))
-        for finding in wrong_defaults:
+        for finding in _form_findings(defaults, templated=True):
             self.problem(finding)
-        if wrong_defaults:
-            return
+            self.unusable.add(str(finding.path[0]))
+        usable = {key: part for key, part in defaults.items() if key not in self.unusable}
+        self.unsettled = tuple(key for key, part in usable.items() if part is not None and not _FORMS[key][0](part))
         for index, item in enumerate(items):
             if isinstance(item, dict):
                 origin = Origin(self.document, (("cases", index), ()), (items, index))
-                self.read_case(item, defaults, origin, None)
+                self.read_case(item, usable, origin, None)
             else:
                 self.problem(_wrong_type(("cases", index), f"cases[{index}]", item, "a mapping"))
             if len(self.cases) > MAX_CASES:
-                self.problem(_too_many(("cases", index), self.document.name))
+                self.problem(_too_many(("cases", index), self.document.name, _TOO_MANY_CASES))
                 return
 
     def read_case(self, own: dict[str, Any], defaults: dict[str, Any], origin: Origin, stem: str | None) -> None:
-        findings: list[Finding] = []
-        if stem is None and not own.keys() <= _KEYS_OF_CASES:
-            findings.extend(_unknown_keys(own, _KEYS_OF_CASES, "a case"))
         merged = _merge(defaults, own) if defaults else own
-        name: Any = own.get("name", stem)
+        name: Any = own.get("name")
         if name is None:
-            findings.append(Finding("missing-key", ("name",), {"where": "a case", "key": "name"}))
-        absent = [key for key in ("operator", "desc") if merged.get(key) is None]
-        findings.extend(Finding("missing-key", (key,), {"where": "a case", "key": key}) for key in absent)
-        for key, value in merged.items():
-            if value is not None and key in _FORMS and not _FORMS[key][0](value):
-                findings.extend(_form_findings(merged, templated=merged.get("matrix") is not None))
-                break
+            name = stem
+        findings = [
+            Finding("missing-key", (key,), {"where": "a case", "key": key})
+            for key, value in (("name", name), ("operator", merged.get("operator")), ("desc", merged.get("desc")))
+            if value is None and key not in self.unusable
+        ]
+        if stem is None and not own.keys() <= _KEYS_OF_CASES:
+            findings.extend(_unknown_keys(own, CASE_KEYS, "a case"))
+        if self.has_wrong_form(own, merged):
+            findings.extend(_form_findings(merged, templated=merged.get("matrix") is not None))
         if findings:
-            self.add_broken(merged, origin, name, findings)
+            taken = self.taken(origin, name) if type(name) is str and merged.get("matrix") is None else None
+            self.add_broken(merged, origin, name, findings if taken is None else [*findings, taken])
+        elif any(key in self.unusable and (key == "desc" or key not in own) for key in _DECISIVE):
+            return  # the defaults are wrong, and their problem says so
         elif merged.get("matrix") is None:
             self.add(merged, origin, name)
         else:
             for suffix, values in self.expand(merged, origin, name):
                 self.add(values, origin, name + suffix)
 
+    def has_wrong_form(self, own: dict[str, Any], merged: dict[str, Any]) -> bool:
+        for key, value in own.items():
+            if value is not None and key in _FORMS and not _FORMS[key][0](value):
+                return True
+        return any(merged[key] is not None and not _FORMS[key][0](merged[key]) for key in self.unsettled)
+
     def add_broken(self, merged: dict[str, Any], origin: Origin, name: Any, findings: list[Finding]) -> None:
-        position = origin.position()
-        label = name if isinstance(name, str) else f"line {position.line}"
+        operator = merged.get("operator")
         case = Case(
-            id=f"{self.name}::{label}", name=label, file=self.document.name, operator=str(merged.get("operator") or ""),
-            feature_level=None, desc={}, inputs=None, outputs=None, invalid=None, tolerance=None, source=None, tags=(),
-            note=None, origin=origin,
+            id="", name=name if type(name) is str else "", file=self.document.name,
+            operator=operator if type(operator) is str else "", feature_level=None, desc={}, inputs=None, outputs=None,
+            invalid=None, tolerance=None, source=None, tags=(), note=None, origin=origin,
         )  # fmt: skip
+        self.findings[len(self.cases)] = sorted(map(origin.diagnostic, findings), key=Diagnostic.place)
         self.cases.append(case)
-        found = [origin.diagnostic(finding) for finding in findings]
-        self.broken[case.id] = tuple(sorted(found, key=Diagnostic.place))
+
+    def broken(self) -> dict[str, tuple[Diagnostic, ...]]:
+        """Give every case that is not well formed a name that no other has; return what is wrong with each by id."""
+        taken = {case.name for index, case in enumerate(self.cases) if index not in self.findings}
+        broken = {}
+        again: dict[str, int] = {}
+        for index, found in self.findings.items():
+            case = self.cases[index]
+            name = base = _label(case, taken)
+            while name in taken:
+                again[base] = again.get(base, 1) + 1
+                name = f"{base} ({again[base]})"
+            taken.add(name)
+            self.cases[index] = case._replace(id=f"{self.name}::{name}", name=name)
+            broken[self.cases[index].id] = tuple(found)
+        return broken
+
+    def taken(self, origin: Origin, name: str) -> Finding | None:
+        """Take a name for a case; what is wrong if another case has it."""
+        first = self.names.get(name)
+        if first is None:
+            self.names[name] = origin.position().line
+            return None
+        return Finding("duplicate-name", ("name",), {"name": name, "first": first})
+
+    def texts(self, value: list[str] | None) -> tuple[str, ...] | None:
+        """Return a list of text as a tuple, a long one that many cases share as one tuple."""
+        if value is None or len(value) < 100:
+            return None if value is None else tuple(value)
+        return self.tuples.setdefault(id(value), (value, tuple(value)))[1]
 
     def add(self, merged: dict[str, Any], origin: Origin, name: str) -> None:
-        if name in self.names:
-            finding = Finding("duplicate-name", ("name",), {"name": name, "first": self.names[name]})
-            self.add_broken(merged, origin, f"{name} (line {origin.position().line})", [finding])
+        taken = self.taken(origin, name)
+        if taken is not None:
+            self.add_broken(merged, origin, name, [taken])
             return
-        self.names[name] = origin.position().line
         get = merged.get
-        level, invalid, tolerance = get("feature_level"), get("invalid"), get("tolerance")
+        level, tolerance = get("feature_level"), get("tolerance")
         self.cases.append(
             Case(
                 f"{self.name}::{name}",
@@ -334,10 +388,10 @@ class _Reader:
                 merged["desc"],
                 get("inputs"),
                 get("outputs"),
-                None if invalid is None else tuple(invalid),
+                self.texts(get("invalid")),
                 None if tolerance is None else _tolerance(tolerance),
                 get("source"),
-                tuple(get("tags") or ()),
+                self.texts(get("tags")) or (),
                 get("note"),
                 origin,
             )
@@ -345,37 +399,56 @@ class _Reader:
 
     def expand(self, merged: dict[str, Any], origin: Origin, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield one set of values for every combination of a matrix, with the suffix of its name."""
-        matrix = merged["matrix"]
-        count = 1
-        for values in matrix.values():
-            count *= len(values)
-        if len(self.cases) + count > MAX_CASES:
-            self.add_broken(merged, origin, name, [_too_many(("matrix",), self.document.name)])
-            return
+        matrix: dict[str, list[Any]] = merged["matrix"]
         rest = {key: value for key, value in merged.items() if key != "matrix"}
-        unknown: dict[str, Path] = {}
-        _find_variables(rest, matrix, (), unknown)
-        if unknown:
-            findings = [
-                Finding(
-                    "unknown-key",
-                    path,
-                    {"where": "the matrix", "key": variable},
-                    help=did_you_mean(variable, matrix) or f"it has {', '.join(matrix)}",
-                )
-                for variable, path in unknown.items()
-            ]
+        variables = {key: [_variable(value, index) for index, value in enumerate(matrix[key])] for key in matrix}
+        findings = self.matrix_findings(rest, variables)
+        if findings:
             self.add_broken(merged, origin, name, findings)
             return
-        for combination in product(*matrix.values()):
-            values = dict(zip(matrix, combination, strict=True))
-            suffix = ",".join(f"{key}={_spell(value)}" for key, value in values.items())
-            replaced = {key: _substitute(value, values) for key, value in rest.items()}
+        for combination in product(*variables.values()):
+            chosen = dict(zip(variables, combination, strict=True))
+            suffix = f"[{','.join(f'{key}={variable.label}' for key, variable in chosen.items())}]"
+            replaced = self.templates.fill(rest, chosen)
             findings = list(_form_findings(replaced))
             if findings:
-                self.add_broken(merged, origin, f"{name}[{suffix}]", findings)
+                self.add_broken(replaced, origin, name + suffix, findings)
             else:
-                yield f"[{suffix}]", replaced
+                yield suffix, replaced
+
+    def matrix_findings(self, rest: dict[str, Any], variables: dict[str, list[_Variable]]) -> list[Finding]:
+        """Return what keeps a matrix from being expanded; nothing is made to find out."""
+        count = 1
+        for values in variables.values():
+            count *= len(values)
+        if len(self.cases) + count > MAX_CASES:
+            return [_too_many(("matrix",), self.document.name, _TOO_MANY_CASES)]
+        survey = self.templates.survey(rest, variables)
+        findings = [
+            Finding(
+                "unknown-key",
+                path,
+                {"where": "the matrix", "key": variable},
+                help=did_you_mean(variable, variables) or f"it has {', '.join(variables)}",
+            )
+            for variable, path in survey.unknown.items()
+        ]
+        if findings:
+            return findings
+        names = sum(len(key) + max(len(variable.label) for variable in values) for key, values in variables.items())
+        texts = sum(times * _longest(variables[variable]) for variable, times in survey.inside.items())
+        if count * (survey.size + names + texts) > _MAX_MADE:
+            problem = f"has a matrix that writes out more than {_MAX_MADE:,} values and characters"
+            findings.append(_too_many(("matrix",), self.document.name, problem))
+        return findings
+
+
+def _label(case: Case, taken: Collection[str]) -> str:
+    """Return what to call a case that is not well formed: its name, or where it stands, or both."""
+    line, column, _ = case.position
+    places = (f"line {line}", f"line {line}, column {column}")
+    labels = (case.name, *(f"{case.name} ({place})" for place in places)) if case.name else places
+    return next((label for label in labels if label not in taken), labels[-1])
 
 
 def _stem(path: str) -> str:
@@ -394,6 +467,150 @@ def _merge(defaults: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:
 # ---- matrices
 
 
+class _Variable(NamedTuple):
+    """One value of a matrix, and its label in the names of cases."""
+
+    value: Any
+    label: str
+
+
+_MAX_LABEL = 200
+_LONG_TEXT = 1000
+
+
+def _variable(value: Any, index: int) -> _Variable:
+    """Return a matrix value as a variable; one that is too long for a name goes by its number from 1: `#3`."""
+    label = _spell(value, _MAX_LABEL)
+    return _Variable(value, f"#{index + 1}" if label is None else label)
+
+
+def _spell(value: Any, most: int = _MAX_MADE) -> str | None:
+    """Return a matrix value as text: itself, or JSON; None where that is longer than it may be."""
+    if isinstance(value, str):
+        return value if len(value) <= most else None
+    if isinstance(value, Overflow):
+        return value.text if len(value.text) <= most else None
+    if _is_longer(value, most):
+        return None
+    import json
+
+    text = ""
+    try:
+        for piece in json.JSONEncoder(separators=(",", ":")).iterencode(value):
+            text += piece
+            if len(text) > most:
+                return None
+    except ValueError:  # a whole number of thousands of digits
+        return None
+    return text
+
+
+def _is_longer(value: Any, most: int) -> bool:
+    """Whether a value has more characters and values in it than it may; shared ones count each time."""
+    size = 0
+    todo = [value]
+    while todo and size <= most:
+        part = todo.pop()
+        size += len(part) if isinstance(part, str) else 1
+        if isinstance(part, (list, dict)):
+            todo.extend(part.values() if isinstance(part, dict) else part)
+    return size > most
+
+
+def _longest(values: list[_Variable]) -> int:
+    """Return how much text the longest of a variable's values is, or as much as may be made where all are too much."""
+    longest = total = 0
+    for variable in values:
+        text = _spell(variable.value)
+        length = _MAX_MADE if text is None else len(text)
+        longest = max(longest, length)
+        total += length
+        if total > _MAX_MADE:
+            return _MAX_MADE
+    return longest
+
+
+class _Survey(NamedTuple):
+    """What a matrix would fill in: variables that it does not have, those inside other text, and how much is copied."""
+
+    unknown: dict[str, Path]
+    inside: dict[str, int]
+    size: int
+
+
+class _Templates:
+    """Values with variables `${name}` in them. What has none is shared by all combinations, not copied.
+
+    Values may be shared inside a file too, through aliases, and are looked at and copied once.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Any, bool]] = {}  # of a list, a mapping or a long text, which is kept as its id is
+
+    def holds(self, value: Any) -> bool:
+        """Whether a value has variables in it."""
+        is_text = isinstance(value, str)
+        if is_text and len(value) < _LONG_TEXT:
+            return "${" in value
+        if not is_text and not isinstance(value, (dict, list)):
+            return False
+        found = self.known.get(id(value))
+        if found is None:
+            if is_text:
+                answer = "${" in value
+            else:
+                # Every part is looked at, so that each is known.
+                answer = sum(map(self.holds, value.values() if isinstance(value, dict) else value)) > 0
+            found = self.known[id(value)] = (value, answer)
+        return found[1]
+
+    def survey(self, rest: Mapping[str, Any], known: Collection[str]) -> _Survey:
+        """Find the variables of a case, and how many values and characters one combination copies."""
+        unknown: dict[str, Path] = {}
+        inside: dict[str, int] = {}
+        seen: set[int] = set()
+        size = 0
+
+        def look(value: Any, path: Path) -> None:
+            nonlocal size
+            size += 1
+            if isinstance(value, str):
+                parts = _variables(value)
+                for variable, start, end in parts:
+                    if variable not in known:
+                        unknown.setdefault(variable, path)
+                    elif end - start < len(value):  # text that is only a variable becomes its value
+                        inside[variable] = inside.get(variable, 0) + 1
+                size += len(value) if parts else 0
+            elif self.holds(value) and id(value) not in seen:
+                seen.add(id(value))
+                size += 4
+                for key, part in value.items() if isinstance(value, dict) else enumerate(value):
+                    look(part, (*path, key))
+
+        for key, value in rest.items():
+            look(value, (key,))
+        return _Survey(unknown, inside, size)
+
+    def fill(self, rest: Mapping[str, Any], chosen: Mapping[str, _Variable]) -> dict[str, Any]:
+        """Return a case with values in place of its variables; text that is only a variable takes its type."""
+        made: dict[int, Any] = {}
+
+        def filled(value: Any) -> Any:
+            if not self.holds(value):
+                return value
+            if isinstance(value, str):
+                return _replaced(value, chosen)
+            if id(value) not in made:
+                if isinstance(value, dict):
+                    made[id(value)] = {key: filled(part) for key, part in value.items()}
+                else:
+                    made[id(value)] = [filled(part) for part in value]
+            return made[id(value)]
+
+        return {key: filled(value) for key, value in rest.items()}
+
+
 def _is_variable(value: Any) -> bool:
     return isinstance(value, str) and "${" in value
 
@@ -408,45 +625,13 @@ def _variables(text: str) -> list[tuple[str, int, int]]:
     return found
 
 
-def _find_variables(value: Any, matrix: Mapping[str, Any], path: Path, unknown: dict[str, Path]) -> None:
-    if isinstance(value, str):
-        for variable, _, _ in _variables(value):
-            if variable not in matrix:
-                unknown.setdefault(variable, path)
-    elif isinstance(value, dict):
-        for key, part in value.items():
-            _find_variables(part, matrix, (*path, key), unknown)
-    elif isinstance(value, list):
-        for index, part in enumerate(value):
-            _find_variables(part, matrix, (*path, index), unknown)
-
-
-def _substitute(value: Any, values: Mapping[str, Any]) -> Any:
-    """Put matrix values in for their variables; a text that is only a variable takes the value with its type."""
-    if isinstance(value, str):
-        parts = _variables(value)
-        if not parts:
-            return value
-        if len(parts) == 1 and parts[0][1:] == (0, len(value)):
-            return values[parts[0][0]]
-        text, end = "", 0
-        for variable, start, stop in parts:
-            text += value[end:start] + _spell(values[variable])
-            end = stop
-        return text + value[end:]
-    if isinstance(value, dict):
-        return {key: _substitute(part, values) for key, part in value.items()}
-    if isinstance(value, list):
-        return [_substitute(part, values) for part in value]
-    return value
-
-
-def _spell(value: Any) -> str:
-    """Return a matrix value as it stands in a case's name."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Overflow):
-        return value.text
-    import json
-
-    return json.dumps(value, separators=(",", ":"))
+def _replaced(text: str, chosen: Mapping[str, _Variable]) -> Any:
+    parts = _variables(text)
+    if len(parts) == 1 and parts[0][1:] == (0, len(text)):
+        return chosen[parts[0][0]].value
+    pieces: list[str] = []
+    end = 0
+    for variable, start, stop in parts:
+        pieces += (text[end:start], _spell(chosen[variable].value) or "")
+        end = stop
+    return "".join((*pieces, text[end:]))

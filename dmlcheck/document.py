@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
-
-import yaml
-from yaml.error import Mark
 
 from dmlcheck.diagnostics import Diagnostic, Finding
 
@@ -23,6 +21,18 @@ class Position(NamedTuple):
     line: int
     column: int
     width: int = 1
+
+
+class Node(NamedTuple):
+    """A part of a file as it stands there: the text of a scalar, the nodes of a list, or those of a mapping by key.
+
+    A mapping has the node of each key beside that of its value, the first of each key. `is_plain` says of a scalar that
+    it has no quotes.
+    """
+
+    content: str | list[Node] | dict[str, tuple[Node, Node]]
+    at: Position
+    is_plain: bool = False
 
 
 class Overflow(float):
@@ -48,26 +58,45 @@ class Document:
     of the items of the file's lists (its cases) are kept from the first.
     """
 
-    def __init__(self, name: str, text: str, tree: Callable[[], Any] = lambda: None) -> None:
+    def __init__(self, name: str, text: str, tree: Callable[[], Node | None] = lambda: None) -> None:
         self.name = name
         self.text = text
         self.value: Any = None
         self.problems: list[Diagnostic] = []
         self.item_lines: dict[int, list[Position]] = {}
         self._make_tree = tree
-        self._root: Any = None
-        self._lines: list[str] | None = None
+        self._root: Node | None = None
+        self._starts: list[int] | None = None
 
     @property
     def lists_cases(self) -> bool:
         """Whether the file holds a list of cases, or dispatchables, rather than one case."""
-        return isinstance(self.value, dict) and ("cases" in self.value or "dispatchables" in self.value)
+        value = self.value
+        return isinstance(value, dict) and (value.get("cases") is not None or "dispatchables" in value)
 
     def line(self, number: int) -> str:
         """Return a source line by its number from 1, without its line end ("" past the end)."""
-        if self._lines is None:
-            self._lines = LINE_END.split(self.text)
-        return self._lines[number - 1] if 0 < number <= len(self._lines) else ""
+        starts = self._line_starts()
+        if not 0 < number <= len(starts):
+            return ""
+        start = starts[number - 1]
+        end = LINE_END.search(self.text, start)
+        return self.text[start : end.start() if end else None]
+
+    def place(self, index: int) -> Position:
+        """Return the place of the character at an index of the text, or of the end of the text."""
+        starts = self._line_starts()
+        number = bisect_right(starts, index)
+        return Position(number, index - starts[number - 1] + 1)
+
+    def inside(self, at: Position) -> Position:
+        """Return a place, or the end of the file where the place lies beyond it."""
+        return at if at.line <= len(self._line_starts()) else self.place(len(self.text))
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in LINE_END.finditer(self.text))]
+        return self._starts
 
     def item_position(self, path: Path, items: list[Any], index: int) -> Position:
         """Return where an item of the list `items`, which stands at `path`, starts."""
@@ -76,49 +105,36 @@ class Document:
 
     def locate(self, path: Path, *, key: bool = False) -> Position:
         """Return where the value at `path` starts (its key with `key`), or its nearest ancestor that exists."""
-        if self.value is None:
-            return Position(1, 1)
         node = self.tree()
-        name: Any = None
+        if node is None:
+            return Position(1, 1)
+        name: Node | None = None
         for depth, step in enumerate(path):
             found = _child(node, step)
             if found is None:
                 # What is missing is shown at the key of what should hold it.
-                return position_of(name) if name is not None else _start(node)
+                return name.at if name is not None else _start(node)
             name, node = found
             if key and name is not None and depth == len(path) - 1:
-                return position_of(name)
+                return name.at
         if name is None:
             return _start(node)
         # A block that starts below its key is best shown by the key itself.
-        return position_of(name) if node.start_mark.line > name.start_mark.line else position_of(node)
+        return name.at if node.at.line > name.at.line else node.at
 
     def literal(self, path: Path) -> str | None:
         """Return the text of the plain scalar at `path` as the file spells it, or None where there is none."""
         node = self.tree()
         for step in path:
-            found = _child(node, step)
+            found = None if node is None else _child(node, step)
             if found is None:
                 return None
             node = found[1]
-        return node.value if isinstance(node, yaml.ScalarNode) and not node.style else None
+        return node.content if node is not None and node.is_plain and isinstance(node.content, str) else None
 
-    def first_line_of(self, mapping_index: int, name: str) -> int:
-        """Return the line on which `name` first stands in the mapping that starts at a character index."""
-        todo = [self.tree()]
-        while todo:
-            node = todo.pop()
-            if isinstance(node, yaml.MappingNode):
-                if node.start_mark.index == mapping_index:
-                    return next(int(k.start_mark.line) + 1 for k, _ in node.value if k.value == name)
-                todo.extend(value for _, value in node.value)
-            elif isinstance(node, yaml.SequenceNode):
-                todo.extend(node.value)
-        return 1
-
-    def tree(self) -> Any:
-        """Return the file as nodes with marks, as libyaml makes them."""
-        if self._root is None:
+    def tree(self) -> Node | None:
+        """Return the file as nodes, or None where it has no value."""
+        if self._root is None and self.value is not None:
             self._root = self._make_tree()
         return self._root
 
@@ -130,11 +146,11 @@ class Document:
 
 
 class Refused(Exception):
-    """Stops the reading of a file at something that dmlcheck does not accept; `mark` says where."""
+    """Stops the reading of a file at something that dmlcheck does not accept; `position` says where."""
 
-    def __init__(self, message: str, mark: Mark, help: str | None = None, rule: str = "yaml-syntax") -> None:
+    def __init__(self, message: str, position: Position, help: str | None = None, rule: str = "yaml-syntax") -> None:
         super().__init__(message)
-        self.position = Position(mark.line + 1, mark.column + 1)
+        self.position = position
         self.help = help
         self.rule = rule
 
@@ -150,21 +166,15 @@ def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
 LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
 
 
-def _child(node: Any, step: str | int) -> tuple[Any, Any] | None:
-    if isinstance(node, yaml.MappingNode):
-        return next(((key, value) for key, value in node.value if key.value == step), None)
-    if isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-        return None, node.value[step]
+def _child(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
+    content = node.content
+    if isinstance(content, dict):
+        return content.get(step) if isinstance(step, str) else None
+    if isinstance(content, list) and isinstance(step, int) and step < len(content):
+        return None, content[step]
     return None
 
 
-def _start(node: Any) -> Position:
+def _start(node: Node) -> Position:
     """Return where a node starts; a mapping or list is shown by its first character."""
-    return position_of(node) if isinstance(node, yaml.ScalarNode) else position_of(node)._replace(width=1)
-
-
-def position_of(node: Any) -> Position:
-    """Return where a node stands, with its width where it ends on the line that it starts on."""
-    start, end = node.start_mark, node.end_mark
-    width = end.column - start.column if end.line == start.line else 1
-    return Position(start.line + 1, start.column + 1, max(1, width))
+    return node.at if isinstance(node.content, str) else node.at._replace(width=1)

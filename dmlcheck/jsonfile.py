@@ -2,135 +2,172 @@
 
 from __future__ import annotations
 
-import bisect
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
-import yaml
-from yaml.error import Mark
-
 from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.document import LINE_END, Document, Position, Refused, duplicate, position_of
-from dmlcheck.yamlfile import MAX_DEPTH, MAX_DIGITS, MAX_NODES, MISSING, plain_scalar, too_many
+from dmlcheck.document import Document, Node, Position, Refused, duplicate
+from dmlcheck.scalars import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_DUPLICATES,
+    MAX_NODES,
+    MISSING,
+    plain_scalar,
+    too_deep,
+    too_many,
+    too_many_digits,
+)
 
-_STRING = r'"(?:[^"\\\n]|\\.)*"'
-_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?\*/", re.DOTALL)
-_TRAILING_COMMA = re.compile(_STRING + r"|,(?=\s*[}\]])")
-_BLANK = re.compile(r"[^\r\n]")
-_TOKEN = re.compile(_STRING + r"|[{}\[\]:,]|[^\s{}\[\]:,\"]+")
+# A text or comment that is never closed is one token too, up to where it must end, so that none is scanned twice.
+_TOKEN = re.compile(
+    r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?\*/|/\*.*|[{}\[\]:,]|[^\s{}\[\]:,"/]+|/',
+    re.DOTALL,
+)
+_NO_LINE_END = re.compile(r"[^\r\n]")
 
 
 def parse_json(name: str, text: str) -> Document:
     """Parse JSON; a duplicate key is a problem beside a value that keeps the first of each."""
-    bare = _blank_comments(text)
-    document = Document(name, text, lambda: _tree(bare))
+    document = Document(name, text, lambda: _tree(document))
     has_duplicates = False
 
     def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal has_duplicates
-        made = dict(reversed(pairs))
-        has_duplicates = has_duplicates or len(made) != len(pairs)
-        return {key: made[key] for key, _ in pairs}
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            has_duplicates = True
+            made.update(reversed(pairs))
+        return made
 
     decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_float=plain_scalar, parse_int=plain_scalar)
     try:
-        _check(name, bare)
-        document.value = decoder.decode(bare)
+        document.value = decoder.decode(_bare(document))
     except json.JSONDecodeError as error:
-        problem = f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}"
-        document.refuse(problem, Position(error.lineno, error.colno))
+        document.refuse(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", document.place(error.pos))
     except Refused as error:
-        document.refuse(f"not JSON: {error}", error.position, error.help, error.rule)
-    if has_duplicates and document.value is not None:
-        document.problems.extend(_duplicates(document))
+        document.refuse(str(error), error.position, error.help, error.rule)
+    else:
+        if has_duplicates:
+            document.problems.extend(islice(_duplicates(document), MAX_DUPLICATES))
     return document
 
 
-def _blank_comments(text: str) -> str:
-    """Replace comments and trailing commas by blanks, so that every position stays."""
+def _bare(document: Document) -> str:  # noqa: C901 - one look at every token
+    """Return JSON with blanks for comments and trailing commas, so that every position stays.
 
-    def blank(match: re.Match[str]) -> str:
-        found = match.group()
-        return found if found[0] == '"' else _BLANK.sub(" ", found)
-
-    return _TRAILING_COMMA.sub(blank, _COMMENT.sub(blank, text))
-
-
-def _check(name: str, text: str) -> None:
-    """Refuse what Python's decoder would accept, or stumble over: depth, numbers without end, NaN and Infinity."""
-    depth = 0
-    for count, match in enumerate(_TOKEN.finditer(text)):
-        token = match.group()
-        if token in "{[":
-            depth += 1
-        elif token in "}]":
-            depth -= 1
-        if count > 2 * MAX_NODES:
-            raise too_many(name, _marks(text)(match.start()))
-        if depth > MAX_DEPTH:
-            problem = f"nested deeper than {MAX_DEPTH} levels"
-        elif token in ("NaN", "Infinity", "-Infinity"):
-            problem = f'{token} is not a JSON number; write "nan", "inf" or "-inf" in quotes'
-        elif len(token) > MAX_DIGITS and plain_scalar(token) is MISSING:
-            problem = f"a number of {len(token):,} digits is not read"
-        else:
-            continue
-        raise Refused(problem, _marks(text)(match.start()))
-
-
-def _marks(text: str) -> Callable[[int], Mark]:
-    """Return what makes a mark of a character's index."""
-    starts = [0, *(match.end() for match in LINE_END.finditer(text))]
-
-    def mark(index: int) -> Mark:
-        line = bisect.bisect_right(starts, index) - 1
-        return Mark("", index, line, index - starts[line], None, 0)
-
-    return mark
-
-
-def _tree(text: str) -> Any:
-    """Return JSON as nodes with marks, like those that libyaml makes of YAML; the text is known to be JSON."""
-    mark = _marks(text)
-    stack: list[list[Any]] = [[]]
-    opened: list[Mark] = []
-    node: yaml.Node
+    Refuses what Python's decoder would accept, or stumble over: depth, numbers without end, NaN and Infinity.
+    """
+    text = document.text
+    blanks: list[tuple[int, int]] = []
+    depth = count = 0
+    before = ""  # the last token that is no comment
+    comma: tuple[int, int] | None = None  # where it stands if it is a comma after a value
     for match in _TOKEN.finditer(text):
         token = match.group()
-        if token in ":,":
+        first = token[0]
+        if first == "/" and len(token) > 1:
+            if token[1] == "*" and (len(token) < 4 or not token.endswith("*/")):
+                raise Refused("a comment is not closed", document.place(match.start()), "it ends with */")
+            blanks.append(match.span())
             continue
-        start, end = mark(match.start()), mark(match.end())
+        if first in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise too_deep(document.place(match.start()))
+        elif first in "}]":
+            depth -= 1
+            if comma is not None:
+                blanks.append(comma)
+        elif first not in '":,':
+            _check_word(document, token, match.start())
+        if first not in "}]:,":
+            count += 1
+            if count > MAX_NODES:
+                raise too_many(document.name, document.place(match.start()))
+        comma = match.span() if first == "," and before not in ",:{[" else None
+        before = first
+    return _blanked(text, sorted(blanks))
+
+
+def _check_word(document: Document, token: str, index: int) -> None:
+    if token in ("NaN", "Infinity", "-Infinity"):
+        problem = f'{token} is not a JSON number; write "nan", "inf" or "-inf" in quotes'
+        raise Refused(problem, document.place(index))
+    if len(token) > MAX_DIGITS and plain_scalar(token) is MISSING:
+        raise too_many_digits(token, document.place(index))
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text with blanks in some places; line ends stay."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (text[done:start], _NO_LINE_END.sub(" ", text[start:end]))
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+# ---- positions
+
+
+def _tree(document: Document) -> Node | None:
+    """Return JSON that is known to be read as nodes, like those of YAML."""
+    stack: list[tuple[Any, Node | None, int]] = []
+    content: Any = []
+    root = content
+    key: Node | None = None
+    start = 0
+    for match in _TOKEN.finditer(document.text):
+        token = match.group()
+        if token[0] in ":,/":
+            continue
         if token in "{[":
-            opened.append(start)
-            stack.append([])
+            stack.append((content, key, start))
+            content, key, start = {} if token == "{" else [], None, match.start()
             continue
-        if token == "}":
-            items = stack.pop()
-            node = yaml.MappingNode("", list(zip(items[::2], items[1::2], strict=True)), opened.pop(), end)
-        elif token == "]":
-            node = yaml.SequenceNode("", stack.pop(), opened.pop(), end)
-        elif token[0] == '"':
-            node = yaml.ScalarNode("", json.loads(token), start, end, style='"')
+        if token in "}]":
+            node = Node(content, _at(document, start, match.end()))
+            content, key, start = stack.pop()
         else:
-            node = yaml.ScalarNode("", token, start, end)
-        stack[-1].append(node)
-    return stack[0][0]
+            is_text = token[0] == '"'
+            at = _at(document, *match.span())
+            node = Node(json.loads(token) if is_text else token, at, is_plain=not is_text)
+        if type(content) is list:
+            content.append(node)
+        elif key is None:
+            key = node
+        else:
+            content.setdefault(key.content, (key, node))
+            key = None
+    return root[0] if root else None
 
 
-def _duplicates(document: Document) -> list[Diagnostic]:
-    found = []
-    todo = [document.tree()]
-    while todo:
-        node = todo.pop()
-        if isinstance(node, yaml.SequenceNode):
-            todo.extend(node.value)
-        elif isinstance(node, yaml.MappingNode):
-            todo.extend(value for _, value in node.value)
-            first: dict[str, int] = {}
-            for key, _ in node.value:
-                if key.value in first:
-                    found.append(duplicate(document.name, key.value, position_of(key), first[key.value]))
-                first.setdefault(key.value, key.start_mark.line + 1)
-    return sorted(found, key=Diagnostic.place)
+def _at(document: Document, start: int, end: int) -> Position:
+    """Return the place of a stretch of the text, with its width where it is on one line."""
+    first, last = document.place(start), document.place(end)
+    return first._replace(width=last.column - first.column) if first.line == last.line else first
+
+
+def _duplicates(document: Document) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the keys that stand twice, in order."""
+    opened: list[dict[str, int] | None] = []  # of what is open: the lines of a mapping's keys, None for a list
+    is_key = False
+    for match in _TOKEN.finditer(document.text):
+        token = match.group()
+        first = token[0]
+        if first in "{[":
+            opened.append({} if first == "{" else None)
+        elif first in "}]":
+            opened.pop()
+        elif is_key and first == '"' and opened and (lines := opened[-1]) is not None:
+            at = _at(document, *match.span())
+            key = json.loads(token)
+            if key in lines:
+                yield duplicate(document.name, key, at, lines[key])
+            lines.setdefault(key, at.line)
+        if first != "/":
+            is_key = first in "{,"

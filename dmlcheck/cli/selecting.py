@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import click
 
-from dmlcheck.collect import find_files
+from dmlcheck.collect import find_files, real_path
 from dmlcheck.selection import ExpressionError, matcher
 from dmlcheck.specs import data_folder
 
@@ -31,11 +31,32 @@ def targets(paths: Sequence[str]) -> list[Target]:
             for file in find_files(root) or []
         )
     for given in paths:
-        path, case = given, None
-        if not os.path.exists(path) and "::" in path:
-            path, _, case = path.partition("::")
-        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in find_files(path) or [path])
-    return found
+        path, case = _split(given)
+        files = find_files(path)
+        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in ([path] if files is None else files))
+    return _each_once(found)
+
+
+def _split(given: str) -> tuple[str, str | None]:
+    """Return the path and the name of PATH::NAME; the longest path that exists, as both may have `::` in them."""
+    end = len(given)
+    while end >= 0:
+        if os.path.exists(given[:end]):
+            return given[:end], given[end + 2 :] if end < len(given) else None
+        end = given.rfind("::", 0, end)
+    path, colons, case = given.partition("::")
+    return path, case if colons else None
+
+
+def _each_once(found: list[Target]) -> list[Target]:
+    """Return the targets without those that others hold: a file that was given twice, or a case of a whole file."""
+    real = [real_path(target.file) for target in found]
+    whole = {file for file, target in zip(real, found, strict=True) if target.case is None}
+    kept: dict[tuple[str, str | None], Target] = {}
+    for file, target in zip(real, found, strict=True):
+        if target.case is None or file not in whole:
+            kept.setdefault((file, target.case), target)
+    return list(kept.values())
 
 
 def _near(path: str) -> str:
