@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from dmlcheck.floats import NUMPY_TYPES
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.literals import Array, Source
+from dmlcheck.memory import available_bytes
 from dmlcheck.model import Case, OperatorDesc, Part, TensorDesc
 from dmlcheck.tensors import packed_strides
 from dmlcheck.values import read_values, values_text
@@ -35,10 +36,10 @@ class Evaluated(NamedTuple):
 
 def evaluate_case(case: Case) -> Evaluated:
     """Compute one case's outputs, whatever outputs it expects."""
-    origin = case.origin
-    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
     if case.invalid is not None:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
+    origin = case.origin
+    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
     if not findings and desc is not None:
         reason = Reference().unsupported(desc)
         if reason is not None:
@@ -53,7 +54,11 @@ def evaluate_case(case: Case) -> Evaluated:
             types = {part.label: part.tensor.data_type for part in desc.tensors()}
             outputs = Reference().run(desc, inputs)
             return Evaluated(case.name, {name: (values, types[name]) for name, values in outputs.items()})
-    return Evaluated(case.name, diagnostics=tuple(origin.diagnostic(finding) for finding in findings))
+    return Evaluated(case.name, diagnostics=_placed(origin, findings))
+
+
+def _placed(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
+    return tuple(sorted((origin.diagnostic(finding) for finding in findings), key=Diagnostic.place))
 
 
 def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
@@ -114,31 +119,89 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
     reported: list[Diagnostic] = []
     for case in model.operators.values():
         _, findings = validation.validate(case.operator, case.desc, level)
-        reported.extend(case.origin.diagnostic(finding) for finding in findings)
-    try:
-        resources = {name: _resource(name, raw, model) for name, raw in model.resources.items()}
-    except _Problem as problem:
-        reported.extend(origin.diagnostic(finding) for finding in problem.findings)
+        reported.extend(_placed(case.origin, findings))
+    resources, problems = _resources(model)
+    reported.extend(_placed(origin, problems))
     if reported:
         yield Evaluated("", diagnostics=tuple(reported))
         return
     for command in model.commands:
         try:
-            if command.kind == "dispatch":
-                if command.target in model.others:
-                    kind = model.others[command.target]
-                    yield Evaluated("", remark=f"{command.target} is not dispatched: {kind} is not DirectML")
-                else:
-                    _dispatch(model.operators[command.target], command, resources)
-            elif command.kind == "print":
-                resource = resources[command.target]
-                values = resource.data[: resource.filled].view(NUMPY_TYPES[resource.data_type])
-                yield Evaluated(command.target, {command.target: (values, resource.data_type)})
-            else:
-                yield Evaluated("", remark=_write(command, resources[command.target], folder))
+            evaluated = _carried_out(command, model, resources, folder)
         except _Problem as problem:
-            yield Evaluated("", diagnostics=tuple(origin.diagnostic(finding) for finding in problem.findings))
+            yield Evaluated("", diagnostics=_placed(origin, problem.findings))
             return
+        if evaluated is not None:
+            yield evaluated
+
+
+def _resources(model: Model) -> tuple[dict[str, Resource], list[Finding]]:
+    """Fill the resources of a model, and return what is wrong with them as well."""
+    excess = _too_large(model)
+    if excess is not None:
+        return {}, [excess]
+    resources: dict[str, Resource] = {}
+    problems: list[Finding] = []
+    for name, raw in model.resources.items():
+        if raw["initialValues"] == dxdispatch.DEFERRED:
+            continue
+        try:
+            resources[name] = _resource(name, raw, model)
+        except _Problem as problem:
+            problems.extend(problem.findings)
+    return resources, problems
+
+
+def _carried_out(command: Command, model: Model, resources: Mapping[str, Resource], folder: str) -> Evaluated | None:
+    """Carry out one command and return what it prints."""
+    target = command.target
+    if command.kind == "dispatch":
+        if target in model.others:
+            return Evaluated("", remark=f"{target} is not dispatched: {model.others[target]} is not DirectML")
+        _dispatch(model.operators[target], command, resources)
+        return None
+    if target not in resources:
+        what = "printed" if command.kind == "print" else "written"
+        return Evaluated("", remark=f"{target} is not {what}: only an ONNX dispatchable would fill it")
+    if command.kind == "print":
+        return Evaluated(target, {target: (_elements(command, resources[target]), resources[target].data_type)})
+    return Evaluated("", remark=_write(command, resources[target], folder))
+
+
+def _too_large(model: Model) -> Finding | None:
+    """Return what is wrong with a model whose resources this machine cannot hold; nothing is allocated to find out."""
+    need = sum(
+        dxdispatch.bytes_needed(raw) + _file_size(raw["initialValues"], model) for raw in model.resources.values()
+    )
+    have = available_bytes() if need > _LARGE else None
+    if have is None or need + runner.HEADROOM <= have:
+        return None
+    params = {"tensors": f"the resources {', '.join(model.resources)}", "need": f"take {runner.size_text(need)}"}
+    return Finding("tensor-too-large", ("resources",), {**params, "have": runner.size_text(have)})
+
+
+_LARGE = 2**22  # bytes; what is smaller is not worth asking for the memory that is left
+
+
+def _file_size(initial: Any, model: Model) -> int:
+    given = initial.get("sourcePath") if isinstance(initial, dict) else None
+    if not isinstance(given, str):
+        return 0
+    full, problem = npyfile.find(os.path.dirname(model.document.name), given)
+    return os.path.getsize(full) if problem is None else 0
+
+
+def _elements(command: Command, resource: Resource) -> Array:
+    """Return what a resource was filled with, as elements of its data type."""
+    dtype = NUMPY_TYPES[resource.data_type]
+    if resource.filled % dtype.itemsize:
+        params = {
+            "tensor": command.target,
+            "found": f"{resource.filled:,} bytes",
+            "expected": f"its elements take {dtype.itemsize} each",
+        }
+        raise _Problem(Finding("element-count", command.path, params))
+    return resource.data[: resource.filled].view(dtype)
 
 
 def _resource(name: str, raw: Mapping[str, Any], model: Model) -> Resource:
@@ -292,7 +355,8 @@ def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -
             "problem": f"cannot dispatch {case.name}: {reason}",
         }
         raise _Problem(Finding("unsupported-by-implementation", command.path, params))
-    raw = case.origin.document.value["dispatchables"][case.name].get("bindings") or {}
+    own = case.origin.document.value["dispatchables"][case.name].get("bindings")
+    raw = own if isinstance(own, dict) else {}
     bindings = {**raw, **command.raw["bindings"]}
     buffers = {part.label: _bound(part, bindings, command, resources) for part in desc.tensors()}
     inputs: dict[str, Any] = {}
@@ -361,7 +425,7 @@ def _write(command: Command, resource: Resource, folder: str) -> str:
     try:
         os.makedirs(os.path.dirname(full), exist_ok=True)
         if full.lower().endswith(".npy"):
-            values = resource.data[: resource.filled].view(NUMPY_TYPES[resource.data_type])
+            values = _elements(command, resource)
             np.save(full, values.reshape(_dimensions(command, values.size)))
         else:
             resource.data.tofile(full)

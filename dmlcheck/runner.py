@@ -284,7 +284,7 @@ def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[st
 
     need = bytes_needed(desc, inputs, outputs) + HEADROOM
     have = available_bytes()
-    return _too_large(desc, f"take {_size(need)}", have) if have is not None and need > have else None
+    return _too_large(desc, f"take {size_text(need)}", have) if have is not None and need > have else None
 
 
 def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> int:
@@ -302,11 +302,12 @@ def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:
     tensors = ", ".join(
         f"{label} {tensor.data_type} {{{', '.join(map(str, tensor.sizes))}}}" for label, _, tensor in desc.tensors()
     )
-    spare = "too little" if have is None else _size(have)
+    spare = "too little" if have is None else size_text(have)
     return Finding("tensor-too-large", ("desc",), {"tensors": tensors, "need": need, "have": spare})
 
 
-def _size(amount: int) -> str:
+def size_text(amount: int) -> str:
+    """Return a number of bytes in GiB."""
     return f"{amount / 2**30:.1f} GiB"
 
 
