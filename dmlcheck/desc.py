@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck import specs
-from dmlcheck.diagnostics import Finding, describe, unknown_names
-from dmlcheck.diagnostics import elements as count_text
+from dmlcheck.diagnostics import Finding, describe, elements, unknown_names
 from dmlcheck.document import Path
-from dmlcheck.fields import EXPECTED, is_uint, read_enum, read_uints
-from dmlcheck.header import ENUMS
+from dmlcheck.fields import EXPECTED, read_enum, read_number, read_numbers, read_struct
+from dmlcheck.header import DATA_TYPES, ENUMS
 from dmlcheck.model import OUTPUT, Field, OperatorDesc, OperatorSpec, TensorDesc
 from dmlcheck.tensors import read_tensor
 
@@ -28,80 +27,173 @@ def read_desc(operator: str, raw: Any) -> Reading:
     """Read the fields of a desc; the findings are those that no feature level would change."""
     name = specs.full_name(operator)
     if name is None:
-        close = specs.closest_operator(operator)
-        help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
-        return Reading(None, (Finding("unknown-operator", ("operator",), {"found": operator or "''"}, help=help),))
+        return Reading(None, (_unknown_operator(operator, ("operator",)),))
     if not isinstance(raw, Mapping):
         params = {"field": "desc", "found": describe(raw), "expected": f"a mapping with the fields of {name}"}
         return Reading(None, (Finding("field-type", ("desc",), params),))
-    spec = specs.load(name)
     findings: _Findings = []
-    values = _read_fields(spec, raw, findings)
-    below_desc = tuple(finding._replace(path=("desc", *finding.path)) for finding in findings)
-    return Reading(OperatorDesc.of(spec, values), below_desc)
+    desc = _read_fields(specs.load(name), raw, ("desc",), findings)
+    return Reading(desc, tuple(findings))
 
 
-def _read_fields(spec: OperatorSpec, raw: Mapping[str, Any], findings: _Findings) -> dict[str, Any]:
+def _unknown_operator(operator: str, path: Path) -> Finding:
+    close = specs.closest_operator(operator)
+    help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+    return Finding("unknown-operator", path, {"found": operator or "''"}, help=help)
+
+
+def _read_fields(
+    spec: OperatorSpec, raw: Mapping[str, Any], path: Path, findings: _Findings, *, is_nested: bool = False
+) -> OperatorDesc:
     values: dict[str, Any] = {}
+    broken: set[str] = set()
     for name, field in spec.fields.items():
         given = raw.get(name)
-        if given is not None:
-            value = _READERS[field.type](field, given, (name,), findings)
+        if is_nested and field.is_tensor:
+            _no_tensor(name, given, path, findings)
+        elif given is not None:
+            value = _READERS[field.type](field, given, (*path, name), findings)
             if value is not None:
                 values[name] = value
+            else:
+                broken.add(name)
         elif not field.optional and not field.counts:
             params = {"operator": spec.operator, "field": name}
-            findings.append(Finding("missing-field", (name,), params, help=f"{name} is {_expected(field)}"))
+            findings.append(Finding("missing-field", (*path, name), params, help=f"{name} is {_expected(field)}"))
     for key, help in unknown_names(raw, spec.fields, "its fields are"):
         params = {"operator": spec.operator, "field": key}
-        findings.append(Finding("unknown-field", (key,), params, help=help, at_key=True))
+        findings.append(Finding("unknown-field", (*path, key), params, help=help, at_key=True))
     for field in spec.fields.values():
-        for array in field.counts:
-            _count(field.name, array, raw, values, findings)
-    return values
+        if field.counts:
+            _count(field, raw, values, path, findings)
+        elif field.data_type is not None:
+            _scalar(field, values, path, findings)
+    return OperatorDesc.of(spec, values, frozenset(broken))
 
 
-def _count(name: str, array: str, raw: Mapping[str, Any], values: dict[str, Any], findings: _Findings) -> None:
-    """Fill in a count that follows from its array, or compare the one that is given."""
-    elements = values.get(array)
-    if elements is None:
-        return
-    if raw.get(name) is None:
-        values.setdefault(name, len(elements))
+def _no_tensor(name: str, given: Any, path: Path, findings: _Findings) -> None:
+    if given is not None:
+        params = {"field": name, "why": "inside another operator, whose tensors it takes"}
+        findings.append(Finding("excluded-field", (*path, name), params, help=f"leave {name} out"))
+
+
+def _count(field: Field, raw: Mapping[str, Any], values: dict[str, Any], path: Path, findings: _Findings) -> None:
+    """Fill in a count that follows from its arrays, or compare the one that is given with each of them."""
+    name = field.name
+    lengths = {array: len(values[array]) for array in field.counts if array in values}
+    if raw.get(name) is None and lengths:
+        values[name] = next(iter(lengths.values()))
     count = values.get(name)
-    if count is not None and count != len(elements):
-        params = {"count": name, "found": count, "array": array, "length": count_text(len(elements))}
-        help = f"write {len(elements)}, or leave {name} out"
-        findings.append(Finding("count-mismatch", (name,), params, help=help))
+    for array, length in lengths.items():
+        if count is not None and count != length:
+            params = {"count": name, "found": count, "array": array, "length": elements(length)}
+            if raw.get(name) is None:
+                place, help = array, f"{next(iter(lengths))}, which {name} counts as well, has {elements(count)}"
+            else:
+                place, help = name, f"write {length}, or leave {name} out"
+            findings.append(Finding("count-mismatch", (*path, place), params, help=help))
+            if place == name:
+                return
+
+
+def _scalar(field: Field, values: dict[str, Any], path: Path, findings: _Findings) -> None:
+    """Report a scalar that the data type which another field gives it cannot hold."""
+    value, data_type = values.get(field.name), values.get(field.data_type or "")
+    kind, bits = DATA_TYPES[data_type] if data_type else ("none", 0)
+    if value is None or kind in ("none", "float"):
+        return
+    low, high = (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+    if not (low <= value <= high and value == int(value)):
+        params = {"element": field.name, "found": describe(value), "type": data_type}
+        help = f"{data_type} holds whole numbers from {low} to {high}"
+        findings.append(Finding("value-not-representable", (*path, field.name), params, help=help))
+        del values[field.name]
 
 
 # ---- field types
 
 
-def _read_uint(field: Field, given: Any, path: Path, findings: _Findings) -> int | str | None:
+def _read_plain(field: Field, given: Any, path: Path, findings: _Findings) -> Any:
     if field.enum is not None:
         return read_enum(field.enum, field.name, given, path, findings)
-    if is_uint(given):
-        return given  # type: ignore[no-any-return]
-    params = {"field": field.name, "found": describe(given), "expected": _expected(field)}
-    findings.append(Finding("field-type", path, params))
-    return None
+    return read_number("BOOL" if field.boolean else field.type, field.name, given, path, findings)
 
 
-def _read_uint_array(field: Field, given: Any, path: Path, findings: _Findings) -> tuple[int, ...] | None:
-    return read_uints(field.name, given, path, findings)
+def _read_array(field: Field, given: Any, path: Path, findings: _Findings) -> tuple[Any, ...] | None:
+    return read_numbers(field.type.removesuffix("_ARRAY"), field.name, given, path, findings)
+
+
+def _read_struct(field: Field, given: Any, path: Path, findings: _Findings) -> Any:
+    return read_struct(field.type, field.name, given, path, findings)
 
 
 def _read_tensor(field: Field, given: Any, path: Path, findings: _Findings) -> TensorDesc | None:
     return read_tensor(field.name, given, path, findings, is_output=field.kind == OUTPUT)
 
 
+def _read_tensors(field: Field, given: Any, path: Path, findings: _Findings) -> tuple[TensorDesc | None, ...] | None:
+    if not isinstance(given, (list, tuple)):
+        _mistyped(field, given, path, findings)
+        return None
+    is_output = field.kind == OUTPUT
+    return tuple(
+        read_tensor(f"{field.name}[{index}]", part, (*path, index), findings, is_output=is_output)
+        for index, part in enumerate(given)
+    )
+
+
+def _read_operator(field: Field, given: Any, path: Path, findings: _Findings) -> OperatorDesc | None:
+    """Read an operator inside an operator: {Type, ...fields} or {Type, Desc}."""
+    operator = given.get("Type") if isinstance(given, Mapping) else None
+    if not isinstance(operator, str):
+        _mistyped(field, given, path, findings)
+        return None
+    name = specs.full_name(operator)
+    if name is None:
+        findings.append(_unknown_operator(operator, (*path, "Type")))
+        return None
+    inner = given.get("Desc", {}) if "Desc" in given else {key: given[key] for key in given if key != "Type"}
+    if not isinstance(inner, Mapping):
+        params = {"field": f"{field.name}.Desc", "found": describe(inner), "expected": f"the fields of {name}"}
+        findings.append(Finding("field-type", (*path, "Desc"), params))
+        return None
+    place = (*path, "Desc") if "Desc" in given else path
+    return _read_fields(specs.load(name), inner, place, findings, is_nested=True)
+
+
+def _read_operators(
+    field: Field, given: Any, path: Path, findings: _Findings
+) -> tuple[OperatorDesc | None, ...] | None:
+    if not isinstance(given, (list, tuple)):
+        _mistyped(field, given, path, findings)
+        return None
+    return tuple(_read_operator(field, part, (*path, index), findings) for index, part in enumerate(given))
+
+
+def _mistyped(field: Field, given: Any, path: Path, findings: _Findings) -> None:
+    params = {"field": field.name, "found": describe(given), "expected": EXPECTED[field.type]}
+    findings.append(Finding("field-type", path, params))
+
+
 def _expected(field: Field) -> str:
-    return f"one of {' '.join(ENUMS[field.enum])}" if field.enum else EXPECTED[field.type]
+    if field.enum:
+        return f"one of {' '.join(ENUMS[field.enum])}"
+    return EXPECTED["BOOL" if field.boolean else field.type]
 
 
 _READERS: dict[str, Callable[[Field, Any, Path, _Findings], Any]] = {
-    "UINT": _read_uint,
-    "UINT_ARRAY": _read_uint_array,
+    "UINT": _read_plain,
+    "INT": _read_plain,
+    "FLOAT": _read_plain,
+    "BOOL": _read_plain,
+    "SCALAR_UNION": _read_plain,
+    "UINT_ARRAY": _read_array,
+    "INT_ARRAY": _read_array,
+    "FLOAT_ARRAY": _read_array,
+    "SIZE_2D": _read_struct,
+    "SCALE_BIAS": _read_struct,
     "TENSOR_DESC": _read_tensor,
+    "TENSOR_DESC_ARRAY": _read_tensors,
+    "OPERATOR_DESC": _read_operator,
+    "OPERATOR_DESC_ARRAY": _read_operators,
 }

@@ -307,6 +307,13 @@ RULES: dict[str, Rule] = {
         _replace(_ARGMAX, "  AxisDirection: INCREASING\n", ""),
         _ARGMAX,
     ),
+    "excluded-field": Rule(
+        "desc",
+        "a field is given where it must be left out",
+        "{field} may not be given {why}",
+        "Some optional fields exclude each other, or make no sense with others. An operator inside another one "
+        "(FusedActivation, ActivationDescs) takes no tensors of its own: its InputTensor and OutputTensor are null.",
+    ),
     "field-type": Rule(
         "desc",
         "a field holds a value of the wrong type",
@@ -415,7 +422,7 @@ RULES: dict[str, Rule] = {
     "rank-mismatch": Rule(
         "operator",
         "tensors that must have the same number of dimensions do not",
-        "{tensor} has {found}, and {other} has {expected}",
+        "{tensor} has {found}, and {problem}",
         "DirectML does not add or drop dimensions: a reduced dimension stays, with size 1.",
         _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [3]"),
         _ARGMAX,
@@ -431,7 +438,7 @@ RULES: dict[str, Rule] = {
     "data-type-mismatch": Rule(
         "operator",
         "tensors that must have the same data type do not",
-        "{tensor} is {found}, and {other} is {expected}",
+        "{tensor} is {found}, and {problem}",
         "The operator computes in one data type; converting is what DML_OPERATOR_CAST is for.",
         _replace(_SUM, "FLOAT32, Sizes: [1, 3]", "FLOAT16, Sizes: [1, 3]"),
         _SUM,

@@ -20,7 +20,11 @@ ATTRIBUTE = "attribute"
 
 
 class Field(NamedTuple):
-    """One member of an operator's struct: its kind, its type, and for an enumeration or a count, of what."""
+    """One member of an operator's struct: its kind, its type, and for an enumeration or a count, of what.
+
+    `boolean` marks a BOOL, which the header makes an integer; `data_type` the field that says
+    what a scalar union holds.
+    """
 
     name: str
     kind: str
@@ -28,6 +32,8 @@ class Field(NamedTuple):
     optional: bool = False
     enum: str | None = None
     counts: tuple[str, ...] = ()
+    boolean: bool = False
+    data_type: str | None = None
     about: str = ""
 
     @property
@@ -37,7 +43,7 @@ class Field(NamedTuple):
 
 
 class TensorSupport(NamedTuple):
-    """What one row of a support table says of one tensor."""
+    """What one row of a support table says of one tensor; no types where the page lists none, and takes any."""
 
     dims: tuple[int, ...]
     types: tuple[str, ...]
@@ -56,8 +62,8 @@ class SupportTable(NamedTuple):
 class Constraint(NamedTuple):
     """One labelled row: a word of `rules.RULES`, its arguments, and when it applies.
 
-    `when`, `unless`, `since` and `until` limit it to values of fields and to feature levels; `given` names the rows
-    that must hold for this one to mean anything.
+    `when`, `unless`, `present`, `absent`, `since` and `until` limit it to values of fields, to fields that are there or
+    not, and to feature levels; `given` names the rows that must hold for this one to mean anything.
     """
 
     id: str
@@ -69,6 +75,8 @@ class Constraint(NamedTuple):
     since: str | None = None
     until: str | None = None
     given: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
     help: str | None = None
 
 
@@ -117,6 +125,7 @@ class OperatorSpec(NamedTuple):
     kernel: str | None
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
+    let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
     unspecified: tuple[str, ...]
@@ -154,6 +163,11 @@ class TensorDesc(NamedTuple):
     def DimensionCount(self) -> int:  # noqa: N802 - DirectML's name, for constraint expressions
         """The number of dimensions."""
         return len(self.sizes)
+
+    @property
+    def DataType(self) -> str:  # noqa: N802 - DirectML's name, for constraint expressions
+        """The data type, without its prefix."""
+        return self.data_type
 
     @property
     def element_count(self) -> int:
@@ -199,15 +213,17 @@ class Part(NamedTuple):
 class OperatorDesc(NamedTuple):
     """A desc whose fields have the right types: tensors are TensorDesc, enumerations suffixes, counts filled in.
 
-    Fields that were left out, or that are wrong, are not in `values`; `parts` has the tensors of each tensor field.
+    Fields that were left out, or that are wrong, are not in `values`, and the latter in `broken`; `parts` has the
+    tensors of each tensor field.
     """
 
     spec: OperatorSpec
     values: Mapping[str, Any]
     parts: Mapping[str, tuple[Part, ...]]
+    broken: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, spec: OperatorSpec, values: Mapping[str, Any]) -> OperatorDesc:
+    def of(cls, spec: OperatorSpec, values: Mapping[str, Any], broken: frozenset[str] = frozenset()) -> OperatorDesc:
         """Return the desc with these values."""
         parts: dict[str, tuple[Part, ...]] = {}
         for field in (*spec.inputs, *spec.outputs):
@@ -221,7 +237,7 @@ class OperatorDesc(NamedTuple):
                     for index, tensor in enumerate(value or ())
                     if tensor is not None
                 )
-        return cls(spec, values, parts)
+        return cls(spec, values, parts, broken)
 
     def tensor(self, name: str) -> TensorDesc | None:
         """Return a single tensor by its field's name, or None where the desc has none."""

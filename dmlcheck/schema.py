@@ -33,7 +33,7 @@ def case_file_schema() -> dict[str, Any]:
         "additionalProperties": False,
         "allOf": [_known_operator(operators), *(_by_operator(spec) for spec in operators)],
         "$defs": {
-            **_keys(),
+            **{key: _or_null(schema) for key, schema in _keys().items()},
             "case": {
                 "type": "object",
                 "properties": file_properties,
@@ -46,6 +46,13 @@ def case_file_schema() -> dict[str, Any]:
             **{f"desc_{spec.short}": _desc(spec) for spec in operators},
         },
     }
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    """Let a key of a case be null, which means that it is left out."""
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    return {**schema, "type": [schema["type"], "null"]}
 
 
 def _names(spec: OperatorSpec) -> dict[str, Any]:
@@ -227,14 +234,43 @@ def _desc(spec: OperatorSpec) -> dict[str, Any]:
     }
 
 
+_WORD = {"type": "string", "pattern": r"^\s*[+-]?([Ii][Nn][Ff]|[Nn][Aa][Nn])\s*$"}
+_PLAIN: dict[str, list[dict[str, Any]]] = {
+    "UINT": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}],
+    "INT": [{"type": "integer", "minimum": -(2**31), "maximum": 2**31 - 1}],
+    "FLOAT": [{"type": "number"}, _WORD],
+    "SCALAR_UNION": [{"type": "number"}, _WORD],
+    "BOOL": [{"type": "boolean"}, {"enum": [0, 1]}],
+}
+
+
+def _struct(part: str, *names: str) -> dict[str, Any]:
+    plain = {"anyOf": [*_PLAIN[part], _VARIABLE]}
+    properties = dict.fromkeys(names, plain)
+    return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
+
+
+_OPERATOR = {"type": "object", "properties": {"Type": {"type": "string"}}, "required": ["Type"]}
+_NOT_PLAIN: dict[str, dict[str, Any]] = {
+    "TENSOR_DESC": {"$ref": "#/$defs/tensor"},
+    "TENSOR_DESC_ARRAY": {"type": "array", "items": {"$ref": "#/$defs/tensor"}},
+    "SIZE_2D": _struct("UINT", "Width", "Height"),
+    "SCALE_BIAS": _struct("FLOAT", "Scale", "Bias"),
+    "OPERATOR_DESC": _OPERATOR,
+    "OPERATOR_DESC_ARRAY": {"type": "array", "items": _OPERATOR},
+}
+
+
 def _field(field: Field) -> dict[str, Any]:
-    if field.type == "TENSOR_DESC":
-        schema: dict[str, Any] = {"$ref": "#/$defs/tensor"}
-    elif field.enum is not None:
+    kind = "BOOL" if field.boolean else field.type
+    if field.enum is not None:
         schema = _enum(field.enum)
+    elif kind in _NOT_PLAIN:
+        schema = _NOT_PLAIN[kind]
     else:
-        number = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}, _VARIABLE]}
-        schema = number if field.type == "UINT" else {"anyOf": [{"type": "array", "items": number}, _VARIABLE]}
+        schema = {"anyOf": [*_PLAIN[kind.removesuffix("_ARRAY")], _VARIABLE]}
+        if kind.endswith("_ARRAY"):
+            schema = {"anyOf": [{"type": "array", "items": schema}, _VARIABLE]}
     if field.optional or field.counts:
         schema = {"anyOf": [schema, {"type": "null"}]}
     return {**schema, "description": field.about} if field.about else schema

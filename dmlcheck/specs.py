@@ -24,7 +24,7 @@ from dmlcheck.model import (
 )
 
 _PAGE_ROOT = "https://learn.microsoft.com/windows/"
-_CONSTRAINT_KEYS = ("id", "text", "when", "unless", "since", "until", "given", "help")
+_CONSTRAINT_KEYS = ("id", "text", "when", "unless", "present", "absent", "since", "until", "given", "help")
 
 
 def data_folder(name: str) -> str:
@@ -91,7 +91,8 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         kernel=raw.get("kernel"),
         fields=fields,
         support=tuple(_table(table) for table in raw["support"]),
-        constraints=tuple(_constraint(row) for row in raw["constraints"]),
+        let=raw.get("let", {}),
+        constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
         unspecified=tuple(raw.get("unspecified", ())),
         errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
@@ -111,6 +112,8 @@ def _field(name: str, raw: dict[str, Any]) -> Field:
         optional=raw.get("optional", False),
         enum=raw.get("enum"),
         counts=tuple(raw.get("counts", ())),
+        boolean=raw.get("boolean", False),
+        data_type=raw.get("data_type"),
         about=raw.get("about", ""),
     )
 
@@ -150,6 +153,8 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         since=raw.get("since"),
         until=raw.get("until"),
         given=tuple(raw.get("given", ())),
+        present=tuple(raw.get("present", ())),
+        absent=tuple(raw.get("absent", ())),
         help=raw.get("help"),
     )
 

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dmlcheck import rules, specs
 from dmlcheck.desc import read_desc
 from dmlcheck.diagnostics import Finding
+from dmlcheck.document import Path
 from dmlcheck.header import DATA_TYPES, LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.model import OUTPUT, Constraint, Field, OperatorDesc, OperatorSpec, Part, SupportTable, TensorSupport
 
@@ -45,23 +46,45 @@ _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables sa
 def _constraint_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
         return
+    yield from _row_findings(desc, level, ("desc",))
+    for field in desc.spec.fields.values():
+        value = desc.values.get(field.name)
+        if field.type == "OPERATOR_DESC" and value is not None:
+            yield from _row_findings(value, level, ("desc", field.name))
+        elif field.type == "OPERATOR_DESC_ARRAY":
+            for index, nested in enumerate(value or ()):
+                if nested is not None:
+                    yield from _row_findings(nested, level, ("desc", field.name, index))
+
+
+def _row_findings(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
+    """Yield what breaks the rows of one operator's spec; its fields stand at a path."""
     broken: set[str] = set()
     for row in desc.spec.constraints:
         if broken.isdisjoint(row.given) and _applies(row, desc, level):
             for finding in rules.RULES[row.word](desc, row.args):
                 broken.add(row.id)
                 yield finding._replace(
-                    path=("desc", *finding.path),
+                    path=(*path, *finding.path),
                     constraint=f"{desc.spec.short}/{row.id}",
                     note=finding.note or row.text,
-                    help=finding.help or row.help,
+                    help=finding.help or row.help or _lifted_help(row, desc),
                 )
+
+
+def _lifted_help(row: Constraint, desc: OperatorDesc) -> str | None:
+    """Say from which level a row no longer holds, unless another takes its place there."""
+    if row.until is None or any(row.until == later.since for later in desc.spec.constraints):
+        return None
+    return f"accepted from {level_and_version(row.until)}"
 
 
 def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
     if row.when is not None and not _matches(row.when, desc):
         return False
-    if row.unless is not None and (_matches(row.unless, desc) or not row.unless.keys() <= desc.values.keys()):
+    if row.unless is not None and (_matches(row.unless, desc) or not _is_known(row.unless, desc)):
+        return False
+    if not all(name in desc.values for name in row.present) or any(name in desc.values for name in row.absent):
         return False
     if row.since is not None and LEVEL_ORDER[level] < LEVEL_ORDER[row.since]:
         return False
@@ -70,6 +93,11 @@ def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
 
 def _matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
     return all(desc.values.get(field) in values for field, values in condition.items())
+
+
+def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    """Whether every field of a condition has a value, or may do without one."""
+    return all(field in desc.values or desc.spec.fields[field].optional for field in condition)
 
 
 # ---- support tables
@@ -129,7 +157,7 @@ def _support_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
                 yield _dimension_finding(_Row(spec, table, spec.fields[name], heading, level), part)
-            if part.tensor.data_type not in support.types:
+            if support.types and part.tensor.data_type not in support.types:
                 yield _type_finding(_Row(spec, table, spec.fields[name], heading, level), part)
 
 

@@ -212,7 +212,10 @@ def test_a_count_follows_from_its_array(sizes: tuple[int, ...], axes: list[int])
 def test_a_count_that_is_given_must_agree(count: int, axes: list[int]) -> None:
     finding = refused("ARGMAX", {**ARGMAX, "Axes": axes, "AxisCount": count})
     assert (finding.rule, finding.path) == ("count-mismatch", ("desc", "AxisCount"))
-    assert finding.message == f"AxisCount is {count}, and Axes has {'1 element' if len(axes) == 1 else f'{len(axes)} elements'}"
+    assert (
+        finding.message
+        == f"AxisCount is {count}, and Axes has {'1 element' if len(axes) == 1 else f'{len(axes)} elements'}"
+    )
     assert finding.help == f"write {len(axes)}, or leave AxisCount out"
 
 

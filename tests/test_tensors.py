@@ -309,7 +309,10 @@ def test_the_dimension_count_agrees_with_the_sizes(sizes: tuple[int, ...]) -> No
     for wrong in {0, len(sizes) - 1, len(sizes) + 1, 2**32 - 1} - {len(sizes)}:
         finding = refused(tensor_of(*sizes, DimensionCount=wrong))
         assert (finding.rule, finding.path) == ("count-mismatch", ("T", "DimensionCount"))
-        assert finding.message == f"T.DimensionCount is {wrong}, and T.Sizes has {len(sizes)} element{'s' * (len(sizes) > 1)}"
+        assert (
+            finding.message
+            == f"T.DimensionCount is {wrong}, and T.Sizes has {len(sizes)} element{'s' * (len(sizes) > 1)}"
+        )
         assert finding.help == f"write {len(sizes)}, or leave DimensionCount out"
 
 

@@ -110,7 +110,7 @@ def _quiet(block: Array) -> tuple[Array, Array | None]:
     """Return rows with every NaN a quiet one, which is what np.fmax and np.fmin ignore, and which rows hold any."""
     if block.dtype.kind != "f":
         return block, None
-    nan: Array = np.isnan(block).any(axis=1)
+    nan: Array = np.asarray(np.isnan(block).any(axis=1))
     return (block * block.dtype.type(1) if nan.any() else block), nan
 
 

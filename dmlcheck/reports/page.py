@@ -65,7 +65,10 @@ def operator_lines(spec: OperatorSpec) -> Iterator[str]:
     yield from _section("Constraints")
     for row in spec.constraints:
         yield from _item(row.id, row.text + _when(row))
-    yield from _section("Tolerance")
+    for name, meaning in spec.let.items():
+        yield from _item("", f"{name} is {meaning}")
+    if spec.tolerance:
+        yield from _section("Tolerance")
     for tolerance in spec.tolerance:
         yield from _item("-", _tolerance(tolerance))
     if spec.unspecified:
@@ -154,7 +157,7 @@ def _fields(spec: OperatorSpec) -> Iterator[str]:
         rows.append(
             [
                 field.name,
-                " ".join(filter(None, (optional, kind, field.enum or field.type))),
+                " ".join(filter(None, (optional, kind, field.enum or ("BOOL" if field.boolean else field.type)))),
                 _about(field),
             ]
         )
@@ -173,7 +176,9 @@ def _about(field: Field) -> str:
     parts = [field.about]
     if field.counts:
         parts.append(f"Follows from {', '.join(field.counts)} when left out.")
-    if field.enum is not None:
+    if field.data_type is not None:
+        parts.append(f"Of the type that {field.data_type} names.")
+    if field.enum is not None and field.enum != "DML_TENSOR_DATA_TYPE":
         parts.append(f"One of {' '.join(ENUMS[field.enum])}.")
     return " ".join(filter(None, parts))
 
@@ -183,7 +188,7 @@ def _support(table: SupportTable) -> Iterator[str]:
     for level in sorted(table.rows, key=LEVEL_ORDER.__getitem__, reverse=True):
         for number, (name, support) in enumerate(table.rows[level].items()):
             heading = f"{level} and above" if number == 0 else ""
-            rows.append([heading, name, dims_text(support.dims), " ".join(support.types)])
+            rows.append([heading, name, dims_text(support.dims), " ".join(support.types) or "(the page lists none)"])
     for line in columns_of(("level", "tensor", "dimensions", "data types"), rows, right=False):
         yield "  " + line
 
@@ -198,6 +203,10 @@ def _when(row: Constraint) -> str:
         parts.append(f"when {_condition(row.when)}")
     if row.unless:
         parts.append(f"unless {_condition(row.unless)}")
+    if row.present:
+        parts.append(f"with {' and '.join(row.present)}")
+    if row.absent:
+        parts.append(f"without {' and '.join(row.absent)}")
     if row.since:
         parts.append(f"from {row.since}")
     if row.until:
