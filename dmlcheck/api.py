@@ -22,7 +22,12 @@ class InvalidInput(ValueError):
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self.diagnostics = tuple(diagnostics)
-        super().__init__("; ".join(f"{diagnostic.rule}: {diagnostic.message}" for diagnostic in self.diagnostics))
+        super().__init__("; ".join(map(_brief, self.diagnostics)))
+
+
+def _brief(diagnostic: Diagnostic) -> str:
+    place = "".join(f"{part}:" for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part is not None)
+    return f"{place} {diagnostic.rule}: {diagnostic.message}".lstrip()
 
 
 def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) -> list[Diagnostic]:
@@ -79,8 +84,7 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
     """
     files = collect.find_files(os.fspath(path))
     if files is None:
-        message = f"{os.fspath(path)}: no such file or folder"
-        raise InvalidInput([Diagnostic("file-not-found", message, file=os.fspath(path))])
+        raise InvalidInput([Diagnostic("file-not-found", "no such file or folder", file=os.fspath(path))])
     cases: list[Case] = []
     problems: list[Diagnostic] = []
     for file in files:

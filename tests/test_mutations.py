@@ -171,7 +171,7 @@ INDEX_KERNELS = [
     ("activation_hardmax1", None),
 ]
 _grouped = reduction.grouped
-_index_of = reduction._index_of  # noqa: SLF001 - what is broken here
+_index_of = reduction._index_of
 
 
 Axes = tuple[int, ...]

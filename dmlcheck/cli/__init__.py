@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from enum import IntEnum
 from importlib import import_module
@@ -62,6 +63,19 @@ class _Commands(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(_COMMANDS)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command, and write out what it printed while something can still be done about a closed pipe."""
+        if sys.stdout is None:  # closed by the caller
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            sys.exit(Exit.INTERRUPTED)
+        finally:
+            console = sys.modules.get("dmlcheck.cli.console")
+            if console is not None and not console.flush():
+                sys.exit(Exit.WRONG_INPUT)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:

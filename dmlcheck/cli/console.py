@@ -3,16 +3,52 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
-
-import click
+from typing import IO, Any
 
 from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.document import Document
 from dmlcheck.reports.text import Style, columns_of, diagnostic_text
+
+
+def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
+    """Print a text; click would write UTF-8 to a stream that takes ASCII only.
+
+    Control characters, which a name in a file may hold, do not reach the terminal.
+    """
+    stream = sys.stderr if to_errors else sys.stdout
+    try:
+        stream.write(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + end)
+    except OSError as error:
+        _give_up(stream, error)
+
+
+def flush() -> bool:
+    """Write out what was printed, and say whether it found room; a reader who has seen enough is no failure."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _give_up(sys.stdout, error)
+    return not _unwritten
+
+
+def _give_up(stream: IO[str], error: OSError) -> None:
+    """Print no more to a stream that takes nothing, so that what else is under way is still finished."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, stream.fileno())
+    os.close(null)
+    if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+        _unwritten.append(error)
+        write(f"dmlcheck: standard output cannot be written: {error.strerror or error}", to_errors=True)
+
+
+_unwritten: list[OSError] = []
+
+# Colours pass; any other control character but a tab and the end of a line does not.
+_CONTROL = re.compile("\x1b(?!\\[[0-9]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 class Console:
@@ -21,13 +57,13 @@ class Console:
     def __init__(self) -> None:
         """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        self.style = Style(colour=self.is_terminal and "NO_COLOR" not in os.environ)
+        self.style = Style(colour=self.is_terminal and not os.environ.get("NO_COLOR"))
         self._rich: Any = None
 
     def echo(self, text: str) -> None:
         """Print a line, above the progress bar where there is one."""
         if self._rich is None:
-            click.echo(text, color=self.style.colour)
+            write(text)
             return
         from rich.text import Text
 
@@ -61,7 +97,7 @@ class Console:
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
         for problem in problems:
-            click.echo(diagnostic_text(problem, document.line), err=True)
+            write(diagnostic_text(problem, document.line), to_errors=True)
 
 
 @contextmanager

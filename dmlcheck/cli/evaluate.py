@@ -9,7 +9,7 @@ import click
 
 from dmlcheck import dxdispatch, yamlfile
 from dmlcheck.cli import Exit, select_option
-from dmlcheck.cli.console import Console
+from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.selecting import selector
 from dmlcheck.collect import read_document
 from dmlcheck.document import Document
@@ -43,10 +43,10 @@ def evaluate(*, file: str, expression: str | None) -> None:
             console.problems(evaluated.diagnostics, document)
             exit_code = Exit.FAILED
         elif evaluated.remark is not None:
-            click.echo(f"# {evaluated.name}: {evaluated.remark}")
+            write(f"# {evaluated.name}: {evaluated.remark}")
         else:
             for piece in evaluated_text(evaluated):
-                click.echo(piece, nl=False)
+                write(piece, end="")
     sys.exit(exit_code)
 
 
@@ -65,12 +65,12 @@ def _model(document: Document) -> Exit:
             console.problems(evaluated.diagnostics, document)
             return Exit.FAILED
         if evaluated.remark is not None:
-            click.echo(f"# {evaluated.remark}")
+            write(f"# {evaluated.remark}")
             continue
         if evaluated.name in printed:
-            click.echo("---")
+            write("---")
             printed.clear()
         printed.add(evaluated.name)
         for piece in resource_text(evaluated):
-            click.echo(piece, nl=False)
+            write(piece, end="")
     return Exit.GOOD

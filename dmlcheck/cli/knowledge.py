@@ -11,6 +11,7 @@ import click
 
 from dmlcheck import specs
 from dmlcheck.cli import Exit, format_option
+from dmlcheck.cli.console import write
 from dmlcheck.diagnostics import RULES, did_you_mean
 from dmlcheck.reports import page
 
@@ -80,14 +81,14 @@ def selfcheck() -> None:
 
     checked = check()
     for problem in checked.problems:
-        click.echo(problem)
-    click.echo(checked.summary)
+        write(problem)
+    write(checked.summary)
     sys.exit(Exit.FAILED if checked.problems else Exit.GOOD)
 
 
 def _print_lines(lines: Iterable[str]) -> None:
-    click.echo("\n".join(lines))
+    write("\n".join(lines))
 
 
 def _print_json(value: Any) -> None:
-    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
+    write(json.dumps(value, indent=2))

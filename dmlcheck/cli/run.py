@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,6 +23,9 @@ from dmlcheck.model import ERRORED, OUTCOMES, Case, CaseResult
 from dmlcheck.reports import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.runner import Settings, run_case
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 @click.command()
@@ -54,18 +61,24 @@ def run(
     files = targets(paths)
     implementation = Reference()
     console = Console()
+    options = ("--accumulate", accumulate) if accumulate != "float32" else ()
+
+    def again(result: CaseResult) -> str:
+        return _again(result, options)
+
     reporters: list[Reporter] = [
-        TextReport(console.echo, style=console.style, verbose=verbose, again=_again, table=console.table)
+        TextReport(console.echo, style=console.style, verbose=verbose, again=again, table=console.table)
     ]
     if json_file is not None:
         reporters.append(_open_json(json_file, RunInfo(implementation.name, level)))
     outcome = _Outcome(reporters, 1 if first_failure else max_failures)
     settings = Settings(level, accumulate.upper())
-    with console.progress(len(files)) as advance:
+    with console.progress(len(files)) as advance, _Interrupts() as interrupts:
         try:
             for target in files:
                 for result in _results(target, implementation, settings, selected):
-                    outcome.add(result)
+                    with interrupts.held():
+                        outcome.add(result)
                     if outcome.is_over:
                         break
                 advance(outcome.total)
@@ -74,6 +87,38 @@ def run(
         except KeyboardInterrupt:
             outcome.interrupted = True
     sys.exit(outcome.finish())
+
+
+class _Interrupts:
+    """Interrupts that wait while a result is on its way into the reports, so that all of them tell the same."""
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self.is_pending = False
+        self.before: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            self.before = signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.before is not None:
+            signal.signal(signal.SIGINT, self.before)
+
+    def _interrupt(self, *_: object) -> None:
+        if not self.is_held:
+            raise KeyboardInterrupt
+        self.is_pending = True
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Let interrupts wait until the end of the block."""
+        self.is_held = True
+        yield
+        self.is_held = False
+        if self.is_pending:
+            raise KeyboardInterrupt
 
 
 class _Outcome:
@@ -167,14 +212,15 @@ def _open_json(path: str, info: RunInfo) -> Reporter:
         raise click.UsageError(f"--json {path}: {error.strerror or error}") from None
 
 
-def _again(result: CaseResult) -> str:
-    """Return the command that runs one case again."""
+def _again(result: CaseResult, options: tuple[str, ...]) -> str:
+    """Return the command that runs one case again, with the options that what became of it depends on."""
     case = result.case
     target = case.file if result.is_malformed else f"{case.file}::{case.name}"
+    words = [*options, *(["--"] if target.startswith("-") else []), target]
     if os.name == "nt":
         import subprocess
 
-        return f"dmlcheck run {subprocess.list2cmdline([target])}"
+        return f"dmlcheck run {subprocess.list2cmdline(words)}"
     import shlex
 
-    return f"dmlcheck run {shlex.quote(target)}"
+    return f"dmlcheck run {shlex.join(words)}"

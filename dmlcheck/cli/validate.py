@@ -11,7 +11,7 @@ import click
 from dmlcheck import collect, runner, validation, yamlfile
 from dmlcheck.cases import CaseFile
 from dmlcheck.cli import Exit, format_option, level_option
-from dmlcheck.cli.console import Console
+from dmlcheck.cli.console import Console, write
 from dmlcheck.diagnostics import NOTE, Diagnostic
 from dmlcheck.document import Document
 from dmlcheck.header import NEWEST_LEVEL, level_and_version, level_name
@@ -36,7 +36,7 @@ def validate(*, files: tuple[str, ...], level: str | None, form: str) -> None:
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        click.echo(validation_text(descs))
+        write(validation_text(descs))
     else:
         _print(descs, documents)
     if has_wrong_file:
@@ -47,13 +47,18 @@ def validate(*, files: tuple[str, ...], level: str | None, form: str) -> None:
 
 
 def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:
-    for given in files:
-        if given == "-":
+    for path in collect.each_once(_paths(files)):
+        if path == "-":
             document = yamlfile.parse(sys.stdin.buffer.read(yamlfile.MAX_BYTES + 1), "-")
             yield collect.read_document(document)
         else:
-            for file in collect.find_files(given) or [given]:
-                yield collect.read_file(file)
+            yield collect.read_file(path)
+
+
+def _paths(files: Iterable[str]) -> Iterator[str]:
+    for given in files:
+        found = collect.find_files(given) if given != "-" else None
+        yield from [given] if found is None else found
 
 
 def _validated(file: CaseFile, level: str | None) -> Iterator[Validated]:
@@ -83,7 +88,7 @@ def _validated_case(
         if mismatch is None:
             found = [diagnostic._replace(severity=NOTE) for diagnostic in found]
         else:
-            found = [case.origin.diagnostic(mismatch), *found]
+            found = sorted([case.origin.diagnostic(mismatch), *found], key=Diagnostic.place)
     minimum = validation.minimum_level(case.operator, case.desc)
     return Validated(case.file, case.name, operator, asked, minimum, tuple(found), is_plain)
 
@@ -98,7 +103,7 @@ def _print(descs: list[Validated], documents: dict[str, Document]) -> None:
             console.echo(diagnostic_text(diagnostic, documents[desc.file].line, console.style))
             if diagnostic.severity != NOTE:
                 rules[diagnostic.rule] = None
-        if not desc.errors and desc.operator is not None:
+        if not desc.errors and desc.operator is not None and not documents[desc.file].problems:
             console.echo(f"{desc.label}: {_verdict(desc)}")
     errors = errors_in(descs)
     if errors:

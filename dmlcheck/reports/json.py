@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -9,9 +10,10 @@ from collections.abc import Iterable
 from typing import IO, Any
 
 from dmlcheck import __version__
-from dmlcheck.model import CaseResult, OutputResult
+from dmlcheck.model import CaseResult, Element, OutputResult
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.text import Validated
+from dmlcheck.specs import full_name
 
 RUN_SCHEMA = "dmlcheck-report/1"
 VALIDATION_SCHEMA = "dmlcheck-validation/1"
@@ -21,8 +23,12 @@ class JsonReport:
     """A run as JSON, written case by case so that a long run takes no memory, and given its name when it is whole."""
 
     def __init__(self, path: str, info: RunInfo) -> None:
-        self.path = path
-        self.partial = path + ".partial"
+        # What a link leads to is replaced, not the link; a pipe or a device is written to as it is.
+        self.path = os.path.realpath(path)
+        if os.path.isdir(self.path) or not path:
+            raise IsADirectoryError(errno.EISDIR, "is a folder" if path else "no file named", path)
+        is_file = os.path.isfile(self.path) or not os.path.exists(self.path)
+        self.partial = self.path + ".partial" if is_file else self.path
         self.first = True
         self.file: IO[str] = open(self.partial, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in finish
         head = {
@@ -43,7 +49,8 @@ class JsonReport:
         counts = {"total": summary.total, **summary.counts, "seconds": round(summary.seconds, 6)}
         self.file.write(f'\n], "summary": {_dump(counts)}}}\n')
         self.file.close()
-        os.replace(self.partial, self.path)
+        if self.partial != self.path:
+            os.replace(self.partial, self.path)
 
 
 def case_dict(result: CaseResult) -> dict[str, Any]:
@@ -54,7 +61,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "name": case.name,
         "file": case.file,
         "line": case.position.line,
-        "operator": case.operator,
+        "operator": full_name(case.operator) or case.operator,
         "feature_level": result.level,
         "outcome": result.outcome,
         "reason": result.reason,
@@ -66,18 +73,22 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
 
 def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files."""
-    first = output.first[0] if output.first else None
     return {
         "max_ulp": output.max_ulp,
         "mismatches": output.mismatches,
         "elements": output.elements,
-        "first": None
-        if first is None
-        else {
-            "index": list(first.place),
-            "expected": _value(first.expected),
-            "actual": _value(first.actual),
-        },
+        "first": _element(output.first[0] if output.first else None),
+        "worst": _element(output.most_off),
+    }
+
+
+def _element(element: Element | None) -> dict[str, Any] | None:
+    if element is None:
+        return None
+    return {
+        "index": list(element.place),
+        "expected": _value(element.expected),
+        "actual": _value(element.actual),
     }
 
 

@@ -10,7 +10,7 @@ from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.header import short_operator
 from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
 from dmlcheck.reports import Summary, tally
-from dmlcheck.runner import figure, unit
+from dmlcheck.runner import error_text, figure
 
 Echo = Callable[[str], None]
 LineOf = Callable[[int], str]
@@ -57,11 +57,10 @@ def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style
 
 def _snippet(diagnostic: Diagnostic, source: str, style: Style) -> list[str]:
     number, column = str(diagnostic.line), diagnostic.column or 1
-    source = "".join(character if character.isprintable() else " " for character in source)
     start = 0
     if len(source) > _COLUMNS:
         start = max(0, min(column - 1 - _COLUMNS // 3, len(source) - _COLUMNS))
-    shown = source[start : start + _COLUMNS]
+    shown = "".join(character if character.isprintable() else " " for character in source[start : start + _COLUMNS])
     before = ("..." if start else "") + shown[: column - 1 - start]
     carets = "^" * max(1, min(diagnostic.width, len(shown) - (column - 1 - start)))
     text = ("..." if start else "") + shown + ("..." if start + _COLUMNS < len(source) else "")
@@ -99,6 +98,7 @@ class _Row:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.ulp = 0.0
+        self.worst = ""
         self.seconds = 0.0
 
 
@@ -124,14 +124,17 @@ class TextReport:
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
-        row = self.rows.get(result.case.operator)
+        operator = short_operator(result.case.operator)
+        row = self.rows.get(operator)
         if row is None:
-            row = self.rows.setdefault(result.case.operator, _Row())
+            row = self.rows[operator] = _Row()
         outcome = result.outcome
         row.counts[outcome] = row.counts.get(outcome, 0) + 1
         row.seconds += result.seconds
-        for output in result.outputs.values():
-            row.ulp = max(row.ulp, output.max_ulp)
+        for name, output in result.outputs.items():
+            if output.max_ulp > row.ulp and output.most_off is not None:
+                error = error_text(output.max_ulp, output.data_type)
+                row.ulp, row.worst = output.max_ulp, f"{error}, {result.case.id} {name}{place_text(output.most_off)}"
         if outcome in (FAILED, ERRORED, "xpassed"):
             self.failure(result)
         elif outcome == SKIPPED:
@@ -167,12 +170,16 @@ class TextReport:
         columns = ["passed", "failed", "error", "skipped"]
         columns += [outcome for outcome in ("xfailed", "xpassed") if summary.counts.get(outcome)]
         rows = []
-        for operator in sorted(self.rows):
-            row = self.rows[operator]
+        for operator, row in sorted(self.rows.items()):
             counts = [str(row.counts.get(outcome, 0)) for outcome in columns]
-            rows.append([short_operator(operator) or "-", *counts, figure(row.ulp), f"{row.seconds:.2f}"])
+            rows.append([operator or "-", *counts, figure(row.ulp), f"{row.seconds:.2f}"])
+        if self.verbose and rows:
+            self.echo("")
         if rows:
             self.table(("operator", *columns, "worst ULP", "seconds"), rows)
+        for operator, row in sorted(self.rows.items()):
+            if row.worst:
+                self.echo(f"worst of {operator}: {row.worst}")
         for reason, number in sorted(self.reasons.items()):
             self.echo(f"skipped {number}: {reason}")
         words = tally(summary)
@@ -211,13 +218,9 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     elements = list(output.first)
     lines = [f"{name} is allowed: {output.bound}"]
     table = [_cells(element, output.data_type) for element in elements]
-    if output.worst is not None and output.worst not in elements:
-        table.append(
-            [
-                *_cells(output.worst, output.data_type)[:-1],
-                _cells(output.worst, output.data_type)[-1] + "   (worst)",
-            ]
-        )
+    if output.worst is not None and output.worst.place not in [element.place for element in elements]:
+        *cells, last = _cells(output.worst, output.data_type)
+        table.append([*cells, last + "   (worst)"])
     lines.extend("  " + line for line in columns_of(("", "", "", "", ""), table, right=False)[1:])
     more = output.mismatches - len(table)
     if more > 0:
@@ -228,10 +231,10 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
 
 
 def _cells(element: Element, data_type: str) -> list[str]:
-    index = f"[{', '.join(map(str, element.place))}]"
+    index = place_text(element)
     expected, actual = element.expected, element.actual
     share = f", {figure(element.share)} times the bound" if element.share is not None else ""
-    distance = f"{figure(element.ulp)} {unit(data_type)}{share}"
+    distance = error_text(element.ulp, data_type) + share
     difference = actual - expected
     gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
     return [
@@ -241,6 +244,11 @@ def _cells(element: Element, data_type: str) -> list[str]:
         gap,
         distance,
     ]
+
+
+def place_text(element: Element) -> str:
+    """Return where an element stands in its tensor: `[0, 3]`."""
+    return f"[{', '.join(map(str, element.place))}]"
 
 
 def number(value: float, data_type: str) -> str:

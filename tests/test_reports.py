@@ -1,0 +1,251 @@
+"""The machine-readable reports: against JSON Schemas written from the contract, and what they say of a known run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from dmlcheck.cli import main
+from dmlcheck.header import LEVELS
+from dmlcheck.model import OutputResult
+from dmlcheck.reports.json import output_dict
+from dmlcheck.specs import operators
+
+FILES = Path(__file__).parent / "snapshots" / "files"
+LEVEL = {"enum": list(LEVELS)}
+TEXT = {"type": "string", "minLength": 1}
+TEXT_OR_NULL = {"type": ["string", "null"], "minLength": 1}
+COUNT = {"type": "integer", "minimum": 0}
+NUMBER = {"type": "number", "minimum": 0}
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """Return the schema of an object that has exactly these keys."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def items(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+DIAGNOSTIC = record(
+    rule=TEXT,
+    severity={"enum": ["error", "note"]},
+    message=TEXT,
+    file=TEXT_OR_NULL,
+    line={"type": ["integer", "null"], "minimum": 1},
+    column={"type": ["integer", "null"], "minimum": 1},
+    pointer=TEXT_OR_NULL,
+    help=TEXT_OR_NULL,
+    constraint=TEXT_OR_NULL,
+)
+VALUE = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
+OUTPUT = record(
+    max_ulp=NUMBER,
+    mismatches=COUNT,
+    elements=COUNT,
+    first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+    worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+)
+OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+REPORT = record(
+    schema={"const": "dmlcheck-report/1"},
+    tool=record(name={"const": "dmlcheck"}, version=TEXT),
+    implementation={"const": "reference"},
+    feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+    summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
+    cases=items(
+        record(
+            id=TEXT,
+            name=TEXT,
+            file=TEXT,
+            line={"type": "integer", "minimum": 1},
+            operator={"type": "string"},
+            feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+            outcome={"enum": OUTCOMES},
+            reason=TEXT_OR_NULL,
+            diagnostics=items(DIAGNOSTIC),
+            seconds=NUMBER,
+            outputs={"type": "object", "additionalProperties": OUTPUT},
+        )
+    ),
+)
+VALIDATION = record(
+    schema={"const": "dmlcheck-validation/1"},
+    valid={"type": "boolean"},
+    descs=items(
+        record(
+            file=TEXT,
+            name=TEXT,
+            operator=TEXT_OR_NULL,
+            feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+            valid={"type": "boolean"},
+            minimum_feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+            diagnostics=items(DIAGNOSTIC),
+        )
+    ),
+)
+OPERATOR = record(
+    operator={"enum": list(operators())},
+    introduced=LEVEL,
+    in_place={"type": "boolean"},
+    fields=items(
+        record(
+            name=TEXT,
+            kind={"enum": ["input_tensor", "output_tensor", "attribute"]},
+            type=TEXT,
+            optional={"type": "boolean"},
+        )
+    ),
+    support=items(
+        record(
+            when={"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": items(TEXT)}]},
+            levels=items(
+                record(
+                    level=LEVEL,
+                    tensors={
+                        "type": "object",
+                        "additionalProperties": record(dims=items(COUNT), types=items(TEXT)),
+                    },
+                )
+            ),
+        )
+    ),
+    constraints=items(record(id=TEXT, text=TEXT)),
+    errata=items(record(id=TEXT, page=TEXT, holds=TEXT, source=TEXT)),
+    unspecified=items(TEXT),
+    known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    reference={"type": "boolean"},
+)
+
+
+def dmlcheck(*words: str) -> Result:
+    """Run a command, letting bugs show as tracebacks."""
+    return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> dict[str, Any]:
+    """Run the cases that end in every way and return the JSON report."""
+    path = tmp_path / "report.json"
+    assert dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path)).exit_code == 2
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def test_a_run_is_reported_as_the_schema_says(report: dict[str, Any]) -> None:
+    jsonschema.validate(report, REPORT)
+
+
+def test_a_run_report_says_how_every_case_ended(report: dict[str, Any]) -> None:
+    outcomes = {case["name"]: case["outcome"] for case in report["cases"]}
+    assert outcomes == {
+        "right": "passed",
+        "wrong": "failed",
+        "many-wrong": "failed",
+        "not-a-number": "failed",
+        "not-legal": "failed",
+        "values-that-do-not-fit": "error",
+        "nothing-to-compare": "skipped",
+        "rightly-rejected": "passed",
+        "wrongly-rejected": "failed",
+        "not-well-formed": "error",
+    }
+    counts = {outcome: list(outcomes.values()).count(outcome) for outcome in OUTCOMES}
+    assert {key: report["summary"][key] for key in OUTCOMES} == counts
+    assert report["summary"]["total"] == 10
+
+
+def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> None:
+    cases = {case["name"]: case for case in report["cases"]}
+    wrong = cases["wrong"]
+    assert wrong["id"] == f"{FILES.as_posix()}/case.yaml::wrong"
+    assert (wrong["line"], wrong["operator"], wrong["feature_level"]) == (14, "DML_OPERATOR_REDUCE", "6_4")
+    assert wrong["outputs"] == {
+        # 15 and 15.5 are 2^19 units of 2^-20 apart.
+        "OutputTensor": {
+            "max_ulp": 524288.0,
+            "mismatches": 1,
+            "elements": 2,
+            "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+            "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+        }
+    }
+    (diagnostic,) = wrong["diagnostics"]
+    assert (diagnostic["rule"], diagnostic["line"], diagnostic["column"]) == ("output-mismatch", 15, 36)
+    assert diagnostic["pointer"] == "outputs.OutputTensor[1][0]"
+    assert cases["not-a-number"]["outputs"]["OutputTensor"]["first"] == {
+        "index": [0, 0],
+        "expected": 6.0,
+        "actual": "nan",
+    }
+    assert cases["nothing-to-compare"]["reason"] == "no expected outputs: nothing independent to compare with"
+
+
+def test_a_run_report_of_the_level_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    dmlcheck("run", str(FILES / "case.yaml"), "--feature-level", "DML_FEATURE_LEVEL_2_1", "--json", str(path))
+    read = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(read, REPORT)
+    assert read["feature_level"] == "2_1"
+    assert read["cases"][0]["outcome"] == "skipped"
+    assert "DML_FEATURE_LEVEL_3_0" in read["cases"][0]["reason"]
+
+
+@pytest.mark.parametrize("name", ["bad.yaml", "levels.yaml", "case.yaml", "model.json", "missing.yaml"])
+def test_a_validation_is_reported_as_the_schema_says(name: str) -> None:
+    read = json.loads(dmlcheck("validate", str(FILES / name), "--format", "json").stdout)
+    jsonschema.validate(read, VALIDATION)
+    assert read["valid"] == (name == "levels.yaml")
+
+
+def test_a_validation_report_names_the_lowest_level() -> None:
+    read = json.loads(dmlcheck("validate", str(FILES / "levels.yaml"), "--format", "json").stdout)
+    assert read["descs"] == [
+        {
+            "file": (FILES / "levels.yaml").as_posix(),
+            "name": "levels",
+            "operator": "DML_OPERATOR_REDUCE",
+            "feature_level": "6_4",
+            "valid": True,
+            "minimum_feature_level": "5_0",
+            "diagnostics": [],
+        }
+    ]
+
+
+def test_the_lowest_level_is_there_below_it_too() -> None:
+    words = ("validate", str(FILES / "levels.yaml"), "--format", "json", "--feature-level", "0x3000")
+    (desc,) = json.loads(dmlcheck(*words).stdout)["descs"]
+    assert (desc["valid"], desc["minimum_feature_level"], desc["feature_level"]) == (False, "5_0", "3_0")
+
+
+@pytest.mark.parametrize("operator", operators())
+def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
+    jsonschema.validate(json.loads(dmlcheck("show", operator, "--format", "json").stdout), OPERATOR)
+
+
+def test_all_operators_are_shown_as_one_object() -> None:
+    read = json.loads(dmlcheck("show", "--format", "json").stdout)
+    jsonschema.validate(read, record(operators=items(OPERATOR)))
+    assert [operator["operator"] for operator in read["operators"]] == list(operators())
+
+
+def test_an_infinite_error_stays_a_number() -> None:
+    jsonschema.validate(output_dict(OutputResult(1, mismatches=1, max_ulp=1.7976931348623157e308)), OUTPUT)
+
+
+def test_the_report_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("older", encoding="utf-8")
+    result = dmlcheck("run", str(FILES / "case.yaml"), "--json", str(tmp_path / "nowhere" / "report.json"))
+    assert (result.exit_code, "nowhere" in result.stderr) == (2, True)
+    assert path.read_text(encoding="utf-8") == "older"
+    dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path))
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["report.json"]
