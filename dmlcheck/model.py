@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.diagnostics import Diagnostic
@@ -78,6 +78,7 @@ class Constraint(NamedTuple):
     present: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
     help: str | None = None
+    is_unconditional: bool = False
 
 
 class Erratum(NamedTuple):
@@ -134,6 +135,7 @@ class OperatorSpec(NamedTuple):
     examples: tuple[str, ...]
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]
+    operators: tuple[Field, ...]
 
     @property
     def short(self) -> str:
@@ -243,6 +245,17 @@ class OperatorDesc(NamedTuple):
         """Return a single tensor by its field's name, or None where the desc has none."""
         value = self.values.get(name)
         return value if isinstance(value, TensorDesc) else None
+
+    def nested(self) -> Iterator[tuple[tuple[str | int, ...], OperatorDesc]]:
+        """Yield the operators inside this one, each with its path."""
+        for field in self.spec.operators:
+            value = self.values.get(field.name)
+            if isinstance(value, OperatorDesc):
+                yield (field.name,), value
+            else:
+                for index, part in enumerate(value or ()):
+                    if part is not None:
+                        yield (field.name, index), part
 
     def tensors(self) -> list[Part]:
         """Return all tensors of the desc, inputs first."""

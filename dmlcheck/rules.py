@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dmlcheck.diagnostics import Finding, describe
+from dmlcheck.diagnostics import Finding, describe, pointer
 from dmlcheck.expressions import evaluate
 from dmlcheck.model import OperatorDesc, TensorDesc
 
@@ -44,8 +44,8 @@ def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Findi
                 "found": dimensions(found),
                 "problem": f"{first} has {wanted}",
             }
-            more = "leave reduced dimensions in place, with size 1" if found < wanted else None
-            yield Finding("rank-mismatch", (*path, "Sizes"), params, help=more)
+            help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
+            yield Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
@@ -308,17 +308,11 @@ def not_owned_by_dml(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
 
 def operators(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
     """The operator inside a field, or each of them, is one of a list."""
-    for field, allowed in claims.items():
-        given = desc.values.get(field)
-        nested = (
-            [((field,), given)]
-            if isinstance(given, OperatorDesc)
-            else [((field, i), part) for i, part in enumerate(given or ())]
-        )
-        for path, part in nested:
-            if part is not None and part.spec.short not in allowed:
-                label = field if len(path) == 1 else f"{field}[{path[1]}]"
-                yield _out_of_range(label, (*path, "Type"), part.spec.operator, f"one of {' '.join(allowed)}")
+    for path, part in desc.nested():
+        allowed = claims.get(str(path[0]))
+        if allowed is not None and part.spec.short not in allowed:
+            label = pointer(path)
+            yield _out_of_range(label, (*path, "Type"), part.spec.operator, f"one of {' '.join(allowed)}")
 
 
 def unchecked(desc: OperatorDesc, why: str) -> Iterator[Finding]:  # noqa: ARG001 - nothing to check

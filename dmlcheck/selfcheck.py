@@ -114,7 +114,7 @@ def _condition_problems(
     spec: OperatorSpec, where: str, condition: Mapping[str, tuple[str, ...]] | None
 ) -> Iterator[str]:
     for name, values in (condition or {}).items():
-        field = spec.fields.get(name)
+        field = spec.fields.get(name.partition(".")[0])
         if field is None:
             yield f"{where} asks for the field {name}, which does not exist"
         elif field.enum is not None:

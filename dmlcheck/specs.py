@@ -24,6 +24,7 @@ from dmlcheck.model import (
 )
 
 _PAGE_ROOT = "https://learn.microsoft.com/windows/"
+_CONDITIONS = frozenset(("when", "unless", "present", "absent", "since", "until"))
 _CONSTRAINT_KEYS = ("id", "text", "when", "unless", "present", "absent", "since", "until", "given", "help")
 
 
@@ -100,6 +101,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
         outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
+        operators=tuple(field for field in fields.values() if field.type.startswith("OPERATOR_DESC")),
     )
 
 
@@ -156,6 +158,7 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         present=tuple(raw.get("present", ())),
         absent=tuple(raw.get("absent", ())),
         help=raw.get("help"),
+        is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
 
 

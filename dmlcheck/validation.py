@@ -34,6 +34,9 @@ def minimum_level(operator: str, raw: Any) -> str | None:
 
 def _at_level(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     yield from _support_findings(desc, level)
+    for path, nested in desc.nested():
+        if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
+            yield _unavailable(nested.spec, level, ("desc", *path, "Type"))
     yield from _constraint_findings(desc, level)
 
 
@@ -47,14 +50,8 @@ def _constraint_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
         return
     yield from _row_findings(desc, level, ("desc",))
-    for field in desc.spec.fields.values():
-        value = desc.values.get(field.name)
-        if field.type == "OPERATOR_DESC" and value is not None:
-            yield from _row_findings(value, level, ("desc", field.name))
-        elif field.type == "OPERATOR_DESC_ARRAY":
-            for index, nested in enumerate(value or ()):
-                if nested is not None:
-                    yield from _row_findings(nested, level, ("desc", field.name, index))
+    for path, nested in desc.nested():
+        yield from _row_findings(nested, level, ("desc", *path))
 
 
 def _row_findings(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
@@ -68,7 +65,7 @@ def _row_findings(desc: OperatorDesc, level: str, path: Path) -> Iterator[Findin
                     path=(*path, *finding.path),
                     constraint=f"{desc.spec.short}/{row.id}",
                     note=finding.note or row.text,
-                    help=finding.help or row.help or _lifted_help(row, desc),
+                    help="; ".join(filter(None, (row.help or finding.help, _lifted_help(row, desc)))) or None,
                 )
 
 
@@ -80,11 +77,14 @@ def _lifted_help(row: Constraint, desc: OperatorDesc) -> str | None:
 
 
 def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
+    if row.is_unconditional:
+        return True
+    values = desc.values
     if row.when is not None and not _matches(row.when, desc):
         return False
     if row.unless is not None and (_matches(row.unless, desc) or not _is_known(row.unless, desc)):
         return False
-    if not all(name in desc.values for name in row.present) or any(name in desc.values for name in row.absent):
+    if any(name not in values for name in row.present) or any(name in values for name in row.absent):
         return False
     if row.since is not None and LEVEL_ORDER[level] < LEVEL_ORDER[row.since]:
         return False
@@ -92,12 +92,18 @@ def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
 
 
 def _matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
-    return all(desc.values.get(field) in values for field, values in condition.items())
+    for name, allowed in condition.items():
+        field, _, member = name.partition(".")
+        value = desc.values.get(field)
+        if (getattr(value, member, None) if member else value) not in allowed:
+            return False
+    return True
 
 
 def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
     """Whether every field of a condition has a value, or may do without one."""
-    return all(field in desc.values or desc.spec.fields[field].optional for field in condition)
+    names = [name.partition(".")[0] for name in condition]
+    return all(name in desc.values or desc.spec.fields[name].optional for name in names)
 
 
 # ---- support tables
@@ -143,8 +149,7 @@ class _Row(NamedTuple):
 def _support_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     spec = desc.spec
     if LEVEL_ORDER[level] < LEVEL_ORDER[spec.introduced]:
-        params = {"operator": spec.operator, "level": level_name(level)}
-        yield Finding("operator-unavailable", ("operator",), params, help=_available_help(spec, level))
+        yield _unavailable(spec, level, ("operator",))
         return
     table = support_table(desc)
     if table is None:
@@ -159,6 +164,11 @@ def _support_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
                 yield _dimension_finding(_Row(spec, table, spec.fields[name], heading, level), part)
             if support.types and part.tensor.data_type not in support.types:
                 yield _type_finding(_Row(spec, table, spec.fields[name], heading, level), part)
+
+
+def _unavailable(spec: OperatorSpec, level: str, path: Path) -> Finding:
+    params = {"operator": spec.operator, "level": level_name(level)}
+    return Finding("operator-unavailable", path, params, help=_available_help(spec, level))
 
 
 def _available_help(spec: OperatorSpec, level: str) -> str:

@@ -96,14 +96,14 @@ def test_tensors_with_as_many_dimensions_have_the_same_count(first: tuple[int, .
             (2, 3),
             (2,),
             "OutputTensor has 1 dimension, and InputTensor has 2",
-            "leave reduced dimensions in place, with size 1",
+            "add dimensions of size 1 to rank 2",
         ),
         ((2,), (2, 3), "OutputTensor has 2 dimensions, and InputTensor has 1", None),
         (
             (1,) * 8,
             (1,) * 7,
             "OutputTensor has 7 dimensions, and InputTensor has 8",
-            "leave reduced dimensions in place, with size 1",
+            "add dimensions of size 1 to rank 8",
         ),
     ],
 )

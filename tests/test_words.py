@@ -357,3 +357,28 @@ def test_a_row_that_a_higher_level_lifts_says_which() -> None:
         specs._LOADED[OPERATOR] = spec_of(FIELDS, constraints)
         _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6)}, "6_1")
         assert (finding.rule, finding.help) == ("missing-field", help)
+
+
+def test_an_operator_inside_another_must_exist_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    later = specs._LOADED[NESTED]._replace(introduced="5_1")
+    monkeypatch.setitem(specs._LOADED, NESTED, later)
+    raw = {"A": tensor(4, 6), "Fused": {"Type": NESTED, "Steepness": 1}}
+    _, (finding,) = validation.validate(OPERATOR, raw, "5_0")
+    assert (finding.rule, pointer(finding.path)) == ("operator-unavailable", "desc.Fused.Type")
+    assert finding.help == "it came with DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0)"
+    assert validation.minimum_level(OPERATOR, raw) == "5_1"
+
+
+def test_a_row_may_depend_on_the_data_type_of_a_tensor(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": "C1", "text": "A byte has 9 rows.", "sizes": {"A": [9, None]}, "when": {"A.DataType": ["UINT8"]}}
+    monkeypatch.setitem(specs._LOADED, OPERATOR, spec_of(FIELDS, [row]))
+    for data_type, places_found in (("UINT8", ["desc.A.Sizes[0]"]), ("FLOAT32", [])):
+        _, findings = validation.validate(OPERATOR, {"A": tensor(4, 6, data_type=data_type)}, "6_4")
+        assert [pointer(finding.path) for finding in findings] == places_found
+
+
+def test_the_help_of_a_row_goes_before_that_of_its_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": "C1", "text": "Both or none.", "all_or_none": ["B", "Out"], "until": "5_2", "help": "give both"}
+    monkeypatch.setitem(specs._LOADED, OPERATOR, spec_of(FIELDS, [row]))
+    _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6), "B": tensor(1)}, "5_1")
+    assert finding.help == "give both; accepted from DML_FEATURE_LEVEL_5_2 (DirectML 1.10.0)"

@@ -62,7 +62,8 @@ def operator_lines(spec: OperatorSpec) -> Iterator[str]:
     for table in spec.support:
         yield from _section("Support" + (f" when {_condition(table.when)}" if table.when else ""))
         yield from _support(table)
-    yield from _section("Constraints")
+    if spec.constraints:
+        yield from _section("Constraints")
     for row in spec.constraints:
         yield from _item(row.id, row.text + _when(row))
     for name, meaning in spec.let.items():
@@ -194,7 +195,11 @@ def _support(table: SupportTable) -> Iterator[str]:
 
 
 def _condition(condition: Mapping[str, tuple[str, ...]]) -> str:
-    return " and ".join(f"{field} is {' or '.join(values)}" for field, values in condition.items())
+    return " and ".join(f"{field} is {' or '.join(map(_word, values))}" for field, values in condition.items())
+
+
+def _word(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _when(row: Constraint) -> str:
