@@ -59,7 +59,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     reference = Reference()
     reason = reference.unsupported(fields)
     if reason is not None:
-        raise NotImplementedError(reason)
+        raise NotImplementedError(f"{fields.spec.operator}: {reason}")
     arrays = _arrays(fields, inputs)
     return reference.run(fields, arrays)
 
@@ -72,6 +72,7 @@ def _arrays(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
     if findings:
         raise InvalidInput(finding.diagnostic() for finding in findings)
     arrays = runner.read_inputs(desc, inputs, Source(os.curdir), findings)
+    findings.extend(runner.content_findings(desc, arrays, NEWEST_LEVEL))
     if findings:
         raise InvalidInput(finding.diagnostic() for finding in findings)
     return arrays

@@ -187,6 +187,36 @@ desc:
 """
 
 
+_FUSED = """\
+operator: DML_OPERATOR_ELEMENT_WISE_ADD1
+desc:
+  ATensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  BTensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  FusedActivation: {Type: ACTIVATION_RELU}
+"""
+_PADDING = """\
+operator: DML_OPERATOR_PADDING
+feature_level: "6_4"
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 5]}
+  PaddingMode: WRAP
+  PaddingValue: 0
+  StartPadding: [0, 0, 0, 1]
+  EndPadding: [0, 0, 0, 1]
+"""
+_NORMALIZATION = """\
+operator: DML_OPERATOR_LP_NORMALIZATION
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  Axis: 3
+  Epsilon: 0
+  P: 2
+"""
+
+
 def _replace(text: str, old: str, new: str) -> str:
     if old not in text:
         raise ValueError(old)
@@ -313,6 +343,8 @@ RULES: dict[str, Rule] = {
         "{field} may not be given {why}",
         "Some optional fields exclude each other, or make no sense with others. An operator inside another one "
         "(FusedActivation, ActivationDescs) takes no tensors of its own: its InputTensor and OutputTensor are null.",
+        _FUSED.replace("ACTIVATION_RELU", "ACTIVATION_RELU, InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}"),
+        _FUSED,
     ),
     "field-type": Rule(
         "desc",
@@ -417,6 +449,8 @@ RULES: dict[str, Rule] = {
         "{field} is {found}, which {operator} does not take at {level}",
         "Some enumeration values and options were added after the operator itself. `dmlcheck show` prints from which "
         "level each is accepted.",
+        _replace(_PADDING, '"6_4"', '"6_3"'),
+        _PADDING,
     ),
     # ---- operator
     "rank-mismatch": Rule(
@@ -464,6 +498,8 @@ RULES: dict[str, Rule] = {
         "an attribute has a value that the operator does not take at any level",
         "{field} is {found}; it must be {expected}",
         "The operator's page, or what DirectML is known to do, limits the value. `dmlcheck show` prints the row.",
+        _replace(_NORMALIZATION, "P: 2", "P: 3"),
+        _NORMALIZATION,
     ),
     # ---- data
     "missing-tensor": Rule(

@@ -50,6 +50,7 @@ def evaluate_case(case: Case) -> Evaluated:
         inputs = runner.read_inputs(
             desc, case.inputs or {}, Source(os.path.dirname(case.file), origin.literal), findings
         )
+        findings.extend(runner.content_findings(desc, inputs, case.feature_level or NEWEST_LEVEL))
         if not findings:
             types = {part.label: part.tensor.data_type for part in desc.tensors()}
             outputs = Reference().run(desc, inputs)

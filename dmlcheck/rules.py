@@ -250,12 +250,20 @@ def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
 
 
 def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
-    """What an expression says of a field is true; for claims that no other word makes."""
+    """What an expression says of a field, or of a tensor's Sizes or DataType, is true: claims no other word makes."""
     for field, expression in claims.items():
-        if evaluate(expression, desc) is False:
-            value = desc.values.get(field)
-            found = f"{{{', '.join(map(str, value.sizes))}}}" if isinstance(value, TensorDesc) else value
-            yield _out_of_range(field, (field,), found, "as the row says")
+        if evaluate(expression, desc) is not False:
+            continue
+        name, _, member = field.partition(".")
+        value = desc.values.get(name)
+        if isinstance(value, TensorDesc) and member == "DataType":
+            params = {"tensor": name, "found": value.data_type, "problem": "the row of the spec asks for another type"}
+            yield Finding("data-type-mismatch", (name, member), params)
+        elif isinstance(value, TensorDesc):
+            found = f"{{{', '.join(map(str, value.sizes))}}}"
+            yield _out_of_range(f"{name}.Sizes", (name, "Sizes"), found, "as the row of the spec says")
+        else:
+            yield _out_of_range(name, (name,), value, "as the row of the spec says")
 
 
 # ---- which fields are there
@@ -320,14 +328,27 @@ def unchecked(desc: OperatorDesc, why: str) -> Iterator[Finding]:  # noqa: ARG00
     yield from ()
 
 
+def of_contents(desc: OperatorDesc, args: Any) -> Iterator[Finding]:  # noqa: ARG001 - contents.py checks it
+    """Claims about the values of tensors, which a desc does not have: `contents.py` checks them in a run."""
+    yield from ()
+
+
+CONTENT_WORDS = (
+    "columns_in_order",
+    "distinct_indices",
+    "distinct_tuples",
+    "elements_between",
+    "elements_not_zero",
+    "elements_one_of",
+)
 RULES: dict[str, Word] = {
-    word.__name__: word
-    for word in (
+    **dict.fromkeys(CONTENT_WORDS, of_contents),
+    **{word.__name__: word for word in (
         all_or_none, at_least, at_most, axes_within, between, broadcastable, data_type, data_type_of,
         dimension_count, distinct_axes, effective_dimension_count_at_most, element_count, excluded, holds,
         joined_along, not_owned_by_dml, not_zero, one_of, operators, required, right_aligned_sizes, same_data_type,
         same_dimension_count, same_sizes, sizes, sizes_are, some_of, unchecked, value,
-    )
+    )},
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck import diagnostics, specs, validation
+from dmlcheck import diagnostics, rules, specs, validation
 from dmlcheck.diagnostics import Diagnostic, Finding, did_you_mean
 from dmlcheck.header import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.model import (
@@ -184,7 +184,18 @@ class _Run:
 
         source = Source(os.path.dirname(self.case.file), self.case.origin.literal)
         inputs = read_inputs(desc, self.case.inputs or {}, source, findings, needed=needs_inputs)
-        return inputs, read_outputs(desc, self.case.outputs or {}, source, findings)
+        outputs = read_outputs(desc, self.case.outputs or {}, source, findings)
+        findings.extend(content_findings(desc, inputs, self.level))
+        return inputs, outputs
+
+
+def content_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
+    """Return what the values of inputs break of the rows that are about them."""
+    if not any(row.word in rules.CONTENT_WORDS for row in desc.spec.constraints):
+        return []
+    from dmlcheck import contents
+
+    return list(contents.findings(desc, inputs, level))
 
 
 def read_inputs(

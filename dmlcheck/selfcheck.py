@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
-from itertools import pairwise, product
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from dmlcheck import collect, rules, specs, validation
-from dmlcheck.desc import read_desc
+from dmlcheck import collect, coverage, expressions, rules, specs, validation
 from dmlcheck.diagnostics import RULES
-from dmlcheck.header import DATA_TYPES, ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL
-from dmlcheck.model import Case, OperatorSpec, SupportTable
-
-_ALL_OPERATORS = 177  # the words that the rest of them will use are there already
+from dmlcheck.header import DATA_TYPES, ENUMS, LEVEL_ORDER, NEWEST_LEVEL
+from dmlcheck.model import Case, Constraint, OperatorSpec, SupportTable
 
 
 class Checked(NamedTuple):
@@ -22,23 +18,6 @@ class Checked(NamedTuple):
 
     problems: list[str]
     summary: str
-
-
-class Edge(NamedTuple):
-    """A type or dimension count of a tensor in a row of a support table, or one that the row does not have.
-
-    `table` is the table's number, or the value of the field that selects it.
-    """
-
-    table: int | str
-    tensor: str
-    kind: str
-    value: str | int
-    level: str
-
-    def __str__(self) -> str:
-        table = f"{self.table} " if isinstance(self.table, str) else ""
-        return f"{table}{self.tensor} {self.kind} {self.value} at {self.level}"
 
 
 def check() -> Checked:
@@ -53,7 +32,7 @@ def check() -> Checked:
     problems.extend(_word_problems(known))
     problems.extend(f"cases/{folder}: no operator of this name" for folder in sorted(cases) if not _has_spec(folder))
     constraints = sum(len(spec.constraints) for spec in known)
-    edges = sum(len(list(table_edges(spec))) for spec in known)
+    edges = sum(len(list(coverage.table_edges(spec))) for spec in known)
     total = sum(len(found) for found in cases.values())
     verdict = "all agree" if not problems else f"{len(problems)} problems"
     summary = (
@@ -92,6 +71,8 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         seen.add(row.id)
         if row.word not in rules.RULES:
             yield f"{row.id} uses the word {row.word}, which rules.py does not have"
+        yield from (f"{row.id}: {text}" for text in _name_problems(spec, row.word, row.args))
+        yield from (f"{row.id} asks for the field {name}, which does not exist" for name in _unknown(spec, row))
         yield from (
             f"{row.id} is given {other}, which does not stand before it" for other in row.given if other not in seen
         )
@@ -108,6 +89,45 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from (
             f"{field.name} counts {array}, which does not exist" for array in field.counts if array not in spec.fields
         )
+
+
+_OF_EXPRESSIONS = [
+    "at_least",
+    "at_most",
+    "between",
+    "dimension_count",
+    "element_count",
+    "elements_between",
+    "holds",
+    "right_aligned_sizes",
+    "sizes",
+    "sizes_are",
+    "value",
+]
+
+
+def _unknown(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
+    named = [name.partition(".")[0] for name in row.args] if isinstance(row.args, (dict, list)) else []
+    if row.word in ("joined_along", "distinct_indices", "distinct_tuples"):
+        named = list(row.args.values())
+    yield from (name for name in (*named, *row.present, *row.absent) if name not in spec.fields)
+
+
+def _name_problems(spec: OperatorSpec, word: str, args: Any) -> Iterator[str]:
+    """Yield what an expression names that is neither a field, nor named by `let`, nor `i`."""
+    texts = list(_texts(args.values())) if word in _OF_EXPRESSIONS else []
+    known = {*spec.fields, *spec.let, "i"}
+    for text in (*texts, *spec.let.values()):
+        for name in sorted(expressions.names_in(text) - known):
+            yield f"{name} in an expression is not a field"
+
+
+def _texts(args: Iterable[Any]) -> Iterator[str]:
+    for part in args:
+        if isinstance(part, str):
+            yield part
+        elif isinstance(part, list):
+            yield from _texts(part)
 
 
 def _condition_problems(
@@ -148,8 +168,6 @@ def _kernel_problems(known: list[OperatorSpec]) -> Iterator[str]:
 
 
 def _word_problems(known: list[OperatorSpec]) -> Iterator[str]:
-    if len(known) < _ALL_OPERATORS:
-        return
     used = {row.word for spec in known for row in spec.constraints}
     yield from (f"rules.py: no constraint uses the word {word}" for word in sorted(rules.RULES.keys() - used))
 
@@ -165,73 +183,30 @@ def _case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
             yield f"{case.id} is a case of {case.operator}"
         if not case.source:
             yield f"{case.id} has no source"
-    yield from (f"no case breaks {row.id}" for row in spec.constraints if f"{spec.short}/{row.id}" not in listed)
-    sources = [case.source or "" for case in cases if case.outputs is not None]
+        yield from _positive_problems(case)
+    for row in spec.constraints:
+        if row.word != "unchecked" and f"{spec.short}/{row.id}" not in listed:
+            yield f"no case breaks {row.id}"
+    sources = [case.source or "" for case in cases if case.invalid is None]
     for example in spec.examples:
         if not any(source.endswith(example) for source in sources):
             yield f"no case has the page's {example}"
-    rejected, accepted = _coverage(spec, cases)
-    yield from (f"no case is rejected for {edge}" for edge in table_edges(spec) if edge not in rejected)
-    if spec.kernel is not None:
-        yield from (f"no case with outputs has {part}" for part in newest_parts(spec) if part not in accepted)
+    yield from _table_problems_of(spec, cases)
 
 
-def table_edges(spec: OperatorSpec) -> Iterator[Edge]:
-    """Yield every edge of an operator's support: each needs a case that is rejected one step below it."""
-    if spec.introduced != LEVELS[0]:
-        yield Edge(0, "", "operator", spec.short, LEVELS[LEVEL_ORDER[spec.introduced] - 1])
-    for number, table in enumerate(spec.support):
-        levels = sorted(table.rows, key=LEVEL_ORDER.__getitem__)
-        for below, above in pairwise(levels):
-            for name, support in table.rows[above].items():
-                older = table.rows[below].get(name)
-                for kind in support.types:
-                    if older is None or (older.types and kind not in older.types):
-                        yield Edge(number, name, "type", kind, below)
-                for count in support.dims:
-                    if older is None or count not in older.dims:
-                        yield Edge(number, name, "dimensions", count, below)
+def _positive_problems(case: Case) -> Iterator[str]:
+    """Yield why a case that claims to be legal is not: `run` does not say so of a plain desc."""
+    if case.invalid is None:
+        _, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+        yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
 
 
-def newest_parts(spec: OperatorSpec) -> Iterator[Edge]:
-    """Yield every type and dimension count of the newest rows: each needs a case with outputs."""
-    for number, table in enumerate(spec.support):
-        newest = max(table.rows, key=LEVEL_ORDER.__getitem__)
-        selected: list[int | str] = [number]
-        if table.when is not None:
-            selected = [" ".join(values) for values in product(*table.when.values())]
-        for key in selected:
-            for name, support in table.rows[newest].items():
-                yield from (Edge(key, name, "type", kind, newest) for kind in support.types)
-                yield from (Edge(key, name, "dimensions", count, newest) for count in support.dims)
-
-
-def _coverage(spec: OperatorSpec, cases: list[Case]) -> tuple[set[Edge], set[Edge]]:
-    """Return the parts of the support tables that cases are rejected for, and those that cases with outputs use."""
-    rejected: set[Edge] = set()
-    accepted: set[Edge] = set()
-    for case in cases:
-        level = case.feature_level or NEWEST_LEVEL
-        desc = read_desc(case.operator, case.desc).desc
-        if desc is None or desc.spec is not spec:
-            continue
-        if case.invalid is not None and LEVEL_ORDER[level] < LEVEL_ORDER[spec.introduced]:
-            rejected.add(Edge(0, "", "operator", spec.short, level))
-        table = validation.support_table(desc)
-        row = None if table is None else validation.row_at(table, level)
-        if table is None or row is None:
-            continue
-        number = spec.support.index(table)
-        key = number if table.when is None else " ".join(desc.values[field] for field in table.when)
-        for part in desc.tensors():
-            name = str(part.path[0])
-            support = table.rows[row][name]
-            for kind, value, listed in (
-                ("type", part.tensor.data_type, support.types),
-                ("dimensions", len(part.tensor.sizes), support.dims),
-            ):
-                if value in listed and case.outputs is not None:
-                    accepted.add(Edge(key, name, kind, value, row))
-                elif value not in listed and case.invalid is not None:
-                    rejected.add(Edge(number, name, kind, value, row))
-    return rejected, accepted
+def _table_problems_of(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    rejected, _ = coverage.seen(spec, cases)
+    yield from (f"no case is rejected for {edge}" for edge in coverage.table_edges(spec) if edge not in rejected)
+    if spec.kernel is None:
+        found = coverage.of_operator(spec, cases).parts["support rows accepted"]
+        yield from (f"no case is accepted in {row}" for row in found.missing)
+    else:
+        _, computed = coverage.seen(spec, [case for case in cases if case.outputs is not None])
+        yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)

@@ -61,19 +61,37 @@ def _row_findings(desc: OperatorDesc, level: str, path: Path) -> Iterator[Findin
         if broken.isdisjoint(row.given) and _applies(row, desc, level):
             for finding in rules.RULES[row.word](desc, row.args):
                 broken.add(row.id)
-                yield finding._replace(
-                    path=(*path, *finding.path),
-                    constraint=f"{desc.spec.short}/{row.id}",
-                    note=finding.note or row.text,
-                    help="; ".join(filter(None, (row.help or finding.help, _lifted_help(row, desc)))) or None,
-                )
+                yield _of_row(finding, row, desc, level)._replace(path=(*path, *finding.path))
 
 
-def _lifted_help(row: Constraint, desc: OperatorDesc) -> str | None:
-    """Say from which level a row no longer holds, unless another takes its place there."""
-    if row.until is None or any(row.until == later.since for later in desc.spec.constraints):
-        return None
-    return f"accepted from {level_and_version(row.until)}"
+def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
+    """Return what a word found with what its row says of it, and from which level it would be no mistake."""
+    lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
+    helps = (row.help or finding.help, f"accepted from {level_and_version(lifted)}" if lifted else None)
+    if lifted and finding.rule == "value-out-of-range":
+        field, found = finding.params["field"], finding.params["found"]
+        params = {"field": field, "found": found, "operator": desc.spec.operator, "level": level_name(level)}
+        finding = finding._replace(rule="unsupported-value", params=params)
+    return finding._replace(
+        constraint=f"{desc.spec.short}/{row.id}",
+        note=finding.note or row.text,
+        help="; ".join(filter(None, helps)) or None,
+    )
+
+
+def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
+    """Return the lowest level above one at which no row says the same of the same place, or None."""
+    for higher in LEVELS[LEVEL_ORDER[level] + 1 :]:
+        alike = [other for other in applicable(desc, higher) if other.word == row.word]
+        again = (later.path for other in alike for later in rules.RULES[other.word](desc, other.args))
+        if finding.path not in again:
+            return higher
+    return None
+
+
+def applicable(desc: OperatorDesc, level: str) -> Iterator[Constraint]:
+    """Yield the rows of a desc's operator that apply to it at a level."""
+    return (row for row in desc.spec.constraints if _applies(row, desc, level))
 
 
 def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
@@ -248,7 +266,12 @@ def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:
 
 
 def dims_text(dims: tuple[int, ...]) -> str:
-    """Return dimension counts as people write them: `1 to 8`, `4`, `4 or 5`."""
-    if len(dims) > 2 and dims == tuple(range(dims[0], dims[-1] + 1)):
-        return f"{dims[0]} to {dims[-1]}"
-    return " or ".join(map(str, dims))
+    """Return dimension counts as people write them: `1 to 8`, `4`, `4 or 5`, `1 to 3 or 5 to 8`."""
+    runs: list[list[int]] = []
+    for dimension in dims:
+        if runs and dimension == runs[-1][-1] + 1:
+            runs[-1].append(dimension)
+        else:
+            runs.append([dimension])
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " or ".join(map(str, run)) for run in runs]
+    return " or ".join(parts)

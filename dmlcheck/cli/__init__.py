@@ -20,6 +20,8 @@ _COMMANDS = {
     "show": "knowledge",
     "explain": "knowledge",
     "schema": "knowledge",
+    "diff": "tables",
+    "coverage": "tables",
     "selfcheck": "knowledge",
 }
 

@@ -18,9 +18,13 @@ from dmlcheck.reports import page
 
 @click.command()
 @click.argument("operator", required=False)
+@click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
 @format_option
-def show(*, operator: str | None, form: str) -> None:
+def show(*, operator: str | None, errata: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
+    if errata:
+        _show_errata([operator_name(operator)] if operator else list(specs.operators()), form)
+        return
     if operator is None:
         known = [specs.load(name) for name in specs.operators()]
         if form == "json":
@@ -28,16 +32,30 @@ def show(*, operator: str | None, form: str) -> None:
         else:
             _print_lines(page.operators_lines(known))
         return
-    name = specs.full_name(operator.upper())
-    if name is None:
-        close = specs.closest_operator(operator.upper())
-        hint = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
-        raise click.UsageError(f"{operator} is not an operator that dmlcheck knows; {hint}")
-    spec = specs.load(name)
+    spec = specs.load(operator_name(operator))
     if form == "json":
         _print_json(page.operator_dict(spec))
     else:
         _print_lines(page.operator_lines(spec))
+
+
+def operator_name(given: str) -> str:
+    """Return an operator's full name, or refuse it with the closest there is."""
+    name = specs.full_name(given.upper())
+    if name is None:
+        close = specs.closest_operator(given.upper())
+        hint = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+        raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {hint}")
+    return name
+
+
+def _show_errata(operators: list[str], form: str) -> None:
+    known = [specs.load(name) for name in operators]
+    if form == "json":
+        errata = [{"operator": spec.operator, **erratum._asdict()} for spec in known for erratum in spec.errata]
+        _print_json({"errata": errata})
+    else:
+        _print_lines(page.errata_lines(known))
 
 
 @click.command()

@@ -14,17 +14,18 @@ from dmlcheck.cli import Exit, format_option, level_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.diagnostics import NOTE, Diagnostic
 from dmlcheck.document import Document
-from dmlcheck.header import NEWEST_LEVEL, level_and_version, level_name
+from dmlcheck.header import LEVELS, NEWEST_LEVEL, level_and_version, level_name
 from dmlcheck.model import Case
-from dmlcheck.reports.text import Validated, count, diagnostic_text, errors_in
+from dmlcheck.reports.text import AtLevel, Validated, count, diagnostic_text, errors_in
 from dmlcheck.specs import full_name
 
 
 @click.command()
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @level_option
+@click.option("--all-levels", is_flag=True, help="Print a line a feature level: accepted, or the first reason why not.")
 @format_option
-def validate(*, files: tuple[str, ...], level: str | None, form: str) -> None:
+def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, form: str) -> None:
     """Say whether descs are legal at a feature level, from which level on, and what is wrong; `-` is standard input."""
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
@@ -32,7 +33,7 @@ def validate(*, files: tuple[str, ...], level: str | None, form: str) -> None:
     for file in _case_files(files):
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
-        descs.extend(_validated(file, level))
+        descs.extend(_validated(file, level, all_levels=all_levels))
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
@@ -61,7 +62,7 @@ def _paths(files: Iterable[str]) -> Iterator[str]:
         yield from [given] if found is None else found
 
 
-def _validated(file: CaseFile, level: str | None) -> Iterator[Validated]:
+def _validated(file: CaseFile, level: str | None, *, all_levels: bool) -> Iterator[Validated]:
     """Validate every desc of a file; what its form breaks is reported in its place."""
     name = file.document.name
     if file.problems:
@@ -69,7 +70,19 @@ def _validated(file: CaseFile, level: str | None) -> Iterator[Validated]:
     for note in file.notes:
         yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
     for case in file.cases:
-        yield _validated_case(case, level, file.broken.get(case.id), is_plain=not file.document.lists_cases)
+        broken = file.broken.get(case.id)
+        desc = _validated_case(case, level, broken, is_plain=not file.document.lists_cases)
+        yield desc._replace(levels=_at_levels(case)) if all_levels and broken is None else desc
+
+
+def _at_levels(case: Case) -> tuple[AtLevel, ...]:
+    """Say for every level whether it accepts a desc, and if not the first reason in the order of the file."""
+    found = []
+    for level in LEVELS:
+        _, findings = validation.validate(case.operator, case.desc, level)
+        first = min((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place, default=None)
+        found.append(AtLevel(level, first is None, None if first is None else f"{first.rule}: {first.message}"))
+    return tuple(found)
 
 
 def _validated_case(
@@ -105,6 +118,8 @@ def _print(descs: list[Validated], documents: dict[str, Document]) -> None:
                 rules[diagnostic.rule] = None
         if not desc.errors and desc.operator is not None and not documents[desc.file].problems:
             console.echo(f"{desc.label}: {_verdict(desc)}")
+        for at in desc.levels:
+            console.echo(f"  {at.level}  {'accepted' if at.is_valid else at.reason}")
     errors = errors_in(descs)
     if errors:
         wrong = sum(1 for desc in descs if desc.errors)

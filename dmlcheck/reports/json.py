@@ -108,6 +108,7 @@ def validation_text(descs: Iterable[Validated]) -> str:
                     "valid": desc.is_valid,
                     "minimum_feature_level": desc.minimum,
                     "diagnostics": [diagnostic.as_dict() for diagnostic in desc.diagnostics],
+                    **_levels(desc),
                 }
                 for desc in listed
             ],
@@ -115,6 +116,12 @@ def validation_text(descs: Iterable[Validated]) -> str:
         indent=2,
         allow_nan=False,
     )
+
+
+def _levels(desc: Validated) -> dict[str, Any]:
+    if not desc.levels:
+        return {}
+    return {"levels": [{"level": at.level, "valid": at.is_valid, "reason": at.reason} for at in desc.levels]}
 
 
 def _value(value: float) -> int | float | str:

@@ -60,7 +60,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[str]:
     yield from _section("Fields")
     yield from _fields(spec)
     for table in spec.support:
-        yield from _section("Support" + (f" when {_condition(table.when)}" if table.when else ""))
+        yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
     if spec.constraints:
         yield from _section("Constraints")
@@ -96,6 +96,17 @@ def _deviations(spec: OperatorSpec) -> Iterator[str]:
         yield from _item("-", deviation.text)
         yield from _item("", f"versions: {deviation.versions}")
         yield from _item("", f"source: {deviation.source}")
+
+
+def errata_lines(specs: list[OperatorSpec]) -> Iterator[str]:
+    """Yield the errata of all operators that have any."""
+    for spec in specs:
+        if spec.errata:
+            yield f"{spec.operator}   {spec.page['url']}"
+        for erratum in spec.errata:
+            yield from _item(erratum.id, f"page: {erratum.page}")
+            yield from _item("", f"holds: {erratum.holds}")
+            yield from _item("", f"source: {erratum.source}")
 
 
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[str]:
@@ -194,7 +205,8 @@ def _support(table: SupportTable) -> Iterator[str]:
         yield "  " + line
 
 
-def _condition(condition: Mapping[str, tuple[str, ...]]) -> str:
+def condition_text(condition: Mapping[str, tuple[Any, ...]]) -> str:
+    """Return a condition in words: `Function is ARGMIN or ARGMAX`."""
     return " and ".join(f"{field} is {' or '.join(map(_word, values))}" for field, values in condition.items())
 
 
@@ -205,9 +217,9 @@ def _word(value: Any) -> str:
 def _when(row: Constraint) -> str:
     parts = []
     if row.when:
-        parts.append(f"when {_condition(row.when)}")
+        parts.append(f"when {condition_text(row.when)}")
     if row.unless:
-        parts.append(f"unless {_condition(row.unless)}")
+        parts.append(f"unless {condition_text(row.unless)}")
     if row.present:
         parts.append(f"with {' and '.join(row.present)}")
     if row.absent:
@@ -229,5 +241,5 @@ def _tolerance(tolerance: Tolerance) -> str:
         if tolerance.absolute is not None:
             parts.append(f"{tolerance.absolute:g} absolute")
         limit = " + ".join(parts) + ", integers exact"
-    where = f"{_condition(tolerance.when)}: " if tolerance.when else ""
+    where = f"{condition_text(tolerance.when)}: " if tolerance.when else ""
     return f"{where}{limit} ({tolerance.source})"

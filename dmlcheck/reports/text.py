@@ -296,6 +296,14 @@ def _flow(value: Any, most: int) -> str:
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
+class AtLevel(NamedTuple):
+    """Whether a desc is legal at a level, and if not the first reason why."""
+
+    level: str
+    is_valid: bool
+    reason: str | None = None
+
+
 class Validated(NamedTuple):
     """One desc that was validated."""
 
@@ -306,6 +314,7 @@ class Validated(NamedTuple):
     minimum: str | None
     diagnostics: tuple[Diagnostic, ...]
     is_plain: bool = True
+    levels: tuple[AtLevel, ...] = ()
 
     @property
     def is_valid(self) -> bool:
