@@ -15,6 +15,7 @@ from dmlcheck.model import Element, OperatorDesc, OutputResult, TensorDesc, Tole
 
 _BLOCK = 1 << 18
 _FIRST = 3
+_STRETCHES = 64
 _EXACT = Tolerance(exact=True)
 
 
@@ -94,6 +95,7 @@ def compare(
         first=tuple(element for _, element in tally.first),
         worst=tally.worst,
         most_off=tally.most_off,
+        profile=tally.profile(),
         bound=limit.text(tally.terms, data_type),
     )
 
@@ -131,6 +133,11 @@ class _Tally:
         self.first: list[tuple[int, Element]] = []
         self.worst: Element | None = None
         self.most_off: Element | None = None
+        self.stretches = np.zeros(min(_STRETCHES, max(1, math.prod(sizes))))
+
+    def profile(self) -> tuple[float, ...]:
+        """Return the largest error in each stretch of the output, or nothing where no element is wrong."""
+        return tuple(map(_number, self.stretches)) if self.mismatches else ()
 
     def add(self, axes: tuple[int, ...], index: Index, expected: Array, actual: Array, wide: Wide | None) -> None:
         flat_expected, flat_actual = expected.reshape(-1), actual.reshape(-1)
@@ -159,6 +166,8 @@ class _Tally:
             ratio = float(share[at]) if has_bound else None
             return Element(place, wanted[at].item(), found[at].item(), _number(units[at]), ratio)
 
+        stretches = places * self.stretches.size // math.prod(self.sizes)
+        np.maximum.at(self.stretches, stretches, units)
         refused = np.flatnonzero(~accepted)
         self.mismatches += int(refused.size)
         if refused.size:

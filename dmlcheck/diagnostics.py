@@ -98,6 +98,27 @@ def describe(value: Any) -> str:
     return str(value)
 
 
+def brief(value: Any, most: int = 160) -> str:
+    """Return a value of a case file in YAML's flow style, cut off where it gets long."""
+    text = _flow(value, most)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _flow(value: Any, most: int) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(part, most)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        parts: list[str] = []
+        length = 0
+        for part in value:
+            parts.append(_flow(part, most))
+            length += len(parts[-1]) + 2
+            if length > most:
+                break
+        return "[" + ", ".join(parts) + "]"
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
+
+
 def elements(count: int) -> str:
     """Return `1 element` or `1,000 elements`."""
     return "1 element" if count == 1 else f"{count:,} elements"

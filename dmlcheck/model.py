@@ -316,6 +316,8 @@ class OutputResult(NamedTuple):
 
     `first` and `worst` are outside the tolerance; `most_off` is the element of the largest error, which may be inside.
     `bound` says in words which tolerance was applied, `shape` what was wrong with the shape or type instead of values.
+    `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
+    units in the last place, or in units for integers.
     """
 
     elements: int
@@ -330,6 +332,30 @@ class OutputResult(NamedTuple):
     sizes: tuple[int, ...] = ()
     bound: str = ""
     shape: str | None = None
+    profile: tuple[float, ...] = ()
+
+
+class Placed(NamedTuple):
+    """What reports need of the file that a case is from: where the case starts, and some of the file's lines.
+
+    It takes the place of a case's origin where the file itself is not at hand: in another process, or later.
+    """
+
+    start: Position
+    lines: Mapping[int, str] = {}
+
+    def position(self) -> Position:
+        """Return where the case starts."""
+        return self.start
+
+    @property
+    def document(self) -> Placed:
+        """The lines, which reports ask the file for."""
+        return self
+
+    def line(self, number: int) -> str:
+        """Return the text of a line, "" where it is not known."""
+        return self.lines.get(number, "")
 
 
 class CaseResult(NamedTuple):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck import diagnostics, rules, specs, validation
-from dmlcheck.diagnostics import Diagnostic, Finding, did_you_mean
+from dmlcheck.diagnostics import Diagnostic, Finding, brief, did_you_mean
 from dmlcheck.header import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.model import (
     ERRORED,
@@ -23,6 +23,7 @@ from dmlcheck.model import (
     OperatorDesc,
     OutputResult,
     Part,
+    Placed,
 )
 
 _LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
@@ -46,6 +47,26 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
 
         implementation = Reference()
     return [run_case(case, implementation, Settings(feature_level)) for case in cases]
+
+
+def portable(result: CaseResult) -> CaseResult:
+    """Return a result without the file that its case is from, so that it can go to another process or be kept.
+
+    What reports show of the file goes with it: the lines that diagnostics are on, and inputs as brief text.
+    """
+    case = result.case
+    lines = {
+        diagnostic.line: case.origin.document.line(diagnostic.line)[:MAX_LINE]
+        for diagnostic in result.diagnostics
+        if diagnostic.line is not None
+    }
+    inputs = None if case.inputs is None else {name: brief(raw) for name, raw in case.inputs.items()}
+    outputs = None if case.outputs is None else dict.fromkeys(case.outputs)
+    placed = Placed(case.position, lines)
+    return result._replace(case=case._replace(origin=placed, inputs=inputs, outputs=outputs))
+
+
+MAX_LINE = 10_000  # characters of a line that are worth taking along
 
 
 def run_case(case: Case, implementation: Any, settings: Settings = _DEFAULT) -> CaseResult:

@@ -6,7 +6,7 @@ from typing import Any
 
 from dmlcheck import specs
 from dmlcheck.cases import CASE_KEYS
-from dmlcheck.header import DATA_TYPES, ENUMS, LEVELS, UINT_MAX, enum_prefix
+from dmlcheck.header import DATA_TYPES, ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
 from dmlcheck.model import Field, OperatorSpec
 
 _VARIABLE = {"type": "string", "pattern": r"\$\{"}
@@ -43,6 +43,7 @@ def case_file_schema() -> dict[str, Any]:
             },
             "tensor": _tensor(),
             "values": _values(),
+            "nested_operator": _nested_names(operators),
             **{f"desc_{spec.short}": _desc(spec) for spec in operators},
         },
     }
@@ -86,6 +87,17 @@ def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
         },
         "then": {"properties": {"desc": desc, "cases": {"items": case}}},
     }
+
+
+def _nested_names(operators: list[OperatorSpec]) -> dict[str, Any]:
+    """Name the operators that some operator may hold inside."""
+    allowed: set[str] = set()
+    for spec in operators:
+        for row in spec.constraints:
+            if row.word == "operators":
+                allowed.update(name for names in row.args.values() for name in names)
+    names = sorted(allowed)
+    return {"anyOf": [{"enum": [*names, *(OPERATOR_PREFIX + name for name in names)]}, _VARIABLE]}
 
 
 def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
@@ -250,7 +262,12 @@ def _struct(part: str, *names: str) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
 
 
-_OPERATOR = {"type": "object", "properties": {"Type": {"type": "string"}}, "required": ["Type"]}
+_OPERATOR = {
+    "type": "object",
+    "properties": {"Type": {"$ref": "#/$defs/nested_operator"}},
+    "required": ["Type"],
+    "description": "An operator inside this one: its Type, and its fields but for its tensors.",
+}
 _NOT_PLAIN: dict[str, dict[str, Any]] = {
     "TENSOR_DESC": {"$ref": "#/$defs/tensor"},
     "TENSOR_DESC_ARRAY": {"type": "array", "items": {"$ref": "#/$defs/tensor"}},

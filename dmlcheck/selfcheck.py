@@ -204,9 +204,8 @@ def _positive_problems(case: Case) -> Iterator[str]:
 def _table_problems_of(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
     rejected, _ = coverage.seen(spec, cases)
     yield from (f"no case is rejected for {edge}" for edge in coverage.table_edges(spec) if edge not in rejected)
-    if spec.kernel is None:
-        found = coverage.of_operator(spec, cases).parts["support rows accepted"]
-        yield from (f"no case is accepted in {row}" for row in found.missing)
-    else:
+    found = coverage.of_operator(spec, cases).parts["support rows accepted"]
+    yield from (f"no case is accepted in {row}" for row in found.missing)
+    if spec.kernel is not None:
         _, computed = coverage.seen(spec, [case for case in cases if case.outputs is not None])
         yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)

@@ -29,6 +29,11 @@ def record(**fields: Any) -> dict[str, Any]:
     return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
 
 
+def with_optional(schema: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return the schema of a record that may have more keys."""
+    return {**schema, "properties": {**schema["properties"], **fields}}
+
+
 def items(schema: dict[str, Any]) -> dict[str, Any]:
     """Return the schema of a list."""
     return {"type": "array", "items": schema}
@@ -46,12 +51,27 @@ DIAGNOSTIC = record(
     constraint=TEXT_OR_NULL,
 )
 VALUE = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
-OUTPUT = record(
-    max_ulp=NUMBER,
-    mismatches=COUNT,
-    elements=COUNT,
-    first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
-    worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+ELEMENT = record(
+    index=items(COUNT), expected=VALUE, actual=VALUE, ulp=NUMBER, share={"type": ["number", "null"], "minimum": 0}
+)
+DETAILS = record(
+    data_type={"type": "string"},
+    sizes=items(COUNT),
+    shape=TEXT_OR_NULL,
+    bound={"type": "string"},
+    unspecified=COUNT,
+    elements=items(ELEMENT),
+    profile=items(NUMBER),
+)
+OUTPUT = with_optional(
+    record(
+        max_ulp=NUMBER,
+        mismatches=COUNT,
+        elements=COUNT,
+        first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+        worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+    ),
+    details=DETAILS,
 )
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 REPORT = record(
@@ -61,18 +81,23 @@ REPORT = record(
     feature_level={"anyOf": [{"type": "null"}, LEVEL]},
     summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
     cases=items(
-        record(
-            id=TEXT,
-            name=TEXT,
-            file=TEXT,
-            line={"type": "integer", "minimum": 1},
-            operator={"type": "string"},
-            feature_level={"anyOf": [{"type": "null"}, LEVEL]},
-            outcome={"enum": OUTCOMES},
-            reason=TEXT_OR_NULL,
-            diagnostics=items(DIAGNOSTIC),
-            seconds=NUMBER,
-            outputs={"type": "object", "additionalProperties": OUTPUT},
+        with_optional(
+            record(
+                id=TEXT,
+                name=TEXT,
+                file=TEXT,
+                line={"type": "integer", "minimum": 1},
+                operator={"type": "string"},
+                feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+                outcome={"enum": OUTCOMES},
+                reason=TEXT_OR_NULL,
+                diagnostics=items(DIAGNOSTIC),
+                seconds=NUMBER,
+                outputs={"type": "object", "additionalProperties": OUTPUT},
+            ),
+            desc={"type": "string"},
+            inputs={"type": "object", "additionalProperties": {"type": "string"}},
+            source=TEXT_OR_NULL,
         )
     ),
 )
@@ -175,6 +200,15 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
             "elements": 2,
             "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+            "details": {
+                "data_type": "FLOAT32",
+                "sizes": [2, 1],
+                "shape": None,
+                "bound": "2 ULP",
+                "unspecified": 0,
+                "elements": [{"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0}],
+                "profile": [0.0, 524288.0],
+            },
         }
     }
     (diagnostic,) = wrong["diagnostics"]

@@ -15,7 +15,7 @@ import click
 
 from dmlcheck.cases import CaseFile, Origin
 from dmlcheck.cli import Exit, level_option, select_option
-from dmlcheck.cli.console import Console
+from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.selecting import Target, selector, targets
 from dmlcheck.collect import read_file
 from dmlcheck.implementations import Implementation
@@ -152,11 +152,16 @@ class _Outcome:
 
     def finish(self) -> Exit:
         summary = Summary(self.counts, time.perf_counter() - self.start, self.interrupted)
+        unwritten = False
         for reporter in self.reporters:
             reporter.finish(summary)
+            problem = getattr(getattr(reporter, "file", None), "problem", None)
+            if problem is not None:
+                write(f"dmlcheck: the report could not be written: {problem}", to_errors=True)
+                unwritten = True
         if self.interrupted:
             return Exit.INTERRUPTED
-        if self.has_wrong_file:
+        if self.has_wrong_file or unwritten:
             return Exit.WRONG_INPUT
         if self.failures:
             return Exit.FAILED

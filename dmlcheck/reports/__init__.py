@@ -33,7 +33,11 @@ class RunInfo(NamedTuple):
 
 
 class Reporter(Protocol):
-    """Takes the results of a run one by one, in order."""
+    """Takes the results of a run one by one, in order.
+
+    A reporter keeps no results: a run may have any number of cases. Where it writes a file it goes through
+    `reports.files.ReportFile`, as `file`.
+    """
 
     def case(self, result: CaseResult) -> None:
         """Take the result of one case."""

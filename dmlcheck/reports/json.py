@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import math
-import os
 from collections.abc import Iterable
-from typing import IO, Any
+from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.model import CaseResult, Element, OutputResult
+from dmlcheck.diagnostics import brief
+from dmlcheck.model import PASSED, SKIPPED, CaseResult, Element, OutputResult
 from dmlcheck.reports import RunInfo, Summary
+from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.text import Validated
 from dmlcheck.specs import full_name
 
+MOST = 4000  # characters of a desc
+LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
 RUN_SCHEMA = "dmlcheck-report/1"
 VALIDATION_SCHEMA = "dmlcheck-validation/1"
 
@@ -23,14 +25,8 @@ class JsonReport:
     """A run as JSON, written case by case so that a long run takes no memory, and given its name when it is whole."""
 
     def __init__(self, path: str, info: RunInfo) -> None:
-        # What a link leads to is replaced, not the link; a pipe or a device is written to as it is.
-        self.path = os.path.realpath(path)
-        if os.path.isdir(self.path) or not path:
-            raise IsADirectoryError(errno.EISDIR, "is a folder" if path else "no file named", path)
-        is_file = os.path.isfile(self.path) or not os.path.exists(self.path)
-        self.partial = self.path + ".partial" if is_file else self.path
+        self.file = ReportFile(path)
         self.first = True
-        self.file: IO[str] = open(self.partial, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in finish
         head = {
             "schema": RUN_SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
@@ -49,8 +45,6 @@ class JsonReport:
         counts = {"total": summary.total, **summary.counts, "seconds": round(summary.seconds, 6)}
         self.file.write(f'\n], "summary": {_dump(counts)}}}\n')
         self.file.close()
-        if self.partial != self.path:
-            os.replace(self.partial, self.path)
 
 
 def case_dict(result: CaseResult) -> dict[str, Any]:
@@ -68,28 +62,54 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "diagnostics": [diagnostic.as_dict() for diagnostic in result.diagnostics],
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},
+        **_details(result),
     }
+
+
+def _details(result: CaseResult) -> dict[str, Any]:
+    """Return what else a case that did not pass is told with: its desc, briefly its inputs, and its source."""
+    case = result.case
+    if result.outcome in (PASSED, SKIPPED):
+        return {}
+    inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
+    return {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}
 
 
 def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files."""
-    return {
+    found: dict[str, Any] = {
         "max_ulp": output.max_ulp,
         "mismatches": output.mismatches,
         "elements": output.elements,
         "first": _element(output.first[0] if output.first else None),
         "worst": _element(output.most_off),
     }
+    if output.mismatches:
+        shown = list(dict.fromkeys(element for element in (*output.first, output.worst) if element is not None))
+        found["details"] = {
+            "data_type": output.data_type,
+            "sizes": list(output.sizes),
+            "shape": output.shape,
+            "bound": output.bound,
+            "unspecified": output.unspecified,
+            "elements": [_element(element, measured=True) for element in shown],
+            "profile": list(output.profile),
+        }
+    return found
 
 
-def _element(element: Element | None) -> dict[str, Any] | None:
+def _element(element: Element | None, *, measured: bool = False) -> dict[str, Any] | None:
     if element is None:
         return None
-    return {
+    found: dict[str, Any] = {
         "index": list(element.place),
         "expected": _value(element.expected),
         "actual": _value(element.actual),
     }
+    if measured:
+        share = element.share
+        found.update(ulp=element.ulp, share=None if share is None else min(share, LARGEST))
+    return found
 
 
 def validation_text(descs: Iterable[Validated]) -> str:

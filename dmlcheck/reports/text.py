@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dmlcheck.diagnostics import Diagnostic
+from dmlcheck.diagnostics import Diagnostic, brief
 from dmlcheck.header import short_operator
 from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
 from dmlcheck.reports import Summary, tally
@@ -273,27 +273,6 @@ def hexadecimal(value: float) -> str:
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
     return f"{mantissa}p{exponent}"
-
-
-def brief(value: Any, most: int = 160) -> str:
-    """Return a value of a case file in YAML's flow style, cut off where it gets long."""
-    text = _flow(value, most)
-    return text if len(text) <= most else text[: most - 3] + "..."
-
-
-def _flow(value: Any, most: int) -> str:
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{key}: {_flow(part, most)}" for key, part in value.items()) + "}"
-    if isinstance(value, list):
-        parts: list[str] = []
-        length = 0
-        for part in value:
-            parts.append(_flow(part, most))
-            length += len(parts[-1]) + 2
-            if length > most:
-                break
-        return "[" + ", ".join(parts) + "]"
-    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
 class AtLevel(NamedTuple):

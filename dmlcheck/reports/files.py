@@ -1,0 +1,55 @@
+"""Where reports are written: beside their place until they are whole, and never half a file under the final name."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import IO
+
+
+class ReportFile:
+    """A report on its way to its place.
+
+    A file is written beside its place and moved there by `close`; what a link leads to is replaced, not the link; a
+    pipe or a device is written to as it is. What cannot be written (a full disk) makes the report give up: `problem`
+    says why, and what was written so far is removed. OSError when the file cannot be opened at all.
+    """
+
+    def __init__(self, path: str) -> None:
+        """Open the file; the folder must be there."""
+        if not path:
+            raise FileNotFoundError(errno.ENOENT, "no file named", path)
+        self.path = os.path.realpath(path)
+        if os.path.isdir(self.path):
+            raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+        is_file = os.path.isfile(self.path) or not os.path.exists(self.path)
+        self.partial = self.path + ".partial" if is_file else self.path
+        self.problem: str | None = None
+        self.file: IO[str] = open(self.partial, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in close
+
+    def write(self, text: str) -> None:
+        """Write a piece of the report."""
+        if self.problem is None:
+            try:
+                self.file.write(text)
+            except OSError as error:
+                self._give_up(error)
+
+    def close(self) -> None:
+        """Put the report in its place."""
+        if self.problem is None:
+            try:
+                self.file.close()
+                if self.partial != self.path:
+                    os.replace(self.partial, self.path)
+            except OSError as error:
+                self._give_up(error)
+
+    def _give_up(self, error: OSError) -> None:
+        self.problem = f"{self.path}: {error.strerror or error}"
+        with contextlib.suppress(OSError):
+            self.file.close()
+        if self.partial != self.path:
+            with contextlib.suppress(OSError):
+                os.remove(self.partial)
