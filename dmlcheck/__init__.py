@@ -43,3 +43,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"dmlcheck.{_HOMES.get(name, 'api')}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

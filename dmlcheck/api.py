@@ -53,6 +53,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     """
     from dmlcheck.implementations.reference import Reference
 
+    inputs = inputs or {}
     fields, findings = validation.validate(operator, _plain(desc), NEWEST_LEVEL)
     if findings or fields is None:
         raise InvalidInput(finding.diagnostic() for finding in findings)

@@ -166,7 +166,7 @@ def _form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Itera
     """Yield what is wrong with the types of a case's values; `templated` lets text with variables pass."""
     for key, (holds, expected) in _FORMS.items():
         value = case.get(key)
-        if value is None or holds(value) or (templated and _is_variable(value)):
+        if value is None or holds(value) or (templated and key != "matrix" and _is_variable(value)):
             continue
         if key == "tolerance":
             yield from _tolerance_findings(value, templated=templated)

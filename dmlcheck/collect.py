@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from dmlcheck import cases, dxdispatch, yamlfile
 from dmlcheck.cases import CaseFile
@@ -13,6 +14,14 @@ from dmlcheck.document import Document
 _ENDINGS = (".yaml", ".yml", ".json")
 _REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins with
 _REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
+
+
+class Target(NamedTuple):
+    """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for."""
+
+    file: str
+    name: str
+    case: str | None = None
 
 
 def find_files(path: str) -> list[str] | None:
@@ -27,7 +36,8 @@ def find_files(path: str) -> list[str] | None:
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         wanted = (name for name in sorted(files) if name.lower().endswith(_ENDINGS) and not name.startswith("."))
         found.extend(os.path.join(folder, name) for name in wanted)
-    return [file for file in found if not (file.lower().endswith(".json") and is_report(file))]
+    regular = [file for file in found if os.path.isfile(file)]  # a pipe would be waited for
+    return [file for file in regular if not (file.lower().endswith(".json") and is_report(file))]
 
 
 def is_report(path: str) -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from dmlcheck import specs
 from dmlcheck.diagnostics import Finding, describe, elements, unknown_names
 from dmlcheck.document import Path
-from dmlcheck.fields import EXPECTED, read_enum, read_number, read_numbers, read_struct
+from dmlcheck.fields import EXPECTED, is_finite_as, read_enum, read_number, read_numbers, read_struct
 from dmlcheck.header import DATA_TYPES, ENUMS
 from dmlcheck.model import OUTPUT, Field, OperatorDesc, OperatorSpec, TensorDesc
 from dmlcheck.tensors import read_tensor
@@ -25,8 +25,9 @@ class Reading(NamedTuple):
 
 def read_desc(operator: str, raw: Any) -> Reading:
     """Read the fields of a desc; the findings are those that no feature level would change."""
-    name = specs.full_name(operator)
+    name = specs.full_name(operator) if isinstance(operator, str) else None
     if name is None:
+        operator = operator if isinstance(operator, str) else describe(operator)
         return Reading(None, (_unknown_operator(operator, ("operator",)),))
     if not isinstance(raw, Mapping):
         params = {"field": "desc", "found": describe(raw), "expected": f"a mapping with the fields of {name}"}
@@ -68,7 +69,8 @@ def _read_fields(
             _count(field, raw, values, path, findings)
         elif field.data_type is not None:
             _scalar(field, values, path, findings)
-    return OperatorDesc.of(spec, values, frozenset(broken))
+    derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
+    return OperatorDesc.of(spec, values, frozenset(broken))._replace(derived=derived)
 
 
 def _no_tensor(name: str, given: Any, path: Path, findings: _Findings) -> None:
@@ -92,20 +94,25 @@ def _count(field: Field, raw: Mapping[str, Any], values: dict[str, Any], path: P
             else:
                 place, help = name, f"write {length}, or leave {name} out"
             findings.append(Finding("count-mismatch", (*path, place), params, help=help))
-            if place == name:
-                return
+            del values[name]  # which of the two is meant is not known, so no row judges it
+            return
 
 
 def _scalar(field: Field, values: dict[str, Any], path: Path, findings: _Findings) -> None:
     """Report a scalar that the data type which another field gives it cannot hold."""
-    value, data_type = values.get(field.name), values.get(field.data_type or "")
+    value: Any = values.get(field.name)
+    data_type: str = values.get(field.data_type or "") or ""
     kind, bits = DATA_TYPES[data_type] if data_type else ("none", 0)
-    if value is None or kind in ("none", "float"):
+    if value is None or kind == "none":
         return
-    low, high = (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    if not (low <= value <= high and value == int(value)):
-        params = {"element": field.name, "found": describe(value), "type": data_type}
+    if kind == "float":
+        is_held, help = is_finite_as(data_type, value), "write inf, or a smaller value"
+    else:
+        low, high = (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        is_held = low <= value <= high and value == int(value)
         help = f"{data_type} holds whole numbers from {low} to {high}"
+    if not is_held:
+        params = {"element": field.name, "found": describe(value), "type": data_type}
         findings.append(Finding("value-not-representable", (*path, field.name), params, help=help))
         del values[field.name]
 
@@ -144,21 +151,35 @@ def _read_tensors(field: Field, given: Any, path: Path, findings: _Findings) -> 
 
 def _read_operator(field: Field, given: Any, path: Path, findings: _Findings) -> OperatorDesc | None:
     """Read an operator inside an operator: {Type, ...fields} or {Type, Desc}."""
-    operator = given.get("Type") if isinstance(given, Mapping) else None
-    if not isinstance(operator, str):
+    if not isinstance(given, Mapping):
         _mistyped(field, given, path, findings)
+        return None
+    operator = given.get("Type")
+    if operator is None:
+        params = {"operator": field.name, "field": "Type"}
+        findings.append(Finding("missing-field", (*path, "Type"), params, help="Type names the operator"))
+        return None
+    if not isinstance(operator, str):
+        params = {"field": f"{field.name}.Type", "found": describe(operator), "expected": "an operator's name"}
+        findings.append(Finding("field-type", (*path, "Type"), params))
         return None
     name = specs.full_name(operator)
     if name is None:
         findings.append(_unknown_operator(operator, (*path, "Type")))
         return None
-    inner = given.get("Desc", {}) if "Desc" in given else {key: given[key] for key in given if key != "Type"}
+    is_long = "Desc" in given
+    inner = given["Desc"] if is_long else {key: given[key] for key in given if key != "Type"}
+    for key in given if is_long else ():
+        if key not in ("Type", "Desc"):
+            params = {"operator": field.name, "field": key}
+            help = "with Desc, all fields but Type belong inside it"
+            findings.append(Finding("unknown-field", (*path, key), params, help=help, at_key=True))
     if not isinstance(inner, Mapping):
         params = {"field": f"{field.name}.Desc", "found": describe(inner), "expected": f"the fields of {name}"}
         findings.append(Finding("field-type", (*path, "Desc"), params))
         return None
-    place = (*path, "Desc") if "Desc" in given else path
-    return _read_fields(specs.load(name), inner, place, findings, is_nested=True)
+    steps = ("Desc",) if is_long else ()
+    return _read_fields(specs.load(name), inner, (*path, *steps), findings, is_nested=True)._replace(steps=steps)
 
 
 def _read_operators(

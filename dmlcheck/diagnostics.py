@@ -324,6 +324,21 @@ RULES: dict[str, Rule] = {
         "which is also read faster, or in a generator: `{fill: 0}`, `{sequence: {start: 1, step: 1}}`, `{random: "
         "{seed: 1, low: -1, high: 1}}`.",
     ),
+    "unmatched-expectation": Rule(
+        "file",
+        "an entry of an expectations file names no case of the run",
+        "no case of this run has an id like {glob}",
+        "An entry whose case is gone, or was never spelt right, hides nothing and should not look as if it did. "
+        "`dmlcheck expectations update` drops entries that no longer hold. `*` stands for any text and `?` for any "
+        "character.",
+    ),
+    "expired-expectation": Rule(
+        "file",
+        "an entry of an expectations file is past its date",
+        "this entry expired on {date}; today is {today}",
+        "An entry with `expires` is a promise to look again. Look again: drop it if the case passes, else give it a "
+        "new date.",
+    ),
     "not-directml": Rule(
         "file",
         "a dispatchable of a DxDispatch model is not a DirectML operator",
@@ -485,7 +500,7 @@ RULES: dict[str, Rule] = {
     "size-mismatch": Rule(
         "operator",
         "a tensor's size does not follow from the other tensors and the attributes",
-        "{tensor}.Sizes[{axis}] is {found}; it must be {expected}",
+        "{size} is {found}; it must be {expected}",
         "DirectML checks every size when the operator is created; it never infers one.",
         _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 4]"),
         _ARGMAX,

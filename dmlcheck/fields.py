@@ -26,7 +26,8 @@ EXPECTED = {
     "OPERATOR_DESC": "a mapping such as {Type: ACTIVATION_RELU}",
     "OPERATOR_DESC_ARRAY": "a list of operators such as {Type: ACTIVATION_TANH}",
 }
-_FLOAT_MAX = 3.4028235677973366e38  # what rounds to infinity in FLOAT32 begins here
+_INFINITE_FROM = {"FLOAT16": 65520.0, "FLOAT32": 3.4028235677973366e38}  # what rounds to infinity begins here
+_FLOAT_MAX = _INFINITE_FROM["FLOAT32"]
 
 
 class Size2D(NamedTuple):
@@ -58,6 +59,15 @@ def is_float(value: Any) -> bool:
     if type(value) is int or (type(value) is float and math.isfinite(value)):
         return abs(value) < _FLOAT_MAX
     return type(value) is float
+
+
+def is_finite_as(data_type: str, value: float) -> bool:
+    """Whether a number does not become infinite in a float type, unless it is an infinity or NaN as such."""
+    if type(value) is float and not math.isfinite(value):
+        return type(value) is float and not hasattr(value, "text")  # 1e999 is a number that no type holds
+    if data_type == "FLOAT64":
+        return abs(value) < 2**1024 - 2**970
+    return abs(value) < _INFINITE_FROM[data_type]
 
 
 _IS: dict[str, Callable[[Any], bool]] = {

@@ -216,13 +216,16 @@ class OperatorDesc(NamedTuple):
     """A desc whose fields have the right types: tensors are TensorDesc, enumerations suffixes, counts filled in.
 
     Fields that were left out, or that are wrong, are not in `values`, and the latter in `broken`; `parts` has the
-    tensors of each tensor field.
+    tensors of each tensor field. `derived` are the counts that follow from their arrays; `steps` lead from an operator
+    inside another to its fields (`Desc`, in the long form).
     """
 
     spec: OperatorSpec
     values: Mapping[str, Any]
     parts: Mapping[str, tuple[Part, ...]]
     broken: frozenset[str] = frozenset()
+    derived: frozenset[str] = frozenset()
+    steps: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, spec: OperatorSpec, values: Mapping[str, Any], broken: frozenset[str] = frozenset()) -> OperatorDesc:
@@ -359,7 +362,10 @@ class Placed(NamedTuple):
 
 
 class CaseResult(NamedTuple):
-    """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run."""
+    """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
+
+    `ordinal` counts the cases of the whole set before it, where the run is one shard of several.
+    """
 
     case: Case
     outcome: str
@@ -369,3 +375,4 @@ class CaseResult(NamedTuple):
     seconds: float = 0.0
     level: str | None = None
     is_malformed: bool = False
+    ordinal: int | None = None

@@ -83,7 +83,11 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
         last = [evaluate(expression, desc) for expression in expressions]
         for label, path, tensor in desc.parts[name]:
             surplus = len(tensor.sizes) - len(last)
-            yield from _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :])
+            if all(size in (1, None) for size in last[: max(0, -surplus)]):
+                yield from _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :])
+            else:
+                params = {"tensor": label, "found": dimensions(len(tensor.sizes)), "problem": f"it needs {len(last)}"}
+                yield Finding("rank-mismatch", (*path, "Sizes"), params)
 
 
 def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
@@ -105,8 +109,8 @@ def element_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Findin
         expected = evaluate(claim, desc)
         for label, path, tensor in desc.parts[name]:
             if expected is not None and tensor.element_count != expected:
-                field = f"the number of elements of {label}"
-                yield _out_of_range(field, (*path, "Sizes"), tensor.element_count, str(expected))
+                found = {"size": f"the number of elements of {label}", "found": tensor.element_count}
+                yield Finding("size-mismatch", (*path, "Sizes"), {**found, "expected": expected})
 
 
 def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -123,8 +127,8 @@ def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Find
 def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]:
     """Along an axis the sizes of the parts add up to the whole's, and along all others they are the whole's."""
     whole, axis = desc.tensor(claim["whole"]), desc.values.get(claim["axis"])
-    parts = desc.parts[claim["parts"]]
-    if whole is None or axis is None or axis >= len(whole.sizes):
+    parts, given = desc.parts[claim["parts"]], desc.values.get(claim["parts"])
+    if whole is None or axis is None or given is None or axis >= len(whole.sizes):
         return
     alike = [part for part in parts if len(part.tensor.sizes) == len(whole.sizes)]
     for label, path, tensor in alike:
@@ -132,7 +136,7 @@ def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]
             label, path, tensor, [None if i == axis else size for i, size in enumerate(whole.sizes)]
         )
     total = sum(part.tensor.sizes[axis] for part in alike)
-    if len(alike) == len(desc.values[claim["parts"]]) and total != whole.sizes[axis]:
+    if len(alike) == len(given) and total != whole.sizes[axis]:
         path = (claim["whole"], "Sizes", axis)
         yield Finding("size-mismatch", path, _size_params(claim["whole"], axis, whole.sizes[axis], total))
 
@@ -261,7 +265,8 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
             yield Finding("data-type-mismatch", (name, member), params)
         elif isinstance(value, TensorDesc):
             found = f"{{{', '.join(map(str, value.sizes))}}}"
-            yield _out_of_range(f"{name}.Sizes", (name, "Sizes"), found, "as the row of the spec says")
+            params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
+            yield Finding("size-mismatch", (name, "Sizes"), params)
         else:
             yield _out_of_range(name, (name,), value, "as the row of the spec says")
 
@@ -380,7 +385,7 @@ def _compare_sizes(label: str, path: _Path, tensor: TensorDesc, expected: Sequen
 
 
 def _size_params(label: str, axis: int, found: int, expected: int) -> dict[str, Any]:
-    return {"tensor": label, "axis": axis, "found": found, "expected": expected}
+    return {"size": f"{label}.Sizes[{axis}]", "found": found, "expected": expected}
 
 
 def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, int]]:
@@ -402,7 +407,9 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, Any, i
         for index, element in enumerate(found):
             yield f"{name}[{index}]", (name, index), element, index
     elif found is not None:
-        yield name, (name,), found, None
+        # A count that was left out is a matter of the array that it follows from.
+        counted = name in desc.derived and next((a for a in desc.spec.fields[name].counts if a in desc.values), None)
+        yield name, (counted or name,), found, None
 
 
 def _out_of_range(label: str, path: _Path, found: Any, expected: str) -> Finding:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck import diagnostics, rules, specs, validation
-from dmlcheck.diagnostics import Diagnostic, Finding, brief, did_you_mean
+from dmlcheck.diagnostics import RULES, Diagnostic, Finding, brief, did_you_mean
 from dmlcheck.header import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.model import (
     ERRORED,
@@ -21,6 +21,7 @@ from dmlcheck.model import (
     CaseResult,
     Field,
     OperatorDesc,
+    OperatorSpec,
     OutputResult,
     Part,
     Placed,
@@ -42,10 +43,10 @@ _DEFAULT = Settings()
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
     """Run cases against an implementation (the reference engine by default) and return their results in order."""
-    if implementation is None:
-        from dmlcheck.implementations.reference import Reference
+    if implementation is None or isinstance(implementation, str):
+        from dmlcheck.implementations import make
 
-        implementation = Reference()
+        implementation = make(implementation or "reference")
     return [run_case(case, implementation, Settings(feature_level)) for case in cases]
 
 
@@ -142,18 +143,20 @@ class _Run:
     def compute(self, desc: OperatorDesc) -> CaseResult:
         case = self.case
         reason = self.implementation.unsupported(desc)
-        if reason is not None:
-            return self.end(SKIPPED, reason)
-        if not case.outputs and self.implementation.name == "reference":
-            return self.end(SKIPPED, "no expected outputs: nothing independent to compare with")
+        if reason is None and not case.outputs and self.implementation.name == "reference":
+            reason = "no expected outputs: nothing independent to compare with"
         findings: list[Finding] = []
         excess = too_large(desc, case.inputs or {}, case.outputs or {})
         if excess is not None:
             return self.end(ERRORED, "too large for this machine", self.place([excess]))
-        inputs, expected = self.read(desc, findings)
+        try:
+            inputs, expected = self.read(desc, findings)
+        except MemoryError:
+            excess = _too_large(desc, "did not fit into memory", None)
+            return self.end(ERRORED, "out of memory", self.place([excess]))
         if findings:
             return self.end(ERRORED, "its values cannot be used", self.place(findings))
-        return self.run(desc, inputs, expected)
+        return self.run(desc, inputs, expected) if reason is None else self.end(SKIPPED, reason)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any], expected: dict[str, Any]) -> CaseResult:
         try:
@@ -368,6 +371,23 @@ def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
     return Finding("diagnostics-mismatch", ("invalid",), {"problem": "; ".join(parts)}, help=help)
 
 
+def lists_values(case: Case) -> bool:
+    """Whether a negative case lists something about values, which only a run reads."""
+    rows = {
+        f"{spec.short}/{row.id}"
+        for spec in _spec_of(case)
+        for row in spec.constraints
+        if row.word in rules.CONTENT_WORDS
+    }
+    entries = [entry.removeprefix("DML_OPERATOR_") for entry in case.invalid or ()]
+    return any(entry in rows or (entry in RULES and RULES[entry].group == "data") for entry in entries)
+
+
+def _spec_of(case: Case) -> list[OperatorSpec]:
+    name = specs.full_name(case.operator)
+    return [specs.load(name)] if name else []
+
+
 def _is_listed(finding: Finding, entries: Iterable[str]) -> bool:
     return any(entry.removeprefix("DML_OPERATOR_") in (finding.rule, finding.constraint) for entry in entries)
 
@@ -430,4 +450,6 @@ def figure(value: float) -> str:
     """Return a figure of a report, short."""
     if value >= 1e300:
         return "infinite" if value > 1e308 else f"{value:.3g}"
-    return f"{value:.0f}" if value >= 100 or value == int(value) else f"{value:.3g}"
+    if value >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.3g}" if not 1 < value < 1.01 else f"{max(value, 1.000001):.7g}"

@@ -51,7 +51,7 @@ def _constraint_findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
         return
     yield from _row_findings(desc, level, ("desc",))
     for path, nested in desc.nested():
-        yield from _row_findings(nested, level, ("desc", *path))
+        yield from _row_findings(nested, level, ("desc", *path, *nested.steps))
 
 
 def _row_findings(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
@@ -72,6 +72,11 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
         field, found = finding.params["field"], finding.params["found"]
         params = {"field": field, "found": found, "operator": desc.spec.operator, "level": level_name(level)}
         finding = finding._replace(rule="unsupported-value", params=params)
+    if row.word == "holds":
+        said = f"as the row says: {row.text}"
+        finding = finding._replace(params={**finding.params, "expected": said, "problem": f"must be {said}"})
+    elif finding.rule == "excluded-field" and row.present:
+        finding = finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
     return finding._replace(
         constraint=f"{desc.spec.short}/{row.id}",
         note=finding.note or row.text,

@@ -148,7 +148,7 @@ class _Reader:
     # ---- mappings
 
     def form(self, raw: Mapping[str, Any]) -> Array | None:
-        if self.unknown_keys((), raw, FORMS, f"the values of {self.label}"):
+        if self.unknown_keys((), raw, FORMS, f"the mapping for {self.label}"):
             return None
         if len(raw) != 1:
             found = "an empty mapping" if not raw else f"a mapping with {' and '.join(raw)}"

@@ -472,3 +472,17 @@ def test_a_desc_may_hold_numpys_numbers_and_arrays() -> None:
         [1],
         [0],
     ]
+
+
+def test_what_makes_no_sense_is_told_and_no_bug() -> None:
+    nothing: Any = None
+    assert [found.rule for found in dmlcheck.validate(nothing, {})] == ["unknown-operator"]
+    with pytest.raises(InvalidInput, match="missing-tensor"):
+        dmlcheck.evaluate("ARGMAX", ARGMAX, nothing)
+    assert "validate" in dir(dmlcheck)
+
+
+def test_an_implementation_may_be_given_by_its_name(case_file: Path) -> None:
+    cases = dmlcheck.load_cases(case_file)
+    results = dmlcheck.run_cases(cases, implementation="reference")
+    assert [result.outcome for result in results] == [result.outcome for result in dmlcheck.run_cases(cases)]

@@ -773,3 +773,11 @@ def test_the_literal_of_a_number_comes_from_the_case_or_the_defaults() -> None:
     assert (first.origin.literal(("desc", "Value")), second.origin.literal(("desc", "Value"))) == ("0x1F", "1.50")
     assert first.origin.literal(("inputs", "X", 0)) == "1e5"
     assert first.origin.literal(("outputs", "X", 0)) is None
+
+
+def test_a_variable_does_not_stand_for_the_matrix(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    file.write_text('operator: ARGMAX\nmatrix: "${X}"\ndesc: {}\n', encoding="utf-8")
+    read = collect.read_file(str(file))
+    rules = [problem.rule for found in read.broken.values() for problem in found] + [p.rule for p in read.problems]
+    assert rules == ["wrong-type"]

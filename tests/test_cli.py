@@ -437,3 +437,55 @@ def test_operators_go_by_their_full_names_in_reports() -> None:
     cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
     assert [case["operator"] for case in cases] == ["DML_OPERATOR_REDUCE"] * 2
     assert len([line for line in result.stdout.splitlines() if line.startswith("REDUCE ")]) == 1
+
+
+# ---- what may go wrong beside a case
+
+
+@pytest.mark.parametrize("words", [["--json", "a.yaml"], ["--json", "x", "--junitxml", "x"]])
+def test_a_report_takes_the_place_of_nothing_that_is_needed(words: list[str]) -> None:
+    write("a.yaml", GOOD)
+    result = dmlcheck("run", "a.yaml", *words)
+    assert result.exit_code == 2
+    assert Path("a.yaml").read_text(encoding="utf-8") == GOOD
+
+
+def test_a_case_that_is_not_there_is_named() -> None:
+    write("a.yaml", GOOD)
+    result = dmlcheck("run", "a.yaml::nope")
+    assert (result.exit_code, result.stderr) == (5, "dmlcheck: a.yaml has no case nope\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are other things there")
+def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
+    write("f/a.yaml", GOOD)
+    os.mkfifo(folder / "f" / "b.yaml")
+    assert dmlcheck("run", "f").exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to set there")
+def test_values_that_find_no_memory_cost_the_case_only(folder: Path) -> None:
+    large = GOOD.replace("Sizes: [3]", "Sizes: [1, 3000000000]").replace("Sizes: [1]", "Sizes: [1, 1]")
+    write("b.yaml", large.replace("Axes: [0]", "Axes: [1]").replace("[1, 2, 3]", "{sequence: {start: 1, step: 0}}"))
+    write("a.yaml", GOOD)
+    write("c.yaml", GOOD)
+    command = f"ulimit -v 3000000; {sys.executable} -m dmlcheck run a.yaml b.yaml c.yaml --json r.json"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+    assert (result.returncode, result.stderr) == (1, b"")
+    cases = json.loads((folder / "r.json").read_text(encoding="utf-8"))["cases"]
+    assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
+    assert [diagnostic["rule"] for diagnostic in cases[1]["diagnostics"]] == ["tensor-too-large"]
+
+
+def test_values_are_read_where_nothing_computes_them() -> None:
+    desc = "{InputTensor: {DataType: UINT8, Sizes: [2]}, OutputTensor: {DataType: UINT8, Sizes: [2]}}"
+    head = f"operator: ELEMENT_WISE_IDENTITY\ndesc: {desc}\n"
+    for inputs, code in (("[1, 2]", 0), ("[1, 256]", 1), ("[1]", 1)):
+        write("a.yaml", head + f"inputs: {{InputTensor: {inputs}}}\noutputs: {{OutputTensor: [1, 2]}}\n")
+        assert dmlcheck("run", "a.yaml").exit_code == code
+
+
+def test_a_negative_case_about_values_is_left_to_a_run() -> None:
+    write("a.yaml", DESC + "invalid: [missing-tensor]\n")
+    assert dmlcheck("validate", "a.yaml").exit_code == 0
+    assert dmlcheck("run", "a.yaml").exit_code == 0

@@ -43,6 +43,9 @@ def test_a_command_that_the_text_names_works(words: list[str], tmp_path: Path, m
     monkeypatch.chdir(tmp_path)
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "cases").mkdir()
+    (tmp_path / "cases" / "columns.yaml").write_text(FILES["columns.yaml"], encoding="utf-8")
+    CliRunner().invoke(main, ["run", "cases", "--json", "report.json"])
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, result.stdout != "") == (0, True), result.output
 

@@ -74,32 +74,38 @@ OUTPUT = with_optional(
     details=DETAILS,
 )
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
-REPORT = record(
-    schema={"const": "dmlcheck-report/1"},
-    tool=record(name={"const": "dmlcheck"}, version=TEXT),
-    implementation={"const": "reference"},
-    feature_level={"anyOf": [{"type": "null"}, LEVEL]},
-    summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
-    cases=items(
-        with_optional(
-            record(
-                id=TEXT,
-                name=TEXT,
-                file=TEXT,
-                line={"type": "integer", "minimum": 1},
-                operator={"type": "string"},
-                feature_level={"anyOf": [{"type": "null"}, LEVEL]},
-                outcome={"enum": OUTCOMES},
-                reason=TEXT_OR_NULL,
-                diagnostics=items(DIAGNOSTIC),
-                seconds=NUMBER,
-                outputs={"type": "object", "additionalProperties": OUTPUT},
-            ),
-            desc={"type": "string"},
-            inputs={"type": "object", "additionalProperties": {"type": "string"}},
-            source=TEXT_OR_NULL,
-        )
+REPORT = with_optional(
+    record(
+        schema={"const": "dmlcheck-report/1"},
+        tool=record(name={"const": "dmlcheck"}, version=TEXT),
+        implementation={"const": "reference"},
+        feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+        summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
+        digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
+        cases=items(
+            with_optional(
+                record(
+                    id=TEXT,
+                    name=TEXT,
+                    file=TEXT,
+                    line={"type": "integer", "minimum": 1},
+                    operator={"type": "string"},
+                    feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+                    outcome={"enum": OUTCOMES},
+                    reason=TEXT_OR_NULL,
+                    diagnostics=items(DIAGNOSTIC),
+                    seconds=NUMBER,
+                    outputs={"type": "object", "additionalProperties": OUTPUT},
+                ),
+                desc={"type": "string"},
+                inputs={"type": "object", "additionalProperties": {"type": "string"}},
+                source=TEXT_OR_NULL,
+                ordinal=COUNT,
+            )
+        ),
     ),
+    shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
+    interrupted={"const": True},
 )
 VALIDATION = record(
     schema={"const": "dmlcheck-validation/1"},

@@ -101,6 +101,8 @@ def places(word: str, args: Any, **fields: Any) -> list[tuple[str, str]]:
         ({"Kind": "UINT8", "Value": 255}, {"Value": 255}),
         ({"Kind": "UINT8", "Value": 7.0}, {"Value": 7.0}),
         ({"Kind": "FLOAT32", "Value": 0.5}, {"Value": 0.5}),
+        ({"Kind": "FLOAT16", "Value": 65519}, {"Value": 65519}),
+        ({"Kind": "FLOAT16", "Value": "-inf"}, {"Value": float("-inf")}),
         ({"Value": None, "Fused": None, "Parts": None}, {}),
         ({"Parts": []}, {"Parts": ()}),
     ],
@@ -145,6 +147,16 @@ def test_a_field_of_each_type_is_read(fields: dict[str, Any], expected: dict[str
         ({"Fused": {"Type": NESTED}}, "missing-field", "desc.Fused.Steepness"),
         ({"Fused": {"Type": NESTED, "Steepness": "x"}}, "field-type", "desc.Fused.Steepness"),
         ({"Fused": {"Type": NESTED, "Desc": 3}}, "field-type", "desc.Fused.Desc"),
+        (
+            {"Fused": {"Type": NESTED, "Desc": {"Steepness": 1}, "Steepness": 2}},
+            "unknown-field",
+            "desc.Fused.Steepness",
+        ),
+        ({"Fused": {"Steepness": 1}}, "missing-field", "desc.Fused.Type"),
+        ({"Fused": {"Type": 5}}, "field-type", "desc.Fused.Type"),
+        ({"Kind": "FLOAT32", "Value": 1e39}, "value-not-representable", "desc.Value"),
+        ({"Kind": "FLOAT16", "Value": 65520}, "value-not-representable", "desc.Value"),
+        ({"Kind": "FLOAT64", "Value": 10**400}, "value-not-representable", "desc.Value"),
         ({"Fused": {"Type": NESTED, "Desc": {"Steepness": 1, "Gamma": 2}}}, "unknown-field", "desc.Fused.Desc.Gamma"),
         (
             {"Fused": {"Type": NESTED, "Steepness": 1, "InputTensor": tensor(1)}},
@@ -204,6 +216,7 @@ LAST = [5, "A.Sizes[1]"]
         ("sizes_are", {"B": "Out.Sizes"}, {"B": tensor(4, 6)}, []),
         ("right_aligned_sizes", {"B": [None, "A.Sizes[1]"]}, {"B": tensor(1, 1, 9, 6)}, []),
         ("right_aligned_sizes", {"B": [None, "A.Sizes[1]"]}, {"B": tensor(6)}, []),
+        ("right_aligned_sizes", {"B": [1, "A.Sizes[1]"]}, {"B": tensor(6)}, []),
         ("right_aligned_sizes", {"B": LAST}, {"B": tensor(2, 4, 5)}, ["B.Sizes[0]", "B.Sizes[1]", "B.Sizes[2]"]),
         ("broadcastable", {"A": ["B", "Out"]}, {"B": tensor(1, 6), "Out": tensor(4, 1)}, []),
         ("broadcastable", {"A": ["B"]}, {"B": tensor(2, 6)}, ["B.Sizes[0]"]),
@@ -214,6 +227,7 @@ LAST = [5, "A.Sizes[1]"]
         ("joined_along", JOINED, {"Axis": 1, "Parts": [tensor(4, 2), tensor(3, 4)]}, ["Parts[1].Sizes[0]"]),
         ("joined_along", JOINED, {"Axis": 2, "Parts": [tensor(4, 2)]}, []),
         ("joined_along", JOINED, {"Axis": 1, "Parts": [tensor(4)]}, []),
+        ("joined_along", JOINED, {"Axis": 1}, []),
     ],
 )  # fmt: skip
 def test_words_about_sizes(word: str, args: Any, fields: dict[str, Any], expected: list[str]) -> None:
@@ -224,16 +238,18 @@ def test_words_about_sizes(word: str, args: Any, fields: dict[str, Any], expecte
     ("word", "args", "fields", "expected"),
     [
         ("element_count", {"B": 1}, {"B": tensor(1, 1)}, []),
-        ("element_count", {"B": 1}, {"B": tensor(1, 2)}, [("value-out-of-range", "B.Sizes")]),
+        ("element_count", {"B": 1}, {"B": tensor(1, 2)}, [("size-mismatch", "B.Sizes")]),
         ("element_count", {"B": "half"}, {"B": tensor(2)}, []),
         ("dimension_count", {"B": "A.DimensionCount"}, {"B": tensor(1, 1)}, []),
         ("dimension_count", {"B": "A.DimensionCount"}, {"B": tensor(1)}, [("rank-mismatch", "B.Sizes")]),
         ("data_type", {"B": ["UINT8", "INT64"]}, {"B": tensor(1, data_type="INT64")}, []),
         ("data_type", {"B": ["UINT8"]}, {"B": tensor(1)}, [("data-type-mismatch", "B.DataType")]),
         ("data_type", {"Parts": ["UINT8"]}, {"Parts": [tensor(1)]}, [("data-type-mismatch", "Parts[0].DataType")]),
+        ("right_aligned_sizes", {"B": [4, 6]}, {"B": tensor(6)}, [("rank-mismatch", "B.Sizes")]),
         ("data_type_of", {"Kind": "A"}, {"Kind": "FLOAT32"}, []),
         ("data_type_of", {"Kind": "A"}, {"Kind": "FLOAT16"}, [("data-type-mismatch", "Kind")]),
         ("data_type_of", {"Kind": "A"}, {}, []),
+        ("holds", {"A": "A.Sizes[0] > A.Sizes[1]"}, {}, [("size-mismatch", "A.Sizes")]),
         ("holds", {"A.DataType": "A.DataType == 'UINT8'"}, {}, [("data-type-mismatch", "A.DataType")]),
         ("holds", {"A.DataType": "A.DataType == 'FLOAT32'"}, {}, []),
         ("not_owned_by_dml", ["A", "B"], {"B": tensor(1)}, []),
@@ -265,7 +281,8 @@ def test_words_about_tensors(word: str, args: Any, fields: dict[str, Any], expec
         ("between", {"Axis": ["half", "A.Sizes[0]"]}, {"Axis": 1}, ["Axis"]),
         ("value", {"Axis": "A.DimensionCount"}, {"Axis": 2}, []),
         ("value", {"Axis": "A.DimensionCount"}, {"Axis": 3}, ["Axis"]),
-        ("value", {"Count": "A.DimensionCount"}, {"Windows": [1]}, ["Count"]),
+        ("value", {"Count": "A.DimensionCount"}, {"Windows": [1]}, ["Windows"]),
+        ("value", {"Count": "A.DimensionCount"}, {"Windows": [1], "Count": 1}, ["Count"]),
         ("one_of", {"Axis": [1, 3]}, {"Axis": 3}, []),
         ("one_of", {"Axis": [1, 3]}, {"Axis": 2}, ["Axis"]),
         ("one_of", {"Mode": ["EDGE"]}, {"Mode": "EDGE"}, []),
@@ -273,7 +290,6 @@ def test_words_about_tensors(word: str, args: Any, fields: dict[str, Any], expec
         ("not_zero", ["Strides"], {"Strides": [1, -1]}, []),
         ("not_zero", ["Strides"], {"Strides": [1, 0]}, ["Strides[1]"]),
         ("holds", {"A": "A.Sizes[0] < A.Sizes[1]"}, {}, []),
-        ("holds", {"A": "A.Sizes[0] > A.Sizes[1]"}, {}, ["A.Sizes"]),
         ("holds", {"Axis": "Axis < 1"}, {"Axis": 1}, ["Axis"]),
         ("holds", {"Axis": "Axis > B.Sizes[0]"}, {"Axis": 0}, []),
         ("axes_within", {"Axis": "A"}, {"Axis": 1}, []),
@@ -391,6 +407,26 @@ def test_an_operator_inside_another_must_exist_at_the_level(monkeypatch: pytest.
     assert (finding.rule, pointer(finding.path)) == ("operator-unavailable", "desc.Fused.Type")
     assert finding.help == "it came with DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0)"
     assert validation.minimum_level(OPERATOR, raw) == "5_1"
+
+
+def test_a_finding_inside_an_operator_in_its_long_form_stands_in_its_desc() -> None:
+    raw = {"A": tensor(4, 6), "Fused": {"Type": NESTED, "Desc": {"Steepness": 0.5}}}
+    _, (finding,) = validation.validate(OPERATOR, raw, "1_0")
+    assert pointer(finding.path) == "desc.Fused.Desc.Steepness"
+
+
+def test_a_count_that_disagrees_is_one_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": "C1", "text": "There are two.", "value": {"Count": 2}}
+    monkeypatch.setitem(specs._LOADED, OPERATOR, spec_of(FIELDS, [row]))
+    _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6), "Count": 3, "Windows": [1, 2]}, "1_0")
+    assert finding.rule == "count-mismatch"
+
+
+def test_a_claim_without_a_word_of_its_own_is_told_by_its_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"id": "C1", "text": "Axis is odd.", "holds": {"Axis": "Axis % 2 == 1"}}
+    monkeypatch.setitem(specs._LOADED, OPERATOR, spec_of(FIELDS, [row]))
+    _, (finding,) = validation.validate(OPERATOR, {"A": tensor(4, 6), "Axis": 2}, "1_0")
+    assert finding.message == "Axis is 2; it must be as the row says: Axis is odd."
 
 
 def test_a_row_may_depend_on_the_data_type_of_a_tensor(monkeypatch: pytest.MonkeyPatch) -> None:

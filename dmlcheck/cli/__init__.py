@@ -20,6 +20,8 @@ _COMMANDS = {
     "show": "knowledge",
     "explain": "knowledge",
     "schema": "knowledge",
+    "merge": "merging",
+    "expectations": "expecting",
     "diff": "tables",
     "coverage": "tables",
     "selfcheck": "knowledge",

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.document import Document
 from dmlcheck.reports.text import Style, columns_of, diagnostic_text
+
+if TYPE_CHECKING:
+    from dmlcheck.execution import Execution
 
 
 def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
@@ -85,14 +88,14 @@ class Console:
             table.add_row(*row)
         self._rich.print(table)
 
-    def progress(self, files: int) -> AbstractContextManager[Callable[[int], None]]:
-        """Return a context whose value is called with the number of cases done after each file."""
+    def progress(self, execution: Execution, outcome: Any) -> AbstractContextManager[None]:
+        """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
         if not self.is_terminal:
-            return nullcontext(lambda _: None)
+            return nullcontext()
         from rich.console import Console as RichConsole
 
         self._rich = RichConsole(no_color=not self.style.colour)
-        return _bar(self._rich, files)
+        return _bar(self._rich, execution, outcome)
 
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
@@ -100,17 +103,25 @@ class Console:
             write(diagnostic_text(problem, document.line), to_errors=True)
 
 
-@contextmanager
-def _bar(console: Any, files: int) -> Iterator[Callable[[int], None]]:
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+_LONG = 1.0  # seconds: what runs longer is named
 
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("files"),
-        TimeElapsedColumn(),
-    )
-    with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task("0 cases", total=files)
-        yield lambda done: progress.update(task, advance=1, description=f"{done} cases")
+
+@contextmanager
+def _bar(console: Any, execution: Execution, outcome: Any) -> Iterator[None]:
+    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
+    from rich.text import Text
+
+    class Cases(ProgressColumn):
+        """How many cases are done, how many failed, and which one is running long; read as it is drawn."""
+
+        def render(self, task: Task) -> Text:
+            task.completed = outcome.files
+            text = f"{outcome.total} cases, {outcome.failures} failed"
+            slow = execution.slowest()
+            if slow is not None and slow[1] > _LONG:
+                text += f", {_CONTROL.sub('?', slow[0])} for {slow[1]:.0f} s"
+            return Text(text, overflow="ellipsis", no_wrap=True)
+
+    with Progress(BarColumn(), Cases(), TimeElapsedColumn(), console=console, transient=True) as progress:
+        progress.add_task("", total=max(1, len(execution.targets)))
+        yield

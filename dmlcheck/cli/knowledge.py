@@ -71,7 +71,7 @@ def explain(*, rule: str | None) -> None:
 
 
 def _explain_constraint(label: str) -> None:
-    operator, _, row_id = label.rpartition("/")
+    operator, _, row_id = label.upper().rpartition("/")
     name = specs.full_name(operator.upper()) if operator else None
     if name is None:
         hint = did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"

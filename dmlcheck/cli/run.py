@@ -3,29 +3,71 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.cases import CaseFile, Origin
 from dmlcheck.cli import Exit, level_option, select_option
 from dmlcheck.cli.console import Console, write
-from dmlcheck.cli.selecting import Target, selector, targets
-from dmlcheck.collect import read_file
-from dmlcheck.implementations import Implementation
-from dmlcheck.model import ERRORED, OUTCOMES, Case, CaseResult
+from dmlcheck.cli.expecting import load
+from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, report_options
+from dmlcheck.cli.selecting import selector, targets
+from dmlcheck.execution import Done, Ended, Event, Execution, Other, Plan, digest_of
+from dmlcheck.expectations import Expectations, UnmatchedEntries, expected_result
+from dmlcheck.implementations import make
+from dmlcheck.model import OUTCOMES, CaseResult
 from dmlcheck.reports import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
-from dmlcheck.runner import Settings, run_case
+from dmlcheck.runner import Settings
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+class Jobs(click.ParamType):  # type: ignore[type-arg]
+    """A number of processes, or `auto`."""
+
+    name = "jobs"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        if value == "auto":
+            return _cores()
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value!r} is not a number of processes; write 1 or more, or auto", param, ctx)
+        return number
+
+
+def _cores() -> int:
+    """Return how many processes this one may run at a time."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class Shard(click.ParamType):  # type: ignore[type-arg]
+    """A part of a case set: `2/5`."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return its number and how many there are."""
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value), re.ASCII)
+        index, count = (int(found[1]), int(found[2])) if found else (0, 0)
+        if 1 <= index <= count:
+            return index, count
+        return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
 
 
 @click.command()
@@ -35,13 +77,26 @@ if TYPE_CHECKING:
 @click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
 @click.option(
+    "--implementation",
+    default="reference",
+    metavar="NAME",
+    show_default=True,
+    help="What to judge; also python:MODULE:NAME.",
+)
+@click.option(
     "--accumulate",
     type=click.Choice(["float16", "float32"]),
     default="float32",
     show_default=True,
     help="The type that an implementation may accumulate in.",
 )
+@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Limit each case.")
+@click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
+@click.option("--expectations", "expected", metavar="FILE", help="Known results of this implementation.")
 @click.option("--json", "json_file", metavar="FILE", help="Write a dmlcheck-report/1 file.")
+@report_options
+@click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only.")
 @click.option("-v", "--verbose", count=True, help="Print every case.")
 def run(
     *,
@@ -50,43 +105,63 @@ def run(
     first_failure: bool,
     max_failures: int | None,
     level: str | None,
+    implementation: str,
     accumulate: str,
+    jobs: int,
+    timeout: float | None,
+    shard: tuple[int, int] | None,
+    expected: str | None,
     json_file: str | None,
+    quiet: bool,
     verbose: int,
+    **files: str | None,
 ) -> None:
     """Run the cases of files and folders, or one as PATH::NAME, and report what fails; the bundled ones by default."""
-    from dmlcheck.implementations.reference import Reference
-
-    selected = selector(expression)
-    files = targets(paths)
-    implementation = Reference()
+    selector(expression)
+    _check(implementation)
+    plan = Plan(implementation, Settings(level, accumulate.upper()), expression, shard, timeout)
+    known = None if expected is None else load(expected, plan.implementation, level)
     console = Console()
-    options = ("--accumulate", accumulate) if accumulate != "float32" else ()
-
-    def again(result: CaseResult) -> str:
-        return _again(result, options)
-
-    reporters: list[Reporter] = [
-        TextReport(console.echo, style=console.style, verbose=verbose, again=again, table=console.table)
-    ]
-    if json_file is not None:
-        reporters.append(_open_json(json_file, RunInfo(implementation.name, level)))
-    outcome = _Outcome(reporters, 1 if first_failure else max_failures)
-    settings = Settings(level, accumulate.upper())
-    with console.progress(len(files)) as advance, _Interrupts() as interrupts:
+    info = RunInfo(plan.implementation, level, shard)
+    options = (
+        *(("--implementation", implementation) if implementation != "reference" else ()),
+        *(("--accumulate", accumulate) if accumulate != "float32" else ()),
+    )
+    text = TextReport(
+        console.echo,
+        style=console.style,
+        verbose=-1 if quiet else verbose,
+        again=lambda result: again(result, options),
+        table=console.table,
+    )
+    found = targets(paths)
+    inputs = [target.file for target in found] + ([expected] if expected is not None else [])
+    reporters = [text, *open_reports({"json": json_file, **files}, info, inputs), *github_report()]
+    outcome = _Outcome(reporters, 1 if first_failure else max_failures, known, shard)
+    execution = Execution(found, plan, jobs)
+    with console.progress(execution, outcome), _Interrupts() as interrupts:
         try:
-            for target in files:
-                for result in _results(target, implementation, settings, selected):
-                    with interrupts.held():
-                        outcome.add(result)
-                    if outcome.is_over:
-                        break
-                advance(outcome.total)
+            for event in execution.events():
+                with interrupts.held():
+                    outcome.take(event)
                 if outcome.is_over:
                     break
         except KeyboardInterrupt:
             outcome.interrupted = True
-    sys.exit(outcome.finish())
+    code = outcome.finish()
+    if outcome.seen == 0:
+        for target in found:
+            if target.case is not None:
+                write(f"dmlcheck: {target.name} has no case {target.case}", to_errors=True)
+    sys.exit(code)
+
+
+def _check(implementation: str) -> None:
+    """Refuse an implementation that cannot be made, before anything runs."""
+    try:
+        make(implementation)
+    except ValueError as error:
+        raise click.UsageError(f"--implementation: {error}") from None
 
 
 class _Interrupts:
@@ -95,16 +170,16 @@ class _Interrupts:
     def __init__(self) -> None:
         self.is_held = False
         self.is_pending = False
-        self.before: Any = None
+        self.before: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self.before = signal.signal(signal.SIGINT, self._interrupt)
+            self.before = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self.before is not None:
-            signal.signal(signal.SIGINT, self.before)
+        for number, handler in self.before.items():
+            signal.signal(number, handler)
 
     def _interrupt(self, *_: object) -> None:
         if not self.is_held:
@@ -124,10 +199,22 @@ class _Interrupts:
 class _Outcome:
     """The results of a run as they come in, passed on to the reporters, and the exit code that they add up to."""
 
-    def __init__(self, reporters: list[Reporter], max_failures: int | None) -> None:
+    def __init__(
+        self,
+        reporters: list[Reporter],
+        max_failures: int | None,
+        known: Expectations | None,
+        shard: tuple[int, int] | None,
+    ) -> None:
         self.reporters = reporters
         self.max_failures = max_failures
+        self.known = known
+        self.unmatched = UnmatchedEntries(known) if known is not None else None
+        self.shard = shard
         self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.digests: list[bytes] = []
+        self.seen = 0
+        self.files = 0
         self.start = time.perf_counter()
         self.has_wrong_file = False
         self.interrupted = False
@@ -144,88 +231,41 @@ class _Outcome:
     def is_over(self) -> bool:
         return self.max_failures is not None and self.failures >= self.max_failures
 
+    def take(self, event: Event) -> None:
+        if isinstance(event, Done):
+            self.add(event.result)
+        elif isinstance(event, Other):
+            self.seen += 1
+            if self.unmatched is not None:
+                self.unmatched.see(event.id)
+        elif isinstance(event, Ended):
+            self.digests.append(event.digest)
+            self.files += 1
+
     def add(self, result: CaseResult) -> None:
+        if self.unmatched is not None and self.known is not None:
+            self.unmatched.see(result.case.id)
+            result = expected_result(result, self.known.of(result.case.id))
+        if self.shard is not None:
+            result = result._replace(ordinal=self.seen)
+        self.seen += 1
         self.counts[result.outcome] += 1
         self.has_wrong_file = self.has_wrong_file or result.is_malformed
         for reporter in self.reporters:
             reporter.case(result)
 
     def finish(self) -> Exit:
-        summary = Summary(self.counts, time.perf_counter() - self.start, self.interrupted)
-        unwritten = False
-        for reporter in self.reporters:
-            reporter.finish(summary)
-            problem = getattr(getattr(reporter, "file", None), "problem", None)
-            if problem is not None:
-                write(f"dmlcheck: the report could not be written: {problem}", to_errors=True)
-                unwritten = True
+        is_whole = not self.interrupted and not self.is_over
+        digest = digest_of(self.digests) if is_whole else None
+        summary = Summary(self.counts, time.perf_counter() - self.start, self.interrupted, digest)
+        is_written = finish_reports(self.reporters, summary)
         if self.interrupted:
             return Exit.INTERRUPTED
-        if self.has_wrong_file or unwritten:
+        stale = self.unmatched.problems() if self.unmatched is not None and is_whole else []
+        if stale and self.known is not None:
+            Console().problems(stale, self.known.document)
+        if self.has_wrong_file or stale or not is_written:
             return Exit.WRONG_INPUT
         if self.failures:
             return Exit.FAILED
         return Exit.GOOD if self.total else Exit.NOTHING_COLLECTED
-
-
-def _results(
-    target: Target, implementation: Implementation, settings: Settings, selected: Callable[[str], bool]
-) -> Iterator[CaseResult]:
-    """Run the selected cases of a file; a file that is wrong as a whole is one result, and none of its cases runs."""
-    file = read_file(target.file, target.name)
-    if file.problems:
-        problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
-        yield CaseResult(_as_case(file), ERRORED, "the file cannot be used", problems, is_malformed=True)
-        return
-    for case in file.cases:
-        if selected(case.id) and target.case in (None, case.name):
-            broken = file.broken.get(case.id)
-            if broken is None:
-                yield run_case(case, implementation, settings)
-            else:
-                level = case.feature_level
-                yield CaseResult(case, ERRORED, "not a well-formed case", broken, level=level, is_malformed=True)
-
-
-def _as_case(file: CaseFile) -> Case:
-    """Return what stands in reports for a file whose cases cannot be read."""
-    name = file.document.name
-    return Case(
-        id=name,
-        name=os.path.basename(name),
-        file=name,
-        operator="",
-        feature_level=None,
-        desc={},
-        inputs=None,
-        outputs=None,
-        invalid=None,
-        tolerance=None,
-        source=None,
-        tags=(),
-        note=None,
-        origin=Origin(file.document, ((),)),
-    )
-
-
-def _open_json(path: str, info: RunInfo) -> Reporter:
-    from dmlcheck.reports.json import JsonReport
-
-    try:
-        return JsonReport(path, info)
-    except OSError as error:
-        raise click.UsageError(f"--json {path}: {error.strerror or error}") from None
-
-
-def _again(result: CaseResult, options: tuple[str, ...]) -> str:
-    """Return the command that runs one case again, with the options that what became of it depends on."""
-    case = result.case
-    target = case.file if result.is_malformed else f"{case.file}::{case.name}"
-    words = [*options, *(["--"] if target.startswith("-") else []), target]
-    if os.name == "nt":
-        import subprocess
-
-        return f"dmlcheck run {subprocess.list2cmdline(words)}"
-    import shlex
-
-    return f"dmlcheck run {shlex.join(words)}"

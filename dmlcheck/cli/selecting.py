@@ -4,21 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import click
 
-from dmlcheck.collect import find_files, real_path
+from dmlcheck.collect import Target, find_files, real_path
 from dmlcheck.selection import ExpressionError, matcher
 from dmlcheck.specs import data_folder
-
-
-class Target(NamedTuple):
-    """A file to read, the path that its cases' ids start with, and the one case that PATH::NAME asks for."""
-
-    file: str
-    name: str
-    case: str | None = None
 
 
 def targets(paths: Sequence[str]) -> list[Target]:

@@ -10,7 +10,7 @@ import click
 
 from dmlcheck import collect, runner, validation, yamlfile
 from dmlcheck.cases import CaseFile
-from dmlcheck.cli import Exit, format_option, level_option
+from dmlcheck.cli import Exit, level_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.diagnostics import NOTE, Diagnostic
 from dmlcheck.document import Document
@@ -24,7 +24,14 @@ from dmlcheck.specs import full_name
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print a line a feature level: accepted, or the first reason why not.")
-@format_option
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "sarif", "github"]),
+    default="text",
+    show_default=True,
+    help="How to print it.",
+)
 def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, form: str) -> None:
     """Say whether descs are legal at a feature level, from which level on, and what is wrong; `-` is standard input."""
     descs: list[Validated] = []
@@ -38,6 +45,14 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
         from dmlcheck.reports.json import validation_text
 
         write(validation_text(descs))
+    elif form == "sarif":
+        from dmlcheck.reports.sarif import sarif_text
+
+        write(sarif_text(descs))
+    elif form == "github":
+        from dmlcheck.reports.github import annotations
+
+        annotations(descs, write)
     else:
         _print(descs, documents)
     if has_wrong_file:
@@ -97,7 +112,8 @@ def _validated_case(
     found = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
     if case.invalid is not None and asked == own:
         # Values are not read here, so a negative case that is about them cannot be judged.
-        mismatch = None if case.inputs and not findings else runner.check_invalid(case, findings)
+        is_of_values = not findings and (bool(case.inputs) or runner.lists_values(case))
+        mismatch = None if is_of_values else runner.check_invalid(case, findings)
         if mismatch is None:
             found = [diagnostic._replace(severity=NOTE) for diagnostic in found]
         else:

@@ -8,11 +8,15 @@ from dmlcheck.model import OUTCOMES, CaseResult
 
 
 class Summary(NamedTuple):
-    """How a run ended: the number of cases by outcome, and the seconds it took."""
+    """How a run ended: the number of cases by outcome, and the seconds it took.
+
+    `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
+    """
 
     counts: dict[str, int]
     seconds: float
     interrupted: bool = False
+    digest: str | None = None
 
     @property
     def total(self) -> int:
@@ -26,10 +30,11 @@ class Summary(NamedTuple):
 
 
 class RunInfo(NamedTuple):
-    """What a run is of: the implementation, and the feature level that it was limited to."""
+    """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3)."""
 
     implementation: str
     feature_level: str | None = None
+    shard: tuple[int, int] | None = None
 
 
 class Reporter(Protocol):

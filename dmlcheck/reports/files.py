@@ -34,7 +34,7 @@ class ReportFile:
             try:
                 self.file.write(text)
             except OSError as error:
-                self._give_up(error)
+                self.give_up(error)
 
     def close(self) -> None:
         """Put the report in its place."""
@@ -44,10 +44,12 @@ class ReportFile:
                 if self.partial != self.path:
                     os.replace(self.partial, self.path)
             except OSError as error:
-                self._give_up(error)
+                self.give_up(error)
 
-    def _give_up(self, error: OSError) -> None:
-        self.problem = f"{self.path}: {error.strerror or error}"
+    def give_up(self, error: OSError) -> None:
+        """Write no more, and leave nothing behind but what stood there before."""
+        if self.problem is None:
+            self.problem = f"{self.path}: {error.strerror or error}"
         with contextlib.suppress(OSError):
             self.file.close()
         if self.partial != self.path:

@@ -27,6 +27,7 @@ class JsonReport:
     def __init__(self, path: str, info: RunInfo) -> None:
         self.file = ReportFile(path)
         self.first = True
+        self.shard = info.shard
         head = {
             "schema": RUN_SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
@@ -43,7 +44,12 @@ class JsonReport:
     def finish(self, summary: Summary) -> None:
         """Write the summary and put the report in place."""
         counts = {"total": summary.total, **summary.counts, "seconds": round(summary.seconds, 6)}
-        self.file.write(f'\n], "summary": {_dump(counts)}}}\n')
+        tail: dict[str, Any] = {"summary": counts, "digest": summary.digest}
+        if self.shard is not None:
+            tail["shard"] = {"index": self.shard[0], "count": self.shard[1]}
+        if summary.interrupted:
+            tail["interrupted"] = True
+        self.file.write("\n], " + _dump(tail)[1:] + "\n")
         self.file.close()
 
 
@@ -63,6 +69,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},
         **_details(result),
+        **({} if result.ordinal is None else {"ordinal": result.ordinal}),
     }
 
 

@@ -173,11 +173,11 @@ class TextReport:
         for operator, row in sorted(self.rows.items()):
             counts = [str(row.counts.get(outcome, 0)) for outcome in columns]
             rows.append([operator or "-", *counts, figure(row.ulp), f"{row.seconds:.2f}"])
-        if self.verbose and rows:
+        if self.verbose > 0 and rows:
             self.echo("")
-        if rows:
+        if rows and self.verbose >= 0:
             self.table(("operator", *columns, "worst ULP", "seconds"), rows)
-        for operator, row in sorted(self.rows.items()):
+        for operator, row in sorted(self.rows.items()) if self.verbose >= 0 else ():
             if row.worst:
                 self.echo(f"worst of {operator}: {row.worst}")
         for reason, number in sorted(self.reasons.items()):

@@ -1,0 +1,74 @@
+"""`dmlcheck expectations update`: known results kept up to date."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+from typing import Any
+
+import click
+
+from dmlcheck import yamlfile
+from dmlcheck.cli import Exit
+from dmlcheck.cli.console import Console, write
+from dmlcheck.expectations import Expectations, read_expectations, updated
+
+
+@click.group()
+def expectations() -> None:
+    """Keep a file of known results up to date."""
+
+
+@expectations.command()
+@click.argument("report", metavar="REPORT.json")
+@click.argument("file", metavar="FILE")
+@click.option("--add", is_flag=True, help="Add what fails and is not expected.")
+@click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
+def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
+    """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks."""
+    from dmlcheck.reports.files import ReportFile
+    from dmlcheck.reports.reading import ReportError, read_head
+
+    if add and not reason:
+        raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
+    if reason and not add:
+        raise click.UsageError("--reason goes with --add")
+    try:
+        head, outcomes = read_head(report)
+    except ReportError as error:
+        raise click.UsageError(str(error)) from None
+    implementation = str(head["implementation"])
+    # What has expired is kept or dropped like any other: the date is for runs.
+    found = read_expectations(yamlfile.read(file), implementation, head.get("feature_level"), dt.date.min)
+    if found.problems:
+        refuse(found)
+    try:
+        change = updated(found, outcomes, implementation, reason)
+    except ValueError as error:
+        raise click.UsageError(f"{file}: {error}") from None
+    for entry, why in change.dropped:
+        write(f"dropped {entry.cases} ({entry.expect}): {why}")
+    for case_id in change.added:
+        write(f"added {case_id} ({outcomes[case_id]})")
+    write(f"{file}: {len(change.dropped)} dropped, {len(change.added)} added")
+    if change.dropped or change.added:
+        target = ReportFile(file)
+        target.write(change.text)
+        target.close()
+        if target.problem:
+            raise click.UsageError(target.problem)
+
+
+def load(path: str, implementation: str, level: str | None) -> Expectations:
+    """Read a file of known results for a run; print what is wrong with it and exit where anything is."""
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    found = read_expectations(yamlfile.read(path), implementation, level, today)
+    if found.problems:
+        refuse(found)
+    return found
+
+
+def refuse(found: Expectations, problems: Any = None) -> None:
+    """Print what is wrong with a file of known results and exit."""
+    Console().problems(found.problems if problems is None else problems, found.document)
+    sys.exit(Exit.WRONG_INPUT)

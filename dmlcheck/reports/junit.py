@@ -1,0 +1,215 @@
+"""JUnit XML, as Jenkins' xunit plugin and GitLab read it: a test suite for each file, a test case for each case."""
+
+from __future__ import annotations
+
+import codecs
+import re
+import tempfile
+from collections.abc import Callable
+
+from dmlcheck import __version__
+from dmlcheck.header import short_operator
+from dmlcheck.model import ERRORED, PASSED, CaseResult
+from dmlcheck.reports import RunInfo, Summary
+from dmlcheck.reports.files import ReportFile
+from dmlcheck.reports.problems import FAILURES
+from dmlcheck.reports.text import TextReport
+from dmlcheck.specs import full_name
+
+# What XML 1.0 has no way to write, not even as a reference.
+_IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
+_IN_ATTRIBUTE = {**_IN_TEXT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
+
+_CHUNK = 1 << 20  # bytes
+
+
+class JunitReport:
+    """A run as JUnit XML.
+
+    A suite begins with its counts, so its cases are put aside, out of memory, until all counts are known.
+    """
+
+    def __init__(self, path: str, info: RunInfo, *, again: Callable[[CaseResult], str] | None = None) -> None:
+        self.file = _PartedFile(path)
+        self.info = info
+        self.suites: dict[str, _Suite] = {}
+        self.lines: list[str] = []
+        self.text = TextReport(self.lines.append) if again is None else TextReport(self.lines.append, again=again)
+
+    def case(self, result: CaseResult) -> None:
+        """Put one case aside."""
+        case = result.case
+        suite = self.suites.get(case.file)
+        if suite is None:
+            suite = self.suites[case.file] = _Suite()
+        suite.count(result)
+        suite.add(self.file.put_aside(self.testcase(result)))
+
+    def testcase(self, result: CaseResult) -> str:
+        """Return the element of one case."""
+        case = result.case
+        head = _tag("  <testcase", classname=_classname(case.file), name=case.name, time=_seconds(result.seconds))
+        if result.outcome == PASSED:
+            return f"{head}/>\n"
+        if result.outcome in FAILURES:
+            element = "error" if result.outcome == ERRORED else "failure"
+            rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in result.diagnostics))
+            start = _tag(f"   <{element}", message=_headline(result), type=rules or result.outcome)
+            return f"{head}>\n{start}>{_text(self.details(result))}</{element}>\n  </testcase>\n"
+        skipped = _tag("   <skipped", message=result.reason or "no reason given", type=result.outcome)
+        return f"{head}>\n{skipped}/>\n  </testcase>\n"
+
+    def details(self, result: CaseResult) -> str:
+        """Return what the text report prints of a failure."""
+        self.lines.clear()
+        self.text.failure(result)
+        return "\n".join(self.lines).rstrip("\n")
+
+    def finish(self, summary: Summary) -> None:
+        """Write the suites with their counts and cases, and put the report in place."""
+        suites = self.suites.values()
+        root = _tag(
+            "<testsuites",
+            name="dmlcheck",
+            tests=str(sum(suite.tests for suite in suites)),
+            failures=str(sum(suite.failures for suite in suites)),
+            errors=str(sum(suite.errors for suite in suites)),
+            time=_seconds(summary.seconds),
+        )
+        self.file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{root}>\n')
+        for name, suite in self.suites.items():
+            self.file.write(self.suite_head(name, suite))
+            for start, end in suite.parts:
+                self.file.take_back(start, end)
+            self.file.write(" </testsuite>\n")
+        self.file.write("</testsuites>\n")
+        self.file.close()
+
+    def suite_head(self, name: str, suite: _Suite) -> str:
+        """Return the beginning of a suite, up to its cases."""
+        start = _tag(
+            " <testsuite",
+            name=name,
+            tests=str(suite.tests),
+            failures=str(suite.failures),
+            errors=str(suite.errors),
+            skipped=str(suite.skipped),
+            time=_seconds(suite.seconds),
+            file=name,
+        )
+        properties = {
+            "dmlcheck": __version__,
+            "implementation": self.info.implementation,
+            "feature_level": self.info.feature_level,
+            "operators": " ".join(sorted(suite.operators)),
+        }
+        lines = [f"   {_tag('<property', name=key, value=value)}/>\n" for key, value in properties.items() if value]
+        return f"{start}>\n  <properties>\n{''.join(lines)}  </properties>\n"
+
+
+class _Suite:
+    """The counts of one file's cases, and where the cases themselves were put aside."""
+
+    def __init__(self) -> None:
+        self.tests = self.failures = self.errors = self.skipped = 0
+        self.seconds = 0.0
+        self.operators: set[str] = set()
+        self.parts: list[tuple[int, int]] = []
+
+    def count(self, result: CaseResult) -> None:
+        self.tests += 1
+        self.seconds += result.seconds
+        if result.outcome == ERRORED:
+            self.errors += 1
+        elif result.outcome in FAILURES:
+            self.failures += 1
+        elif result.outcome != PASSED:
+            self.skipped += 1
+        operator = full_name(result.case.operator)
+        if operator is not None:
+            self.operators.add(short_operator(operator))
+
+    def add(self, part: tuple[int, int]) -> None:
+        """Add a case by its place; one that follows the last one makes that longer."""
+        if self.parts and self.parts[-1][1] == part[0]:
+            self.parts[-1] = self.parts[-1][0], part[1]
+        else:
+            self.parts.append(part)
+
+
+class _PartedFile(ReportFile):
+    """A report whose parts are put aside, and written when it is known what goes before them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.aside = tempfile.SpooledTemporaryFile(max_size=_CHUNK)  # noqa: SIM115 - closed in close
+        self.end = 0
+
+    def put_aside(self, text: str) -> tuple[int, int]:
+        """Keep a part of the report for later, and return the place to ask for."""
+        start = self.end
+        if self.problem is None:
+            data = text.encode()
+            try:
+                self.aside.write(data)
+            except OSError as error:
+                self.give_up(error)
+            self.end += len(data)
+        return start, self.end
+
+    def take_back(self, start: int, end: int) -> None:
+        """Write what was put aside at a place."""
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            self.aside.seek(start)
+            while start < end and self.problem is None:
+                data = self.aside.read(min(_CHUNK, end - start))
+                start += len(data)
+                self.write(decoder.decode(data))
+        except OSError as error:
+            self.give_up(error)
+
+    def close(self) -> None:
+        """Put the report in its place."""
+        try:
+            self.aside.close()
+        except OSError as error:
+            self.give_up(error)
+        super().close()
+
+
+def _headline(result: CaseResult) -> str:
+    """Return why a case failed, in a line: its first problem, and how many more there are."""
+    if not result.diagnostics:
+        return result.reason or result.outcome
+    more = len(result.diagnostics) - 1
+    return result.diagnostics[0].message + (f" (and {more} more)" if more else "")
+
+
+def _classname(file: str) -> str:
+    """Return a file's path as the dotted name by which readers group cases: `cases/reduce/sum.yaml`: cases.reduce.sum.
+
+    Any other ending stays, so that two files never share a name that tells nothing of where they differ.
+    """
+    steps = file.removesuffix(".yaml").replace("\\", "/").split("/")
+    return ".".join(step.replace(".", "_") for step in steps if step not in ("", ".", "..")) or file
+
+
+def _seconds(seconds: float) -> str:
+    return f"{seconds:.3f}"
+
+
+def _tag(start: str, **attributes: str) -> str:
+    """Return a start tag up to its end."""
+    return start + "".join(
+        f' {name}="{_possible(value).translate(_IN_ATTRIBUTE)}"' for name, value in attributes.items()
+    )
+
+
+def _text(text: str) -> str:
+    return _possible(text).translate(_IN_TEXT)
+
+
+def _possible(text: str) -> str:
+    return _IMPOSSIBLE.sub("\N{REPLACEMENT CHARACTER}", text)

@@ -1,0 +1,198 @@
+"""SARIF 2.1.0, as code scanning reads it: of a run, and of validated descs."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics import ERROR, RULES, Diagnostic
+from dmlcheck.model import CaseResult
+from dmlcheck.reports import RunInfo, Summary, tally
+from dmlcheck.reports.files import ReportFile
+from dmlcheck.reports.page import rule_lines
+from dmlcheck.reports.problems import (
+    encodable,
+    full_message,
+    path_inside,
+    problems_of,
+    repository_path,
+    validated_problems,
+)
+from dmlcheck.reports.text import Validated
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+VERSION = "2.1.0"
+_SEVERITIES = (ERROR, "warning")
+_OUTCOMES = {
+    "failed": "a case failed",
+    "error": "a case could not be run",
+    "xpassed": "a case that is expected to fail passes",
+}
+
+
+class SarifReport:
+    """A run as SARIF: each problem when it comes, and the rules that were named at the end."""
+
+    def __init__(self, path: str, info: RunInfo) -> None:
+        self.file = ReportFile(path)
+        self.info = info
+        self.results = _Results()
+        self.first = True
+        self.file.write(
+            f'{{"$schema": {_dump(SCHEMA)}, "version": {_dump(VERSION)}, "runs": [{{'
+            '"columnKind": "unicodeCodePoints", "results": ['
+        )
+
+    def case(self, result: CaseResult) -> None:
+        """Write the problems of one case."""
+        case = result.case
+        for found in self.results.of(case.id, case.name, problems_of(result)):
+            self.file.write(("" if self.first else ",") + "\n" + _dump(found))
+            self.first = False
+
+    def finish(self, summary: Summary) -> None:
+        """Write the rules and how the run ended, and put the report in place."""
+        tail = {
+            "tool": self.results.tool(),
+            "invocations": [_invocation(summary)],
+            "properties": {"implementation": self.info.implementation, "featureLevel": self.info.feature_level},
+        }
+        self.file.write(f"\n], {_dump(tail)[1:-1]}}}]}}\n")
+        self.file.close()
+
+
+def sarif_text(descs: Iterable[Validated]) -> str:
+    """Return what `validate --format sarif` prints."""
+    results = _Results()
+    found: list[dict[str, Any]] = []
+    for desc in descs:
+        name = desc.label
+        found.extend(results.of(name, desc.name, [problem for _, problem in validated_problems([desc])]))
+    run = {"columnKind": "unicodeCodePoints", "results": found, "tool": results.tool()}
+    return json.dumps({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, indent=2, allow_nan=False)
+
+
+class _Results:
+    """Problems as results, and the rules that they name, numbered as they come."""
+
+    def __init__(self) -> None:
+        self.rules: dict[str, dict[str, Any]] = {}
+
+    def of(self, id: str, name: str, problems: Iterable[Diagnostic]) -> list[dict[str, Any]]:
+        """Return the problems of a case as results."""
+        times: dict[tuple[str, ...], int] = {}
+        found = []
+        for problem in problems:
+            what = (problem.rule, problem.constraint or "", problem.pointer or "")
+            times[what] = times.get(what, 0) + 1
+            found.append(self.result(id, name, problem, "\0".join((id, *what, str(times[what])))))
+        return found
+
+    def result(self, id: str, name: str, problem: Diagnostic, identity: str) -> dict[str, Any]:
+        """Return a problem as a result; `identity` tells it from others, wherever it moves in its file."""
+        rule = encodable(problem.rule)
+        if rule not in self.rules:
+            self.rules[rule] = {**_rule(rule), "defaultConfiguration": {"level": _level(problem)}}
+        location: dict[str, Any] = {
+            "logicalLocations": [{"name": encodable(name), "fullyQualifiedName": encodable(id)}],
+        }
+        if problem.file:
+            location["physicalLocation"] = _place(problem)
+        fingerprint = hashlib.sha256(encodable(identity).encode()).hexdigest()[:32]
+        extra = {"pointer": problem.pointer, "constraint": problem.constraint}
+        return {
+            "ruleId": rule,
+            "ruleIndex": list(self.rules).index(rule),
+            "level": _level(problem),
+            "message": {"text": _message(problem)},
+            "locations": [location],
+            "partialFingerprints": {"dmlcheckProblem/v1": fingerprint},
+            "properties": {key: encodable(value) for key, value in extra.items() if value},
+        }
+
+    def tool(self) -> dict[str, Any]:
+        """Return what named the problems."""
+        return {"driver": {"name": "dmlcheck", "version": __version__, "rules": list(self.rules.values())}}
+
+
+def _rule(rule: str) -> dict[str, Any]:
+    """Return what there is to say of a rule; of an outcome that no rule explains, or a rule of another version, less.
+
+    Help texts hold no placeholders, so their braces stay as they are.
+    """
+    page = RULES.get(rule)
+    if page is None:
+        text = _OUTCOMES.get(rule, rule)
+        return {"id": rule, "shortDescription": {"text": _sentence(text)}, "help": {"text": _sentence(text)}}
+    markdown = [_sentence(page.summary), page.why]
+    for title, file in (("Wrong:", page.wrong), ("Right:", page.right)):
+        if file:
+            markdown += [title, f"```yaml\n{file.rstrip()}\n```"]
+    return {
+        "id": rule,
+        "shortDescription": {"text": _sentence(page.summary)},
+        "fullDescription": {"text": page.why},
+        "help": {"text": "\n".join(rule_lines(rule)), "markdown": "\n\n".join(markdown)},
+        "properties": {"tags": [page.group]},
+    }
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:] + "."
+
+
+def _level(problem: Diagnostic) -> str:
+    return problem.severity if problem.severity in _SEVERITIES else "note"
+
+
+def _message(problem: Diagnostic) -> str:
+    """Return a problem's message in SARIF's spelling: braces would be placeholders, and `[text](1)` a link."""
+    text = encodable(full_message(problem))
+    return text.replace("{", "{{").replace("}", "}}").replace("](", "] (")
+
+
+def _place(problem: Diagnostic) -> dict[str, Any]:
+    place: dict[str, Any] = {"artifactLocation": {"uri": file_uri(problem.file or "")}}
+    if problem.line is not None:
+        place["region"] = {"startLine": problem.line}
+        if problem.column is not None:
+            end = problem.column + max(1, problem.width)
+            place["region"].update(startColumn=problem.column, endColumn=end)
+    return place
+
+
+def file_uri(file: str) -> str:
+    """Return a file's name as a URI: relative where it is in the repository or in the folder that this runs in."""
+    path = repository_path(file)
+    if os.path.isabs(path):
+        path = path_inside(path, os.getcwd()) or path
+    if not os.path.isabs(path):
+        return quote(_bytes(path), safe="/")
+    return "file://" + ("" if path.startswith("/") else "/") + quote(_bytes(path), safe="/:")
+
+
+def _bytes(path: str) -> bytes:
+    """Return a path as the system spells it, in UTF-8."""
+    try:
+        return path.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return encodable(path).encode()
+
+
+def _invocation(summary: Summary) -> dict[str, Any]:
+    if not summary.interrupted:
+        return {"executionSuccessful": True}
+    text = f"interrupted after {tally(summary)}"
+    return {
+        "executionSuccessful": False,
+        "toolExecutionNotifications": [{"level": "error", "message": {"text": text}}],
+    }
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, allow_nan=False)
