@@ -6,11 +6,12 @@ error, and another process goes on after it.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import signal
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -216,7 +217,8 @@ class _Worker:
 
     def give(self, number: int, target: Target, skip: int = 0) -> None:
         self.file, self.done, self.case = number, skip, None
-        self.connection.send((target, skip))
+        with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
+            self.connection.send((target, skip))
 
     def stop(self) -> int | None:
         """End the process at once and return its exit code."""
@@ -226,6 +228,7 @@ class _Worker:
         return self.process.exitcode
 
 
+_TRIES = 3  # to read on in a file at a place between two cases
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
@@ -239,6 +242,7 @@ class _Pool:
         self.workers = [_Worker(plan) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
         self.ended: set[int] = set()
+        self.lost: Counter[tuple[int, int]] = Counter()
         self.turn = 0
 
     def events(self) -> Iterator[Event]:
@@ -325,25 +329,27 @@ class _Pool:
         """Report the case that a process was lost with, and let another go on after it."""
         target = self.targets[number]
         events = self.events_of[number]
-        if worker.case is None:
-            # Not a case but the file itself: nothing more of it can be run.
-            message = f"{target.name} {problem}"
-            stub = Started(target.name, os.path.basename(target.name), target.name, 1, "", None)
-            diagnostic = Diagnostic("implementation-error", message, file=target.name, line=1, column=1)
-            result = stub.result(reason, finding)._replace(diagnostics=(diagnostic,))
-            events.extend([Done(result), Ended(b"")])
-            self.ended.add(number)
-        else:
+        skip = worker.done
+        is_over = False
+        if worker.case is not None:
             events.append(Done(worker.case.result(reason, finding)))
-        skip = worker.done + 1
-        is_over = worker.case is None
+            skip += 1
+        else:
+            # Between cases: that may be chance. Again and again it is the file, of which nothing more can run.
+            self.lost[number, skip] += 1
+            is_over = self.lost[number, skip] >= _TRIES
         worker.stop()
         fresh = _Worker(self.plan)
         self.workers[self.workers.index(worker)] = fresh
-        if is_over:
-            self._next_file(fresh)
-        else:
+        if not is_over:
             fresh.give(number, target, skip)
+            return
+        stub = Started(target.name, os.path.basename(target.name), target.name, 1, "", None)
+        diagnostic = Diagnostic("implementation-error", f"the file {problem}", file=target.name, line=1, column=1)
+        result = stub.result(reason, finding)._replace(diagnostics=(diagnostic,), is_malformed=True)
+        events.extend([Done(result), Ended(b"")])
+        self.ended.add(number)
+        self._next_file(fresh)
 
 
 def _ending(code: int | None) -> str:

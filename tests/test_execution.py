@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -316,3 +317,96 @@ def _peak(name: str, jobs: str) -> int:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return int(done.stdout.rpartition("VmHWM:")[2].split()[0]) * 1024
+
+
+# ---- what is known of DirectML
+
+
+def test_a_mismatch_of_an_implementation_names_what_directml_is_known_to_get_wrong() -> None:
+    write("a.yaml", WRONG)
+    known = "  known of DirectML (not fixed as of 2026-06): LOG_SUM_EXP overflows where the result does not: "
+    assert known in run("a.yaml", "--implementation", BAD).stdout
+    text = Path("a.yaml").read_text(encoding="utf-8").replace(f"[{WRONG + 3}]", "[7]")
+    Path("a.yaml").write_text(text, encoding="utf-8")
+    assert "known of DirectML" not in run("a.yaml").stdout
+
+
+# ---- disks and pipes
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """Mount a disk of 64 KiB, where this user may."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if sys.platform == "win32" or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_full_disk_costs_its_report_only(small_disk: Path, jobs: str) -> None:
+    write("a.yaml", *range(100), *([WRONG] * 200))
+    (small_disk / "report.json").write_text("older", encoding="utf-8")
+    words = ["--json", str(small_disk / "report.json"), "--junitxml", "junit.xml", "--html", "report.html"]
+    result = run("a.yaml", "--implementation", BAD, "-j", jobs, *words)
+    assert result.exit_code == 2
+    path = (small_disk / "report.json").resolve()
+    assert result.stderr == f"dmlcheck: the report could not be written: {path}: No space left on device\n"
+    assert [found.name for found in small_disk.iterdir()] == ["report.json"]
+    assert (small_disk / "report.json").read_text(encoding="utf-8") == "older"
+    assert Path("junit.xml").read_text(encoding="utf-8").count("<failure") == 200
+    assert Path("report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert "100 passed, 200 failed" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes there")
+def test_a_report_into_a_pipe_that_nobody_reads_costs_itself_only() -> None:
+    write("a.yaml", *range(1000, 3000))
+    command = f"exec 3> >(head -c 100 >/dev/null); sleep 0.2; {sys.executable} -m dmlcheck run a.yaml -q "
+    done = subprocess.run(
+        ["bash", "-c", command + "--json /dev/fd/3 --junitxml ok.xml"], capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 2, done.stderr
+    assert b"could not be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert Path("ok.xml").read_text(encoding="utf-8").count("<testcase") == 2000
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes in /proc")
+def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
+    for number in range(8):
+        write(f"f/{number}.yaml", *range(1000, 1300))
+    command = [
+        sys.executable,
+        "-m",
+        "dmlcheck",
+        "run",
+        "f",
+        "-j",
+        "2",
+        "-q",
+        "--json",
+        "r.json",
+        "--implementation",
+        BAD,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 30
+        killed = 0
+        while process.poll() is None and killed < 3 and time.monotonic() < deadline:
+            time.sleep(0.3)
+            for child in _children(process.pid)[-1:]:
+                with contextlib.suppress(OSError):
+                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        os.kill(child, signal.SIGKILL)
+                        killed += 1
+        _, err = process.communicate(timeout=60)
+    assert err == b""
+    found = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    lost = [case for case in found["cases"] if case["outcome"] != "passed"]
+    assert len(lost) <= killed
+    assert all("SIGKILL" in case["diagnostics"][0]["message"] for case in lost)
+    assert found["summary"]["passed"] >= 8 * 300 - killed

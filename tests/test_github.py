@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from results import MISMATCH, case, every_outcome, failed, report, summary_of
 
 from dmlcheck.cli import main
-from dmlcheck.cli.validate import _case_files, _validated
 from dmlcheck.diagnostics import RULES, Diagnostic
 from dmlcheck.model import CaseResult
 from dmlcheck.reports.github import MOST_BYTES, GithubReport, annotations, markdown
@@ -77,6 +76,12 @@ def test_an_annotation_says_all() -> None:
     assert message == f"{MISMATCH.message} (REDUCE/C2)\nall axes\nhelp: write [0]"
 
 
+def test_a_long_message_is_cut() -> None:
+    (line,) = printed([failed("y" * 1000, diagnostics=(MISMATCH._replace(message="x" * 100_000),))])
+    _, properties, message = command(line)
+    assert (len(properties["title"]), len(message)) == (255, 4000)
+
+
 def test_what_is_expected_is_not_annotated() -> None:
     found = [command(line) for line in printed(every_outcome())]
     assert [(kind, properties["title"], properties["line"]) for kind, properties, _ in found] == [
@@ -139,15 +144,15 @@ def test_in_a_workflow_paths_start_at_the_root_of_the_repository(folder: Path, m
     assert properties["file"] == "tests/cases/sum.yaml"
 
 
-def validated(*paths: str) -> list[Validated]:
-    return [desc for file in _case_files(paths) for desc in _validated(file, None, all_levels=False)]
+def validation(*paths: str) -> list[str]:
+    """Return the lines that `validate` prints for files."""
+    words = ["validate", *paths, "--format", "github"]
+    return CliRunner().invoke(main, words, catch_exceptions=False).stdout.splitlines()
 
 
 def test_descs_are_annotated_where_the_text_report_shows_them() -> None:
     path = (FILES / "bad.yaml").as_posix()
-    lines: list[str] = []
-    annotations(validated(path), lines.append)
-    found = [command(line) for line in lines]
+    found = [command(line) for line in validation(path)]
     places = [f"{at['file']}:{at['line']}:{at['col']}: {kind}[{at['title'].split(':')[0]}]" for kind, at, _ in found]
     text = CliRunner().invoke(main, ["validate", path]).stdout
     assert places == [line.partition("]: ")[0] + "]" for line in text.split("\n") if line.startswith(path)]
@@ -158,8 +163,7 @@ def test_notes_of_descs_are_notices_and_listed_problems_nothing(folder: Path) ->
     (folder / "model.json").write_text(RULES["not-directml"].wrong, encoding="utf-8")
     wrong = RULES["axis-out-of-range"].wrong
     (folder / "negative.yaml").write_text(wrong + "invalid: [axis-out-of-range]\n", encoding="utf-8")
-    lines: list[str] = []
-    annotations(validated("model.json", "negative.yaml"), lines.append)
+    lines = validation("model.json", "negative.yaml")
     assert [(kind, at["file"]) for kind, at, _ in map(command, lines)] == [("notice", "model.json")]
 
 
@@ -192,6 +196,7 @@ def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> 
     ]
     assert "    10 |   outputs: {OutputTensor: [[21]]}\n" in text
     assert text.count("</details>") == 3
+    assert text.count("again: dmlcheck run cases/sum.yaml::failed\n") == 1
     assert "more failure" not in text
 
 
@@ -213,17 +218,23 @@ def test_of_many_failures_fifty_are_shown(folder: Path) -> None:
     assert text.endswith("\n3 more failures: see the log.\n")
 
 
-def test_a_summary_is_never_larger_than_github_takes(folder: Path) -> None:
+@pytest.mark.parametrize("before", range(44_000, 60_000, 900))
+def test_a_summary_is_never_larger_than_github_takes(folder: Path, before: int) -> None:
     path = folder / "summary.md"
-    path.write_text("x" * (MOST_BYTES - 20_000), encoding="utf-8")
-    long = Diagnostic("timeout", "é" * 100_000)
+    path.write_text("x" * (MOST_BYTES - before), encoding="utf-8")
+    short, long = (Diagnostic("timeout", "é" * length) for length in (50, 100_000))
     lines: list[str] = []
-    results = [failed(str(number), diagnostics=(long,)) for number in range(60)]
+    results = [
+        CaseResult(
+            case(str(number), operator=f"OPERATOR_{number}"), "failed", diagnostics=(long if number < 6 else short,)
+        )
+        for number in range(60)
+    ]
     report(GithubReport(lines.append, str(path)), results)
     assert MOST_BYTES - 10_000 < path.stat().st_size <= MOST_BYTES
     text = path.read_text(encoding="utf-8")
     shown = text.count("<details>")
-    assert shown == text.count("</details>") > 0
+    assert 0 < shown == text.count("</details>") < 50
     assert text.endswith(f"\n{60 - shown} more failures: see the log.\n")
 
 

@@ -212,6 +212,33 @@ def test_a_full_disk_is_a_problem_and_leaves_nothing(tmp_path: Path) -> None:
     assert path.read_text() == "older"
 
 
+def test_bytes_that_are_lost_are_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "report.xml"
+    reporter = JunitReport(str(path), INFO)
+    for result in every_outcome():
+        reporter.case(result)
+    reporter.file.aside.truncate(100)
+    reporter.finish(summary_of([]))
+    assert reporter.file.problem == f"{path}: what was put aside is lost"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_report_that_is_given_up_holds_nothing_open(tmp_path: Path) -> None:
+    reporter = JunitReport(str(tmp_path / "report.xml"), INFO)
+    reporter.case(failed())
+    reporter.file.give_up(OSError("not wanted"))
+    assert reporter.file.aside.closed
+    report(reporter, [failed()])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_characters_of_many_bytes_are_put_aside_whole(tmp_path: Path) -> None:
+    found = (Diagnostic("timeout", "x" + "é" * (1 << 20)),)
+    results = [CaseResult(case(), "error", diagnostics=found) for _ in range(2)]
+    for error in written(tmp_path / "report.xml", results).iter("error"):
+        assert error.get("message") == found[0].message
+
+
 def test_a_real_run_is_valid(tmp_path: Path) -> None:
     path = tmp_path / "report.xml"
     files = [str(HERE / "snapshots" / "files" / name) for name in ("case.yaml", "bad.yaml", "levels.yaml")]

@@ -16,12 +16,10 @@ from results import MISMATCH, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
 from dmlcheck.cli import main
-from dmlcheck.cli.validate import _case_files, _validated
 from dmlcheck.diagnostics import RULES, Diagnostic
 from dmlcheck.model import CaseResult
 from dmlcheck.reports import RunInfo
-from dmlcheck.reports.sarif import SarifReport, file_uri, sarif_text
-from dmlcheck.reports.text import Validated
+from dmlcheck.reports.sarif import SarifReport, file_uri
 
 HERE = Path(__file__).parent
 FILES = HERE / "snapshots" / "files"
@@ -56,8 +54,9 @@ def written(path: Path, results: list[CaseResult], *, interrupted: bool = False)
     return parsed(path.read_text(encoding="utf-8"))
 
 
-def validated(*paths: str) -> list[Validated]:
-    return [desc for file in _case_files(paths) for desc in _validated(file, None, all_levels=False)]
+def validation(*paths: str) -> Any:
+    """Return the run that `validate` prints for files."""
+    return parsed(CliRunner().invoke(main, ["validate", *paths, "--format", "sarif"], catch_exceptions=False).stdout)
 
 
 def where(result: Any) -> tuple[str, dict[str, int]]:
@@ -109,6 +108,7 @@ def test_a_failure_without_a_reason_of_its_own_is_still_reported(folder: Path) -
         ("timeout", "note"),
     ]
     assert where(run["results"][1]) == ("cases/sum.yaml", {"startLine": 8})
+    assert run["tool"]["driver"]["rules"][0]["shortDescription"] == {"text": "A case could not be run."}
 
 
 def test_a_message_says_all_and_escapes_what_would_be_a_placeholder_or_a_link(folder: Path) -> None:
@@ -204,13 +204,20 @@ def test_in_a_workflow_paths_start_at_the_root_of_the_repository(folder: Path, m
     assert file_uri(str(folder / "a.yaml")) == "a.yaml"
     assert file_uri("../../a.yaml") == "../../a.yaml"
     assert file_uri("-") == "-"
+    link = folder / "link"
+    link.symlink_to(inner, target_is_directory=True)
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(link))
+    assert file_uri("cases/sum.yaml") == "cases/sum.yaml"
+    assert file_uri(str(inner / "b.yaml")) == "b.yaml"
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(folder))
+    assert file_uri(str(link / "b.yaml")) == "tests/b.yaml"
 
 
 # ---- validate
 
 
 def test_a_validation_has_the_columns_of_the_file() -> None:
-    run = parsed(sarif_text(validated(str(FILES / "bad.yaml"))))
+    run = validation(str(FILES / "bad.yaml"))
     lines = (FILES / "bad.yaml").read_text("utf-8").split("\n")
     marked = []
     for result in run["results"]:
@@ -223,7 +230,7 @@ def test_a_validation_has_the_columns_of_the_file() -> None:
 
 
 def test_a_good_desc_has_no_results() -> None:
-    assert parsed(sarif_text(validated(str(FILES / "levels.yaml"))))["results"] == []
+    assert validation(str(FILES / "levels.yaml"))["results"] == []
 
 
 NEGATIVE = """\
@@ -240,9 +247,9 @@ invalid: [axis-out-of-range]
 def test_a_negative_case_is_reported_only_where_it_breaks_something_else(folder: Path) -> None:
     path = folder / "negative.yaml"
     path.write_text(NEGATIVE, encoding="utf-8")
-    assert parsed(sarif_text(validated("negative.yaml")))["results"] == []
+    assert validation("negative.yaml")["results"] == []
     path.write_text(NEGATIVE.replace("UINT32", "FLOAT32"), encoding="utf-8")
-    run = parsed(sarif_text(validated("negative.yaml")))
+    run = validation("negative.yaml")
     rules = {result["ruleId"] for result in run["results"]}
     assert rules == {"diagnostics-mismatch", "axis-out-of-range", "unsupported-data-type"}
     assert {where(result)[0] for result in run["results"]} == {"negative.yaml"}
@@ -250,13 +257,13 @@ def test_a_negative_case_is_reported_only_where_it_breaks_something_else(folder:
 
 def test_a_part_of_a_model_that_is_left_alone_is_a_note(folder: Path) -> None:
     (folder / "model.json").write_text(RULES["not-directml"].wrong, encoding="utf-8")
-    run = parsed(sarif_text(validated("model.json")))
+    run = validation("model.json")
     assert [(result["ruleId"], result["level"]) for result in run["results"]] == [("not-directml", "note")]
     assert run["tool"]["driver"]["rules"][0]["defaultConfiguration"] == {"level": "note"}
 
 
 def test_a_file_that_is_missing_has_a_place() -> None:
-    (result,) = parsed(sarif_text(validated("missing.yaml")))["results"]
+    (result,) = validation("missing.yaml")["results"]
     assert (result["ruleId"], where(result)[0]) == ("file-not-found", "missing.yaml")
 
 

@@ -32,9 +32,16 @@ def merge(*, reports: tuple[str, ...], json_file: str | None, quiet: bool, verbo
         raise click.UsageError(str(error)) from None
     first = parts[0][1]
     console = Console()
-    text = TextReport(console.echo, style=console.style, verbose=-1 if quiet else verbose, again=again)
+    is_reference = first["implementation"] == "reference"
+    text = TextReport(
+        console.echo, style=console.style, verbose=-1 if quiet else verbose, again=again, is_reference=is_reference
+    )
     info = RunInfo(first["implementation"], first.get("feature_level"))
-    reporters: list[Reporter] = [text, *open_reports({"json": json_file, **files}, info, reports), *github_report()]
+    reporters: list[Reporter] = [
+        text,
+        *open_reports({"json": json_file, **files}, info, again, reports),
+        *github_report(again),
+    ]
     counts = dict.fromkeys(OUTCOMES, 0)
     for case in cases:
         result = case_result(case)

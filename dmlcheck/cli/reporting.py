@@ -15,6 +15,8 @@ from dmlcheck.collect import real_path
 from dmlcheck.model import CaseResult
 from dmlcheck.reports import Reporter, RunInfo, Summary
 
+Again = Callable[[CaseResult], str]
+
 # The option, the module with the reporter, and what the option is for.
 _REPORTS = {
     "junitxml": ("junit", "JunitReport", "Write JUnit XML."),
@@ -30,17 +32,20 @@ def report_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def open_reports(files: Mapping[str, str | None], info: RunInfo, inputs: Iterable[str] = ()) -> list[Reporter]:
+def open_reports(
+    files: Mapping[str, str | None], info: RunInfo, again: Again, inputs: Iterable[str] = ()
+) -> list[Reporter]:
     """Open the reports that were asked for, each before anything runs; a usage error where one cannot be written.
 
-    None may take the place of a file that the command reads, or of another report.
+    None may take the place of a file that the command reads, or of another report. `again` gives the command that runs
+    a case again.
     """
     opened: list[Reporter] = []
     taken = {real_path(path): f"{path} is read by this command" for path in inputs}
     try:
         for name, path in files.items():
             if path is not None:
-                opened.append(_open(name, path, info, taken))
+                opened.append(_open(name, path, info, again, taken))
     except click.UsageError:
         for reporter in opened:
             reporter.file.give_up(OSError("another report cannot be written"))  # type: ignore[attr-defined]
@@ -48,27 +53,28 @@ def open_reports(files: Mapping[str, str | None], info: RunInfo, inputs: Iterabl
     return opened
 
 
-def _open(name: str, path: str, info: RunInfo, taken: dict[str, str]) -> Reporter:
+def _open(name: str, path: str, info: RunInfo, again: Again, taken: dict[str, str]) -> Reporter:
     """Open one report whose place nobody else has."""
     real = real_path(path)
     if path and real in taken and (not os.path.exists(path) or os.path.isfile(path)):
         raise click.UsageError(f"--{name} {path}: {taken[real]}")
     taken[real] = f"--{name} is written there"
     module, reporter, _ = _REPORTS.get(name, ("json", "JsonReport", ""))
+    more = {"again": again} if name in ("junitxml", "html") else {}
     try:
-        made: Reporter = getattr(import_module(f"dmlcheck.reports.{module}"), reporter)(path, info)
+        made: Reporter = getattr(import_module(f"dmlcheck.reports.{module}"), reporter)(path, info, **more)
     except OSError as error:
         raise click.UsageError(f"--{name} {path}: {error.strerror or error}") from None
     return made
 
 
-def github_report() -> list[Reporter]:
+def github_report(again: Again) -> list[Reporter]:
     """Return the annotations and the job summary of a GitHub workflow, where this is one."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return []
     from dmlcheck.reports.github import GithubReport
 
-    return [GithubReport(write, os.environ.get("GITHUB_STEP_SUMMARY") or None)]
+    return [GithubReport(write, os.environ.get("GITHUB_STEP_SUMMARY") or None, again=again)]
 
 
 def finish_reports(reporters: list[Reporter], summary: Summary) -> bool:

@@ -127,16 +127,21 @@ def run(
         *(("--implementation", implementation) if implementation != "reference" else ()),
         *(("--accumulate", accumulate) if accumulate != "float32" else ()),
     )
+
+    def repeat(result: CaseResult) -> str:
+        return again(result, options)
+
     text = TextReport(
         console.echo,
         style=console.style,
         verbose=-1 if quiet else verbose,
-        again=lambda result: again(result, options),
+        again=repeat,
         table=console.table,
+        is_reference=implementation == "reference",
     )
     found = targets(paths)
     inputs = [target.file for target in found] + ([expected] if expected is not None else [])
-    reporters = [text, *open_reports({"json": json_file, **files}, info, inputs), *github_report()]
+    reporters = [text, *open_reports({"json": json_file, **files}, info, repeat, inputs), *github_report(repeat)]
     outcome = _Outcome(reporters, 1 if first_failure else max_failures, known, shard)
     execution = Execution(found, plan, jobs)
     with console.progress(execution, outcome), _Interrupts() as interrupts:

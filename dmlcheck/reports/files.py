@@ -20,10 +20,10 @@ class ReportFile:
         """Open the file; the folder must be there."""
         if not path:
             raise FileNotFoundError(errno.ENOENT, "no file named", path)
-        self.path = os.path.realpath(path)
-        if os.path.isdir(self.path):
+        if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
-        is_file = os.path.isfile(self.path) or not os.path.exists(self.path)
+        is_file = os.path.isfile(path) or not os.path.exists(path)
+        self.path = os.path.realpath(path) if is_file else path
         self.partial = self.path + ".partial" if is_file else self.path
         self.problem: str | None = None
         self.file: IO[str] = open(self.partial, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in close

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
+import errno
 import re
 import tempfile
 from collections.abc import Callable
@@ -35,7 +37,9 @@ class JunitReport:
         self.info = info
         self.suites: dict[str, _Suite] = {}
         self.lines: list[str] = []
-        self.text = TextReport(self.lines.append) if again is None else TextReport(self.lines.append, again=again)
+        self.text = TextReport(self.lines.append, is_reference=info.implementation == "reference")
+        if again is not None:
+            self.text.again = again
 
     def case(self, result: CaseResult) -> None:
         """Put one case aside."""
@@ -160,11 +164,15 @@ class _PartedFile(ReportFile):
 
     def take_back(self, start: int, end: int) -> None:
         """Write what was put aside at a place."""
+        if self.problem is not None:
+            return
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
             self.aside.seek(start)
             while start < end and self.problem is None:
                 data = self.aside.read(min(_CHUNK, end - start))
+                if not data:
+                    self.give_up(OSError(errno.EIO, "what was put aside is lost"))
                 start += len(data)
                 self.write(decoder.decode(data))
         except OSError as error:
@@ -172,11 +180,18 @@ class _PartedFile(ReportFile):
 
     def close(self) -> None:
         """Put the report in its place."""
-        try:
-            self.aside.close()
-        except OSError as error:
-            self.give_up(error)
+        self.drop_aside()
         super().close()
+
+    def give_up(self, error: OSError) -> None:
+        """Write no more, and keep nothing."""
+        super().give_up(error)
+        self.drop_aside()
+
+    def drop_aside(self) -> None:
+        """Let go of what was put aside; that not all of it may have reached its own file is no matter by now."""
+        with contextlib.suppress(OSError):
+            self.aside.close()
 
 
 def _headline(result: CaseResult) -> str:

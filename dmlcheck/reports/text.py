@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dmlcheck.diagnostics import Diagnostic, brief
@@ -11,6 +11,7 @@ from dmlcheck.header import short_operator
 from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
 from dmlcheck.reports import Summary, tally
 from dmlcheck.runner import error_text, figure
+from dmlcheck.specs import full_name, load
 
 Echo = Callable[[str], None]
 LineOf = Callable[[int], str]
@@ -113,6 +114,7 @@ class TextReport:
         verbose: int = 0,
         again: Callable[[CaseResult], str] = lambda result: f"dmlcheck run {result.case.id}",
         table: Callable[[Sequence[str], list[list[str]]], None] | None = None,
+        is_reference: bool = True,
     ) -> None:
         self.echo = echo
         self.style = style
@@ -121,6 +123,7 @@ class TextReport:
         self.table = table or self.plain_table
         self.rows: dict[str, _Row] = {}
         self.reasons: dict[str, int] = {}
+        self.is_reference = is_reference
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
@@ -162,6 +165,8 @@ class TextReport:
                 self.echo(f"  {name}: {brief(raw)}")
         if case.source and result.outcome == FAILED:
             self.echo(f"  source: {case.source}")
+        for line in () if self.is_reference or not result.outputs else known_lines(case.operator):
+            self.echo(f"  {line}")
         self.echo(f"  again: {self.again(result)}")
         self.echo("")
 
@@ -209,6 +214,13 @@ def columns_of(head: Sequence[str], rows: list[list[str]], *, right: bool = True
 def indent(text: str) -> str:
     """Return a text two columns further in."""
     return "\n".join("  " + line if line else line for line in text.split("\n"))
+
+
+def known_lines(operator: str) -> Iterator[str]:
+    """Yield what some versions of DirectML are known to get wrong about an operator."""
+    name = full_name(operator)
+    for deviation in load(name).known_deviations if name else ():
+        yield f"known of DirectML ({deviation.versions}): {deviation.text} ({deviation.source})"
 
 
 def mismatch_lines(name: str, output: OutputResult) -> list[str]:
