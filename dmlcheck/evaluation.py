@@ -17,10 +17,10 @@ from dmlcheck.dxdispatch import Command, Model
 from dmlcheck.floats import NUMPY_TYPES
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.implementations.reference import Reference
+from dmlcheck.layouts import viewed
 from dmlcheck.literals import Array, Source
 from dmlcheck.memory import available_bytes
-from dmlcheck.model import Case, OperatorDesc, Part, TensorDesc
-from dmlcheck.tensors import packed_strides
+from dmlcheck.model import OUTPUT, Case, Part, TensorDesc
 from dmlcheck.values import read_values, values_text
 
 
@@ -362,16 +362,12 @@ def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -
     buffers = {part.label: _bound(part, bindings, command, resources) for part in desc.tensors()}
     inputs: dict[str, Any] = {}
     for field in desc.spec.inputs:
-        arrays = [_view(part.tensor, buffers[part.label]) for part in desc.parts[field.name]]
+        arrays = [_elements_of(part.tensor, buffers[part.label]) for part in desc.parts[field.name]]
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
     results = Reference().run(desc, inputs)
-    for part in _outputs(desc):
-        _view(part.tensor, buffers[part.label])[...] = results[part.label]
-
-
-def _outputs(desc: OperatorDesc) -> list[Part]:
-    return [part for field in desc.spec.outputs for part in desc.parts[field.name]]
+    for part in desc.tensors(OUTPUT):
+        _elements_of(part.tensor, buffers[part.label])[...] = results[part.label]
 
 
 def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]) -> Array:
@@ -405,11 +401,9 @@ def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources:
     return resource.data[offset : offset + needed]
 
 
-def _view(tensor: TensorDesc, data: Array) -> Array:
+def _elements_of(tensor: TensorDesc, data: Array) -> Array:
     """Return the elements of a tensor in its bound bytes, to read or to write."""
-    elements = data.view(NUMPY_TYPES[tensor.data_type])
-    strides = tensor.strides or packed_strides(tensor.sizes)
-    return np.lib.stride_tricks.as_strided(elements, tensor.sizes, tuple(step * elements.itemsize for step in strides))
+    return viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))
 
 
 def _write(command: Command, resource: Resource, folder: str) -> str:

@@ -20,7 +20,7 @@ from dmlcheck.cases import CaseFile, Origin
 from dmlcheck.collect import Target, read_file
 from dmlcheck.diagnostics import Diagnostic, Finding
 from dmlcheck.document import Position
-from dmlcheck.implementations import Implementation, make
+from dmlcheck.implementations import Implementation, close, keeps_time, make
 from dmlcheck.model import ERRORED, Case, CaseResult, Placed
 from dmlcheck.runner import Settings, portable, run_case
 from dmlcheck.selection import matcher
@@ -88,21 +88,26 @@ class Execution:
 
     def events(self) -> Iterator[Event]:
         """Yield what happens."""
-        if self.jobs == 1 and self.plan.timeout is None:
-            yield from self._here()
-        else:
-            pool = _Pool(self.targets, self.plan, self.jobs)
-            self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
-            yield from pool.events()
+        implementation = make(self.plan.implementation, self.plan.timeout)
+        if self.jobs == 1 and (self.plan.timeout is None or keeps_time(implementation)):
+            yield from self._here(implementation)
+            return
+        close(implementation)
+        limit = None if self.plan.timeout is None else self.plan.timeout + keeps_time(implementation) * _GRACE
+        pool = _Pool(self.targets, self.plan, self.jobs, limit)
+        self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
+        yield from pool.events()
 
-    def _here(self) -> Iterator[Event]:
-        implementation = make(self.plan.implementation)
+    def _here(self, implementation: Implementation) -> Iterator[Event]:
         now: list[tuple[Started, float]] = []
         self._running = lambda: list(now)
-        for target in self.targets:
-            for event in file_events(target, self.plan, implementation):
-                now[:] = [(event, time.monotonic())] if isinstance(event, Started) else []
-                yield event
+        try:
+            for target in self.targets:
+                for event in file_events(target, self.plan, implementation):
+                    now[:] = [(event, time.monotonic())] if isinstance(event, Started) else []
+                    yield event
+        finally:
+            close(implementation)
 
     def slowest(self) -> tuple[str, float] | None:
         """Return the case that has been running longest, and for how many seconds."""
@@ -186,17 +191,20 @@ def _case(of: Started, origin: Any) -> Case:
 def _work(connection: Connection, plan: Plan) -> None:
     """Run files as they are asked for and send what happens; the body of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
-    implementation = make(plan.implementation)
-    while True:
-        try:
-            asked = connection.recv()
-        except EOFError:
-            return
-        if asked is None:
-            return
-        target, skip = asked
-        for event in file_events(target, plan, implementation, skip):
-            connection.send(Done(portable(event.result)) if isinstance(event, Done) else event)
+    implementation = make(plan.implementation, plan.timeout)
+    try:
+        while True:
+            try:
+                asked = connection.recv()
+            except EOFError:
+                return
+            if asked is None:
+                return
+            target, skip = asked
+            for event in file_events(target, plan, implementation, skip):
+                connection.send(Done(portable(event.result)) if isinstance(event, Done) else event)
+    finally:
+        close(implementation)
 
 
 class _Worker:
@@ -229,15 +237,17 @@ class _Worker:
 
 
 _TRIES = 3  # to read on in a file at a place between two cases
+_GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
 class _Pool:
     """Several processes, each at a file; what they send is passed on in the order of the files."""
 
-    def __init__(self, targets: list[Target], plan: Plan, jobs: int) -> None:
+    def __init__(self, targets: list[Target], plan: Plan, jobs: int, limit: float | None) -> None:
         self.targets = targets
         self.plan = plan
+        self.limit = limit
         self.waiting = deque(range(len(targets)))
         self.workers = [_Worker(plan) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
@@ -286,19 +296,19 @@ class _Pool:
         for connection in wait(list(busy), self._patience()):
             self._take(busy[connection])  # type: ignore[index]
         for worker in self.workers:
-            if self.plan.timeout is None or worker.case is None or worker.file is None:
+            if self.limit is None or worker.case is None or worker.file is None:
                 continue
-            if time.monotonic() - worker.since > self.plan.timeout and not worker.connection.poll():
+            if time.monotonic() - worker.since > self.limit and not worker.connection.poll():
                 seconds = f"{self.plan.timeout:g}"
                 finding = Finding("timeout", (), {"seconds": seconds})
                 self._lost(worker, worker.file, "timed out", finding, f"did not end within {seconds} s")
 
     def _patience(self) -> float | None:
         """Return how long nothing may happen before some case has outlived its time."""
-        if self.plan.timeout is None:
+        if self.limit is None:
             return None
         since = [worker.since for worker in self.workers if worker.case is not None]
-        return max(0.01, min(since) + self.plan.timeout - time.monotonic() + 0.01) if since else None
+        return max(0.01, min(since) + self.limit - time.monotonic() + 0.01) if since else None
 
     def _take(self, worker: _Worker) -> None:
         number = worker.file

@@ -260,9 +260,10 @@ class OperatorDesc(NamedTuple):
                     if part is not None:
                         yield (field.name, index), part
 
-    def tensors(self) -> list[Part]:
-        """Return all tensors of the desc, inputs first."""
-        return [part for parts in self.parts.values() for part in parts]
+    def tensors(self, kind: str | None = None) -> list[Part]:
+        """Return the tensors of the desc, or those of one kind; inputs first."""
+        fields = self.spec.fields
+        return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]
 
 
 # ---- cases and results

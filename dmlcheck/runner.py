@@ -27,6 +27,7 @@ from dmlcheck.model import (
     Placed,
 )
 
+UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 _LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
 HEADROOM = 256 * 2**20  # bytes that a kernel may take beside its inputs and outputs
 
@@ -142,9 +143,7 @@ class _Run:
 
     def compute(self, desc: OperatorDesc) -> CaseResult:
         case = self.case
-        reason = self.implementation.unsupported(desc)
-        if reason is None and not case.outputs and self.implementation.name == "reference":
-            reason = "no expected outputs: nothing independent to compare with"
+        reason = self.skips(desc)
         findings: list[Finding] = []
         excess = too_large(desc, case.inputs or {}, case.outputs or {})
         if excess is not None:
@@ -158,19 +157,49 @@ class _Run:
             return self.end(ERRORED, "its values cannot be used", self.place(findings))
         return self.run(desc, inputs, expected) if reason is None else self.end(SKIPPED, reason)
 
+    @property
+    def is_reference(self) -> bool:
+        return bool(self.implementation.name == "reference")
+
+    def skips(self, desc: OperatorDesc) -> str | None:
+        """Return why there is nothing to run or to compare with, or None."""
+        reason: str | None = self.implementation.unsupported(desc)
+        if reason is not None:
+            return reason if self.is_reference else f"{UNSUPPORTED}: {reason}"
+        if self.case.outputs:
+            return None
+        if self.is_reference:
+            return "no expected outputs: nothing independent to compare with"
+        return None if desc.spec.kernel else "no expected outputs, and no reference kernel yet"
+
     def run(self, desc: OperatorDesc, inputs: dict[str, Any], expected: dict[str, Any]) -> CaseResult:
+        from dmlcheck.implementations import Failure, TimedOut, Unsupported
+
         try:
             actual = self.implementation.run(desc, inputs)
+            problem = _not_outputs(actual, expected or [part.label for part in desc.tensors(OUTPUT)])
         except MemoryError:
             excess = _too_large(desc, "did not fit into memory", None)
             return self.end(ERRORED, "out of memory", self.place([excess]))
+        except Unsupported as reason:
+            return self.end(SKIPPED, f"{UNSUPPORTED}: {reason}")
+        except TimedOut as error:
+            return self.end(ERRORED, "timed out", self.place([Finding("timeout", (), {"seconds": str(error)})]))
+        except Failure as error:
+            problem = str(error)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
             problem = f"raised {type(error).__name__}: {error}"
-            params = {"implementation": self.implementation.name, "problem": problem}
-            return self.end(
-                ERRORED, "the implementation failed", self.place([Finding("implementation-error", (), params)])
-            )
-        return self.judge(desc, inputs, expected, actual)
+        if problem is None:
+            return self.judge(desc, inputs, expected or self.of_reference(desc, inputs), actual)
+        params = {"implementation": self.implementation.name, "problem": problem}
+        return self.end(ERRORED, "the implementation failed", self.place([Finding("implementation-error", (), params)]))
+
+    def of_reference(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Return what the reference engine computes as the expected outputs, with their tensors."""
+        from dmlcheck.implementations.reference import Reference
+
+        results = Reference().run(desc, inputs)
+        return {part.label: (part.tensor, results[part.label]) for part in desc.tensors(OUTPUT)}
 
     def judge(
         self,
@@ -344,6 +373,20 @@ def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:
 def size_text(amount: int) -> str:
     """Return a number of bytes in GiB."""
     return f"{amount / 2**30:.1f} GiB"
+
+
+def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
+    """Return what is wrong with what an implementation returned, as far as it is not arrays at all."""
+    import numpy as np
+
+    if not isinstance(given, Mapping):
+        return f"returned {type(given).__name__} instead of its outputs by name"
+    for label in labels:
+        if label not in given:
+            return f"returned no {label}"
+        if not isinstance(given[label], np.ndarray):
+            return f"returned {type(given[label]).__name__} for {label} instead of an array"
+    return None
 
 
 # ---- verdicts

@@ -79,6 +79,8 @@ REPORT = with_optional(
         schema={"const": "dmlcheck-report/1"},
         tool=record(name={"const": "dmlcheck"}, version=TEXT),
         implementation={"const": "reference"},
+        implementation_version=TEXT,
+        implementation_device={"const": "NumPy"},
         feature_level={"anyOf": [{"type": "null"}, LEVEL]},
         summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
         digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},

@@ -36,7 +36,8 @@ def merge(*, reports: tuple[str, ...], json_file: str | None, quiet: bool, verbo
     text = TextReport(
         console.echo, style=console.style, verbose=-1 if quiet else verbose, again=again, is_reference=is_reference
     )
-    info = RunInfo(first["implementation"], first.get("feature_level"))
+    said = (first.get("implementation_version") or "", first.get("implementation_device") or "")
+    info = RunInfo(first["implementation"], first.get("feature_level"), None, *said)
     reporters: list[Reporter] = [
         text,
         *open_reports({"json": json_file, **files}, info, again, reports),

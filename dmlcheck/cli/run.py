@@ -21,7 +21,7 @@ from dmlcheck.cli.reporting import again, finish_reports, github_report, open_re
 from dmlcheck.cli.selecting import selector, targets
 from dmlcheck.execution import Done, Ended, Event, Execution, Other, Plan, digest_of
 from dmlcheck.expectations import Expectations, UnmatchedEntries, expected_result
-from dmlcheck.implementations import make
+from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
 from dmlcheck.model import OUTCOMES, CaseResult
 from dmlcheck.reports import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
@@ -81,7 +81,7 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
     default="reference",
     metavar="NAME",
     show_default=True,
-    help="What to judge; also python:MODULE:NAME.",
+    help=f"What to judge: {spellings()}.",
 )
 @click.option(
     "--accumulate",
@@ -118,11 +118,11 @@ def run(
 ) -> None:
     """Run the cases of files and folders, or one as PATH::NAME, and report what fails; the bundled ones by default."""
     selector(expression)
-    _check(implementation)
+    said = _try(implementation)
     plan = Plan(implementation, Settings(level, accumulate.upper()), expression, shard, timeout)
     known = None if expected is None else load(expected, plan.implementation, level)
     console = Console()
-    info = RunInfo(plan.implementation, level, shard)
+    info = RunInfo(plan.implementation, level, shard, said.version, said.device)
     options = (
         *(("--implementation", implementation) if implementation != "reference" else ()),
         *(("--accumulate", accumulate) if accumulate != "float32" else ()),
@@ -161,12 +161,15 @@ def run(
     sys.exit(code)
 
 
-def _check(implementation: str) -> None:
-    """Refuse an implementation that cannot be made, before anything runs."""
+def _try(name: str) -> About:
+    """Return what an implementation says of itself; one that cannot be made is refused before anything runs."""
     try:
-        make(implementation)
-    except ValueError as error:
+        implementation = make(name)
+        said = about(implementation)
+        close(implementation)
+    except Unavailable as error:
         raise click.UsageError(f"--implementation: {error}") from None
+    return said
 
 
 class _Interrupts:

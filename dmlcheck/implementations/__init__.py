@@ -3,39 +3,132 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.kernels import Array
 from dmlcheck.model import OperatorDesc
 
 
 class Implementation(Protocol):
-    """One implementation under test."""
+    """One implementation under test.
+
+    `name` stands in diagnostics; `version` and `device` say what was judged, "" where that is not known. What only has
+    `name`, `unsupported` and `run` will do.
+    """
 
     name: str
+    version: str
+    device: str
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
-        """Return why the implementation cannot run a desc, or None when it can."""
+        """Return why the implementation cannot run a desc, or None when it can as far as the desc tells."""
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        """Return the outputs of a valid desc, by name, each of the shape and type that the desc gives it."""
+        """Return the outputs of a valid desc, by label, each of the shape and type that the desc gives it.
+
+        `inputs` has an array in the shape and type of each input tensor by field, a list of them for an array of
+        tensors; their strides in memory mean nothing, the desc's `strides` say how the tensor lies in a buffer.
+        Raises Unsupported, Failure or TimedOut; any other exception is a failure too.
+        """
+
+    def close(self) -> None:
+        """End what was started: processes, devices, temporary files."""
 
 
-def make(name: str) -> Implementation:
-    """Return the implementation of a name; ValueError where there is none.
+class Unavailable(ValueError):
+    """An implementation that cannot be had here; the message says why, and how to get it."""
 
-    `reference` is the reference engine; `python:MODULE:NAME` is what NAME of an importable module gives when called.
+
+class Unsupported(Exception):
+    """A case that an implementation turns out not to be able to express or to run; the message says why."""
+
+
+class Failure(Exception):
+    """What an implementation answered instead of a result, as the rest of a sentence about it."""
+
+
+class TimedOut(Failure):
+    """An implementation that took longer than a case may."""
+
+
+class Kind(NamedTuple):
+    """How an implementation is named and made: its module and class, and what follows the word and a colon."""
+
+    module: str
+    maker: str
+    place: str = ""
+    optional: bool = False
+
+    def spelt(self, word: str) -> str:
+        """Return how the name is written."""
+        tail = f":{self.place}" if self.place else ""
+        return f"{word}[{tail}]" if self.optional else word + tail
+
+
+KINDS = {
+    "reference": Kind("reference", "Reference"),
+    "onnxruntime": Kind("onnxruntime", "OnnxRuntime", "PROVIDER", optional=True),
+    "dxdispatch": Kind("dxdispatch", "DxDispatch", "EXE"),
+    "recorded": Kind("recorded", "Recorded", "DIR"),
+    "command": Kind("command", "Command", "CMD"),
+    "python": Kind("", "", "MODULE:NAME"),
+}
+
+
+def spellings() -> str:
+    """Return how implementations are named, for messages and help."""
+    return ", ".join(kind.spelt(word) for word, kind in KINDS.items())
+
+
+def make(name: str, timeout: float | None = None) -> Implementation:
+    """Return the implementation of a name; Unavailable where there is none, or where it cannot be had here.
+
+    `timeout` limits the seconds of a case for what runs outside of this process. `python:MODULE:NAME` is what NAME of
+    an importable module gives when called.
     """
-    if name == "reference":
-        from dmlcheck.implementations.reference import Reference
+    word, colon, place = name.partition(":")
+    kind = KINDS.get(word)
+    if kind is None or bool(place) != bool(colon) or (not place and kind.place and not kind.optional):
+        raise Unavailable(f"{name} is not an implementation; there are {spellings()}")
+    if place and not kind.place:
+        raise Unavailable(f"{name} is not an implementation: nothing follows {word}")
+    if word == "python":
+        return _of_python(name, place)
+    maker = getattr(import_module(f"dmlcheck.implementations.{kind.module}"), kind.maker)
+    made: Implementation = maker(place, timeout) if kind.place else maker()
+    return made
 
-        return Reference()
-    kind, _, place = name.partition(":")
+
+def _of_python(name: str, place: str) -> Implementation:
     module, _, attribute = place.partition(":")
-    if kind != "python" or not module or not attribute:
-        raise ValueError(f"{name} is not an implementation; there are reference and python:MODULE:NAME")
+    if not module or not attribute:
+        raise Unavailable(f"{name} is not an implementation; write python:MODULE:NAME")
     try:
         made: Implementation = getattr(import_module(module), attribute)()
     except Exception as error:
-        raise ValueError(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+        raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}") from error
     return made
+
+
+class About(NamedTuple):
+    """What an implementation says of itself."""
+
+    version: str = ""
+    device: str = ""
+
+
+def about(implementation: Any) -> About:
+    """Return what an implementation says of itself."""
+    return About(*(str(getattr(implementation, field, "") or "") for field in About._fields))
+
+
+def keeps_time(implementation: Any) -> bool:
+    """Whether an implementation ends its own work when a case takes too long: it then has a process of its own."""
+    return bool(getattr(implementation, "keeps_time", False))
+
+
+def close(implementation: Any) -> None:
+    """Let an implementation go."""
+    ending = getattr(implementation, "close", None)
+    if ending is not None:
+        ending()

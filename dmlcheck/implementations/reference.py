@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck import __version__
 from dmlcheck.floats import FORMATS, NUMPY_TYPES
 from dmlcheck.kernels import Array, Result, Wide, compute
 from dmlcheck.model import OperatorDesc, TensorDesc
@@ -15,6 +16,8 @@ class Reference:
     """The NumPy reference engine."""
 
     name = "reference"
+    version = __version__
+    device = "NumPy"
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why there is no result: the operator has no kernel yet."""
@@ -25,6 +28,9 @@ class Reference:
         tensors = {label: tensor for field in desc.spec.outputs for label, _, tensor in desc.parts[field.name]}
         with np.errstate(all="ignore"):
             return {name: assemble(result, tensors[name]) for name, result in compute(desc, inputs).items()}
+
+    def close(self) -> None:
+        """End nothing: nothing was started."""
 
 
 def assemble(result: Result, tensor: TensorDesc) -> Array:

@@ -30,11 +30,16 @@ class Summary(NamedTuple):
 
 
 class RunInfo(NamedTuple):
-    """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3)."""
+    """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3).
+
+    `version` and `device` are what the implementation says of itself, "" where it says nothing.
+    """
 
     implementation: str
     feature_level: str | None = None
     shard: tuple[int, int] | None = None
+    version: str = ""
+    device: str = ""
 
 
 class Reporter(Protocol):

@@ -32,6 +32,8 @@ class JsonReport:
             "schema": RUN_SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
             "implementation": info.implementation,
+            "implementation_version": info.version or None,
+            "implementation_device": info.device or None,
             "feature_level": info.feature_level,
         }
         self.file.write(_dump(head)[:-1] + ', "cases": [')

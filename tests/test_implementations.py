@@ -1,0 +1,94 @@
+"""Implementations by name, and what a run makes of what they return."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlcheck
+from dmlcheck.implementations import KINDS, Failure, TimedOut, Unavailable, Unsupported, about, close, make
+
+CASE = """
+operator: REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: INT32, Sizes: [2, 2]}
+  OutputTensor: {DataType: INT32, Sizes: [1, 2]}
+  Axes: [0]
+inputs: {InputTensor: [1, 2, 3, 4]}
+"""
+
+
+def run(tmp_path: Any, answer: Any) -> Any:
+    path = tmp_path / "case.yaml"
+    path.write_text(CASE, encoding="utf-8")
+
+    def answered(*_: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    mine = SimpleNamespace(name="mine", unsupported=lambda _: None, run=answered)
+    (result,) = dmlcheck.run_cases(dmlcheck.load_cases(path), mine)
+    return result
+
+
+@pytest.mark.parametrize("name", ["", "referenc", "reference:x", "dxdispatch", "command:", "recorded", "python:x"])
+def test_a_name_that_is_none_is_refused_with_those_that_are(name: str) -> None:
+    with pytest.raises(Unavailable, match="is not an implementation"):
+        make(name)
+
+
+def test_every_kind_is_spelt_with_what_follows_it() -> None:
+    assert [kind.spelt(word) for word, kind in KINDS.items()] == [
+        "reference",
+        "onnxruntime[:PROVIDER]",
+        "dxdispatch:EXE",
+        "recorded:DIR",
+        "command:CMD",
+        "python:MODULE:NAME",
+    ]
+
+
+def test_the_reference_says_its_version() -> None:
+    reference = make("reference")
+    assert about(reference) == (dmlcheck.__version__, "NumPy")
+    close(reference)
+
+
+def test_an_implementation_need_not_say_what_it_is() -> None:
+    assert about(SimpleNamespace(name="mine")) == ("", "")
+    close(SimpleNamespace(name="mine"))
+
+
+@pytest.mark.parametrize("values", [[4, 6], [4, 7]])
+def test_a_case_without_outputs_is_compared_with_the_reference(tmp_path: Any, values: list[int]) -> None:
+    result = run(tmp_path, {"OutputTensor": np.array([values], dtype=np.int32)})
+    assert result.outcome == ("passed" if values == [4, 6] else "failed")
+    assert result.outputs["OutputTensor"].elements == 2
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (None, "mine returned NoneType instead of its outputs by name"),
+        ({}, "mine returned no OutputTensor"),
+        ({"OutputTensor": [4, 6]}, "mine returned list for OutputTensor instead of an array"),
+        (Failure("answered E_FAIL"), "mine answered E_FAIL"),
+        (OSError("gone"), "mine raised OSError: gone"),
+    ],
+)
+def test_what_is_no_result_is_an_error(tmp_path: Any, answer: Any, problem: str) -> None:
+    result = run(tmp_path, answer)
+    assert result.outcome == "error"
+    assert [(found.rule, found.message) for found in result.diagnostics] == [("implementation-error", problem)]
+
+
+def test_what_cannot_be_run_is_skipped_and_what_takes_too_long_is_a_timeout(tmp_path: Any) -> None:
+    skipped = run(tmp_path, Unsupported("no INT32 sums"))
+    assert (skipped.outcome, skipped.reason) == ("skipped", "unsupported-by-implementation: no INT32 sums")
+    late = run(tmp_path, TimedOut("2"))
+    assert (late.outcome, [found.rule for found in late.diagnostics]) == ("error", ["timeout"])
