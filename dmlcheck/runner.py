@@ -463,6 +463,8 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
             if output.worst.share is not None:
                 problem += f", {figure(output.worst.share)} times the bound"
     steps = _steps(name)
+    if steps[0] not in given:  # compared with the reference engine's
+        return Finding("output-mismatch", ("desc", *steps), {"tensor": name, "problem": problem})
     path: tuple[str | int, ...] = ("outputs", *steps)
     raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
     if output.first and isinstance(raw, list):
