@@ -1,0 +1,185 @@
+"""A process that is asked again and again, through pipes that never block and of which little is kept.
+
+Its streams have a thread each, since pipes cannot be waited for on every platform.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from queue import Empty, SimpleQueue
+from typing import IO, Any
+
+from dmlcheck.implementations import Failure, TimedOut
+
+MAX_LINE = 2**20  # bytes
+_MAX_WAITING = 16  # lines that nobody has asked for
+_KEPT = 4096  # bytes of what the program wrote last to its standard error
+_SHOWN = 1000  # characters of them
+_SLICE = 0.25  # seconds between two looks at whether the program still runs; an interrupt is heard as often
+_CHUNK = 2**16  # bytes
+
+
+_ALONE: dict[str, Any]  # of a group of its own: dmlcheck decides what an interrupt means
+if sys.platform == "win32":
+    _ALONE = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        if process.poll() is None:
+            words = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                flags = subprocess.CREATE_NO_WINDOW
+                subprocess.run(words, capture_output=True, check=False, timeout=10.0, creationflags=flags)  # noqa: S603
+            process.kill()
+
+else:
+    _ALONE = {"start_new_session": True}
+
+    def _kill(process: subprocess.Popen[bytes]) -> None:
+        with contextlib.suppress(OSError):  # nobody of its group is left
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+class Program:
+    """A running process, with a thread for each of its streams."""
+
+    def __init__(self, words: str | list[str]) -> None:
+        """Start it; OSError or ValueError where that cannot be done."""
+        pipe = subprocess.PIPE
+        # No shell: the words are the user's own command line.
+        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **_ALONE)  # noqa: S603
+        self.requests: SimpleQueue[bytes | None] = SimpleQueue()
+        self.lines: SimpleQueue[bytes | Failure | str] = SimpleQueue()
+        self.last = bytearray()
+        streams: list[tuple[Any, ...]] = [
+            (_write, self.process.stdin, self.requests, self.lines),
+            (_read, self.process.stdout, self.lines),
+            (_keep_last, self.process.stderr, self.last),
+        ]
+        self.threads = [threading.Thread(target=body, args=args, daemon=True) for body, *args in streams]
+        for thread in self.threads:
+            thread.start()
+
+    def send(self, request: dict[str, Any]) -> None:
+        """Write a line, whether or not the program reads it."""
+        self.last.clear()
+        self.requests.put(json.dumps(request, allow_nan=False).encode("ascii") + b"\n")
+
+    def line(self, until: float | None) -> bytes:
+        """Return the next line that is not blank; Failure when none can come, TimedOut at a time.monotonic()."""
+        while True:
+            left = _SLICE if until is None else until - time.monotonic()
+            if left <= 0:
+                raise TimedOut
+            has_ended = self.process.poll() is not None
+            try:
+                line = self.lines.get(timeout=min(left, _SLICE))
+            except Empty:
+                if has_ended:  # and a process that it started holds its output open
+                    raise Failure(self._ending("output")) from None
+                continue
+            if isinstance(line, str):
+                raise Failure(self._ending(line))
+            if isinstance(line, Failure):
+                raise line
+            return line
+
+    def _ending(self, closed: str) -> str:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(1.0)
+        code = self.process.returncode
+        if code is None:
+            return f"closed its standard {closed} instead of answering"
+        if code >= 0:
+            return f"ended with exit code {code if code < 256 else hex(code)} instead of answering"
+        names = {int(number): number.name for number in signal.Signals}
+        return f"ended with {names.get(-code, f'signal {-code}')} instead of answering"
+
+    def wrote(self) -> str:
+        """Return the end of what the program wrote to its standard error, as the end of a sentence."""
+        text = bytes(self.last).decode("utf-8", "replace")
+        lines = " / ".join(filter(None, (plain_text(line) for line in text.splitlines())))
+        if not lines:
+            return ""
+        return f"; it wrote: {lines if len(lines) <= _SHOWN else '...' + lines[3 - _SHOWN :]}"
+
+    def end(self, patience: float) -> None:
+        """End the process and what it started; one that waits for requests has some seconds to end by itself."""
+        self.requests.put(None)
+        try:
+            if patience:
+                self.process.wait(patience)
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            _kill(self.process)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(5.0)
+        for thread in self.threads:
+            thread.join(1.0)
+
+
+def _write(stream: IO[bytes], requests: SimpleQueue[bytes | None], lines: SimpleQueue[bytes | Failure | str]) -> None:
+    """Write requests until there are no more, or nobody is left to read them, which no answer would ever show."""
+    try:
+        with stream:
+            while (request := requests.get()) is not None:
+                rest = memoryview(request)
+                while rest:
+                    rest = rest[stream.write(rest) :]
+    except (OSError, ValueError):
+        lines.put("input")
+
+
+def _read(stream: IO[bytes], lines: SimpleQueue[bytes | Failure | str]) -> None:
+    """Take lines from a stream; when they are too long or too many the rest is read and let go."""
+    with contextlib.suppress(OSError, ValueError), stream:
+        for line in _lines_of(stream):
+            if len(line) > MAX_LINE:
+                lines.put(Failure(f"wrote a line longer than 1 MiB: {excerpt(line)}"))
+            elif lines.qsize() >= _MAX_WAITING:
+                lines.put(Failure(f"wrote more than {_MAX_WAITING} lines at once: {excerpt(line)}"))
+            else:
+                lines.put(line)
+                continue
+            while stream.read(_CHUNK):
+                pass
+    lines.put("output")
+
+
+def _lines_of(stream: IO[bytes]) -> Iterator[bytes]:
+    """Yield the lines of a stream that are not blank, one that gets too long as soon as it is."""
+    rest = b""
+    while chunk := stream.read(_CHUNK):
+        *whole, rest = (rest + chunk).split(b"\n")
+        yield from filter(bytes.strip, whole)
+        if len(rest) > MAX_LINE:
+            yield rest
+    if rest.strip():
+        yield rest
+
+
+def _keep_last(stream: IO[bytes], last: bytearray) -> None:
+    with contextlib.suppress(OSError, ValueError), stream:
+        while chunk := stream.read(_CHUNK):
+            last += chunk
+            del last[:-_KEPT]
+
+
+def excerpt(line: bytes) -> str:
+    """Return the beginning of a line that a program wrote, as plain text."""
+    return plain_text(line[:400].decode("utf-8", "replace"), 100)
+
+
+def plain_text(text: str, most: int = _SHOWN) -> str:
+    """Return a text for one line of a report: without control characters, and not endless."""
+    whole = "".join(letter if letter.isprintable() else " " for letter in text[: 2 * most])
+    whole = " ".join(whole.split())
+    return whole if len(whole) <= most else whole[: most - 3] + "..."

@@ -1,0 +1,334 @@
+"""A program in any language as an implementation: one process, a line of JSON for each case and one back.
+
+The protocol is in README.md, under "Judging an implementation". A program that breaks it is ended, which is the case's
+error, and started again for the next case.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Collection
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.diagnostics import did_you_mean
+from dmlcheck.floats import NUMPY_TYPES
+from dmlcheck.header import OPERATOR_PREFIX
+from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
+from dmlcheck.implementations._program import Program, excerpt, plain_text
+from dmlcheck.kernels import Array
+from dmlcheck.layouts import laid_out, viewed
+from dmlcheck.model import OperatorDesc, Part
+from dmlcheck.notation import notation
+from dmlcheck.npyfile import Header, find, read_elements
+from dmlcheck.specs import operators
+
+PROTOCOL = 1
+START_SECONDS = 30.0  # for the first answer; devices and runtimes take their time
+END_SECONDS = 2.0  # for a program to end by itself when there is nothing more to ask
+_MAX_LATE = 100  # answers to earlier cases, each of which is passed over
+_MAX_EXACT = 2**53  # whole numbers up to here are exact in a JSON reader that has only doubles
+_ANSWERS = ("ok", "error", "unsupported")
+
+
+class Command:
+    """A program that is started once, and again after it went wrong."""
+
+    keeps_time = True
+
+    def __init__(self, place: str, timeout: float | None = None) -> None:
+        """Start the program of a command line; Unavailable where it does not start or answer."""
+        self.command = place
+        self.words = split(place)
+        self.timeout = timeout
+        self.number = 0
+        self.program: Program | None = None
+        try:
+            self.folder = tempfile.mkdtemp(prefix="dmlcheck-")
+        except OSError as error:
+            raise Unavailable(f"command:{place} has no folder for its files: {error}") from error
+        try:
+            said = self._start()
+        except BaseException:
+            self.close()
+            raise
+        self.name = said.name
+        self.version = said.version
+        self.device = said.device
+        self.operators = said.operators
+        self.types = said.types
+
+    def unsupported(self, desc: OperatorDesc) -> str | None:
+        """Return why the program cannot run a desc, as far as it said when it started."""
+        if self.operators is not None and desc.spec.operator not in self.operators:
+            return f"{self.name} does not list {desc.spec.operator}"
+        for label, _, tensor in desc.tensors():
+            if self.types is not None and tensor.data_type not in self.types:
+                return f"{self.name} does not list {tensor.data_type}, which {label} is"
+        return None
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return the outputs of a valid desc; a program that gives none of the three answers is ended."""
+        if self.program is None:
+            try:
+                self._start()
+            except Unavailable as error:
+                raise Failure(f"could not be started again: {error}") from None
+        program = self.program
+        assert program is not None  # noqa: S101 - _start returns with one or raises
+        self.number += 1
+        files = _Files(self.folder, self.number)
+        try:
+            request = {"request": "run", "id": self.number, "operator": desc.spec.operator}
+            request["desc"] = _exact(notation(desc))
+            request["inputs"] = files.written(desc, inputs)
+            request["outputs"] = files.named(desc)
+            kind, text = self._answer(program, request)
+            if kind == "ok":
+                return files.read()
+        except Failure as problem:
+            self._drop()
+            if isinstance(problem, TimedOut):
+                raise
+            raise Failure(f"{problem}{program.wrote()}") from None
+        except BaseException:  # an interrupt, a full disk: the program may be in the middle of anything
+            self._drop()
+            raise
+        finally:
+            files.remove()
+        raise Unsupported(text) if kind == "unsupported" else Failure(f"answered: {text}")
+
+    def close(self) -> None:
+        """End the program and remove its files."""
+        self._drop(END_SECONDS)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- the process
+
+    def _start(self) -> Said:
+        try:
+            program = self.program = Program(self.words)
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            word = self.words if isinstance(self.words, str) else self.words[0]
+            help = "name a program on the PATH, or write the path of one"
+            raise Unavailable(f"command:{self.command} cannot be started: {word}: {reason}; {help}") from error
+        seconds = max(START_SECONDS, self.timeout or 0)
+        try:
+            program.send({"dmlcheck": PROTOCOL, "request": "hello"})
+            return said(_mapping(program.line(time.monotonic() + seconds)))
+        except Failure as error:
+            self._drop()
+            problem = f"did not answer within {seconds:g} s" if isinstance(error, TimedOut) else str(error)
+            question = f'it was asked {{"dmlcheck": {PROTOCOL}, "request": "hello"}}'
+            raise Unavailable(f"command:{self.command} {problem}{program.wrote()}; {question}") from None
+        except BaseException:
+            self._drop()
+            raise
+
+    def _drop(self, patience: float = 0.0) -> None:
+        program, self.program = self.program, None
+        if program is not None:
+            program.end(patience)
+
+    def _answer(self, program: Program, request: dict[str, Any]) -> tuple[str, str]:
+        """Return which of the three answers a case gets, with its text."""
+        until = None if self.timeout is None else time.monotonic() + self.timeout
+        program.send(request)
+        for _ in range(_MAX_LATE):
+            try:
+                line = program.line(until)
+            except TimedOut:
+                raise TimedOut(f"{self.timeout:g}") from None
+            answer = _mapping(line)
+            number = answer.get("id")
+            if type(number) is int and 0 < number < self.number:
+                continue  # a case that has its answer already was answered again
+            if type(number) is not int or number != self.number:
+                raise Failure(f"answered with another id than {self.number}: {excerpt(line)}")
+            kinds = [kind for kind in _ANSWERS if kind in answer]
+            if len(kinds) == 1 and (answer["ok"] is True if kinds[0] == "ok" else isinstance(answer[kinds[0]], str)):
+                return kinds[0], "" if kinds[0] == "ok" else plain_text(answer[kinds[0]])
+            raise Failure(f"answered neither ok: true nor error or unsupported with a text: {excerpt(line)}")
+        raise Failure(f"answered earlier cases more than {_MAX_LATE} times again")
+
+
+def split(place: str) -> str | list[str]:
+    """Return the words of a command line as this platform's shells would, but no shell sees it.
+
+    Quotes around the whole, which some callers leave there, are taken off unless they hold one path. Windows has its
+    programs take their words apart themselves.
+    """
+    quote = place[:1]
+    if len(place) > 2 and quote in "\"'" and place[-1] == quote and quote not in place[1:-1]:
+        place = place if os.path.isfile(place[1:-1]) else place[1:-1]
+    try:
+        words = shlex.split(place)
+    except ValueError as error:
+        if sys.platform != "win32":
+            raise Unavailable(f"command:{place} is not a command line: {str(error).lower()}") from None
+        words = [place]
+    if not words or not words[0]:
+        raise Unavailable(f"command:{place} names no program")
+    return place if sys.platform == "win32" else words
+
+
+# ---- what programs say
+
+
+class Said(NamedTuple):
+    """What a program says of itself when it starts; no operators or types where it lists none, and takes any."""
+
+    name: str
+    version: str
+    device: str
+    operators: Collection[str] | None
+    types: Collection[str] | None
+
+
+def said(answer: dict[str, Any]) -> Said:
+    """Return what a program says of itself; Failure where that cannot be used."""
+    protocol = answer.get("dmlcheck", PROTOCOL)
+    if protocol != PROTOCOL:
+        raise Failure(f"speaks version {excerpt(json.dumps(protocol).encode())} of the protocol; this is {PROTOCOL}")
+    name, version, device = (_text(answer, key) for key in ("name", "version", "device"))
+    if not name:
+        raise Failure(f"answered without a name: {excerpt(json.dumps(answer).encode())}")
+    if name == "reference":
+        raise Failure("calls itself reference, which is the name of dmlcheck's own engine")
+    known = [name.removeprefix(OPERATOR_PREFIX) for name in operators()]
+    runs = _listed(answer, "operators", OPERATOR_PREFIX, known)
+    types = _listed(answer, "types", "DML_TENSOR_DATA_TYPE_", list(NUMPY_TYPES))
+    full = None if runs is None else frozenset(OPERATOR_PREFIX + short for short in runs)
+    return Said(name, version, device, full, types)
+
+
+def _text(answer: dict[str, Any], key: str) -> str:
+    text = answer.get(key)
+    if text is not None and not isinstance(text, str):
+        raise Failure(f"answered with a {key} that is not a text: {excerpt(json.dumps(answer).encode())}")
+    return plain_text(text or "", 100)
+
+
+def _listed(answer: dict[str, Any], key: str, prefix: str, known: list[str]) -> frozenset[str] | None:
+    given = answer.get(key)
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        raise Failure(f"answered with {key} that are not a list")
+    names = [name.removeprefix(prefix) if isinstance(name, str) else name for name in given]
+    for name in names:
+        if name not in known:
+            help = did_you_mean(str(name), known) or "leave out what DirectML does not have"
+            raise Failure(f"lists {plain_text(str(name), 60)} among its {key}; {help}")
+    return frozenset(names)
+
+
+def _mapping(line: bytes) -> dict[str, Any]:
+    try:
+        answer = json.loads(line)
+    except (ValueError, RecursionError):
+        raise Failure(f"wrote what is not JSON: {excerpt(line)}") from None
+    if not isinstance(answer, dict):
+        raise Failure(f"wrote what is not a JSON object: {excerpt(line)}")
+    return answer
+
+
+def _exact(value: Any) -> Any:
+    """Write whole numbers that doubles do not hold as texts of their digits."""
+    if isinstance(value, dict):
+        return {key: _exact(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_exact(part) for part in value]
+    return str(value) if type(value) is int and abs(value) > _MAX_EXACT else value
+
+
+# ---- arrays
+
+
+class _Files:
+    """The .npy files of one case: tensors in the shape of their sizes, strided ones as their flat buffers."""
+
+    def __init__(self, folder: str, number: int) -> None:
+        self.folder = folder
+        self.number = number
+        self.paths: list[str] = []
+        self.outputs: list[tuple[Part, str]] = []
+
+    def path(self, part: Part) -> str:
+        """Return where a tensor is kept, under a name that no other case has."""
+        name = part.label.replace("[", "-").replace("]", "")
+        self.paths.append(os.path.join(self.folder, f"{self.number}-{name}.npy"))
+        return self.paths[-1]
+
+    def written(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Write the inputs, and return their paths by field."""
+        paths: dict[str, Any] = {}
+        for field in desc.spec.inputs:
+            given = inputs.get(field.name)
+            if given is not None:
+                is_list = isinstance(given, list)
+                arrays = given if is_list else [given]
+                made = [self.save(*pair) for pair in zip(desc.parts[field.name], arrays, strict=True)]
+                paths[field.name] = made if is_list else made[0]
+        return paths
+
+    def save(self, part: Part, values: Array) -> str:
+        """Write one tensor."""
+        path = self.path(part)
+        stored = values if part.tensor.strides is None else laid_out(part.tensor, values)
+        np.save(path, np.asarray(stored, order="C"), allow_pickle=False)
+        return path
+
+    def named(self, desc: OperatorDesc) -> dict[str, Any]:
+        """Return where the outputs of a desc are to be written, by field."""
+        paths: dict[str, Any] = {}
+        for field in desc.spec.outputs:
+            pairs = [(part, self.path(part)) for part in desc.parts[field.name]]
+            self.outputs.extend(pairs)
+            if pairs:
+                made = [path for _, path in pairs]
+                paths[field.name] = made[0] if field.type == "TENSOR_DESC" else made
+        return paths
+
+    def read(self) -> dict[str, Array]:
+        """Return the outputs by label; Failure where one is not what was asked for."""
+        return {part.label: self.load(part, path) for part, path in self.outputs}
+
+    def load(self, part: Part, path: str) -> Array:
+        """Read one output."""
+        tensor = part.tensor
+        full, problem = find(self.folder, os.path.basename(path))
+        if problem is not None:
+            raise Failure(f"answered ok, and the file of {part.label} cannot be read: {problem}")
+        wanted = NUMPY_TYPES[tensor.data_type]
+        sizes = tensor.sizes if tensor.strides is None else (tensor.extent,)
+        try:
+            with open(full, "rb") as file:
+                header = Header(file)
+                if (header.dtype.newbyteorder("="), header.shape) != (wanted, sizes):
+                    found = f"{header.dtype} of shape {_shape(header.shape)}"
+                    layout = "" if tensor.strides is None else ", the elements of its buffer"
+                    raise Failure(f"wrote {part.label} as {found} instead of {wanted} of shape {_shape(sizes)}{layout}")
+                elements = read_elements(file, header)
+        except (OSError, ValueError) as error:
+            raise Failure(f"answered ok, and the file of {part.label} is no .npy file: {error}") from None
+        return elements if tensor.strides is None else viewed(tensor, elements).copy()
+
+    def remove(self) -> None:
+        """Remove what was written, as far as nobody holds it open."""
+        for path in self.paths:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+
+
+def _shape(sizes: tuple[int, ...]) -> str:
+    return "{" + ", ".join(map(str, sizes)) + "}"
