@@ -20,7 +20,7 @@ from dmlcheck.cases import CaseFile, Origin
 from dmlcheck.collect import Target, read_file
 from dmlcheck.diagnostics import Diagnostic, Finding
 from dmlcheck.document import Position
-from dmlcheck.implementations import Implementation, close, keeps_time, make
+from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.model import ERRORED, Case, CaseResult, Placed
 from dmlcheck.runner import Settings, portable, run_case
 from dmlcheck.selection import matcher
@@ -89,12 +89,14 @@ class Execution:
     def events(self) -> Iterator[Event]:
         """Yield what happens."""
         implementation = make(self.plan.implementation, self.plan.timeout)
-        if self.jobs == 1 and (self.plan.timeout is None or keeps_time(implementation)):
+        is_timed = self.plan.timeout is None or keeps_time(implementation)
+        if self.jobs == 1 and is_timed and not may_crash(implementation):
             yield from self._here(implementation)
             return
         close(implementation)
-        limit = None if self.plan.timeout is None else self.plan.timeout + keeps_time(implementation) * _GRACE
-        pool = _Pool(self.targets, self.plan, self.jobs, limit)
+        patience = _GRACE if keeps_time(implementation) else 0.0
+        limit = None if self.plan.timeout is None else self.plan.timeout + patience
+        pool = _Pool(self.targets, self.plan, self.jobs, limit, patience)
         self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
         yield from pool.events()
 
@@ -191,6 +193,7 @@ def _case(of: Started, origin: Any) -> Case:
 def _work(connection: Connection, plan: Plan) -> None:
     """Run files as they are asked for and send what happens; the body of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
+    signal.signal(signal.SIGTERM, _leave)
     implementation = make(plan.implementation, plan.timeout)
     try:
         while True:
@@ -207,10 +210,16 @@ def _work(connection: Connection, plan: Plan) -> None:
         close(implementation)
 
 
+def _leave(*_: Any) -> None:
+    """End this process, but let the implementation end what it has started."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit
+
+
 class _Worker:
     """A process with the file that it is at, and the case in it."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, patience: float) -> None:
         import multiprocessing
 
         context = multiprocessing.get_context("spawn")
@@ -222,14 +231,25 @@ class _Worker:
         self.done = 0
         self.case: Started | None = None
         self.since = 0.0
+        self.patience = patience
 
     def give(self, number: int, target: Target, skip: int = 0) -> None:
         self.file, self.done, self.case = number, skip, None
         with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
             self.connection.send((target, skip))
 
+    def dismiss(self) -> None:
+        """Ask the process to end: in the middle of a file only one whose implementation has something to end."""
+        if self.file is None:
+            with contextlib.suppress(OSError):
+                self.connection.send(None)
+        elif self.patience:
+            self.process.terminate()
+
     def stop(self) -> int | None:
-        """End the process at once and return its exit code."""
+        """End the process and return its exit code."""
+        self.dismiss()
+        self.process.join(_GRACE if self.file is None else self.patience)
         self.process.kill()
         self.process.join()
         self.connection.close()
@@ -237,19 +257,22 @@ class _Worker:
 
 
 _TRIES = 3  # to read on in a file at a place between two cases
-_GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long
+_GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long, or at the end
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
 
 
 class _Pool:
     """Several processes, each at a file; what they send is passed on in the order of the files."""
 
-    def __init__(self, targets: list[Target], plan: Plan, jobs: int, limit: float | None) -> None:
+    def __init__(
+        self, targets: list[Target], plan: Plan, jobs: int, limit: float | None = None, patience: float = 0.0
+    ) -> None:
         self.targets = targets
         self.plan = plan
         self.limit = limit
+        self.patience = patience
         self.waiting = deque(range(len(targets)))
-        self.workers = [_Worker(plan) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
+        self.workers = [_Worker(plan, patience) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
         self.ended: set[int] = set()
         self.lost: Counter[tuple[int, int]] = Counter()
@@ -264,6 +287,8 @@ class _Pool:
                 if self.turn < len(self.targets):
                     self._listen()
         finally:
+            for worker in self.workers:
+                worker.dismiss()
             for worker in self.workers:
                 worker.stop()
 
@@ -349,7 +374,7 @@ class _Pool:
             self.lost[number, skip] += 1
             is_over = self.lost[number, skip] >= _TRIES
         worker.stop()
-        fresh = _Worker(self.plan)
+        fresh = _Worker(self.plan, self.patience)
         self.workers[self.workers.index(worker)] = fresh
         if not is_over:
             fresh.give(number, target, skip)

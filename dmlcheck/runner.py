@@ -44,11 +44,15 @@ _DEFAULT = Settings()
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
     """Run cases against an implementation (the reference engine by default) and return their results in order."""
-    if implementation is None or isinstance(implementation, str):
-        from dmlcheck.implementations import make
+    from dmlcheck.implementations import close, make
 
-        implementation = make(implementation or "reference")
-    return [run_case(case, implementation, Settings(feature_level)) for case in cases]
+    is_own = implementation is None or isinstance(implementation, str)
+    made = make(implementation or "reference") if is_own else implementation
+    try:
+        return [run_case(case, made, Settings(feature_level)) for case in cases]
+    finally:
+        if is_own:
+            close(made)
 
 
 def portable(result: CaseResult) -> CaseResult:

@@ -127,6 +127,11 @@ def keeps_time(implementation: Any) -> bool:
     return bool(getattr(implementation, "keeps_time", False))
 
 
+def may_crash(implementation: Any) -> bool:
+    """Whether an implementation is native code, which may end the process that it is in: a run gives it another."""
+    return bool(getattr(implementation, "may_crash", False))
+
+
 def close(implementation: Any) -> None:
     """Let an implementation go."""
     ending = getattr(implementation, "close", None)
