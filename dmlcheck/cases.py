@@ -145,6 +145,7 @@ def _is_tolerance(value: Any) -> bool:
     return value == "exact" or not any(True for _ in _tolerance_findings(value))
 
 
+_A_TOLERANCE = "exact, or a mapping with ulp, absolute or relative"
 _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "name": (_is_text, "text"),
     "operator": (_is_text, "the name of an operator"),
@@ -155,7 +156,7 @@ _FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "invalid": (_is_texts, "a list of rules or constraints"),
     "source": (_is_text, "text"),
     "tags": (_is_texts, "a list of text"),
-    "tolerance": (_is_tolerance, "exact, or a mapping with ulp, absolute or relative"),
+    "tolerance": (_is_tolerance, _A_TOLERANCE),
     "matrix": (_is_matrix, "a mapping of variables to lists of one value or more"),
     "note": (_is_text, "text"),
 }
@@ -190,10 +191,14 @@ def _tolerance_findings(value: Any, *, templated: bool = False) -> Iterator[Find
     if value == "exact":
         return
     if not isinstance(value, dict) or not value:
-        expected = "exact, or a mapping with ulp, absolute or relative"
-        yield _wrong_type(("tolerance",), "tolerance", value, expected)
+        yield _wrong_type(("tolerance",), "tolerance", value, _A_TOLERANCE)
         return
-    for finding in _unknown_keys(value, _LIMITS, "a tolerance"):
+    if value.keys() == {"reason"}:
+        params = {"what": "tolerance", "found": "a reason and no limit", "expected": _A_TOLERANCE}
+        yield Finding("wrong-type", ("tolerance",), params)
+    if not _is_text(value.get("reason", "none")):
+        yield _wrong_type(("tolerance", "reason"), "tolerance.reason", value["reason"], "text")
+    for finding in _unknown_keys(value, (*_LIMITS, "reason"), "a tolerance"):
         yield finding._replace(path=("tolerance", *finding.path))
     for key in _LIMITS:
         limit = value.get(key, 0)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dmlcheck.floats import FORMATS, ulp
 from dmlcheck.kernels import Array, Index, Result, Wide, tiles
 from dmlcheck.model import Element, OperatorDesc, OutputResult, TensorDesc, Tolerance
+from dmlcheck.tolerances import tolerance_of
 
 _BLOCK = 1 << 18
 _FIRST = 3
@@ -20,11 +21,15 @@ _EXACT = Tolerance(exact=True)
 
 
 class Limit(NamedTuple):
-    """The tolerance to compare under, whether it is a case's own, and the type that may be accumulated in."""
+    """The tolerance to compare under, whether it is a case's own, and the type that may be accumulated in.
+
+    `whose` names it in words: the case's own, or the row of an operator.
+    """
 
     tolerance: Tolerance
     is_own: bool = False
     accumulate: str = "FLOAT32"
+    whose: str = ""
 
     @property
     def needs_kernel(self) -> bool:
@@ -41,25 +46,37 @@ class Limit(NamedTuple):
         if not self.has_bound(data_type):
             return "exact"
         parts = []
-        if self.needs_kernel:
+        if self.needs_kernel and terms:
             parts.append(f"n * u * sum|terms| with n={terms} accumulated in {self.accumulate}")
         if tolerance.ulp is not None:
             parts.append(f"{tolerance.ulp:g} ULP")
+        if tolerance.ulp_per_exponent is not None:
+            parts.append(f"{tolerance.ulp_per_exponent:g} * |ln result| ULP")
         if tolerance.absolute is not None:
             parts.append(f"{tolerance.absolute:g} absolute")
         if tolerance.relative is not None:
             parts.append(f"{tolerance.relative:g} relative")
         return (" or " if self.is_own else " + ").join(parts)
 
+    def decided_by(self, data_type: str) -> str:
+        """Say in words whose tolerance it is, and the reason or the source that it gives."""
+        if not self.is_own and not self.tolerance.exact and data_type not in FORMATS:
+            return f"{self.whose or 'a tolerance'}, which is for floats: {data_type} is exact"
+        why = self.tolerance.reason if self.is_own else self.tolerance.source
+        return f"{self.whose}: {why}" if self.whose and why else self.whose
+
 
 def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32") -> Limit:
     """Return the tolerance of a case: its own, or the operator's row that its fields select."""
     if own is not None:
-        return Limit(own, is_own=True, accumulate=accumulate)
-    for row in desc.spec.tolerance:
-        if row.when is None or all(desc.values.get(field) in values for field, values in row.when.items()):
-            return Limit(row, accumulate=accumulate)
-    return Limit(_EXACT, accumulate=accumulate)
+        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance")
+    name = desc.spec.short
+    found = tolerance_of(desc)
+    if found is None:
+        return Limit(_EXACT, accumulate=accumulate, whose=f"{name} has no tolerance for this")
+    row, chosen = found
+    whose = f"the tolerance of {name}" + (f" with {chosen}" if chosen else "")
+    return Limit(row, accumulate=accumulate, whose=whose)
 
 
 def compare(
@@ -68,20 +85,28 @@ def compare(
     tensor: TensorDesc,
     limit: Limit,
     kernel: Callable[[], Result | None] = lambda: None,
+    refused: Array | None = None,
 ) -> OutputResult:
     """Compare an output with its expected values, which have the tensor's sizes and type.
 
     `kernel` gives the reference's own result for the same inputs, and is asked for it only where elements differ: it
     knows the magnitudes that an accumulation's bound grows with, and which elements the documentation leaves open.
+    A mask of the output's sizes, `refused`, is set where elements are outside the limit.
     """
     data_type = tensor.data_type
-    base = OutputResult(expected.size, data_type=data_type, sizes=tensor.sizes)
+    base = OutputResult(
+        expected.size,
+        max_share=0.0 if limit.has_bound(data_type) else None,
+        data_type=data_type,
+        sizes=tensor.sizes,
+    )
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         found, wanted = (f"{array.dtype} {_braces(array.shape)}" for array in (actual, expected))
-        return base._replace(shape=f"is {found} instead of {wanted}", mismatches=expected.size)
+        shape = f"is {found} instead of {wanted}"
+        return base._replace(shape=shape, mismatches=expected.size, max_share=None)
     if all((expected[index] == actual[index]).all() for index in tiles(expected.shape, _BLOCK)):
         return base
-    tally = _Tally(expected.shape, data_type, limit)
+    tally = _Tally(expected.shape, data_type, limit, refused)
     result = kernel()
     with np.errstate(all="ignore"):
         axes = result.axes if result is not None else tuple(range(expected.ndim))
@@ -90,13 +115,15 @@ def compare(
     return base._replace(
         mismatches=tally.mismatches,
         max_ulp=tally.max_ulp,
-        max_share=tally.max_share,
+        max_share=None if base.max_share is None else tally.max_share,
         unspecified=tally.unspecified,
         first=tuple(element for _, element in tally.first),
         worst=tally.worst,
         most_off=tally.most_off,
+        closest=tally.closest,
         profile=tally.profile(),
         bound=limit.text(tally.terms, data_type),
+        decided_by=limit.decided_by(data_type),
     )
 
 
@@ -121,18 +148,20 @@ class _Differences(NamedTuple):
 class _Tally:
     """What is found as the regions of an output go by."""
 
-    def __init__(self, sizes: tuple[int, ...], data_type: str, limit: Limit) -> None:
+    def __init__(self, sizes: tuple[int, ...], data_type: str, limit: Limit, mask: Array | None = None) -> None:
         self.sizes = sizes
         self.data_type = data_type
         self.limit = limit
+        self.mask = mask
         self.mismatches = 0
         self.unspecified = 0
         self.max_ulp = 0.0
-        self.max_share: float | None = None
+        self.max_share = 0.0
         self.terms = 0
         self.first: list[tuple[int, Element]] = []
         self.worst: Element | None = None
         self.most_off: Element | None = None
+        self.closest: Element | None = None
         self.stretches = np.zeros(min(_STRETCHES, max(1, math.prod(sizes))))
 
     def profile(self) -> tuple[float, ...]:
@@ -147,8 +176,9 @@ class _Tally:
         if wide is not None:
             self.terms = max(self.terms, wide.terms)
             if wide.unspecified is not None:
-                self.unspecified += int((differs & wide.unspecified).sum())
-                differs &= ~wide.unspecified
+                left_open = wide.unspecified.reshape(-1)
+                self.unspecified += int((differs & left_open).sum())
+                differs &= ~left_open
         where = np.flatnonzero(differs)
         if not where.size:
             return
@@ -170,6 +200,8 @@ class _Tally:
         np.maximum.at(self.stretches, stretches, units)
         refused = np.flatnonzero(~accepted)
         self.mismatches += int(refused.size)
+        if self.mask is not None:
+            self.mask[np.unravel_index(places[refused], self.sizes)] = True
         if refused.size:
             early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
             found_here = [(int(places[at]), element(int(at))) for at in early]
@@ -183,7 +215,10 @@ class _Tally:
             self.most_off = element(at)
             self.max_ulp = _number(units[at])
         if has_bound:
-            self.max_share = max(self.max_share or 0.0, _number(share.max()))
+            at = int(np.argmax(share))
+            if self.closest is None or _number(share[at]) > self.max_share:
+                self.closest = element(at)
+                self.max_share = _number(share[at])
 
 
 def _of_kernel(wide: Wide | None, where: Array, limit: Limit) -> tuple[Array | None, Array | None]:
@@ -239,11 +274,15 @@ def _judge_floats(
 
 
 def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:
-    return [
+    limits = [
         (tolerance.ulp or 0.0) * unit,
         np.full(unit.shape, tolerance.absolute or 0.0),
         (tolerance.relative or 0.0) * np.abs(reference),
     ]
+    if tolerance.ulp_per_exponent is not None:
+        exponent = np.abs(np.log(np.abs(reference)))
+        limits.append(np.where(np.isfinite(exponent), tolerance.ulp_per_exponent * exponent * unit, 0.0))
+    return limits
 
 
 def _worst(share: Array, units: Array) -> int:

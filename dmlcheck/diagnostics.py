@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 ERROR = "error"
+WARNING = "warning"
 NOTE = "note"
 
 
@@ -614,6 +615,22 @@ RULES: dict[str, Rule] = {
         "as a share of the bound.",
         _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
         _SUM_CASE,
+    ),
+    "near-the-bound": Rule(
+        "run",
+        "a case passes with little to spare",
+        "{element}: {error}, {share} times the bound",
+        "`--warn-above SHARE` names the cases that pass with an error of more than this share of what their tolerance "
+        "allows. Without it the share is 0.5, and none for the reference engine; 1 names no case. It is a warning: the "
+        "case passes, and the exit code stays what it is.",
+    ),
+    "accuracy-drift": Rule(
+        "run",
+        "a case passes, and is less accurate than in an earlier run",
+        "{tensor}: {new}, and was {old}",
+        "`--compare-to REPORT.json` compares the largest error of each output, in ULP (in units for integers), with "
+        "that of the same case in an earlier report. With `--max-drift X` the run fails where it is more by more than "
+        "X; without, this is a warning. Only what was right before and is right now is compared.",
     ),
     "diagnostics-mismatch": Rule(
         "run",

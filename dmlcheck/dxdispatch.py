@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -157,8 +158,8 @@ class _Reader:
         }
         self.operators[name] = Case(
             id=f"{self.document.name}::{name}", name=name, file=self.document.name, operator=kind, feature_level=None,
-            desc=_normal(desc), inputs=None, outputs=None, invalid=None, tolerance=None, source=None, tags=(),
-            note=None, origin=Origin(self.document, (path,), renames=renames),
+            desc=_plain_scalars(kind, _normal(desc)), inputs=None, outputs=None, invalid=None, tolerance=None,
+            source=None, tags=(), note=None, origin=Origin(self.document, (path,), renames=renames),
         )  # fmt: skip
 
     # ---- resources
@@ -436,6 +437,22 @@ def _normal_tensor(value: Any) -> Any:
         return value
     absent = [key for key, empty in _EMPTY if key in value and value[key] == empty and type(value[key]) is type(empty)]
     return {key: part for key, part in value.items() if key not in absent} if absent else value
+
+
+def _plain_scalars(operator: str, desc: dict[str, Any]) -> dict[str, Any]:
+    """Return a desc whose scalar unions are numbers, where one is given by its member: {Float32: inf}."""
+    name = specs.full_name(operator)
+    unions = [field for field in specs.load(name).fields.values() if field.data_type is not None] if name else []
+    plain = {}
+    for field in unions:
+        union, kind = desc.get(field.name), data_type(desc.get(field.data_type or ""))
+        member = "UInt16" if kind == "FLOAT16" else (kind or "").capitalize().replace("Uint", "UInt")
+        if isinstance(union, dict) and list(union) == [member]:
+            value = union[member]
+            if kind == "FLOAT16" and _is_count(value, 0xFFFF):  # the union has no half floats, but their bits
+                value = struct.unpack("<e", struct.pack("<H", value))[0]
+            plain[field.name] = value
+    return {**desc, **plain} if plain else desc
 
 
 _EMPTY: tuple[tuple[str, Any], ...] = (("Strides", []), ("TotalTensorSizeInBytes", 0))

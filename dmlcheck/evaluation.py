@@ -20,7 +20,7 @@ from dmlcheck.implementations.reference import Reference
 from dmlcheck.layouts import viewed
 from dmlcheck.literals import Array, Source
 from dmlcheck.memory import available_bytes
-from dmlcheck.model import OUTPUT, Case, Part, TensorDesc
+from dmlcheck.model import OUTPUT, Case, OperatorDesc, Part, TensorDesc
 from dmlcheck.values import read_values, values_text
 
 
@@ -106,7 +106,7 @@ class Resource(NamedTuple):
 _NPY_TYPES = [kind for kind in NUMPY_TYPES if kind not in ("UINT4", "INT4")]
 
 
-class _Problem(Exception):
+class ModelProblem(Exception):
     """Something about a model that stops its evaluation."""
 
     def __init__(self, *findings: Finding) -> None:
@@ -121,7 +121,7 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
     for case in model.operators.values():
         _, findings = validation.validate(case.operator, case.desc, level)
         reported.extend(_placed(case.origin, findings))
-    resources, problems = _resources(model)
+    resources, problems = filled_resources(model)
     reported.extend(_placed(origin, problems))
     if reported:
         yield Evaluated("", diagnostics=tuple(reported))
@@ -129,14 +129,14 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
     for command in model.commands:
         try:
             evaluated = _carried_out(command, model, resources, folder)
-        except _Problem as problem:
+        except ModelProblem as problem:
             yield Evaluated("", diagnostics=_placed(origin, problem.findings))
             return
         if evaluated is not None:
             yield evaluated
 
 
-def _resources(model: Model) -> tuple[dict[str, Resource], list[Finding]]:
+def filled_resources(model: Model) -> tuple[dict[str, Resource], list[Finding]]:
     """Fill the resources of a model, and return what is wrong with them as well."""
     excess = _too_large(model)
     if excess is not None:
@@ -148,7 +148,7 @@ def _resources(model: Model) -> tuple[dict[str, Resource], list[Finding]]:
             continue
         try:
             resources[name] = _resource(name, raw, model)
-        except _Problem as problem:
+        except ModelProblem as problem:
             problems.extend(problem.findings)
     return resources, problems
 
@@ -201,7 +201,7 @@ def _elements(command: Command, resource: Resource) -> Array:
             "found": f"{resource.filled:,} bytes",
             "expected": f"its elements take {dtype.itemsize} each",
         }
-        raise _Problem(Finding("element-count", command.path, params))
+        raise ModelProblem(Finding("element-count", command.path, params))
     return resource.data[: resource.filled].view(dtype)
 
 
@@ -224,7 +224,7 @@ def _resource(name: str, raw: Mapping[str, Any], model: Model) -> Resource:
             "found": f"sizeInBytes {size}",
             "expected": f"its initial values need {offset + filled}",
         }
-        raise _Problem(Finding("element-count", (*path, "sizeInBytes"), params))
+        raise ModelProblem(Finding("element-count", (*path, "sizeInBytes"), params))
     data = np.zeros(size, dtype=np.uint8)
     data[offset : offset + filled] = np.ascontiguousarray(values).reshape(-1).view(np.uint8)
     return Resource(data, data_type, filled)
@@ -256,7 +256,7 @@ def _typed(name: str, initial: Any, data_type: str, path: Path, model: Model) ->
             return np.add.accumulate(values, dtype=values.dtype)
     expected = "a list, or a mapping with value, valueStart or sourcePath"
     params = {"what": f"initialValues of {name}", "found": describe(initial), "expected": expected}
-    raise _Problem(Finding("wrong-type", path, params))
+    raise ModelProblem(Finding("wrong-type", path, params))
 
 
 def _read(
@@ -274,12 +274,12 @@ def _read(
             "found": "empty",
             "expected": "one value or more",
         }
-        raise _Problem(Finding("wrong-type", path, params))
+        raise ModelProblem(Finding("wrong-type", path, params))
     source = Source(os.path.dirname(model.document.name), model.document.literal)
     values = read_values(name, tensor, raw, path, source, findings)
     if values is None or findings:
         names = renamed or {}
-        raise _Problem(
+        raise ModelProblem(
             *(found._replace(path=tuple(names.get(str(step), step) for step in found.path)) for found in findings)
         )
     return values
@@ -294,7 +294,7 @@ def _mixed(name: str, initial: Any, path: Path, model: Model) -> Array:
             "expected": "a list of {type, value}",
         }
         help = "or give initialValuesDataType"
-        raise _Problem(Finding("wrong-type", path, params, help=help))
+        raise ModelProblem(Finding("wrong-type", path, params, help=help))
     pieces = []
     for index, element in enumerate(initial):
         kind = dxdispatch.data_type(element.get("type")) if isinstance(element, dict) else None
@@ -304,7 +304,7 @@ def _mixed(name: str, initial: Any, path: Path, model: Model) -> Array:
                 "found": describe(element),
                 "expected": "a mapping with type and value",
             }
-            raise _Problem(Finding("wrong-type", (*path, index), params))
+            raise ModelProblem(Finding("wrong-type", (*path, index), params))
         pieces.append(
             _read(name, TensorDesc(kind, (1,)), [element["value"]], (*path, index, "value"), model).view(np.uint8)
         )
@@ -319,29 +319,29 @@ def _from_file(name: str, given: Any, data_type: str, path: Path, model: Model) 
     if problem is None and full.lower().endswith((".png", ".jpg")):
         problem = "images are not read"
     if problem is not None:
-        raise _Problem(Finding("file-not-found", place, {"path": given, "problem": problem}))
+        raise ModelProblem(Finding("file-not-found", place, {"path": given, "problem": problem}))
     try:
         if full.lower().endswith(".npy"):
             with open(full, "rb") as file:
                 values = npyfile.read_elements(file, npyfile.Header(file))
         elif data_type == "UNKNOWN":
             params = {"where": f"the resource {name}", "key": "initialValuesDataType"}
-            raise _Problem(Finding("missing-key", (*path[:-1], "initialValuesDataType"), params))
+            raise ModelProblem(Finding("missing-key", (*path[:-1], "initialValuesDataType"), params))
         else:
             return np.fromfile(full, dtype=np.uint8), data_type
     except (OSError, ValueError) as error:
-        raise _Problem(Finding("file-not-found", place, {"path": given, "problem": str(error)})) from None
+        raise ModelProblem(Finding("file-not-found", place, {"path": given, "problem": str(error)})) from None
     found = next((kind for kind in _NPY_TYPES if NUMPY_TYPES[kind] == values.dtype), None)
     if found is None or data_type not in ("UNKNOWN", found):
         params = {"element": given, "found": f"an array of {values.dtype}", "type": data_type}
-        raise _Problem(Finding("value-not-representable", place, params))
+        raise ModelProblem(Finding("value-not-representable", place, params))
     return values, found
 
 
 def _count(value: Any, path: Path) -> int:
     if type(value) is not int or not 0 <= value < 2**40:
         params = {"what": str(path[-1]), "found": describe(value), "expected": "a whole number"}
-        raise _Problem(Finding("wrong-type", path, params))
+        raise ModelProblem(Finding("wrong-type", path, params))
     return value
 
 
@@ -355,19 +355,32 @@ def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -
             "implementation": "reference",
             "problem": f"cannot dispatch {case.name}: {reason}",
         }
-        raise _Problem(Finding("unsupported-by-implementation", command.path, params))
-    own = case.origin.document.value["dispatchables"][case.name].get("bindings")
-    raw = own if isinstance(own, dict) else {}
-    bindings = {**raw, **command.raw["bindings"]}
-    buffers = {part.label: _bound(part, bindings, command, resources) for part in desc.tensors()}
+        raise ModelProblem(Finding("unsupported-by-implementation", command.path, params))
+    inputs = bound_inputs(case, desc, command, resources)
+    bindings = _bindings(case, command)
+    outputs = [(part, _bound(part, bindings, command, resources)) for part in desc.tensors(OUTPUT)]
+    results = Reference().run(desc, inputs)
+    for part, data in outputs:
+        _elements_of(part.tensor, data)[...] = results[part.label]
+
+
+def bound_inputs(case: Case, desc: OperatorDesc, command: Command, resources: Mapping[str, Resource]) -> dict[str, Any]:
+    """Return the inputs of a dispatch as they lie in the resources that are bound to them; ModelProblem without any."""
+    bindings = _bindings(case, command)
     inputs: dict[str, Any] = {}
     for field in desc.spec.inputs:
-        arrays = [_elements_of(part.tensor, buffers[part.label]) for part in desc.parts[field.name]]
+        arrays = [
+            _elements_of(part.tensor, _bound(part, bindings, command, resources)) for part in desc.parts[field.name]
+        ]
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    results = Reference().run(desc, inputs)
-    for part in desc.tensors(OUTPUT):
-        _elements_of(part.tensor, buffers[part.label])[...] = results[part.label]
+    return inputs
+
+
+def _bindings(case: Case, command: Command) -> dict[str, Any]:
+    """Return what a dispatch binds: what the dispatchable itself does, and what the command does."""
+    own = case.origin.document.value["dispatchables"][case.name].get("bindings")
+    return {**(own if isinstance(own, dict) else {}), **command.raw["bindings"]}
 
 
 def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]) -> Array:
@@ -380,12 +393,12 @@ def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources:
         given = given[index] if isinstance(index, int) and index < len(given) else None
     if given is None:
         params = {"tensor": part.label, "section": "bindings"}
-        raise _Problem(Finding("missing-tensor", path, params, help=f"bind a resource to {name}"))
+        raise ModelProblem(Finding("missing-tensor", path, params, help=f"bind a resource to {name}"))
     settings = given if isinstance(given, dict) else {"name": given}
     target = settings.get("name")
     if not isinstance(target, str) or target not in resources:
         params = {"where": "resources", "key": str(target)}
-        raise _Problem(Finding("unknown-key", path, params, help=did_you_mean(str(target), resources)))
+        raise ModelProblem(Finding("unknown-key", path, params, help=did_you_mean(str(target), resources)))
     resource = resources[target]
     size = _count(settings.get("elementSizeInBytes") or NUMPY_TYPES[resource.data_type].itemsize, path)
     offset = _count(settings.get("elementOffset", 0), path) * size
@@ -397,7 +410,7 @@ def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources:
             "found": f"{held} bytes",
             "expected": f"the tensor takes {needed}",
         }
-        raise _Problem(Finding("element-count", path, params))
+        raise ModelProblem(Finding("element-count", path, params))
     return resource.data[offset : offset + needed]
 
 
@@ -414,9 +427,9 @@ def _write(command: Command, resource: Resource, folder: str) -> str:
     path: Path = (*command.path, "targetPath")
     if not npyfile.is_inside(full, root):
         problem = "lies outside the current folder"
-        raise _Problem(Finding("file-not-found", path, {"path": given, "problem": problem}))
+        raise ModelProblem(Finding("file-not-found", path, {"path": given, "problem": problem}))
     if full.lower().endswith((".png", ".jpg")):
-        raise _Problem(Finding("file-not-found", path, {"path": given, "problem": "images are not written"}))
+        raise ModelProblem(Finding("file-not-found", path, {"path": given, "problem": "images are not written"}))
     try:
         os.makedirs(os.path.dirname(full), exist_ok=True)
         if full.lower().endswith(".npy"):
@@ -426,7 +439,7 @@ def _write(command: Command, resource: Resource, folder: str) -> str:
             resource.data.tofile(full)
     except OSError as error:
         params = {"path": given, "problem": error.strerror or str(error)}
-        raise _Problem(Finding("file-not-found", path, params)) from None
+        raise ModelProblem(Finding("file-not-found", path, params)) from None
     return f"{command.target} written to {given}"
 
 
@@ -441,5 +454,5 @@ def _dimensions(command: Command, count: int) -> tuple[int, ...]:
             "found": f"{count} elements",
             "expected": f"dimensions {dimensions} take {product}",
         }
-        raise _Problem(Finding("element-count", (*command.path, "dimensions"), params))
+        raise ModelProblem(Finding("element-count", (*command.path, "dimensions"), params))
     return tuple(dimensions)

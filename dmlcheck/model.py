@@ -103,7 +103,11 @@ class Tolerance(NamedTuple):
 
     A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. An operator's limits are the parts
     of one error analysis and add up; `accumulate` stands for n * u * sum|terms|, with u the unit roundoff of the type
-    that the implementation may accumulate in. `ulp` counts units in the last place of the expected value.
+    that the implementation may accumulate in. `ulp` counts units in the last place of the expected value, and
+    `ulp_per_exponent` those for each unit of |ln r| of a result r that is computed as a power; `times` is an expression
+    over the desc's fields that `absolute` is multiplied by. `when` and `present` say which descs a row is for; DataType
+    in `when` is the data type of the first output. `source` says where an operator's limits come from, `reason` why a
+    case has its own.
     """
 
     exact: bool = False
@@ -113,6 +117,10 @@ class Tolerance(NamedTuple):
     accumulate: bool = False
     when: Mapping[str, tuple[str, ...]] | None = None
     source: str = ""
+    reason: str = ""
+    ulp_per_exponent: float | None = None
+    times: str | None = None
+    present: tuple[str, ...] = ()
 
 
 class OperatorSpec(NamedTuple):
@@ -318,8 +326,10 @@ class Element(NamedTuple):
 class OutputResult(NamedTuple):
     """How one output compares with what is expected.
 
-    `first` and `worst` are outside the tolerance; `most_off` is the element of the largest error, which may be inside.
-    `bound` says in words which tolerance was applied, `shape` what was wrong with the shape or type instead of values.
+    `first` and `worst` are outside the tolerance; `most_off` is the element of the largest error, which may be inside,
+    and `closest` that of the largest share of its bound. `max_ulp` is in units for integers; `max_share` is None where
+    nothing but equal elements is allowed. `bound` says in words which tolerance was applied and `decided_by` whose it
+    is and why it is so, `shape` what was wrong with the shape or type instead of values.
     `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
     units in the last place, or in units for integers.
     """
@@ -332,11 +342,25 @@ class OutputResult(NamedTuple):
     first: tuple[Element, ...] = ()
     worst: Element | None = None
     most_off: Element | None = None
+    closest: Element | None = None
     data_type: str = ""
     sizes: tuple[int, ...] = ()
     bound: str = ""
+    decided_by: str = ""
     shape: str | None = None
     profile: tuple[float, ...] = ()
+
+
+class Drift(NamedTuple):
+    """An output that is less accurate than in an earlier report: its largest error then and now, as `max_ulp` has it.
+
+    `is_failure` where that is more than the run allows.
+    """
+
+    output: str
+    old_ulp: float
+    new_ulp: float
+    is_failure: bool
 
 
 class Placed(NamedTuple):
@@ -365,7 +389,9 @@ class Placed(NamedTuple):
 class CaseResult(NamedTuple):
     """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
 
-    `ordinal` counts the cases of the whole set before it, where the run is one shard of several.
+    `ordinal` counts the cases of the whole set before it, where the run is one shard of several. `warned` names the
+    outputs of a passed case that come close to their bound, where the run asks for it; `drift` has those that became
+    less accurate.
     """
 
     case: Case
@@ -377,3 +403,5 @@ class CaseResult(NamedTuple):
     level: str | None = None
     is_malformed: bool = False
     ordinal: int | None = None
+    warned: tuple[str, ...] = ()
+    drift: tuple[Drift, ...] = ()

@@ -33,10 +33,10 @@ def pytest_configure(config: pytest.Config) -> None:
     if level is not None and parse_level(level) is None:
         raise pytest.UsageError(f"--dmlcheck-feature-level: {level} is not a feature level")
     if config.getoption("--dmlcheck"):
-        from dmlcheck.implementations import make
+        from dmlcheck.implementations import close, make
 
         try:
-            make(config.getoption("--dmlcheck-implementation"))
+            close(make(config.getoption("--dmlcheck-implementation")))
         except ValueError as error:
             raise pytest.UsageError(f"--dmlcheck-implementation: {error}") from None
 
@@ -130,7 +130,8 @@ _MADE = pytest.StashKey[Any]()
 def _implementation(config: pytest.Config) -> Any:
     """Return the implementation under test, which is made once for each process."""
     if _MADE not in config.stash:
-        from dmlcheck.implementations import make
+        from dmlcheck.implementations import close, make
 
-        config.stash[_MADE] = make(config.getoption("--dmlcheck-implementation"))
+        config.stash[_MADE] = made = make(config.getoption("--dmlcheck-implementation"))
+        config.add_cleanup(lambda: close(made))
     return config.stash[_MADE]

@@ -226,10 +226,28 @@ class _Run:
                 lambda name=name: kernels.compute(desc, inputs)[name] if desc.spec.kernel else None,  # type: ignore[misc]
             )
         given = self.case.outputs or {}
-        wrong = [_mismatch(name, output, given) for name, output in outputs.items() if output.mismatches]
+        wrong = []
+        for name, output in outputs.items():
+            if output.mismatches:
+                tensor, values = expected[name]
+                cause = None if output.shape else self.cause(desc, inputs, name, tensor, values, actual[name], limit)
+                wrong.append(_mismatch(name, output, given)._replace(help=cause))
         if wrong:
             return self.end(FAILED, "output mismatch", self.place(wrong), outputs)
         return self.end(PASSED, None, (), outputs)
+
+    def cause(
+        self, desc: OperatorDesc, inputs: dict[str, Any], name: str, tensor: Any, expected: Any, actual: Any, limit: Any
+    ) -> str | None:
+        """Return which known fault would have given a wrong output, if any; a guess that fails is none."""
+        if self.is_reference:
+            return None
+        from dmlcheck.suspects import likely_cause
+
+        try:
+            return likely_cause(desc, inputs, name, tensor, expected, actual, limit)
+        except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a cause
+            return None
 
     # ---- values
 

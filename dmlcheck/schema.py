@@ -111,7 +111,8 @@ def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
 
 def _keys() -> dict[str, Any]:
     number = {"type": "number", "minimum": 0}
-    limits = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
+    limits: dict[str, Any] = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
+    reason = {"type": "string", "minLength": 1, "description": "Why the operator's own tolerance does not do."}
     return {
         "name": {
             "type": "string",
@@ -146,9 +147,9 @@ def _keys() -> dict[str, Any]:
                 {"const": "exact"},
                 {
                     "type": "object",
-                    "properties": limits,
+                    "properties": {**limits, "reason": reason},
                     "additionalProperties": False,
-                    "minProperties": 1,
+                    "anyOf": [{"required": [name]} for name in limits],
                 },
                 _VARIABLE,
             ],

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from dmlcheck import collect, coverage, expressions, rules, specs, validation
 from dmlcheck.diagnostics import RULES
 from dmlcheck.header import DATA_TYPES, ENUMS, LEVEL_ORDER, NEWEST_LEVEL
-from dmlcheck.model import Case, Constraint, OperatorSpec, SupportTable
+from dmlcheck.model import Case, Constraint, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.tolerances import DATA_TYPE
 
 
 class Checked(NamedTuple):
@@ -81,8 +82,10 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
     for number, table in enumerate(spec.support):
         yield from _condition_problems(spec, f"support table {number + 1}", table.when)
         yield from _table_problems(spec, table)
-    for tolerance in spec.tolerance:
-        yield from _condition_problems(spec, "tolerance", tolerance.when)
+    for number, tolerance in enumerate(spec.tolerance):
+        yield from _row_problems(spec, f"row {number + 1} of the tolerance", tolerance)
+    if not spec.tolerance:
+        yield "it has no tolerance"
     for field in spec.fields.values():
         if field.enum is not None and field.enum not in ENUMS:
             yield f"{field.name} is of the enumeration {field.enum}, which does not exist"
@@ -143,6 +146,22 @@ def _condition_problems(
             )
 
 
+def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[str]:
+    """Yield what is wrong with a row of an operator's tolerance."""
+    when = dict(row.when or {})
+    yield from (f"{where} has the type {kind}" for kind in when.pop(DATA_TYPE, ()) if kind not in DATA_TYPES)
+    yield from _condition_problems(spec, where, when)
+    named = {*row.present, *expressions.names_in(row.times or "0")}
+    yield from (f"{where} names {name}, which is not a field" for name in sorted(named - spec.fields.keys()))
+    if row.times is not None and row.absolute is None:
+        yield f"{where} multiplies an absolute limit that it does not have"
+    limits = (row.ulp, row.absolute, row.relative, row.ulp_per_exponent)
+    if row.exact == (row.accumulate or any(limit is not None for limit in limits)):
+        yield f"{where} must either be exact or have limits"
+    if not row.source:
+        yield f"{where} has no source"
+
+
 def _table_problems(spec: OperatorSpec, table: SupportTable) -> Iterator[str]:
     for level, row in table.rows.items():
         if level not in LEVEL_ORDER:
@@ -183,6 +202,7 @@ def _case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
             yield f"{case.id} is a case of {case.operator}"
         if not case.source:
             yield f"{case.id} has no source"
+        yield from _tolerance_problems(case)
         yield from _positive_problems(case)
     for row in spec.constraints:
         if row.word != "unchecked" and f"{spec.short}/{row.id}" not in listed:
@@ -192,6 +212,13 @@ def _case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
         if not any(source.endswith(example) for source in sources):
             yield f"no case has the page's {example}"
     yield from _table_problems_of(spec, cases)
+
+
+def _tolerance_problems(case: Case) -> Iterator[str]:
+    """Yield whether a case has a tolerance of its own that nothing explains; the source does for an exact one."""
+    own = case.tolerance
+    if own is not None and not (own.reason or case.note or (own.exact and case.source)):
+        yield f"{case.id} has its own tolerance and no reason for it"
 
 
 def _positive_problems(case: Case) -> Iterator[str]:

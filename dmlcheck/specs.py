@@ -167,7 +167,11 @@ def _tolerance(raw: dict[str, Any]) -> Tolerance:
         exact=raw.get("exact", False),
         ulp=raw.get("ulp"),
         absolute=raw.get("absolute"),
+        relative=raw.get("relative"),
         accumulate=raw.get("accumulate", False),
         when=_condition(raw.get("when")),
-        source=raw["source"],
+        source=raw.get("source", ""),
+        ulp_per_exponent=raw.get("ulp_per_exponent"),
+        times=raw.get("times"),
+        present=tuple(raw.get("present", ())),
     )

@@ -420,7 +420,7 @@ def test_the_worst_of_the_passing_cases_is_shown_too() -> None:
     result = dmlcheck("run", "a.yaml")
     assert result.exit_code == 0
     # 6.000001 is 2 units of 2^-21 above 6, rounded.
-    assert "worst of REDUCE: 2 ULP, a.yaml::a OutputTensor[0]\n" in result.stdout
+    assert "worst of REDUCE FLOAT32: 2 ULP, 0.5 times the bound, a.yaml::a OutputTensor[0]\n" in result.stdout
 
 
 def test_a_negative_case_may_be_about_a_missing_tensor() -> None:

@@ -415,7 +415,9 @@ def test_extremes_are_exact(function: str) -> None:
 
 def test_a_cases_own_tolerance_takes_the_place_of_the_operators() -> None:
     desc = reduce_desc("SUM", "FLOAT32", [1, 4], [1])
-    assert compare.limit_for(desc, Tolerance(ulp=2)) == Limit(Tolerance(ulp=2), is_own=True)
+    limit = compare.limit_for(desc, Tolerance(ulp=2, reason="by hand"))
+    assert limit == Limit(Tolerance(ulp=2, reason="by hand"), is_own=True, whose="the case's own tolerance")
+    assert limit.decided_by("FLOAT32") == limit.decided_by("INT8") == "the case's own tolerance: by hand"
     tensor = np.array([[1, -2, 3, 4]], dtype=np.float32)
     result = judged(
         [6.0],

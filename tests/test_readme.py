@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,16 @@ def test_a_session_prints_what_the_readme_shows(session: str, tmp_path: Path, mo
     assert timeless(expected) == timeless(CliRunner().invoke(main, words).stdout)
 
 
+def make_imports(form: str) -> None:
+    """Export the cases, for the folder DIR and the file MODEL.json that an import of the text names."""
+    if form == "onnx":
+        pytest.importorskip("onnx", reason="only with the extra onnx")
+    assert CliRunner().invoke(main, ["export", "--to", form, "cases", "-o", "DIR"]).exit_code == 0
+    for model in Path("DIR").glob("**/model.json"):
+        shutil.copytree(model.parent, ".", dirs_exist_ok=True)
+        Path("model.json").replace("MODEL.json")
+
+
 @pytest.mark.parametrize("words", [text.split() for text in re.findall(r"`dmlcheck ([^`]*)`", README)], ids=" ".join)
 def test_a_command_that_the_text_names_works(words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
@@ -46,6 +57,8 @@ def test_a_command_that_the_text_names_works(words: list[str], tmp_path: Path, m
     (tmp_path / "cases").mkdir()
     (tmp_path / "cases" / "columns.yaml").write_text(FILES["columns.yaml"], encoding="utf-8")
     CliRunner().invoke(main, ["run", "cases", "--json", "report.json"])
+    if words[0] == "import":
+        make_imports(words[1])
     result = CliRunner().invoke(main, words)
     assert (result.exit_code, result.stdout != "") == (0, True), result.output
 

@@ -59,29 +59,51 @@ DETAILS = record(
     sizes=items(COUNT),
     shape=TEXT_OR_NULL,
     bound={"type": "string"},
+    decided_by={"type": "string"},
     unspecified=COUNT,
     elements=items(ELEMENT),
     profile=items(NUMBER),
 )
+NUMBER_OR_NULL = {"type": ["number", "null"], "minimum": 0}
+ELEMENT_OR_NULL = {"anyOf": [{"type": "null"}, ELEMENT]}
 OUTPUT = with_optional(
     record(
+        data_type={"type": "string"},
         max_ulp=NUMBER,
+        max_share=NUMBER_OR_NULL,
         mismatches=COUNT,
         elements=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
         worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+        closest=ELEMENT_OR_NULL,
     ),
     details=DETAILS,
 )
+SPOT = {"case": TEXT, "output": TEXT, "index": items(COUNT)}
+NO_SPOT: dict[str, Any] = {key: {"type": "null"} for key in SPOT}
+WORST = {"operator": TEXT, "data_type": {"type": "string"}, "max_ulp": NUMBER, "max_share": NUMBER_OR_NULL}
+CLOSEST = {"anyOf": [{"type": "null"}, record(**SPOT)]}
+ACCURACY = {"anyOf": [record(**WORST, **SPOT, closest=CLOSEST), record(**WORST, **NO_SPOT, closest=CLOSEST)]}
+DRIFT = {"output": TEXT, "old_ulp": NUMBER, "new_ulp": NUMBER, "failure": {"type": "boolean"}}
+INDEX_OR_NULL = {"anyOf": [{"type": "null"}, items(COUNT)]}
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
 REPORT = with_optional(
     record(
         schema={"const": "dmlcheck-report/1"},
         tool=record(name={"const": "dmlcheck"}, version=TEXT),
-        implementation={"const": "reference"},
-        implementation_version=TEXT,
-        implementation_device={"const": "NumPy"},
+        implementation=TEXT,
+        implementation_version=TEXT_OR_NULL,
+        implementation_device=TEXT_OR_NULL,
         feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+        accumulate={"enum": ["float16", "float32"]},
+        warn_above={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        compared_to={
+            "anyOf": [
+                {"type": "null"},
+                record(file=TEXT, version=TEXT_OR_NULL, max_drift=NUMBER_OR_NULL, implementation=TEXT),
+            ]
+        },
+        accuracy=items(ACCURACY),
         summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
         digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
         cases=items(
@@ -103,9 +125,14 @@ REPORT = with_optional(
                 inputs={"type": "object", "additionalProperties": {"type": "string"}},
                 source=TEXT_OR_NULL,
                 ordinal=COUNT,
+                warnings=items(record(output=TEXT, share=NUMBER, ulp=NUMBER, index=INDEX_OR_NULL)),
+                drift=items(record(**DRIFT)),
             )
         ),
     ),
+    warned=COUNT,
+    compared=record(cases=COUNT, new=COUNT),
+    drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
     interrupted={"const": True},
 )
@@ -123,6 +150,15 @@ VALIDATION = record(
             diagnostics=items(DIAGNOSTIC),
         )
     ),
+)
+TOLERANCE = with_optional(
+    record(source=TEXT),
+    exact={"const": True},
+    accumulate={"const": True},
+    **dict.fromkeys(("ulp", "absolute", "relative", "ulp_per_exponent"), NUMBER),
+    times=TEXT,
+    when={"type": "object", "additionalProperties": items(TEXT)},
+    present=items(TEXT),
 )
 OPERATOR = record(
     operator={"enum": list(operators())},
@@ -154,6 +190,7 @@ OPERATOR = record(
     errata=items(record(id=TEXT, page=TEXT, holds=TEXT, source=TEXT)),
     unspecified=items(TEXT),
     known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    tolerance=items(TOLERANCE),
     reference={"type": "boolean"},
 )
 
@@ -203,16 +240,20 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
     assert wrong["outputs"] == {
         # 15 and 15.5 are 2^19 units of 2^-20 apart.
         "OutputTensor": {
+            "data_type": "FLOAT32",
             "max_ulp": 524288.0,
+            "max_share": 262144.0,
             "mismatches": 1,
             "elements": 2,
             "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+            "closest": {"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0},
             "details": {
                 "data_type": "FLOAT32",
                 "sizes": [2, 1],
                 "shape": None,
                 "bound": "2 ULP",
+                "decided_by": "the case's own tolerance",
                 "unspecified": 0,
                 "elements": [{"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0}],
                 "profile": [0.0, 524288.0],

@@ -292,7 +292,7 @@ def test_an_expression_over_what_is_not_there_has_no_value(expression: str) -> N
         ("{i: i for i in Axes}", "DictComp"),
         ("max(Axes, key=abs)", "keyword"),
         ("2 ** AxisCount", "Pow"),
-        ("AxisCount / 2", "Div"),
+        ("AxisCount ^ 2", "BitXor"),
         ("AxisCount << 2", "LShift"),
         ("AxisCount & 1", "BitAnd"),
         ("~AxisCount", "Invert"),

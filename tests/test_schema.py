@@ -71,6 +71,8 @@ def test_there_are_files_to_check() -> None:
         (changed(inputs=[1, 2]), ["inputs"]),
         (changed(outputs={"OutputTensor": {"filled": 1}}), ["outputs", "OutputTensor"]),
         (changed(tolerance={"ulps": 2}), ["tolerance"]),
+        (changed(tolerance={"reason": "no limit"}), ["tolerance"]),
+        (changed(tolerance={"ulp": 1, "reason": 5}), ["tolerance"]),
         (changed(invalid="size-mismatch"), ["invalid"]),
         (with_field("AxisDirection", "UPWARD"), ["desc", "AxisDirection"]),
         (with_field("Axis", [0]), ["desc"]),

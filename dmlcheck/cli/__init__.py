@@ -24,8 +24,11 @@ _COMMANDS = {
     "expectations": "expecting",
     "diff": "tables",
     "coverage": "tables",
+    "export": "exporting",
+    "import": "exporting",
     "selfcheck": "knowledge",
 }
+_FUNCTIONS = {"eval": "evaluate", "import": "import_"}  # where a command cannot be named as it is called
 
 
 class Exit(IntEnum):
@@ -85,7 +88,7 @@ class _Commands(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"dmlcheck.cli.{_COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, "evaluate" if cmd_name == "eval" else cmd_name)
+        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
         return command
 
 

@@ -89,6 +89,19 @@ def finish_reports(reporters: list[Reporter], summary: Summary) -> bool:
     return is_written
 
 
+def options_of(info: RunInfo, result: CaseResult) -> tuple[str, ...]:
+    """Return the options of a run that what became of a case depends on."""
+    options = []
+    if info.implementation != "reference":
+        options += ["--implementation", info.implementation]
+    if info.accumulate != "FLOAT32":
+        options += ["--accumulate", info.accumulate.lower()]
+    if info.compared_to is not None and result.drift:
+        drift = info.compared_to.max_drift
+        options += ["--compare-to", info.compared_to.file, *([] if drift is None else ["--max-drift", f"{drift:g}"])]
+    return tuple(options)
+
+
 def again(result: CaseResult, options: tuple[str, ...] = ()) -> str:
     """Return the command that runs one case again, with the options that what became of it depends on."""
     case = result.case

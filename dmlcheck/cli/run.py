@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -14,16 +15,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dmlcheck.accuracy import Baseline, Watch, has_drifted
 from dmlcheck.cli import Exit, level_option, select_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.expecting import load
-from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, report_options
+from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, options_of, report_options
 from dmlcheck.cli.selecting import selector, targets
 from dmlcheck.execution import Done, Ended, Event, Execution, Other, Plan, digest_of
 from dmlcheck.expectations import Expectations, UnmatchedEntries, expected_result
 from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
 from dmlcheck.model import OUTCOMES, CaseResult
-from dmlcheck.reports import Reporter, RunInfo, Summary
+from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.runner import Settings
 
@@ -70,6 +72,21 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
         return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
 
 
+class Number(click.FloatRange):
+    """A number from 0 on; neither infinite nor NaN, which no comparison would ever reach."""
+
+    name = "number"
+
+    def __init__(self, most: float | None = None) -> None:
+        """Take numbers up to `most`."""
+        super().__init__(min=0, max=most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value!r} is not a finite number", param, ctx)
+
+
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @select_option
@@ -94,6 +111,23 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
 @click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Limit each case.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
 @click.option("--expectations", "expected", metavar="FILE", help="Known results of this implementation.")
+@click.option(
+    "--warn-above",
+    type=Number(1),
+    metavar="SHARE",
+    help="Name the cases that pass with more than this share of their bound: 0.5, but for the reference; 1 names none.",
+)
+@click.option(
+    "--compare-to",
+    metavar="REPORT.json",
+    help="Name the cases that are less accurate than in an earlier report of this kind of implementation.",
+)
+@click.option(
+    "--max-drift",
+    type=Number(),
+    metavar="X",
+    help="With --compare-to: fail where the largest error of an output rose by more than X ULP (units for integers).",
+)
 @click.option("--json", "json_file", metavar="FILE", help="Write a dmlcheck-report/1 file.")
 @report_options
 @click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only.")
@@ -111,6 +145,9 @@ def run(
     timeout: float | None,
     shard: tuple[int, int] | None,
     expected: str | None,
+    warn_above: float | None,
+    compare_to: str | None,
+    max_drift: float | None,
     json_file: str | None,
     quiet: bool,
     verbose: int,
@@ -121,15 +158,23 @@ def run(
     said = _try(implementation)
     plan = Plan(implementation, Settings(level, accumulate.upper()), expression, shard, timeout)
     known = None if expected is None else load(expected, plan.implementation, level)
+    if warn_above is None and plan.implementation != "reference":
+        warn_above = _CLOSE
+    baseline, earlier = _earlier(compare_to, max_drift, plan)
     console = Console()
-    info = RunInfo(plan.implementation, level, shard, said.version, said.device)
-    options = (
-        *(("--implementation", implementation) if implementation != "reference" else ()),
-        *(("--accumulate", accumulate) if accumulate != "float32" else ()),
+    info = RunInfo(
+        plan.implementation,
+        level,
+        shard,
+        said.version,
+        said.device,
+        plan.settings.accumulate,
+        warn_above,
+        earlier,
     )
 
     def repeat(result: CaseResult) -> str:
-        return again(result, options)
+        return again(result, options_of(info, result))
 
     text = TextReport(
         console.echo,
@@ -138,11 +183,12 @@ def run(
         again=repeat,
         table=console.table,
         is_reference=implementation == "reference",
+        earlier=earlier,
     )
     found = targets(paths)
-    inputs = [target.file for target in found] + ([expected] if expected is not None else [])
+    inputs = [*(target.file for target in found), *(path for path in (expected, compare_to) if path is not None)]
     reporters = [text, *open_reports({"json": json_file, **files}, info, repeat, inputs), *github_report(repeat)]
-    outcome = _Outcome(reporters, 1 if first_failure else max_failures, known, shard)
+    outcome = _Outcome(reporters, 1 if first_failure else max_failures, known, shard, Watch(warn_above, baseline))
     execution = Execution(found, plan, jobs)
     with console.progress(execution, outcome), _Interrupts() as interrupts:
         try:
@@ -159,6 +205,30 @@ def run(
             if target.case is not None:
                 write(f"dmlcheck: {target.name} has no case {target.case}", to_errors=True)
     sys.exit(code)
+
+
+def _earlier(path: str | None, max_drift: float | None, plan: Plan) -> tuple[Baseline | None, Earlier | None]:
+    """Read the report that a run is compared with; one that says nothing of this run is refused."""
+    if path is None:
+        if max_drift is not None:
+            raise click.UsageError("--max-drift: from what? name an earlier report with --compare-to REPORT.json")
+        return None, None
+    from dmlcheck.reports.reading import ReportError, read_errors
+
+    try:
+        report, errors = read_errors(path)
+    except ReportError as error:
+        raise click.UsageError(f"--compare-to: {error}") from None
+    kinds = tuple(name.partition(":")[0] for name in (report["implementation"], plan.implementation))
+    accumulate = plan.settings.accumulate.lower()
+    alike = (("implementation", *kinds), ("accumulate", report.get("accumulate", accumulate), accumulate))
+    for key, then, now in alike:
+        if then != now:
+            raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
+    version = report.get("implementation_version")
+    return Baseline(errors, max_drift), Earlier(
+        path, version if isinstance(version, str) else None, max_drift, report["implementation"]
+    )
 
 
 def _try(name: str) -> About:
@@ -204,6 +274,10 @@ class _Interrupts:
             raise KeyboardInterrupt
 
 
+_CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
+_NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the path as the command line gives it"
+
+
 class _Outcome:
     """The results of a run as they come in, passed on to the reporters, and the exit code that they add up to."""
 
@@ -213,12 +287,15 @@ class _Outcome:
         max_failures: int | None,
         known: Expectations | None,
         shard: tuple[int, int] | None,
+        watch: Watch,
     ) -> None:
         self.reporters = reporters
         self.max_failures = max_failures
         self.known = known
         self.unmatched = UnmatchedEntries(known) if known is not None else None
         self.shard = shard
+        self.watch = watch
+        self.warned = self.worse = self.drifted = 0
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.digests: list[bytes] = []
         self.seen = 0
@@ -233,7 +310,7 @@ class _Outcome:
 
     @property
     def failures(self) -> int:
-        return self.counts["failed"] + self.counts["error"] + self.counts["xpassed"]
+        return self.counts["failed"] + self.counts["error"] + self.counts["xpassed"] + self.drifted
 
     @property
     def is_over(self) -> bool:
@@ -254,6 +331,10 @@ class _Outcome:
         if self.unmatched is not None and self.known is not None:
             self.unmatched.see(result.case.id)
             result = expected_result(result, self.known.of(result.case.id))
+        result = self.watch.judged(result)
+        self.warned += bool(result.warned)
+        self.worse += bool(result.drift)
+        self.drifted += has_drifted(result)
         if self.shard is not None:
             result = result._replace(ordinal=self.seen)
         self.seen += 1
@@ -265,14 +346,27 @@ class _Outcome:
     def finish(self) -> Exit:
         is_whole = not self.interrupted and not self.is_over
         digest = digest_of(self.digests) if is_whole else None
-        summary = Summary(self.counts, time.perf_counter() - self.start, self.interrupted, digest)
+        compared = self.watch.compared if self.watch.baseline is not None else None
+        summary = Summary(
+            self.counts,
+            time.perf_counter() - self.start,
+            self.interrupted,
+            digest,
+            self.warned,
+            self.worse,
+            self.drifted,
+            compared,
+        )
         is_written = finish_reports(self.reporters, summary)
         if self.interrupted:
             return Exit.INTERRUPTED
         stale = self.unmatched.problems() if self.unmatched is not None and is_whole else []
         if stale and self.known is not None:
             Console().problems(stale, self.known.document)
-        if self.has_wrong_file or stale or not is_written:
+        is_vain = is_whole and self.shard is None and compared is not None and not compared.cases and compared.new > 0
+        if is_vain:
+            write(f"dmlcheck: --compare-to: {_NONE_OF_THESE}", to_errors=True)
+        if self.has_wrong_file or stale or is_vain or not is_written:
             return Exit.WRONG_INPUT
         if self.failures:
             return Exit.FAILED

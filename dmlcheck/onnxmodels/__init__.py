@@ -5,16 +5,32 @@ A graph is plain records and needs neither NumPy nor onnx. Each family of operat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dmlcheck.header import MAX_ELEMENTS
 from dmlcheck.model import OperatorDesc, TensorDesc
 
 OPSET = 17
 
-_FAMILIES = ("reduction",)
+_FAMILIES = (
+    "reduction",
+    "elementwise",
+    "activation",
+    "shaping",
+    "gathering",
+    "filling",
+    "pooling",
+    "convolution",
+    "normalization",
+    "recurrent",
+    "resampling",
+    "quantizing",
+    "attention",
+)
 
 # ONNX's names of the element types that DirectML has too.
 TYPES = {
@@ -61,7 +77,11 @@ class Constant(NamedTuple):
 
 
 class Node(NamedTuple):
-    """One operator of a graph; "" stands for an input that is left out."""
+    """One operator of a graph; "" stands for an input that is left out.
+
+    A type may begin with its domain (`com.microsoft.QLinearAdd`). An attribute that is a data type is its ONNX name,
+    one that is a tensor is a Constant.
+    """
 
     type: str
     inputs: tuple[str, ...]
@@ -70,7 +90,10 @@ class Node(NamedTuple):
 
 
 class Graph(NamedTuple):
-    """A desc as ONNX says it. `inputs` and `outputs` are named as the desc's tensors are in reports."""
+    """A desc as ONNX says it. `inputs` and `outputs` are named as the desc's tensors are in reports.
+
+    `values` are those between its nodes.
+    """
 
     operator: str
     opset: int
@@ -78,6 +101,7 @@ class Graph(NamedTuple):
     inputs: tuple[Value, ...]
     outputs: tuple[Value, ...]
     constants: tuple[Constant, ...]
+    values: tuple[Value, ...] = ()
 
 
 Mapping = Callable[["Builder", OperatorDesc], None]
@@ -93,6 +117,7 @@ class Builder:
         self.inputs: dict[str, Value] = {}
         self.outputs: dict[str, Value] = {}
         self.constants: list[Constant] = []
+        self.values: list[Value] = []
         self.count = 0
 
     def at_least(self, opset: int) -> None:
@@ -127,13 +152,13 @@ class Builder:
         inputs: Sequence[Value | None],
         sizes: Sequence[int],
         data_type: str,
-        *,
         element: str | None = None,
+        /,
         **attributes: Any,
     ) -> Value:
         """Add an operator of one output, whose shape and type are given, and return that.
 
-        Attributes that are None are left out.
+        Attributes that are None are left out. All else goes by position, so that any mapping can be their `**`.
         """
         (value,) = self.nodes_of(type, inputs, [(sizes, data_type, element)], **attributes)
         return value
@@ -143,10 +168,15 @@ class Builder:
         type: str,
         inputs: Sequence[Value | None],
         outputs: Sequence[tuple[Sequence[int], str, str | None]],
+        /,
         **attributes: Any,
     ) -> tuple[Value, ...]:
-        """Add an operator of several outputs and return them."""
+        """Add an operator of several outputs and return them; Inexpressible where one is larger than any tensor."""
+        for sizes, _, _ in outputs:
+            if math.prod(sizes) > MAX_ELEMENTS:
+                raise Inexpressible(f"{type} would give more elements on the way than a tensor can have")
         values = tuple(Value(self._name(type.lower()), kind, tuple(sizes), own) for sizes, kind, own in outputs)
+        self.values += values
         names = tuple("" if value is None else value.name for value in inputs)
         while names and not names[-1]:
             names = names[:-1]
@@ -159,20 +189,20 @@ class Builder:
         if (value.data_type, value.element) == (data_type, element):
             return value
         to = element or TYPES[data_type]
-        return self.node("Cast", [value], value.sizes, data_type, element=element, to=to)
+        return self.node("Cast", [value], value.sizes, data_type, element, to=to)
 
     def reshape(self, value: Value, sizes: Sequence[int]) -> Value:
         """Return a value in another shape: itself where it has that shape."""
         if tuple(sizes) == value.sizes:
             return value
-        return self.node("Reshape", [value, self.constant(sizes)], sizes, value.data_type, element=value.element)
+        return self.node("Reshape", [value, self.constant(sizes)], sizes, value.data_type, value.element)
 
     def transpose(self, value: Value, order: Sequence[int]) -> Value:
         """Return a value with its axes in another order."""
         if list(order) == sorted(order):
             return value
         sizes = tuple(value.sizes[axis] for axis in order)
-        return self.node("Transpose", [value], sizes, value.data_type, element=value.element, perm=list(order))
+        return self.node("Transpose", [value], sizes, value.data_type, value.element, perm=list(order))
 
     def output(self, label: str, value: Value) -> None:
         """Let a value be the output of a tensor's label, in the shape and type that the desc gives it."""
@@ -193,14 +223,16 @@ class Builder:
         return True
 
     def graph(self) -> Graph:
-        """Return what was built."""
+        """Return what was built, its inputs and outputs in the order of the desc's tensors."""
+        labels = [part.label for part in self.desc.tensors()]
         return Graph(
             self.desc.spec.operator,
             self.opset,
             tuple(self.nodes),
-            tuple(self.inputs.values()),
-            tuple(self.outputs.values()),
+            tuple(self.inputs[label] for label in labels if label in self.inputs),
+            tuple(self.outputs[label] for label in labels if label in self.outputs),
             tuple(self.constants),
+            tuple(self.values),
         )
 
     def _name(self, stem: str) -> str:

@@ -4,6 +4,7 @@ import errno
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+from dmlcheck.accuracy import drifts
 from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.model import CaseResult
 from dmlcheck.reports import Summary, tally
@@ -133,7 +134,8 @@ class _Page(TextReport):
             return
         self.lines.clear()
         super().failure(result)
-        rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in result.diagnostics)) or result.outcome
+        causes = (*result.diagnostics, *drifts(result))
+        rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes)) or result.outcome
         text = "\n".join(self.lines).rstrip("\n")
         summary = f"<code>{markdown(_cut(result.case.id, 500))}</code> {markdown(_cut(rules, 500))}"
         self.failures.append(

@@ -13,7 +13,8 @@ from html import escape as escape_markup
 from itertools import islice
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics import Diagnostic, brief
+from dmlcheck.accuracy import drifts, has_drifted, warnings
+from dmlcheck.diagnostics import ERROR, Diagnostic, brief
 from dmlcheck.header import DATA_TYPES, LEVELS, level_and_version, short_operator
 from dmlcheck.model import (
     ERRORED,
@@ -198,7 +199,7 @@ class HtmlReport:
         operator, row = self._row(short_operator(result.case.operator))
         row.counts[result.outcome] += 1
         row.seconds += result.seconds
-        part = self.parts[result.outcome]
+        part = self.parts[FAILED if has_drifted(result) else result.outcome]
         in_full = part.wants_full(row)
         anchor = f"c{self.number}" if in_full else None
         _note_worst(row, result, anchor)
@@ -306,6 +307,8 @@ def headline(summary: Summary) -> str:
         return "Nothing ran"
     if wrong:
         return f"{wrong:,} of {_number_of(summary.total, 'case')} failed"
+    if summary.drifted:
+        return f"{summary.drifted:,} of {_number_of(summary.total, 'case')} drifted"
     return f"No failures in {_number_of(summary.total, 'case')}"
 
 
@@ -322,7 +325,7 @@ def _head(summary: Summary, info: RunInfo) -> str:
     if info.shard is not None:
         facts["Shard"] = f"{info.shard[0]} of {info.shard[1]}"
     title = headline(summary)
-    wrong = any(summary.counts.get(outcome) for outcome in WRONG)
+    wrong = any(summary.counts.get(outcome) for outcome in WRONG) or summary.drifted
     verdict = "bad" if wrong else "good" if summary.total else "none"
     stopped = '<p class="stopped">Interrupted: the run ended before all its cases had run.</p>\n'
     return (
@@ -452,15 +455,22 @@ def _case_row(result: CaseResult, operator: str) -> tuple[tuple[str, str, str, s
     name = case.name if case.id == f"{case.file}::{case.name}" else case.id
     group = (result.outcome, operator, case.file, "" if result.outcome in WRONG else result.reason or "")
     if result.outcome not in WRONG:
-        return group, f"<li>{escape(name, 300)}\n"
+        marks = "".join(f" {_mark(found)}" for found in islice((*drifts(result), *warnings(result)), _MOST_OUTPUTS))
+        return group, f"<li>{escape(name, 300)}{marks}\n"
     message = result.diagnostics[0].message if result.diagnostics else result.reason or ""
     return group, f"<li>{escape(name, 300)} <span>{escape(message, 300)}</span>\n"
+
+
+def _mark(found: Diagnostic) -> str:
+    """Return what there is to say of the accuracy of a case that passes."""
+    label = "drifted" if found.severity == ERROR else "warning"
+    return f'<b class="noted {label}">{label}</b> <span>{escape(found.message, 300)}</span>'
 
 
 def _case(result: CaseResult, operator: str, anchor: str, again: str | None) -> str:
     """Return all that the page says of a case that is told in full."""
     case = result.case
-    is_open = " open" if result.outcome in WRONG else ""
+    is_open = " open" if result.outcome in WRONG or has_drifted(result) else ""
     outcome = result.outcome
     head = (
         f'<details{is_open} id="{anchor}" class="case {outcome}" data-outcome="{outcome}" '
@@ -475,6 +485,7 @@ def _case(result: CaseResult, operator: str, anchor: str, again: str | None) -> 
     if len(result.diagnostics) > _MOST_DIAGNOSTICS:
         more = _number_of(len(result.diagnostics) - _MOST_DIAGNOSTICS, "more diagnostic")
         pieces.append(f'<p class="left-out">and {more}</p>\n')
+    pieces.extend(f'<p class="reason">{_mark(found)}</p>\n' for found in islice(drifts(result), _MOST_OUTPUTS))
     wrong = [(name, output) for name, output in result.outputs.items() if output.mismatches]
     pieces.extend(_output(name, output) for name, output in wrong[:_MOST_OUTPUTS])
     if len(wrong) > _MOST_OUTPUTS:
@@ -585,11 +596,12 @@ def _output(name: str, output: OutputResult) -> str:
         if output.unspecified
         else ""
     )
+    by = f', by <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
     return (
         f'<div class="output"><h4>{label} <span class="quiet">{escape(output.data_type)} '
         f"{_sizes(output.sizes)}</span></h4>"
         f"<p><b>{output.mismatches:,} of {_number_of(output.elements, 'element')}</b> outside the tolerance, which is "
-        f'<span class="bound">{escape(output.bound)}</span>{open_ones}</p>\n'
+        f'<span class="bound">{escape(output.bound)}</span>{by}{open_ones}</p>\n'
         f'<div class="seen">{_elements(output)}{picture(name, output)}</div></div>\n'
     )
 
@@ -955,6 +967,8 @@ mark { background: var(--mark); color: inherit; border-radius: 2px; box-shadow: 
 .elements small { display: block; color: var(--quiet); font-size: 0.75rem; }
 .word { font: 600 0.75rem/1 var(--sans); color: var(--quiet); }
 .worst .word { color: var(--red); }
+.noted { font-size: 0.75rem; font-weight: 650; text-transform: uppercase; letter-spacing: 0.04em; }
+.noted.warning { color: var(--orange); } .noted.drifted { color: var(--red); }
 figure { flex: 1 1 24rem; max-width: 36rem; }
 .picture { display: block; max-width: 100%; height: auto; }
 .picture text { fill: var(--quiet); font: 11px var(--sans); }

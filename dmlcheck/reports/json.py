@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from dmlcheck import __version__
+from dmlcheck.accuracy import Accuracy, Spot, Worst, has_drifted
 from dmlcheck.diagnostics import brief
-from dmlcheck.model import PASSED, SKIPPED, CaseResult, Element, OutputResult
+from dmlcheck.model import PASSED, SKIPPED, CaseResult, Drift, Element, OutputResult
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.text import Validated
@@ -27,7 +28,9 @@ class JsonReport:
     def __init__(self, path: str, info: RunInfo) -> None:
         self.file = ReportFile(path)
         self.first = True
-        self.shard = info.shard
+        self.info = info
+        self.accuracy = Accuracy()
+        self.drift: list[dict[str, Any]] = []
         head = {
             "schema": RUN_SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
@@ -35,6 +38,9 @@ class JsonReport:
             "implementation_version": info.version or None,
             "implementation_device": info.device or None,
             "feature_level": info.feature_level,
+            "accumulate": info.accumulate.lower(),
+            "warn_above": info.warn_above,
+            "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
         }
         self.file.write(_dump(head)[:-1] + ', "cases": [')
 
@@ -42,13 +48,21 @@ class JsonReport:
         """Write one case."""
         self.file.write(("" if self.first else ",") + "\n" + _dump(case_dict(result)))
         self.first = False
+        self.accuracy.add(result)
+        self.drift.extend({"case": result.case.id, **_drift(drift)} for drift in result.drift)
 
     def finish(self, summary: Summary) -> None:
         """Write the summary and put the report in place."""
         counts = {"total": summary.total, **summary.counts, "seconds": round(summary.seconds, 6)}
         tail: dict[str, Any] = {"summary": counts, "digest": summary.digest}
-        if self.shard is not None:
-            tail["shard"] = {"index": self.shard[0], "count": self.shard[1]}
+        tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
+        if self.info.warn_above is not None:
+            tail["warned"] = summary.warned
+        if summary.compared is not None:
+            tail["compared"] = summary.compared._asdict()
+            tail["drift"] = self.drift
+        if self.info.shard is not None:
+            tail["shard"] = {"index": self.info.shard[0], "count": self.info.shard[1]}
         if summary.interrupted:
             tail["interrupted"] = True
         self.file.write("\n], " + _dump(tail)[1:] + "\n")
@@ -71,27 +85,62 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},
         **_details(result),
+        **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
+        **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.ordinal is None else {"ordinal": result.ordinal}),
     }
 
 
 def _details(result: CaseResult) -> dict[str, Any]:
-    """Return what else a case that did not pass is told with: its desc, briefly its inputs, and its source."""
+    """Return what else a case that fails a run is told with: its desc, briefly its inputs, and its source."""
     case = result.case
-    if result.outcome in (PASSED, SKIPPED):
+    if result.outcome in (PASSED, SKIPPED) and not has_drifted(result):
         return {}
     inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
     return {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}
 
 
+def _close(name: str, output: OutputResult) -> dict[str, Any]:
+    """Return what a case is warned of: an output that comes close to its bound."""
+    element = output.closest
+    place = {"ulp": output.max_ulp, "index": None} if element is None else {"ulp": element.ulp, "index": element.place}
+    return {"output": name, "share": output.max_share, **place}
+
+
+def _drift(drift: Drift) -> dict[str, Any]:
+    return {"output": drift.output, "old_ulp": drift.old_ulp, "new_ulp": drift.new_ulp, "failure": drift.is_failure}
+
+
+def _worst(worst: Worst) -> dict[str, Any]:
+    """Return the worst of an operator's outputs of a data type; `closest` is where the share is largest."""
+    return {
+        "operator": full_name(worst.operator) or worst.operator,
+        "data_type": worst.data_type,
+        "max_ulp": worst.max_ulp,
+        "max_share": worst.max_share,
+        **(_spot(worst.of_ulp) or {"case": None, "output": None, "index": None}),
+        "closest": _spot(worst.of_share),
+    }
+
+
+def _spot(spot: Spot | None) -> dict[str, Any] | None:
+    return None if spot is None else {"case": spot.case, "output": spot.output, "index": list(spot.place)}
+
+
 def output_dict(output: OutputResult) -> dict[str, Any]:
-    """Return an output's part of the report; infinities and NaN are text, as in case files."""
+    """Return an output's part of the report; infinities and NaN are text, as in case files.
+
+    `worst` is the element of the largest error, and `closest` that of the largest share of its bound.
+    """
     found: dict[str, Any] = {
+        "data_type": output.data_type,
         "max_ulp": output.max_ulp,
+        "max_share": output.max_share,
         "mismatches": output.mismatches,
         "elements": output.elements,
         "first": _element(output.first[0] if output.first else None),
         "worst": _element(output.most_off),
+        "closest": _element(output.closest, measured=True),
     }
     if output.mismatches:
         shown = list(dict.fromkeys(element for element in (*output.first, output.worst) if element is not None))
@@ -100,6 +149,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
             "sizes": list(output.sizes),
             "shape": output.shape,
             "bound": output.bound,
+            "decided_by": output.decided_by,
             "unspecified": output.unspecified,
             "elements": [_element(element, measured=True) for element in shown],
             "profile": list(output.profile),

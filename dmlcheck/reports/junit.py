@@ -10,6 +10,8 @@ import tempfile
 from collections.abc import Callable
 
 from dmlcheck import __version__
+from dmlcheck.accuracy import drifts, has_drifted, warnings
+from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.header import short_operator
 from dmlcheck.model import ERRORED, PASSED, CaseResult
 from dmlcheck.reports import RunInfo, Summary
@@ -27,7 +29,7 @@ _CHUNK = 1 << 20  # bytes
 
 
 class JunitReport:
-    """A run as JUnit XML.
+    """A run as JUnit XML; a case that passes and makes the run fail, being less accurate than before, is a failure.
 
     A suite begins with its counts, so its cases are put aside, out of memory, until all counts are known.
     """
@@ -54,11 +56,13 @@ class JunitReport:
         """Return the element of one case."""
         case = result.case
         head = _tag("  <testcase", classname=_classname(case.file), name=case.name, time=_seconds(result.seconds))
-        if result.outcome == PASSED:
-            return f"{head}/>\n"
-        if result.outcome in FAILURES:
+        is_failure = result.outcome in FAILURES or has_drifted(result)
+        if result.outcome == PASSED and not is_failure:
+            said = "\n".join(f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
+            return f"{head}>\n   <system-out>{_text(said)}</system-out>\n  </testcase>\n" if said else f"{head}/>\n"
+        if is_failure:
             element = "error" if result.outcome == ERRORED else "failure"
-            rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in result.diagnostics))
+            rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in _causes(result)))
             start = _tag(f"   <{element}", message=_headline(result), type=rules or result.outcome)
             return f"{head}>\n{start}>{_text(self.details(result))}</{element}>\n  </testcase>\n"
         skipped = _tag("   <skipped", message=result.reason or "no reason given", type=result.outcome)
@@ -126,7 +130,7 @@ class _Suite:
         self.seconds += result.seconds
         if result.outcome == ERRORED:
             self.errors += 1
-        elif result.outcome in FAILURES:
+        elif result.outcome in FAILURES or has_drifted(result):
             self.failures += 1
         elif result.outcome != PASSED:
             self.skipped += 1
@@ -196,10 +200,15 @@ class _PartedFile(ReportFile):
 
 def _headline(result: CaseResult) -> str:
     """Return why a case failed, in a line: its first problem, and how many more there are."""
-    if not result.diagnostics:
+    causes = _causes(result)
+    if not causes:
         return result.reason or result.outcome
-    more = len(result.diagnostics) - 1
-    return result.diagnostics[0].message + (f" (and {more} more)" if more else "")
+    more = len(causes) - 1
+    return causes[0].message + (f" (and {more} more)" if more else "")
+
+
+def _causes(result: CaseResult) -> list[Diagnostic]:
+    return [*result.diagnostics, *drifts(result)]
 
 
 def _classname(file: str) -> str:

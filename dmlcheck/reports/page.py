@@ -10,6 +10,7 @@ from dmlcheck.diagnostics import RULES
 from dmlcheck.header import ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.model import INPUT, OUTPUT, Constraint, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.reports.text import columns_of
+from dmlcheck.tolerances import DATA_TYPE
 from dmlcheck.validation import dims_text
 
 _WIDTH = 100
@@ -43,6 +44,7 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
             for table in spec.support
         ],
         "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
+        "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum._asdict() for erratum in spec.errata],
         "unspecified": list(spec.unspecified),
         "known_deviations": [deviation._asdict() for deviation in spec.known_deviations],
@@ -231,6 +233,12 @@ def _when(row: Constraint) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
+def _tolerance_dict(row: Tolerance) -> dict[str, Any]:
+    """Return what a row says; what it leaves out does not apply."""
+    said = {key: value for key, value in row._asdict().items() if value not in (None, False, (), "")}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}
+
+
 def _tolerance(tolerance: Tolerance) -> str:
     if tolerance.exact:
         limit = "exact"
@@ -238,8 +246,15 @@ def _tolerance(tolerance: Tolerance) -> str:
         parts = ["n * u * sum|terms|"] if tolerance.accumulate else []
         if tolerance.ulp is not None:
             parts.append(f"{tolerance.ulp:g} ULP")
+        if tolerance.ulp_per_exponent is not None:
+            parts.append(f"{tolerance.ulp_per_exponent:g} * |ln result| ULP")
         if tolerance.absolute is not None:
-            parts.append(f"{tolerance.absolute:g} absolute")
-        limit = " + ".join(parts) + ", integers exact"
-    where = f"{condition_text(tolerance.when)}: " if tolerance.when else ""
+            times = f" * {tolerance.times}" if tolerance.times else ""
+            parts.append(f"{tolerance.absolute:g}{times} absolute")
+        if tolerance.relative is not None:
+            parts.append(f"{tolerance.relative:g} relative")
+        limit = " + ".join(parts) + ("" if DATA_TYPE in (tolerance.when or ()) else ", integers exact")
+    chosen = [condition_text(tolerance.when)] if tolerance.when else []
+    chosen += [f"with {name}" for name in tolerance.present]
+    where = f"{', '.join(chosen)}: " if chosen else ""
     return f"{where}{limit} ({tolerance.source})"

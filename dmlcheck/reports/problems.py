@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
+from dmlcheck.accuracy import drifts, warnings
 from dmlcheck.diagnostics import ERROR, NOTE, Diagnostic
 from dmlcheck.model import ERRORED, FAILED, PASSED, CaseResult
 from dmlcheck.reports.text import Validated
@@ -28,7 +29,7 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
         for diagnostic in result.diagnostics
     ]
     if result.outcome == PASSED:
-        return [problem for problem in problems if problem.severity != NOTE]
+        return [*(problem for problem in problems if problem.severity != NOTE), *drifts(result), *warnings(result)]
     if result.outcome not in FAILURES:
         return []
     if not any(problem.severity == ERROR for problem in problems):

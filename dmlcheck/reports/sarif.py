@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics import ERROR, RULES, Diagnostic
+from dmlcheck.diagnostics import ERROR, RULES, WARNING, Diagnostic
 from dmlcheck.model import CaseResult
 from dmlcheck.reports import RunInfo, Summary, tally
 from dmlcheck.reports.files import ReportFile
@@ -27,7 +27,7 @@ from dmlcheck.reports.text import Validated
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"
-_SEVERITIES = (ERROR, "warning")
+_SEVERITIES = (ERROR, WARNING)
 _OUTCOMES = {
     "failed": "a case failed",
     "error": "a case could not be run",

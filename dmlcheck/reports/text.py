@@ -6,10 +6,19 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from dmlcheck.accuracy import (
+    Accuracy,
+    brackets,
+    closest_to_bound,
+    drifts,
+    has_drifted,
+    warnings,
+    worst_text,
+)
 from dmlcheck.diagnostics import Diagnostic, brief
 from dmlcheck.header import short_operator
 from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
-from dmlcheck.reports import Summary, tally
+from dmlcheck.reports import Earlier, Summary, tally
 from dmlcheck.runner import error_text, figure
 from dmlcheck.specs import full_name, load
 
@@ -17,6 +26,7 @@ Echo = Callable[[str], None]
 LineOf = Callable[[int], str]
 
 _COLUMNS = 100
+_MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
@@ -99,8 +109,27 @@ class _Row:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.ulp = 0.0
-        self.worst = ""
         self.seconds = 0.0
+
+
+class _Noted:
+    """The passed cases that there is something to say of: how many, and the few of which there is most."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.most: list[tuple[float, list[str]]] = []
+
+    def add(self, weight: float, lines: list[str]) -> None:
+        self.count += 1
+        if len(self.most) < _MOST_NOTED or weight > self.most[-1][0]:
+            self.most = sorted([*self.most, (weight, lines)], key=lambda entry: -entry[0])[:_MOST_NOTED]
+
+    def lines(self, what: str) -> list[str]:
+        if not self.count:
+            return []
+        more = self.count - len(self.most)
+        shown = [f"  {line}" for _, lines in self.most for line in lines]
+        return [f"{count(self.count, 'case')} {what}:", *shown, *([f"  and {more:,} more"] if more else [])]
 
 
 class TextReport:
@@ -115,6 +144,7 @@ class TextReport:
         again: Callable[[CaseResult], str] = lambda result: f"dmlcheck run {result.case.id}",
         table: Callable[[Sequence[str], list[list[str]]], None] | None = None,
         is_reference: bool = True,
+        earlier: Earlier | None = None,
     ) -> None:
         self.echo = echo
         self.style = style
@@ -123,7 +153,11 @@ class TextReport:
         self.table = table or self.plain_table
         self.rows: dict[str, _Row] = {}
         self.reasons: dict[str, int] = {}
+        self.accuracy = Accuracy()
+        self.close = _Noted()
+        self.worse = _Noted()
         self.is_reference = is_reference
+        self.earlier = earlier
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
@@ -134,28 +168,41 @@ class TextReport:
         outcome = result.outcome
         row.counts[outcome] = row.counts.get(outcome, 0) + 1
         row.seconds += result.seconds
-        for name, output in result.outputs.items():
-            if output.max_ulp > row.ulp and output.most_off is not None:
-                error = error_text(output.max_ulp, output.data_type)
-                row.ulp, row.worst = output.max_ulp, f"{error}, {result.case.id} {name}{place_text(output.most_off)}"
-        if outcome in (FAILED, ERRORED, "xpassed"):
+        row.ulp = max([row.ulp, *(output.max_ulp for output in result.outputs.values() if output.most_off is not None)])
+        self.accuracy.add(result)
+        self.note(result)
+        if outcome in (FAILED, ERRORED, "xpassed") or has_drifted(result):
             self.failure(result)
         elif outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        if self.verbose > 0 and outcome not in (FAILED, ERRORED, "xpassed"):
+        if self.verbose > 0 and outcome not in (FAILED, ERRORED, "xpassed") and not has_drifted(result):
             reason = f"   {result.reason}" if result.reason else ""
             self.echo(f"{outcome.upper()} {result.case.id}{reason}")
+            for found in (*warnings(result), *drifts(result)):
+                self.echo(indent(f"{self.style(found.severity, 'yellow')}[{found.rule}]: {found.message}"))
+
+    def note(self, result: CaseResult) -> None:
+        """Keep what there is to say in the end of a case that passes."""
+        if result.warned:
+            lines = [f"{result.case.id} {found.message}" for found in warnings(result)]
+            self.close.add(closest_to_bound(result), lines)
+        if result.drift and not has_drifted(result):
+            lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
+            self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)
 
     def failure(self, result: CaseResult) -> None:
         """Print what is needed to mend a failed case or the implementation, and the command that runs it again."""
         case = result.case
-        rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in result.diagnostics))
-        head = self.style("FAILED" if result.outcome == FAILED else result.outcome.upper(), "red")
+        drifted = drifts(result)
+        rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in (*result.diagnostics, *drifted)))
+        head = self.style("DRIFTED" if drifted else result.outcome.upper(), "red")
         self.echo(f"{head} {self.style(case.id, 'bold')}   {rules or result.reason or ''}")
         line_of = case.origin.document.line if case.origin is not None else None
         for diagnostic in result.diagnostics:
             self.echo(indent(diagnostic_text(diagnostic, line_of, self.style)))
+        for diagnostic in drifted:
+            self.echo(indent(diagnostic_text(diagnostic, None, self.style)))
         for name, output in result.outputs.items():
             for line in mismatch_lines(name, output):
                 self.echo("  " + line)
@@ -165,7 +212,7 @@ class TextReport:
                 self.echo(f"  {name}: {brief(raw)}")
         if case.source and result.outcome == FAILED:
             self.echo(f"  source: {case.source}")
-        for line in () if self.is_reference or not result.outputs else known_lines(case.operator):
+        for line in () if self.is_reference or not result.outputs or drifted else known_lines(case.operator):
             self.echo(f"  {line}")
         self.echo(f"  again: {self.again(result)}")
         self.echo("")
@@ -182,15 +229,23 @@ class TextReport:
             self.echo("")
         if rows and self.verbose >= 0:
             self.table(("operator", *columns, "worst ULP", "seconds"), rows)
-        for operator, row in sorted(self.rows.items()) if self.verbose >= 0 else ():
-            if row.worst:
-                self.echo(f"worst of {operator}: {row.worst}")
+        for line in self.said_of_accuracy(summary) if self.verbose >= 0 else ():
+            self.echo(line)
         for reason, number in sorted(self.reasons.items()):
             self.echo(f"skipped {number}: {reason}")
         words = tally(summary)
-        good = not any(summary.counts.get(outcome) for outcome in (FAILED, ERRORED, "xpassed"))
+        good = not any(summary.counts.get(outcome) for outcome in (FAILED, ERRORED, "xpassed")) and not summary.drifted
         end = "interrupted after " if summary.interrupted else ""
         self.echo(f"{end}{self.style(words, 'green' if good and summary.total else 'red')} in {summary.seconds:.2f} s")
+
+    def said_of_accuracy(self, summary: Summary) -> Iterator[str]:
+        """Yield the worst by operator and data type, and which passed cases are close to their bound or worse."""
+        yield from (worst_text(worst) for worst in self.accuracy.rows() if worst.of_ulp is not None)
+        yield from self.close.lines("near the bound")
+        if summary.compared is not None:
+            cases, new = summary.compared
+            yield f"compared with {self.earlier or 'the earlier report'}: {count(cases, 'case')}; {new:,} not in it"
+        yield from self.worse.lines("less accurate than before")
 
     def plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         """Print a table in plain columns, the first to the left and the others to the right."""
@@ -229,6 +284,8 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
         return []
     elements = list(output.first)
     lines = [f"{name} is allowed: {output.bound}"]
+    if output.decided_by:
+        lines.append(f"  by {output.decided_by}")
     table = [_cells(element, output.data_type) for element in elements]
     if output.worst is not None and output.worst.place not in [element.place for element in elements]:
         *cells, last = _cells(output.worst, output.data_type)
@@ -260,7 +317,7 @@ def _cells(element: Element, data_type: str) -> list[str]:
 
 def place_text(element: Element) -> str:
     """Return where an element stands in its tensor: `[0, 3]`."""
-    return f"[{', '.join(map(str, element.place))}]"
+    return brackets(element.place)
 
 
 def number(value: float, data_type: str) -> str:

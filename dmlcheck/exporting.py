@@ -1,0 +1,69 @@
+"""Cases on their way to another format, or from one: those that can go, and what became of each."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from dmlcheck import runner, validation
+from dmlcheck.diagnostics import Diagnostic
+from dmlcheck.document import Document
+from dmlcheck.header import NEWEST_LEVEL
+from dmlcheck.model import Case, OperatorDesc
+
+
+class Unavailable(ValueError):
+    """A format that cannot be written or read here; the message says why, and how to get what it takes."""
+
+
+class Exported(NamedTuple):
+    """What became of one case: the folder that it went to, or why it did not, with what is wrong where it is wrong."""
+
+    case: str
+    folder: str | None = None
+    reason: str | None = None
+    problems: tuple[Diagnostic, ...] = ()
+
+
+class Imported(NamedTuple):
+    """What became of one file: the case file that was written, or None, remarks, and what is wrong with the file."""
+
+    source: str
+    file: str | None = None
+    cases: int = 0
+    remarks: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    document: Document | None = None
+
+
+class Ready(NamedTuple):
+    """A case that can be run anywhere: its valid desc, and its inputs as an implementation takes them."""
+
+    case: Case
+    desc: OperatorDesc
+    inputs: dict[str, Any]
+
+
+def ready(case: Case) -> Ready | Exported:
+    """Return a case with its inputs, or why there is nothing of it to run."""
+    from dmlcheck.literals import Source
+
+    if case.invalid is not None:
+        return Exported(case.id, reason="a negative case: nothing to run")
+    if case.is_plain_desc:
+        return Exported(case.id, reason="a plain desc: nothing to run")
+    level = case.feature_level or NEWEST_LEVEL
+    desc, findings = validation.validate(case.operator, case.desc, level)
+    inputs: dict[str, Any] = {}
+    if desc is not None and not findings:
+        excess = runner.too_large(desc, case.inputs or {}, {})
+        findings = [excess] if excess is not None else []
+    if desc is not None and not findings:
+        source = Source(os.path.dirname(case.file), case.origin.literal)
+        inputs = runner.read_inputs(desc, case.inputs or {}, source, findings)
+        if not findings:
+            findings.extend(runner.content_findings(desc, inputs, level))
+    if desc is None or findings:
+        problems = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
+        return Exported(case.id, reason="it is not valid", problems=tuple(problems))
+    return Ready(case, desc, inputs)

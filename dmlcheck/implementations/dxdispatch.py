@@ -1,0 +1,78 @@
+"""Microsoft's DxDispatch as an implementation: a model for each case, run by the executable in a temporary folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from typing import Any
+
+from dmlcheck import modelwriting
+from dmlcheck.implementations import Failure, Unavailable
+from dmlcheck.implementations._process import end_text, run, said
+from dmlcheck.kernels import Array
+from dmlcheck.model import OperatorDesc
+
+VERSION = re.compile(r"dxdispatch version (\S+)")
+DEVICE = re.compile(r"Running on '([^'\r\n]+)'")
+_ADAPTER = re.compile(r"^([^\s-][^\r\n]*)\r?\n-", re.MULTILINE)  # the first that is listed is the default one
+_SECONDS = 20.0  # for what the executable says of itself
+
+
+class DxDispatch:
+    """DxDispatch, and through it the DirectML that it comes with, on its default adapter."""
+
+    name = "dxdispatch"
+    keeps_time = True
+
+    def __init__(self, place: str, timeout: float | None = None) -> None:
+        """Find the executable; Unavailable when there is none."""
+        # A model is run in a folder of its own, from where a relative path would lead elsewhere.
+        found = shutil.which(os.path.abspath(place)) or shutil.which(place)
+        if found is None:
+            what = "is not executable" if os.path.exists(place) else "is not there"
+            where = "dxdispatch, for Windows, is among the releases of https://github.com/microsoft/DirectML"
+            raise Unavailable(f"{place} {what}; {where}")
+        self.executable = os.path.abspath(found)
+        self.timeout = timeout
+
+    @property
+    def version(self) -> str:
+        """What the executable calls itself, "" when it does not say."""
+        return self._printed("--help", VERSION)
+
+    @property
+    def device(self) -> str:
+        """The adapter that the executable takes by default, "" when it does not say."""
+        return self._printed("--show_adapters", _ADAPTER)
+
+    def _printed(self, option: str, pattern: re.Pattern[str]) -> str:
+        """Return what a pattern finds in what the executable prints for an option."""
+        try:
+            found = pattern.search(run([self.executable, option], os.curdir, _SECONDS).text)
+        except (OSError, Failure):
+            return ""
+        return found[1].strip() if found else ""
+
+    def unsupported(self, desc: OperatorDesc) -> str | None:
+        """Return why a desc cannot be written as a model."""
+        return modelwriting.unsupported(desc)
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return what the executable computes for a valid desc."""
+        with tempfile.TemporaryDirectory(prefix="dmlcheck-", ignore_cleanup_errors=True) as folder:
+            modelwriting.write_model(desc, inputs, folder)
+            try:
+                ended = run([self.executable, modelwriting.MODEL], folder, self.timeout)
+            except OSError as error:
+                raise Failure(f"cannot be started: {error.strerror or error}") from None
+            if ended.code != 0:
+                raise Failure(end_text(ended))
+            try:
+                return modelwriting.read_outputs(desc, folder)
+            except ValueError as error:
+                raise Failure(str(error) + said(ended.text)) from None
+
+    def close(self) -> None:
+        """End nothing: each run ends with its case."""

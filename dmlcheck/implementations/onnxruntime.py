@@ -1,0 +1,261 @@
+"""ONNX Runtime as an implementation: a desc as an ONNX model, run by one execution provider and by no other.
+
+Graph optimizations are off, so that what is judged is the provider's kernel of the operator. Needs the packages onnx
+and onnxruntime, or onnxruntime-directml in its place.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from dmlcheck.implementations import Failure, Unavailable, Unsupported
+from dmlcheck.kernels import Array
+from dmlcheck.model import OperatorDesc
+from dmlcheck.onnxmodels import Graph, Inexpressible, build
+
+CPU = "CPUExecutionProvider"
+DML = "DmlExecutionProvider"
+INSTALL = 'python -m pip install "dmlcheck[onnxruntime]"'
+# onnxruntime-directml is onnxruntime under another name: beside it, one overwrites the other's files.
+INSTALL_DML = "python -m pip uninstall -y onnxruntime && python -m pip install onnx onnxruntime-directml"
+_SHORT = {"": CPU, "cpu": CPU, "dml": DML}
+_KEPT = 8  # sessions: enough for cases that differ in their values only
+_SILENT = 4  # fatal errors only
+
+# What onnxruntime says where a case is none that it runs, rather than one that went wrong.
+_NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
+_TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
+_NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
+_LIMIT = re.compile(
+    r"not (?:currently )?(?:supported|implemented)|only supports|IsScalarOr1ElementVector|size_ % 2 == 1"
+    r"|same as head_size",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(
+    r".*(?:Status Message:|Exception during initialization:|\[ONNXRuntimeError\] : \d+ : \w+ :) (?:\S+:\d+ )?"
+)
+_CHECK = re.compile(r".* was false\. (?=\S)|.*\[with [^\]]*\] ")
+
+
+class Model(NamedTuple):
+    """A desc as a model: its graph, and its bytes."""
+
+    graph: Graph
+    data: bytes
+
+
+class OnnxRuntime:
+    """One execution provider of ONNX Runtime; `place` is its name, `cpu` or `dml`, and empty for the CPU's."""
+
+    may_crash = True
+
+    def __init__(self, place: str = "", timeout: float | None = None) -> None:  # noqa: ARG002 - no session can be ended
+        self._runtime = _imported()
+        self.provider = _provider(self._runtime, place)
+        self.name = f"onnxruntime:{self.provider}"
+        self.version = str(self._runtime.__version__)
+        self.device = _device(self._runtime, self.provider)
+        self._last: tuple[OperatorDesc, Model] | None = None
+        self._sessions: OrderedDict[bytes, Any] = OrderedDict()
+
+    def unsupported(self, desc: OperatorDesc) -> str | None:
+        """Return what ONNX has no exact words for."""
+        try:
+            self._model(desc)
+        except Inexpressible as reason:
+            return str(reason)
+        return None
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return the outputs of a valid desc."""
+        import numpy as np
+
+        model = self._model(desc)
+        session = self._session(model)
+        arrays = dict(_labelled(inputs))
+        feed = {value.name: np.ascontiguousarray(arrays[value.name]) for value in model.graph.inputs}
+        if self.provider == CPU:
+            refuse_deadly(model.graph, feed)
+        names = [value.name for value in model.graph.outputs]
+        try:
+            values = session.run(names, feed)
+        except Exception as error:
+            raise self._problem(error, model.graph) from error
+        return dict(zip(names, values, strict=True))
+
+    def close(self) -> None:
+        """Let the sessions go."""
+        self._sessions.clear()
+        self._last = None
+
+    def _model(self, desc: OperatorDesc) -> Model:
+        if self._last is None or self._last[0] is not desc:
+            from dmlcheck.onnxmodels.proto import model_proto
+
+            graph = build(desc)
+            self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))
+        return self._last[1]
+
+    def _session(self, model: Model) -> Any:
+        session = self._sessions.pop(model.data, None)
+        if session is None:
+            try:
+                session = self._runtime.InferenceSession(
+                    model.data, _options(self._runtime, self.provider), providers=[self.provider], enable_fallback=0
+                )
+            except Exception as error:
+                raise self._problem(error, model.graph) from error
+            session.disable_fallback()
+            if session.get_providers()[0] != self.provider:  # what is not judged is not to pass for what is
+                raise Failure(f"ran on {session.get_providers()[0]} instead of {self.provider}")
+        self._sessions[model.data] = session
+        if len(self._sessions) > _KEPT:
+            self._sessions.popitem(last=False)
+        return session
+
+    def _problem(self, error: Exception, graph: Graph) -> Exception:
+        """Return an error of onnxruntime's as the exception that a case ends with."""
+        text = " ".join(str(error).split())
+        if type(error).__name__ == "NotImplemented" and (match := _NO_KERNEL.search(text)):
+            return Unsupported(f"onnxruntime has no {_kernel_text(graph, match[1])} on {self.provider}")
+        if _NO_FALLBACK in text:
+            nodes = ", ".join(dict.fromkeys(_node_text(graph, node.type) for node in graph.nodes))
+            return Unsupported(f"{self.provider} does not run every node of {nodes}")
+        if _TOO_OLD.search(text):
+            return Unsupported(f"onnxruntime {self.version} does not know opset {graph.opset}")
+        if _LIMIT.search(text) or type(error).__name__ == "NotImplemented":
+            return Unsupported(f"{self.provider}: {_words(text)}")
+        return Failure(f"raised {type(error).__name__}: {text}")
+
+
+def refuse_deadly(graph: Graph, feed: dict[str, Array]) -> None:
+    """Raise Unsupported for integer divisions that a processor answers by ending the process, with all other results.
+
+    Those are by 0, and of the most negative number by -1; DirectML leaves open what both give.
+    """
+    import numpy as np
+
+    for node in graph.nodes:
+        if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):
+            continue
+        above, below = (feed[name] for name in node.inputs)
+        if below.dtype.kind not in "iu":
+            continue
+        if not below.all():
+            raise Unsupported("an integer division by 0 could end the process")
+        if below.dtype.kind == "i" and ((above == np.iinfo(above.dtype).min) & (below == -1)).any():
+            raise Unsupported("an integer division that overflows could end the process")
+
+
+def _labelled(inputs: dict[str, Any]) -> Any:
+    """Yield the arrays of a case by the labels of their tensors."""
+    for name, value in inputs.items():
+        if isinstance(value, list):
+            yield from ((f"{name}[{index}]", array) for index, array in enumerate(value))
+        else:
+            yield name, value
+
+
+def _words(text: str) -> str:
+    """Return what a kernel says, without the place in its source and, where it has words, without the check there."""
+    return _CHECK.sub("", _PLACE.sub("", text)).rstrip(".")
+
+
+def _kernel_text(graph: Graph, type: str) -> str:
+    """Return the operator that there is no kernel of; onnxruntime makes some operators of others."""
+    if any(node.type.rpartition(".")[2] == type for node in graph.nodes):
+        return _node_text(graph, type)
+    whole = ", ".join(dict.fromkeys(_node_text(graph, node.type) for node in graph.nodes))
+    return f"{type}, which it needs for {whole},"
+
+
+def _node_text(graph: Graph, type: str) -> str:
+    """Return the operator of a node with the data types that it works on; those of constants are no choice."""
+    known = {value.name: value.element or value.data_type for value in (*graph.inputs, *graph.values)}
+    for node in graph.nodes:
+        if node.type.rpartition(".")[2] == type.rpartition(".")[2]:
+            types = dict.fromkeys(known[name] for name in node.inputs if name in known)
+            return f"{type} of {' and '.join(types)}" if types else type
+    return type
+
+
+def _imported() -> Any:
+    """Return onnxruntime, where onnx is there too; it says nothing from now on, to nobody."""
+    try:
+        with _silenced():
+            import onnx  # noqa: F401 - models are made with it
+            import onnxruntime
+
+            onnxruntime.set_default_logger_severity(_SILENT)
+            onnxruntime.disable_telemetry_events()
+    except ModuleNotFoundError as error:
+        raise Unavailable(f"onnxruntime needs the package {error.name}; install it with: {INSTALL}") from error
+    except (ImportError, OSError) as error:
+        raise Unavailable(f"onnxruntime cannot be imported: {' '.join(str(error).split())}") from error
+    return onnxruntime
+
+
+@contextlib.contextmanager
+def _silenced() -> Iterator[None]:
+    """Keep off the console what native code writes there as it is loaded, before anything can be said to its logger."""
+    try:
+        kept, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    except OSError:  # no standard error is no reason not to go on
+        yield
+        return
+    os.dup2(nowhere, 2)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
+
+
+def _provider(runtime: Any, place: str) -> str:
+    """Return the full name of an execution provider that this onnxruntime has."""
+    provider = _SHORT.get(place.lower(), place)
+    there = list(runtime.get_available_providers())
+    if provider in there:
+        return provider
+    help = f"; it comes with onnxruntime-directml, on Windows: {INSTALL_DML}" if provider == DML else ""
+    raise Unavailable(f"this onnxruntime has no {provider}, only {', '.join(there)}{help}")
+
+
+def _device(runtime: Any, provider: str) -> str:
+    """Return a provider with the hardware that it says it is on."""
+    import platform
+
+    found: list[str] = []
+    # Before 1.22 there is no such function, and what drivers say of themselves is no reason to stop.
+    with contextlib.suppress(Exception), _silenced():
+        found = [
+            str(each.device.metadata.get("Description") or each.device.vendor)
+            for each in runtime.get_ep_devices()
+            if each.ep_name == provider
+        ]
+    hardware = ", ".join(dict.fromkeys(name for name in found if name)) or platform.machine()
+    return f"{provider} on {hardware}" if hardware else provider
+
+
+def _options(runtime: Any, provider: str) -> Any:
+    """Return the options of a session: the nodes as they stand, one thread, and no provider that steps in."""
+    options = runtime.SessionOptions()
+    options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.execution_mode = runtime.ExecutionMode.ORT_SEQUENTIAL
+    options.intra_op_num_threads = 1
+    options.inter_op_num_threads = 1
+    options.log_severity_level = _SILENT
+    options.enable_mem_pattern = False  # DirectML's provider asks for it
+    options.enable_cpu_mem_arena = False  # memory of a large case goes back when the case ends
+    if provider != CPU:
+        options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
+    return options

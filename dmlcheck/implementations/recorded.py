@@ -1,0 +1,111 @@
+"""The outputs that DxDispatch left in an exported folder, as an implementation: nothing is run."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from dmlcheck import modelwriting
+from dmlcheck.exportfolder import read_manifest
+from dmlcheck.implementations import Failure, Unavailable
+from dmlcheck.implementations._process import MOST, code_text, said
+from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
+from dmlcheck.kernels import Array
+from dmlcheck.model import OperatorDesc
+from dmlcheck.npyfile import find, is_inside
+
+_LOOKS = 20  # models whose output is searched for the device
+
+
+class Recorded:
+    """An exported folder after it was run elsewhere; cases are found in it by their desc and inputs, not by name."""
+
+    name = "recorded"
+
+    def __init__(self, place: str, timeout: float | None = None) -> None:  # noqa: ARG002 - nothing takes time
+        """Read the manifest; Unavailable when the folder has none, or one of another format."""
+        self.root = os.path.realpath(place)
+        try:
+            manifest = read_manifest(place)
+        except OSError as error:
+            raise Unavailable(f"{place} is no export: {error.strerror or error}; {_MAKE}") from None
+        except ValueError as error:
+            raise Unavailable(f"{place} is no export: {error}; {_MAKE}") from None
+        entries = manifest.get("entries")
+        if manifest.get("format") != "dxdispatch" or not isinstance(entries, list):
+            raise Unavailable(f"{place} is no export to dxdispatch; {_MAKE}")
+        self.folders: dict[str, str] = {
+            entry["digest"]: entry["folder"]
+            for entry in entries
+            if isinstance(entry, dict)
+            and isinstance(entry.get("digest"), str)
+            and _FOLDER.fullmatch(str(entry.get("folder")))
+        }
+        if self.folders and not any(map(self.was_run, self.folders.values())):
+            raise Unavailable(f"{place} has no outputs: run.cmd, or run.sh, in it runs its models")
+
+    def was_run(self, folder: str) -> bool:
+        """Whether there is anything of a run in a folder of the export."""
+        left = (modelwriting.EXIT_CODE, modelwriting.OUTPUTS)
+        return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
+
+    @property
+    def version(self) -> str:
+        """What the executable called itself, "" where that was not recorded."""
+        found = VERSION.search(self.text("", modelwriting.ABOUT))
+        return found[1] if found else ""
+
+    @property
+    def device(self) -> str:
+        """What the models ran on, "" where that was not recorded."""
+        for folder in list(self.folders.values())[:_LOOKS]:
+            found = DEVICE.search(self.text(folder, modelwriting.LOG))
+            if found:
+                return found[1]
+        return ""
+
+    def unsupported(self, desc: OperatorDesc) -> str | None:
+        """Return why a desc cannot have been exported."""
+        return modelwriting.unsupported(desc)
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        """Return the outputs that were recorded for a desc and its inputs."""
+        folder = self.folders.get(modelwriting.digest_of(desc, inputs))
+        if folder is None:
+            raise Failure("has nothing for this desc and these inputs: the case is new or has changed since the export")
+        full = os.path.realpath(os.path.join(self.root, folder))
+        if not is_inside(full, self.root):
+            raise Failure(f"has nothing for the case: {folder} lies outside of the folder of the export")
+        code = self.text(folder, modelwriting.EXIT_CODE).strip()
+        printed = self.text(folder, modelwriting.LOG)
+        if not self.was_run(folder):
+            raise Failure(f"has no outputs in {folder}: run.cmd, or run.sh, did not get to it")
+        if code and not _CODE.fullmatch(code):
+            raise Failure(f"has no exit code in {folder}/{modelwriting.EXIT_CODE}: {code[:40]!r} is none")
+        if code and int(code) != 0:
+            raise Failure(code_text(int(code)) + said(printed))
+        try:
+            return modelwriting.read_outputs(desc, full)
+        except ValueError as error:
+            raise Failure(str(error) + said(printed)) from None
+
+    def text(self, folder: str, name: str) -> str:
+        """Return the end of a text file in a folder of the export, "" when there is none in it."""
+        path, problem = find(self.root, f"{folder}/{name}" if folder else name)
+        if problem is not None:
+            return ""
+        try:
+            with open(path, "rb") as file:
+                file.seek(max(0, os.fstat(file.fileno()).st_size - MOST))
+                return file.read(MOST).decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def close(self) -> None:
+        """End nothing: nothing was started."""
+
+
+_MAKE = "`dmlcheck export --to dxdispatch CASES -o DIR` makes one"
+_FOLDER = re.compile(r"[a-z0-9_]+-[0-9a-f]{16}")
+_CODE = re.compile(r"-?[0-9]{1,10}")
