@@ -272,6 +272,14 @@ RULES: dict[str, Rule] = {
         "operator: DML_OPERATOR_ARGMAX\ndesc: {Axes: [0\n",
         _ARGMAX,
     ),
+    "onnx-syntax": Rule(
+        "file",
+        "a file to import is not a model or a tensor of ONNX",
+        "{problem}",
+        "`dmlcheck import onnx` reads models (`model.onnx`) and, in the folders `test_data_set_0` and on beside them, "
+        "tensors (`input_0.pb`, `output_0.pb`) as ONNX's own runner does. A file that was cut short, or is of another "
+        "format, is none: fetch or export it again. Git LFS leaves a few lines of text where a file was not fetched.",
+    ),
     "duplicate-key": Rule(
         "file",
         "a mapping has the same key twice",

@@ -7,7 +7,7 @@ from typing import Any
 
 from dmlcheck import modelwriting
 from dmlcheck.exportfolder import Folder
-from dmlcheck.exporting import Exported, ready
+from dmlcheck.exporting import Exported, each, ready
 from dmlcheck.model import Case, OperatorDesc
 from dmlcheck.modelwriting import ABOUT, EXIT_CODE, LOG, MODEL, OUTPUTS
 
@@ -21,7 +21,7 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
     """
     entries: dict[str, dict[str, Any]] = {}
     with Folder(folder, FORM) as place:
-        exported = [_exported(case, place, entries) for case in cases]
+        exported = each(cases, lambda case: _exported(case, place, entries))
         place.write("README.md", _README.encode())
         place.write("run.cmd", _CMD.replace("\n", "\r\n").encode())
         place.write("run.sh", _SH.encode())
@@ -64,9 +64,9 @@ On Windows, with dxdispatch.exe from the releases of https://github.com/microsof
 
     run.cmd PATH\\TO\\dxdispatch.exe
 
-Options for DxDispatch may follow, such as `-a Intel` for an adapter. `run.sh` does the same for a POSIX shell. In each
-folder this leaves the outputs (`{OUTPUTS}/`), what was printed (`{LOG}`) and the exit code (`{EXIT_CODE}`). Where that
-is not 0 the folder's name is printed.
+Options for DxDispatch may follow, such as `-a Intel` for an adapter. `sh run.sh` does the same where there is no
+cmd.exe. In each folder this leaves the outputs (`{OUTPUTS}/`), what was printed (`{LOG}`) and the exit code
+(`{EXIT_CODE}`). Where that is not 0 the folder's name is printed.
 
 Bring this folder back, and judge what is in it wherever dmlcheck is:
 
@@ -76,9 +76,9 @@ Bring this folder back, and judge what is in it wherever dmlcheck is:
 # An earlier run's results go first: a program that dies must not leave them to be taken for its own.
 _SH = f"""\
 #!/bin/sh
-# Run every model here: run.sh DXDISPATCH [OPTION]...
+# Run every model here: sh run.sh DXDISPATCH [OPTION]...
 if [ "$#" -lt 1 ]; then
-  echo "usage: run.sh DXDISPATCH [OPTION]..." >&2
+  echo "usage: sh run.sh DXDISPATCH [OPTION]..." >&2
   exit 2
 fi
 case "$1" in

@@ -12,7 +12,7 @@ from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.dxdispatch import Command, Model
 from dmlcheck.evaluation import ModelProblem, Resource, bound_inputs, filled_resources
 from dmlcheck.exportfolder import Folder
-from dmlcheck.exporting import Imported
+from dmlcheck.exporting import Imported, finish
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.model import Case, OperatorDesc
 
@@ -22,12 +22,10 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 
     OSError when the folder cannot be written, Occupied when it holds something else than an earlier import.
     """
-    place = Folder(folder, FORM)
-    taken: set[str] = set()
-    imported = [_Import(path).result(place, taken) for path in paths]
-    entries = [{"source": one.source, "file": one.file} for one in imported if one.file is not None]
-    left_out = [{"source": one.source, "reason": remark} for one in imported for remark in one.remarks]
-    place.finish(entries, left_out)
+    with Folder(folder, FORM) as place:
+        taken: set[str] = set()
+        imported = [_Import(path).result(place, taken) for path in paths]
+        finish(place, imported)
     return imported
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Iterator, Mapping
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -217,12 +218,11 @@ def updated(expectations: Expectations, outcomes: Mapping[str, str], implementat
             dropped.append((entry, f"now {', '.join(sorted({_plain(outcome) for outcome in found}))}"))
     kept = [entry for entry in expectations.entries if entry not in [gone for gone, _ in dropped]]
     text = _without(expectations.document, {entry.number for entry, _ in dropped})
-    added = []
+    added = {}
     for case_id, outcome in outcomes.items() if reason is not None else ():
         if outcome in (FAILED, ERRORED) and not any(matches(entry.cases, case_id) for entry in kept):
-            added.append(case_id)
-            text += _entry_text(case_id, implementation, outcome, reason or "")
-    return Change(text, tuple(dropped), tuple(added))
+            added[case_id] = _entry_text(case_id, implementation, outcome, reason or "")
+    return Change(_with(text, added.values()), tuple(dropped), tuple(added))
 
 
 def _still_holds(entry: Entry, outcome: str) -> bool:
@@ -248,6 +248,23 @@ def _without(document: Document, gone: set[int]) -> str:
     cut = {line for index in gone for line in range(bounds[index], bounds[index + 1])}
     kept = "".join(line for number, line in enumerate(lines) if number not in cut)
     return kept if len(gone) < len(document.value) else kept + "[]\n" * (not kept.strip())
+
+
+def _with(text: str, entries: Iterable[str]) -> str:
+    """Return a file's text with more entries: as far to the right as those before, or instead of an empty list."""
+    more = "".join(entries)
+    if not more:
+        return text
+    lines = text.splitlines(keepends=True)
+    words = [line.partition("#")[0].strip() for line in lines]
+    first = next((number for number, word in enumerate(words) if word not in ("", "---")), None)
+    if first is None:
+        return text + more
+    if words[first] == "[]":
+        return "".join([*lines[:first], *lines[first + 1 :]]) + more
+    if not words[first].startswith("-"):
+        raise ValueError("entries can be added to a list with a dash before each, and this one is in brackets")
+    return text + textwrap.indent(more, lines[first].partition("-")[0])
 
 
 def _first_comment(lines: list[str], start: int) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from dmlcheck import runner, validation
-from dmlcheck.diagnostics import Diagnostic
+from dmlcheck.diagnostics import Diagnostic, Finding
 from dmlcheck.document import Document
+from dmlcheck.exportfolder import Folder
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.model import Case, OperatorDesc
 
@@ -36,12 +38,39 @@ class Imported(NamedTuple):
     document: Document | None = None
 
 
+def finish(place: Folder, imported: Iterable[Imported]) -> None:
+    """End the folder of an import with what became of each file."""
+    entries: list[dict[str, Any]] = []
+    left_out: list[dict[str, str]] = []
+    for one in imported:
+        if one.file is not None:
+            entries.append({"source": one.source, "file": one.file})
+        left_out.extend({"source": one.source, "reason": remark} for remark in one.remarks)
+    place.finish(entries, left_out)
+
+
 class Ready(NamedTuple):
     """A case that can be run anywhere: its valid desc, and its inputs as an implementation takes them."""
 
     case: Case
     desc: OperatorDesc
     inputs: dict[str, Any]
+
+
+def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Exported]:
+    """Export cases one by one, and say what became of each; one that this machine cannot hold ends none of the others.
+
+    So much memory was asked for at once that there is enough again for what follows.
+    """
+    exported = []
+    for case in cases:
+        try:
+            exported.append(export(case))
+        except MemoryError:
+            params = {"tensors": "its tensors", "need": "did not fit into memory", "have": "too little"}
+            problem = case.origin.diagnostic(Finding("tensor-too-large", ("desc",), params))
+            exported.append(Exported(case.id, reason="it does not fit into memory", problems=(problem,)))
+    return exported
 
 
 def ready(case: Case) -> Ready | Exported:

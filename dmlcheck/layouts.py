@@ -22,7 +22,7 @@ def laid_out(tensor: TensorDesc, values: Array) -> Array:
     """
     if tensor.strides is None:
         return np.ascontiguousarray(values).reshape(-1)
-    elements = np.full(tensor.extent * values.itemsize, _GAP, dtype=np.uint8).view(values.dtype)
+    elements = empty_buffer(tensor)
     viewed(tensor, elements)[...] = values
     return elements
 

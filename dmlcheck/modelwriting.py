@@ -81,11 +81,16 @@ def _floats(value: Any) -> Any:
         return {key: _floats(part) for key, part in value.items()}
     if isinstance(value, list):
         return [_floats(part) for part in value]
-    return _spelt(np.float32(value)) if isinstance(value, (int, float)) else value
+    return _spelt(np.float32(value), value) if isinstance(value, (int, float)) else value
 
 
-def _spelt(held: Any) -> float:
-    """Return the number with the fewest digits that DxDispatch reads as a value of a float type."""
+def _spelt(held: Any, value: float) -> float:
+    """Return the number with the fewest digits that DxDispatch reads as what a float type holds of a value.
+
+    A value that the type holds exactly stays as it is: with fewer digits it is another number to who reads doubles.
+    """
+    if float(held) == value:  # as doubles: NumPy would round the value first
+        return float(value)
     short = float(str(held))
     return short if held.dtype.type(np.float32(short) if held.itemsize < 8 else short) == held else float(held)
 
@@ -96,7 +101,7 @@ def _scalar(value: float, data_type: str) -> Any:
     with np.errstate(over="ignore"):
         held = NUMPY_TYPES[data_type].type(value)
     if np.isfinite(held):
-        return _spelt(held)
+        return _spelt(held, value)
     if data_type == "FLOAT16":
         return {"UInt16": int(held.view(np.uint16))}
     return {data_type.capitalize(): "nan" if np.isnan(held) else "inf" if held > 0 else "-inf"}

@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck import runner
+from dmlcheck import modelwriting, runner
 from dmlcheck.diagnostics import Diagnostic, Finding
 from dmlcheck.exportfolder import Folder
-from dmlcheck.exporting import Exported, Ready, Unavailable, ready
+from dmlcheck.exporting import Exported, Ready, Unavailable, each, ready
 from dmlcheck.floats import FORMATS
 from dmlcheck.model import OUTPUT, Case, OperatorDesc, Tolerance
 from dmlcheck.notation import notation
@@ -48,11 +48,11 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
     without onnx.
     """
     require()
-    place = Folder(folder, FORM)
     entries: list[dict[str, Any]] = []
-    exported = [_exported(case, place, entries) for case in cases]
-    left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
-    place.finish(entries, left_out)
+    with Folder(folder, FORM) as place:
+        exported = each(cases, lambda case: _exported(case, place, entries))
+        left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
+        place.finish(entries, left_out)
     return exported
 
 
@@ -121,10 +121,11 @@ def _tensors(going: Ready) -> Tensors:
     if findings:
         raise _NotRight(tuple(sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)))
     outputs = {label: values for label, (_, values) in given.items()}
+    inputs = {part.label: values for part, values in modelwriting.each(desc, going.inputs)}
     labels = [part.label for part in desc.tensors(OUTPUT)]
     if any(label not in outputs for label in labels):
         outputs = {**_of_reference(going), **outputs}
-    return Tensors(dict(_labelled(going)), {label: outputs[label] for label in labels}, tuple(given))
+    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(given))
 
 
 def _of_reference(going: Ready) -> dict[str, Any]:
@@ -135,14 +136,6 @@ def _of_reference(going: Ready) -> dict[str, Any]:
     if reason is not None:
         raise Inexpressible(f"no expected outputs, and {reason}")
     return reference.run(going.desc, going.inputs)
-
-
-def _labelled(going: Ready) -> Iterator[tuple[str, Any]]:
-    for field in going.desc.spec.inputs:
-        values = going.inputs.get(field.name)
-        arrays = values if isinstance(values, list) else [values]
-        for part, array in zip(going.desc.parts[field.name], arrays, strict=False):
-            yield part.label, array
 
 
 # ---- files

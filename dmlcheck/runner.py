@@ -154,12 +154,11 @@ class _Run:
             return self.end(ERRORED, "too large for this machine", self.place([excess]))
         try:
             inputs, expected = self.read(desc, findings)
+            if findings:
+                return self.end(ERRORED, "its values cannot be used", self.place(findings))
+            return self.run(desc, inputs, expected) if reason is None else self.end(SKIPPED, reason)
         except MemoryError:
-            excess = _too_large(desc, "did not fit into memory", None)
-            return self.end(ERRORED, "out of memory", self.place([excess]))
-        if findings:
-            return self.end(ERRORED, "its values cannot be used", self.place(findings))
-        return self.run(desc, inputs, expected) if reason is None else self.end(SKIPPED, reason)
+            return self.end(ERRORED, "out of memory", self.place([out_of_memory(desc)]))
 
     @property
     def is_reference(self) -> bool:
@@ -183,8 +182,7 @@ class _Run:
             actual = self.implementation.run(desc, inputs)
             problem = _not_outputs(actual, expected or [part.label for part in desc.tensors(OUTPUT)])
         except MemoryError:
-            excess = _too_large(desc, "did not fit into memory", None)
-            return self.end(ERRORED, "out of memory", self.place([excess]))
+            raise
         except Unsupported as reason:
             return self.end(SKIPPED, f"{UNSUPPORTED}: {reason}")
         except TimedOut as error:
@@ -390,6 +388,11 @@ def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:
     )
     spare = "too little" if have is None else size_text(have)
     return Finding("tensor-too-large", ("desc",), {"tensors": tensors, "need": need, "have": spare})
+
+
+def out_of_memory(desc: OperatorDesc) -> Finding:
+    """Return what is wrong with a case that this machine turned out not to hold."""
+    return _too_large(desc, "did not fit into memory", None)
 
 
 def size_text(amount: int) -> str:

@@ -23,6 +23,7 @@ NOT_STATIC = {
     "unmatched-expectation": "of expectations, not of case files",
     "expired-expectation": "as above",
     "file-not-found": "the file is there",
+    "onnx-syntax": "of an import, not of case files",
 }
 
 DESC = """\

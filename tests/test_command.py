@@ -299,6 +299,24 @@ def test_what_a_program_answers_to_be_unsupported_is_skipped() -> None:
     assert cases[0]["reason"] == "unsupported-by-implementation: no sums of 112"
 
 
+def test_an_answer_without_a_reason_says_that_it_has_none(tmp_path: Path) -> None:
+    program = tmp_path / "mute.py"
+    program.write_text(MUTE, encoding="utf-8")
+    write("a.yaml", 1, 2)
+    cases = report("a.yaml", "--implementation", f'command:"{sys.executable}" "{program}"')["cases"]
+    assert cases[0]["reason"] == "unsupported-by-implementation: no reason is given"
+    assert messages(cases[1]) == ["mute answered: no reason is given"]
+
+
+MUTE = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    kind = {1: "unsupported", 2: "error"}.get(asked.get("id"), "name")
+    print(json.dumps({"id": asked.get("id"), kind: "mute" if kind == "name" else " "}), flush=True)
+"""
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="programs take their words apart themselves there")
 @pytest.mark.parametrize(
     ("place", "words"),

@@ -148,11 +148,18 @@ def read(model: Any) -> dxdispatch.Model:
     return dxdispatch.read_model(parse_json("model.json", text))
 
 
-def plain(value: Any) -> Any:
-    """Return what a desc holds, whatever it was read from."""
+FLOATS = ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS")
+
+
+def plain(value: Any, *, is_float: bool = False) -> Any:
+    """Return what a desc holds, whatever it was read from: of a FLOAT32 what it is rounded to, of NaN its name."""
     if isinstance(value, OperatorDesc):
-        return value.spec.operator, {name: plain(part) for name, part in value.values.items() if part is not None}
-    return [plain(part) for part in value] if type(value) is tuple else value
+        kinds = {name: field.type in FLOATS for name, field in value.spec.fields.items()}
+        given = {name: part for name, part in value.values.items() if part is not None}
+        return value.spec.operator, {name: plain(part, is_float=kinds[name]) for name, part in given.items()}
+    if isinstance(value, tuple) and (is_float or type(value) is tuple):
+        return [plain(part, is_float=is_float) for part in value]
+    return str(np.float32(value)) if is_float or (isinstance(value, float) and not value.is_integer()) else value
 
 
 def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
@@ -273,6 +280,24 @@ def test_what_an_optional_tensor_would_be_is_neither_described_nor_bound() -> No
     assert "CTensor" not in written
     assert "FusedActivation" not in written
     assert struct.pack("<f", written["Alpha"]) == struct.pack("<f", 0.1)
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [(0.1, 0.1), (0.10000000149011612, 0.10000000149011612), (2**-24, 2**-24), (16777217, 16777216), (3, 3)],
+)
+def test_a_number_that_a_float_holds_is_written_to_its_last_digit_and_another_as_short_as_can_be(
+    number: float, written: float
+) -> None:
+    desc = desc_of("ACTIVATION_LINEAR", InputTensor=TENSOR, OutputTensor=TENSOR, Alpha=number, Beta=0)
+    assert modelwriting.desc_of(desc)["Alpha"] == written
+
+
+def test_a_scalar_that_its_type_holds_is_written_to_its_last_digit() -> None:
+    half = {**TENSOR, "DataType": "FLOAT16"}
+    fields = {"InputTensor": half, "OutputTensor": half, "MinMaxDataType": "FLOAT16", "Min": 2**-24, "Max": 0.1}
+    written = modelwriting.desc_of(desc_of("ELEMENT_WISE_CLIP1", **fields))
+    assert (written["Min"], written["Max"]) == (2**-24, 0.1)
 
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
@@ -545,7 +570,7 @@ def test_an_executable_that_says_nothing_of_itself_is_judged_all_the_same(folder
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_is_named_and_a_grandchild_does_not_outlive_the_time_limit(folder: Path) -> None:
     ended = _process.run(["/bin/sh", "-c", "kill -9 $$"], str(folder), 10.0)
-    assert _process.end_text(ended) == "was ended by signal 9, and printed nothing"
+    assert _process.ended_text(ended.code) + _process.said(ended.text) == "ended with SIGKILL, and printed nothing"
     with pytest.raises(TimedOut):
         _process.run(["/bin/sh", "-c", "(sleep 1; echo late > late.txt) & wait"], str(folder), 0.3)
     time.sleep(1.2)

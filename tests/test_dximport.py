@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 import dmlcheck as api
-from dmlcheck import runner, validation
+from dmlcheck import dximport, runner, validation
 from dmlcheck.casewriting import flow, free_name, safe_name, text
 from dmlcheck.cli import main
 from dmlcheck.header import NEWEST_LEVEL
@@ -154,6 +155,17 @@ def test_a_values_file_outside_of_the_models_folder_is_not_read(tmp_path: Path) 
     assert case is None
     assert result.exit_code == 2
     assert "file-not-found" in result.output
+
+
+def test_an_import_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("A.json", "B.json"):
+        (tmp_path / name).write_text(json.dumps(model_of()), encoding="utf-8")
+    arguments = ("import", "dxdispatch", tmp_path / "A.json", tmp_path / "B.json", "-o", tmp_path / "imported")
+    with monkeypatch.context() as patch:
+        patch.setattr(dximport, "safe_name", Mock(side_effect=["A", KeyboardInterrupt]))
+        assert dmlcheck(*arguments).exit_code == 130
+    assert (tmp_path / "imported" / "A.yaml").exists()
+    assert dmlcheck(*arguments).exit_code == 0
 
 
 def test_models_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:

@@ -12,14 +12,18 @@ import sys
 import time
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from click.testing import CliRunner, Result
 from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 
+import dmlcheck
+from dmlcheck import compare, runner
 from dmlcheck.cli import main
 from dmlcheck.collect import Target
 from dmlcheck.execution import Done, Ended, Execution, Plan, Started, digest_of, in_shard
+from dmlcheck.implementations.reference import Reference
 
 HERE = Path(__file__).parent
 BAD = "python:misbehaving:Misbehaving"
@@ -119,6 +123,18 @@ def test_what_an_implementation_raises_is_the_cases_error(jobs: str) -> None:
     assert [outcome for _, outcome in outcomes(found)] == ["error", "error", "failed", "passed"]
     rules = [[diagnostic["rule"] for diagnostic in case["diagnostics"]] for case in found["cases"]]
     assert rules == [["tensor-too-large"], ["implementation-error"], ["output-mismatch"], []]
+
+
+def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.yaml", 1, 2)
+    judge = Mock(side_effect=[MemoryError, None])
+    monkeypatch.setattr(compare, "compare", judge)
+    (case, other) = dmlcheck.load_cases("a.yaml")
+    result = runner.run_case(case, Reference())
+    assert (result.outcome, result.reason) == ("error", "out of memory")
+    assert [diagnostic.rule for diagnostic in result.diagnostics] == ["tensor-too-large"]
+    monkeypatch.undo()
+    assert runner.run_case(other, Reference()).outcome == "passed"
 
 
 def test_the_first_failure_may_end_a_run_of_several_processes() -> None:

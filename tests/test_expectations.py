@@ -229,6 +229,39 @@ def test_the_last_entry_may_go() -> None:
     assert run()[0].exit_code == 0
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# none yet\n---\n",
+        "[]\n",
+        "# none yet\n[]  # really\n",
+        "- {cases: '*::gone', expect: failed, reason: x}\n",
+        "# the driver\n\n  - cases: '*::c1'\n    expect: failed\n    reason: known",
+    ],
+)
+def test_what_is_added_makes_a_list_with_what_is_there(text: str) -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    expect(text)
+    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    assert update("--add", "--reason", "new").exit_code == 0
+    outcome, found = run()
+    assert outcome.exit_code == 0
+    assert found["c2"] == ("xfailed", "new")
+    assert Path("known.yaml").read_text(encoding="utf-8").startswith(text.partition("[]")[0].partition("- {")[0])
+
+
+def test_nothing_is_added_to_a_list_in_brackets() -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    text = "[{cases: '*::c1', expect: failed, reason: known}]\n"
+    expect(text)
+    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    result = update("--add", "--reason", "new")
+    assert result.exit_code == 2
+    assert "a list with a dash before each" in result.output
+    assert Path("known.yaml").read_text(encoding="utf-8") == text
+
+
 @pytest.mark.parametrize("text", ["{}", "[1, 2]", "not json", '{"schema": "dmlcheck-report/1", "cases": [{}]}'])
 def test_what_is_no_report_is_refused(text: str) -> None:
     expect("[]\n")

@@ -10,11 +10,14 @@ import sys
 import unittest
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+import dmlcheck as api
+from dmlcheck import dxexport, onnxexport
 from dmlcheck.cli import main
 
 onnx = pytest.importorskip("onnx")
@@ -246,6 +249,30 @@ def test_without_onnx_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.
         assert result.exit_code == 2
         assert 'python -m pip install "dmlcheck[onnx]"' in result.output
         assert not os.path.exists(tmp_path / "out")
+
+
+def test_an_export_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(onnxexport, "_tensor_bytes", Mock(side_effect=[b"", KeyboardInterrupt]))
+        folder, result = export_text(tmp_path, SUM)
+        assert result.exit_code == 130
+    assert any(folder.rglob("model.onnx"))
+    assert export_text(tmp_path, SUM)[1].exit_code == 0
+
+
+@pytest.mark.parametrize(("form", "module"), [("onnx", onnxexport), ("dxdispatch", dxexport)])
+def test_a_case_that_this_machine_cannot_hold_ends_none_of_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str, module: Any
+) -> None:
+    path = tmp_path / "case.yaml"
+    path.write_text(SUM + "cases: [{name: first}, {name: second}]\n", encoding="utf-8")
+    ready = module.ready
+    monkeypatch.setattr(module, "ready", Mock(side_effect=[MemoryError, *map(ready, api.load_cases(path)[1:])]))
+    result = dmlcheck("export", "--to", form, path, "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "error[tensor-too-large]: its tensors did not fit into memory" in result.output
+    assert "1 case exported to 1 model" in result.output
+    assert "1 case not exported: it does not fit into memory" in result.output
 
 
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import warnings
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,7 +17,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 import dmlcheck as api
-from dmlcheck import runner, validation
+from dmlcheck import onnximport, runner, validation
 from dmlcheck.cli import main
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.literals import Source
@@ -544,8 +546,37 @@ def test_a_broken_file_is_named_and_no_traceback(tmp_path: Path, file: str, chan
     path.write_bytes(change(path.read_bytes()))
     result = dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported")
     assert result.exit_code == 2
-    assert "file-not-found" in result.output
-    assert path.as_posix() in result.output
+    assert "error[onnx-syntax]: is not a" in result.output
+    assert result.output.count(path.as_posix()) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links take rights there")
+def test_a_model_that_cannot_be_read_is_told_as_such(tmp_path: Path) -> None:
+    (tmp_path / "model.onnx").symlink_to(tmp_path / "nowhere")
+    result = dmlcheck("import", "onnx", tmp_path, "-o", tmp_path / "imported")
+    assert result.exit_code == 2
+    assert "error[file-not-found]" in result.output
+    assert "cannot be read: No such file" in result.output
+
+
+def test_a_folder_without_models_says_so(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("none", encoding="utf-8")
+    result = dmlcheck("import", "onnx", tmp_path, "-o", tmp_path / "imported")
+    assert result.exit_code == 5
+    assert f"no models to import: {tmp_path} has no files that end in .onnx" in result.output
+    assert not (tmp_path / "imported").exists()
+
+
+def test_an_import_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    x = floats(1, 2)
+    for name in ("test_one", "test_two"):
+        write_test(tmp_path / "tests" / name, model_of("Neg", [x], [-x]), ([x], [-x]))
+    arguments = ("import", "onnx", tmp_path / "tests", "-o", tmp_path / "imported")
+    with monkeypatch.context() as patch:
+        patch.setattr(onnximport, "free_name", Mock(side_effect=["test_one", KeyboardInterrupt]))
+        assert dmlcheck(*arguments).exit_code == 130
+    assert (tmp_path / "imported" / "test_one.yaml").exists()
+    assert dmlcheck(*arguments).exit_code == 0
 
 
 @pytest.mark.parametrize("change", [too_few, negative])

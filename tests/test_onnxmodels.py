@@ -301,6 +301,7 @@ def test_power_and_slopes_are_taken_element_by_element() -> None:
     [
         ("ELEMENT_WISE_EXP", 1, 0, [1, E]),
         ("ELEMENT_WISE_EXP", -2, 0, [1, E**-2]),
+        ("ELEMENT_WISE_RECIP", -2, 0, [INF, -0.5]),  # 0 * -2 is -0, and 0 once 0 is added
         ("ELEMENT_WISE_ABS", -2, 0.1, [0.1, 1.9]),
         ("ELEMENT_WISE_IDENTITY", 0.1, 0, [0, 0.1]),
     ],

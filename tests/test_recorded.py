@@ -125,7 +125,8 @@ def test_a_model_that_the_executable_failed_on_is_the_cases_error_with_the_end_o
     (place / "printed.txt").write_bytes(b"first\r\n" * 500 + b"ERROR creating dispatchable 'operator': \xff\r\n")
     cases = judged()
     assert (cases["sum"]["outcome"], cases["max"]["outcome"]) == ("error", "passed")
-    assert message(cases["sum"]).startswith("recorded ended with exit code 0x80070057; it printed\nfirst\n")
+    begins = f"recorded has a run in {place.name} that ended with exit code 0x80070057; it printed\nfirst\n"
+    assert message(cases["sum"]).startswith(begins)
     assert message(cases["sum"]).endswith("ERROR creating dispatchable 'operator': \N{REPLACEMENT CHARACTER}")
     assert message(cases["sum"]).count("first") < 20
 

@@ -89,6 +89,9 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     importer = import_module(f"dmlcheck.{FORMATS[form].importer}")
     found = [file for path in paths for file in _models(path, FORMATS[form].endings)]
     imported: list[Imported] = _writing(folder, CASES, lambda: importer.import_(found, folder)) if found else []
+    if not found:
+        endings = " or ".join(FORMATS[form].endings)
+        write(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     console = Console()
     for one in imported:
         if one.document is not None:

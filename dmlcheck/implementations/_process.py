@@ -1,4 +1,4 @@
-"""Programs started for one case: with a time limit, and with a bound on what is kept of what they print."""
+"""Programs: how they are started and ended; those for one case, with a time limit and a bound on what is kept."""
 
 from __future__ import annotations
 
@@ -9,12 +9,34 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from typing import IO, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from dmlcheck.implementations import TimedOut
 
 MOST = 64 * 2**10  # bytes of the end of what a program prints that are kept
 _GRACE = 5.0  # seconds for what a program has printed to arrive after its end
+
+
+ALONE: dict[str, Any]  # starts a program in a group of its own: dmlcheck decides what an interrupt means
+if sys.platform == "win32":
+    ALONE = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+
+    def kill(process: subprocess.Popen[bytes]) -> None:
+        """End a program, and what it started."""
+        if process.poll() is None:
+            words = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+                flags = subprocess.CREATE_NO_WINDOW
+                subprocess.run(words, capture_output=True, check=False, timeout=10.0, creationflags=flags)  # noqa: S603
+            process.kill()
+
+else:
+    ALONE = {"start_new_session": True}
+
+    def kill(process: subprocess.Popen[bytes]) -> None:
+        """End a program, and what it started."""
+        with contextlib.suppress(OSError):  # nobody of its group is left
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Ended(NamedTuple):
@@ -35,7 +57,7 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Ended:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        start_new_session=sys.platform != "win32",
+        **ALONE,
     )
     kept = bytearray()
     stream = process.stdout or open(os.devnull, "rb")  # noqa: SIM115 - there is one: a pipe was asked for
@@ -47,7 +69,8 @@ def run(arguments: Sequence[str], folder: str, timeout: float | None) -> Ended:
         raise TimedOut(f"{timeout:g}") from None
     finally:
         if process.poll() is None:
-            _kill(process)
+            kill(process)
+            process.wait()
         reader.join(_GRACE)  # what the program left running may hold the pipe open
         if not reader.is_alive():
             stream.close()
@@ -62,27 +85,17 @@ def _keep(stream: IO[bytes], kept: bytearray) -> None:
             del kept[:-MOST]
 
 
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a program, and what it started."""
-    if sys.platform == "win32":
-        command = ["taskkill", "/T", "/F", "/PID", str(process.pid)]
-        subprocess.run(command, capture_output=True, check=False)  # noqa: S603 - it is Windows' own
-        process.kill()
-    else:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
 def code_text(code: int) -> str:
     """Return an exit code in words; beyond a byte it is an HRESULT of Windows."""
     return f"ended with exit code {code if 0 <= code < 256 else hex(code & 0xFFFFFFFF)}"
 
 
-def end_text(ended: Ended) -> str:
-    """Return in words how a program ended that was run here, and what it said; below 0 a code may be a signal's."""
-    is_signal = ended.code < 0 and sys.platform != "win32"
-    return (f"was ended by signal {-ended.code}" if is_signal else code_text(ended.code)) + said(ended.text)
+def ended_text(code: int) -> str:
+    """Return in words how a program ended that was run here: below 0 a code may be a signal's."""
+    if code >= 0 or sys.platform == "win32":
+        return code_text(code)
+    names = {int(number): number.name for number in signal.Signals}
+    return f"ended with {names.get(-code, f'signal {-code}')}"
 
 
 def last_lines(text: str, *, lines: int = 12, most: int = 2000) -> str:

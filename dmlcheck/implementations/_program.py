@@ -7,10 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -18,6 +15,7 @@ from queue import Empty, SimpleQueue
 from typing import IO, Any
 
 from dmlcheck.implementations import Failure, TimedOut
+from dmlcheck.implementations._process import ALONE, ended_text, kill
 
 MAX_LINE = 2**20  # bytes
 _MAX_WAITING = 16  # lines that nobody has asked for
@@ -27,26 +25,6 @@ _SLICE = 0.25  # seconds between two looks at whether the program still runs; an
 _CHUNK = 2**16  # bytes
 
 
-_ALONE: dict[str, Any]  # of a group of its own: dmlcheck decides what an interrupt means
-if sys.platform == "win32":
-    _ALONE = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
-
-    def _kill(process: subprocess.Popen[bytes]) -> None:
-        if process.poll() is None:
-            words = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
-            with contextlib.suppress(OSError, subprocess.TimeoutExpired):
-                flags = subprocess.CREATE_NO_WINDOW
-                subprocess.run(words, capture_output=True, check=False, timeout=10.0, creationflags=flags)  # noqa: S603
-            process.kill()
-
-else:
-    _ALONE = {"start_new_session": True}
-
-    def _kill(process: subprocess.Popen[bytes]) -> None:
-        with contextlib.suppress(OSError):  # nobody of its group is left
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 class Program:
     """A running process, with a thread for each of its streams."""
 
@@ -54,7 +32,7 @@ class Program:
         """Start it; OSError or ValueError where that cannot be done."""
         pipe = subprocess.PIPE
         # No shell: the words are the user's own command line.
-        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **_ALONE)  # noqa: S603
+        self.process = subprocess.Popen(words, bufsize=0, stdin=pipe, stdout=pipe, stderr=pipe, **ALONE)  # noqa: S603
         self.requests: SimpleQueue[bytes | None] = SimpleQueue()
         self.lines: SimpleQueue[bytes | Failure | str] = SimpleQueue()
         self.last = bytearray()
@@ -95,12 +73,8 @@ class Program:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(1.0)
         code = self.process.returncode
-        if code is None:
-            return f"closed its standard {closed} instead of answering"
-        if code >= 0:
-            return f"ended with exit code {code if code < 256 else hex(code)} instead of answering"
-        names = {int(number): number.name for number in signal.Signals}
-        return f"ended with {names.get(-code, f'signal {-code}')} instead of answering"
+        how = f"closed its standard {closed}" if code is None else ended_text(code)
+        return f"{how} instead of answering"
 
     def wrote(self) -> str:
         """Return the end of what the program wrote to its standard error, as the end of a sentence."""
@@ -119,7 +93,7 @@ class Program:
         except subprocess.TimeoutExpired:
             pass
         finally:
-            _kill(self.process)
+            kill(self.process)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5.0)
         for thread in self.threads:

@@ -156,7 +156,7 @@ class Command:
                 raise Failure(f"answered with another id than {self.number}: {excerpt(line)}")
             kinds = [kind for kind in _ANSWERS if kind in answer]
             if len(kinds) == 1 and (answer["ok"] is True if kinds[0] == "ok" else isinstance(answer[kinds[0]], str)):
-                return kinds[0], "" if kinds[0] == "ok" else plain_text(answer[kinds[0]])
+                return kinds[0], "" if kinds[0] == "ok" else plain_text(answer[kinds[0]]) or "no reason is given"
             raise Failure(f"answered neither ok: true nor error or unsupported with a text: {excerpt(line)}")
         raise Failure(f"answered earlier cases more than {_MAX_LATE} times again")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from dmlcheck import modelwriting
 from dmlcheck.implementations import Failure, Unavailable
-from dmlcheck.implementations._process import end_text, run, said
+from dmlcheck.implementations._process import ended_text, run, said
 from dmlcheck.kernels import Array
 from dmlcheck.model import OperatorDesc
 
@@ -68,7 +68,7 @@ class DxDispatch:
             except OSError as error:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:
-                raise Failure(end_text(ended))
+                raise Failure(ended_text(ended.code) + said(ended.text))
             try:
                 return modelwriting.read_outputs(desc, folder)
             except ValueError as error:

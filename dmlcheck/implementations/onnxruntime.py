@@ -7,6 +7,7 @@ and onnxruntime, or onnxruntime-directml in its place.
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import warnings
@@ -56,7 +57,8 @@ class OnnxRuntime:
     may_crash = True
 
     def __init__(self, place: str = "", timeout: float | None = None) -> None:  # noqa: ARG002 - no session can be ended
-        self._runtime = _imported()
+        place = _SHORT.get(place.lower(), place)
+        self._runtime = _imported(INSTALL_DML if place == DML else INSTALL)
         self.provider = _provider(self._runtime, place)
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
@@ -82,6 +84,7 @@ class OnnxRuntime:
         feed = {value.name: np.ascontiguousarray(arrays[value.name]) for value in model.graph.inputs}
         if self.provider == CPU:
             refuse_deadly(model.graph, feed)
+        refuse_inexact(model.graph, feed)
         names = [value.name for value in model.graph.outputs]
         try:
             values = session.run(names, feed)
@@ -153,6 +156,33 @@ def refuse_deadly(graph: Graph, feed: dict[str, Array]) -> None:
             raise Unsupported("an integer division that overflows could end the process")
 
 
+# After these it does not matter whether their argument is rounded or their result.
+_KEEPS_ROUNDING = ("Abs", "Clip", "Identity")
+
+
+def refuse_inexact(graph: Graph, feed: dict[str, Array]) -> None:
+    """Raise Unsupported where an input times a power of two leaves its type before the operator that judges it.
+
+    DirectML rounds once: what overflows on the way, or becomes a shorter denormal, would be held against the operator.
+    """
+    import numpy as np
+
+    numbers = {constant.value.name: constant.elements[0] for constant in graph.constants if not constant.value.sizes}
+    factors = {name: number for name, number in numbers.items() if abs(math.frexp(number)[0]) == 0.5}
+    for node in graph.nodes:
+        if node.type != "Mul" or node.inputs[0] not in feed or node.inputs[1] not in factors:
+            continue
+        users = [other.type for other in graph.nodes if node.outputs[0] in other.inputs]
+        x = feed[node.inputs[0]]
+        if x.dtype.kind != "f" or all(user in _KEEPS_ROUNDING for user in users):
+            continue
+        with np.errstate(all="ignore"):
+            product = (x * x.dtype.type(factors[node.inputs[1]])).astype(np.float64)
+            exact = x.astype(np.float64) * factors[node.inputs[1]]
+        if not ((product == exact) | np.isnan(exact)).all():
+            raise Unsupported("a product before the operator leaves the range of the data type")
+
+
 def _labelled(inputs: dict[str, Any]) -> Any:
     """Yield the arrays of a case by the labels of their tensors."""
     for name, value in inputs.items():
@@ -185,7 +215,7 @@ def _node_text(graph: Graph, type: str) -> str:
     return type
 
 
-def _imported() -> Any:
+def _imported(install: str) -> Any:
     """Return onnxruntime, where onnx is there too; it says nothing from now on, to nobody."""
     try:
         with _silenced():
@@ -195,7 +225,7 @@ def _imported() -> Any:
             onnxruntime.set_default_logger_severity(_SILENT)
             onnxruntime.disable_telemetry_events()
     except ModuleNotFoundError as error:
-        raise Unavailable(f"onnxruntime needs the package {error.name}; install it with: {INSTALL}") from error
+        raise Unavailable(f"onnxruntime needs the package {error.name}; install it with: {install}") from error
     except (ImportError, OSError) as error:
         raise Unavailable(f"onnxruntime cannot be imported: {' '.join(str(error).split())}") from error
     return onnxruntime
@@ -220,9 +250,8 @@ def _silenced() -> Iterator[None]:
         os.close(nowhere)
 
 
-def _provider(runtime: Any, place: str) -> str:
-    """Return the full name of an execution provider that this onnxruntime has."""
-    provider = _SHORT.get(place.lower(), place)
+def _provider(runtime: Any, provider: str) -> str:
+    """Return the name of an execution provider that this onnxruntime has."""
     there = list(runtime.get_available_providers())
     if provider in there:
         return provider

@@ -84,7 +84,7 @@ class Recorded:
         if code and not _CODE.fullmatch(code):
             raise Failure(f"has no exit code in {folder}/{modelwriting.EXIT_CODE}: {code[:40]!r} is none")
         if code and int(code) != 0:
-            raise Failure(code_text(int(code)) + said(printed))
+            raise Failure(f"has a run in {folder} that {code_text(int(code))}{said(printed)}")
         try:
             return modelwriting.read_outputs(desc, full)
         except ValueError as error:

@@ -18,7 +18,7 @@ from dmlcheck.casewriting import FORM, Written, free_name, one_line, safe_name, 
 from dmlcheck.diagnostics import Finding
 from dmlcheck.document import Document
 from dmlcheck.exportfolder import Folder
-from dmlcheck.exporting import Imported
+from dmlcheck.exporting import Imported, finish
 from dmlcheck.header import NEWEST_LEVEL
 from dmlcheck.model import INPUT, OUTPUT, OperatorDesc, OperatorSpec
 from dmlcheck.onnximport.node import Array, Laid, Mapped, Node, Refused, type_name
@@ -33,9 +33,10 @@ _DATA = re.compile(r"test_data_set_?(\d*)")
 class _Unreadable(Exception):
     """A file that is not what it should be; the message is the rest of a sentence about it."""
 
-    def __init__(self, path: str, problem: str) -> None:
+    def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
         super().__init__(problem)
         self.path = path
+        self.rule = rule
 
 
 class _Test(NamedTuple):
@@ -53,12 +54,10 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     without onnx.
     """
     onnxexport.require()
-    place = Folder(folder, FORM)
-    taken: set[str] = set()
-    imported = [_imported(path, place, taken) for path in paths]
-    entries = [{"source": one.source, "file": one.file} for one in imported if one.file is not None]
-    left_out = [{"source": one.source, "reason": remark} for one in imported for remark in one.remarks]
-    place.finish(entries, left_out)
+    with Folder(folder, FORM) as place:
+        taken: set[str] = set()
+        imported = [_imported(path, place, taken) for path in paths]
+        finish(place, imported)
     return imported
 
 
@@ -80,7 +79,7 @@ def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
     except _Unreadable as wrong:
         document = Document(wrong.path.replace(os.sep, "/"), "")
         params = {"path": document.name, "problem": str(wrong)}
-        problem = Finding("file-not-found", (), params).diagnostic()._replace(file=document.name)
+        problem = Finding(wrong.rule, (), params).diagnostic()._replace(file=document.name)
         return Imported(source, problems=(problem,), document=document)
     except Refused as reason:
         remarks[f"left out: {reason}"] = None
@@ -140,11 +139,12 @@ def _parsed(message: Any, path: str, what: str) -> Any:
 def _bytes(path: str) -> bytes:
     try:
         if os.path.getsize(path) > _MOST_BYTES:
-            raise _Unreadable(path, "is larger than 2 GiB, which no protobuf is")
+            raise _Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large")
         with open(path, "rb") as file:
             return file.read()
     except (OSError, ValueError) as error:
-        raise _Unreadable(path, f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise _Unreadable(path, problem, "file-not-found") from None
 
 
 def _words(error: Exception) -> str:
@@ -169,7 +169,7 @@ def _listed(folder: str) -> list[str]:
     try:
         return os.listdir(folder)
     except OSError as error:
-        raise _Unreadable(folder, f"cannot be read: {error.strerror or error}") from None
+        raise _Unreadable(folder, f"cannot be read: {error.strerror or error}", "file-not-found") from None
 
 
 def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:

@@ -28,7 +28,6 @@ _UNARY = {
     "IDENTITY": "Identity",
     "LOG": "Log",
     "NEGATE": "Neg",
-    "RECIP": "Reciprocal",
     "SIGN": "Sign",
     "SIN": "Sin",
     "SINH": "Sinh",
@@ -70,6 +69,15 @@ def unary(type: str, g: Builder, desc: OperatorDesc, *, rounds_after: bool = Fal
     """Apply an operator of one input, after ScaleBias where there is one."""
     x = scaled(g, desc, rounds_after=rounds_after)
     g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type))
+
+
+def recip(g: Builder, desc: OperatorDesc) -> None:
+    """RECIP: -0 * Scale + 0 is 0, whose reciprocal is another infinity, so that this Bias of 0 is added too."""
+    x = scaled(g, desc)
+    change = desc.values.get("ScaleBias")
+    if change is not None and field(change.Bias) == 0:
+        x = g.node("Add", [x, scalar(g, 0, x.data_type)], x.sizes, x.data_type)
+    g.output("OutputTensor", g.node("Reciprocal", [x], x.sizes, x.data_type))
 
 
 def binary(type: str, g: Builder, desc: OperatorDesc, *, opset: int = 0, **attributes: str | int) -> None:  # noqa: ARG001
@@ -305,6 +313,7 @@ _OWN: dict[str, Mapping] = {
     "POW": power,
     "QUANTIZE_LINEAR": quantize_linear,
     "QUANTIZED_LINEAR_ADD": quantized_linear_add,
+    "RECIP": recip,
     "ROUND": rounded,
     "THRESHOLD": threshold,
 }
