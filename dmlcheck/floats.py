@@ -81,8 +81,11 @@ def to_odd(value: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
 
     A number rounded to odd rounds once more, to any shorter format, as the number itself does (Boldo and Melquiond).
     """
-    even = value.view(np.int64) & 1 == 0
-    return np.where(even & (rest != 0), np.nextafter(value, np.copysign(np.inf, rest)), value)
+    bits = value.view(np.int64)
+    step = ((rest > 0) == (value > 0)).view(np.int8) * np.int8(2) - np.int8(1)
+    step *= (bits & 1 == 0) & (rest != 0) & (value != 0)
+    odd: NDArray[Any] = (bits + step).view(np.float64)
+    return odd
 
 
 def odd_float(value: Fraction | float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import subprocess
@@ -99,10 +100,13 @@ def test_without_directml_the_message_says_how_to_get_it(place: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
-def test_without_a_package_the_message_says_how_to_get_it(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("place", "install"), [("", INSTALL), (":cpu", INSTALL), (":dml", INSTALL_DML)])
+def test_without_a_package_the_message_says_how_to_get_it(
+    package: str, place: str, install: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(Unavailable, match=re.escape(f"needs the package {package}; install it with: {INSTALL}")):
-        make("onnxruntime")
+    with pytest.raises(Unavailable, match=re.escape(f"needs the package {package}; install it with: {install}")):
+        make(f"onnxruntime{place}")
 
 
 def test_a_package_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
@@ -299,6 +303,22 @@ def test_an_integer_division_that_ends_the_process_is_not_tried(
     assert good["OutputTensor"].tolist() == [-3, -3]
 
 
+@pytest.mark.parametrize(("scale", "kept", "lost"), [(2, 2.0**126, 2.0**127), (0.25, 2.0**-147, 2.0**-149)])
+def test_a_product_that_leaves_the_range_before_its_operator_is_not_held_against_that(
+    cpu: OnnxRuntime, scale: float, kept: float, lost: float
+) -> None:
+    x = tensor("FLOAT32", 1)
+    scaling = {"Scale": scale, "Bias": 0}
+    root = desc_of("ELEMENT_WISE_SQRT", InputTensor=x, OutputTensor=x, ScaleBias=scaling)
+    good = cpu.run(root, {"InputTensor": np.array([kept], np.float32)})["OutputTensor"]
+    assert good.tolist() == [np.sqrt(np.float32(kept * scale))]
+    with pytest.raises(Unsupported, match="leaves the range of the data type"):
+        cpu.run(root, {"InputTensor": np.array([lost], np.float32)})
+    size = desc_of("ELEMENT_WISE_ABS", InputTensor=x, OutputTensor=x, ScaleBias=scaling)  # rounds once all the same
+    found = cpu.run(size, {"InputTensor": np.array([-lost], np.float32)})["OutputTensor"]
+    assert found.tolist() == [math.inf if scale > 1 else 0]
+
+
 # ---- what goes wrong
 
 
@@ -450,6 +470,12 @@ def ordinary(desc: OperatorDesc) -> dict[str, Any]:
         else:
             inputs[field] = values
     return inputs
+
+
+@pytest.mark.skipif(VERSION != SEEN, reason=f"what differs is known of onnxruntime {SEEN[0]}.{SEEN[1]}")
+def test_the_reference_and_the_cpu_agree_on_every_operator_that_both_have(cpu: OnnxRuntime) -> None:
+    agreed = {desc.spec.short for desc in descs_without_values() if agree(cpu, desc)}
+    assert len(agreed) > 60
 
 
 def agree(cpu: OnnxRuntime, desc: OperatorDesc) -> bool:

@@ -131,6 +131,16 @@ COUNTED = [[0, 1, 2], [3, 4, 5]]  # in a buffer with the strides 1 and 2: 0 3 1 
 NOTHING = [[0, 0, 0], [0, 0, 0]]
 
 
+def test_the_one_input_is_named_whose_strides_are_ignored() -> None:
+    columns = [6, 6, 1, 2]
+    desc = addition(ATensor=columns, BTensor=columns)
+    words = cause_of_sum(
+        desc, [[10, 20, 30], [40, 50, 60]], COUNTED, [[10, 21, 32], [43, 54, 65]], [[10, 23, 31], [44, 52, 65]]
+    )
+    assert words is not None
+    assert words.startswith("likely cause: the strides of BTensor seem to be ignored")
+
+
 @pytest.mark.parametrize("has_kernel", [True, False])
 def test_an_output_written_packed_is_named_with_and_without_a_kernel(has_kernel: bool) -> None:
     desc = addition(has_kernel, OutputTensor=[6, 6, 1, 2])

@@ -44,19 +44,19 @@ def assemble(result: Result, tensor: TensorDesc) -> Array:
 
 
 def settle(wide: Wide, data_type: str) -> Array:
-    """Round wide results once: integers wrap, floats go to nearest even as the mathematical result does.
+    """Return wide results that are rounded where they are written: integers wrap, floats go to nearest even.
 
     A float64 result decides how it rounds wherever everything within its error bound rounds alike; elsewhere the exact
     value does.
     """
     value = wide.value
-    rounded = value.astype(NUMPY_TYPES[data_type], copy=False)
     if wide.error is None or wide.exact is None or data_type not in FORMATS:
-        return rounded
+        return value  # which is rounded where it is written
+    rounded = value.astype(NUMPY_TYPES[data_type], copy=False)
     below = (value - wide.error).astype(rounded.dtype)
     above = (value + wide.error).astype(rounded.dtype)
     doubt = (below != above) & (wide.error > 0)
     if doubt.any():
         doubtful = np.flatnonzero(doubt)
-        rounded[doubtful] = wide.exact(doubtful).astype(rounded.dtype)
+        rounded.flat[doubtful] = wide.exact(doubtful).astype(rounded.dtype)
     return rounded

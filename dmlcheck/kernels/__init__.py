@@ -7,6 +7,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from dmlcheck import specs
 from dmlcheck.kernels._blocks import Array, Index, Result, Wide, tiles
 from dmlcheck.model import OperatorDesc
@@ -19,7 +21,7 @@ def kernel(operator: str) -> tuple[Any, tuple[tuple[str, str], ...]]:
     """Return an operator's kernel and its parameters, each with the field that it takes."""
     spec = specs.load(operator)
     function = import_module(f"dmlcheck.kernels.{spec.kernel}").KERNELS[spec.short]
-    code = function.__code__
+    code = getattr(function, "__wrapped__", function).__code__
     fields = {parameter_name(field): field for field in spec.fields}
     parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     return function, tuple((parameter, fields[parameter]) for parameter in parameters)
@@ -32,11 +34,23 @@ def compute(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Result]:
     array of tensors). The desc must be valid; kernels check nothing.
     """
     function, parameters = kernel(desc.spec.operator)
-    values = desc.values
-    arguments = {name: inputs[field] if field in inputs else values.get(field) for name, field in parameters}
+    arguments = {name: inputs[field] if field in inputs else attribute(desc, field) for name, field in parameters}
     results = function(**arguments)
     names = outputs(desc)
     return {names[0]: results} if isinstance(results, Result) else dict(zip(names, results, strict=True))
+
+
+def attribute(desc: OperatorDesc, field: str) -> Any:
+    """Return what a field holds, None if it is left out; a FLOAT as the FLOAT32 number nearest to what is given."""
+    value = desc.values.get(field)
+    if value is None:
+        return None
+    match desc.spec.fields[field].type:
+        case "FLOAT":
+            return float(np.float32(value))
+        case "SCALE_BIAS":
+            return type(value)(*(float(np.float32(part)) for part in value))
+    return value
 
 
 def outputs(desc: OperatorDesc) -> list[str]:

@@ -1,9 +1,10 @@
 """Measures what dmlcheck costs, each time as a ratio to the least that the same job could cost on the same machine.
 
-    python tests/benchmarks/run.py [start-up | run | sum] [--rounds N]
+    python tests/benchmarks/run.py [start-up | run | sum | element-wise] [--rounds N]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
-little. Goals are those of the project: start-up 2.0, a run 1.5, a sum 3.
+little. Goals are those of the project: start-up 2.0, a run 1.5, a sum 3, an element-wise operator 4, and 3 times the
+memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import sys
 import sysconfig
 import tempfile
 import time
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 FILES, CASES_A_FILE = 40, 100
 SUM_ELEMENTS = 2**26
+ELEMENTS = 2**24
 
 DESC = """\
 operator: DML_OPERATOR_ARGMAX
@@ -81,6 +84,61 @@ def sum_(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("REDUCE", desc, {"InputTensor": values}), lambda: values.sum(dtype=np.float64)
 
 
+def element_wise(rounds: int) -> None:
+    """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    generator = np.random.default_rng(7)
+    x, y = (generator.standard_normal(ELEMENTS, dtype=np.float32) for _ in "xy")
+    tensor = {"DataType": "FLOAT32", "Sizes": [ELEMENTS]}
+    one, two = (
+        {"InputTensor": tensor, "OutputTensor": tensor},
+        dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
+    )
+    half, tenth = np.float32(0.5), np.float32(0.1)
+    table: dict[str, tuple[dict[str, object], Callable[[], object]]] = {
+        "ELEMENT_WISE_ABS": (one, lambda: np.abs(x)),
+        "ELEMENT_WISE_CEIL": (one, lambda: np.ceil(x)),
+        "ELEMENT_WISE_EXP": (one, lambda: np.exp(x)),
+        "ELEMENT_WISE_SIN": (one, lambda: np.sin(x)),
+        "ELEMENT_WISE_TANH": (one, lambda: np.tanh(x)),
+        "ELEMENT_WISE_ADD": (two, lambda: x + y),
+        "ELEMENT_WISE_DIVIDE": (two, lambda: x / y),
+        "ELEMENT_WISE_ATAN_YX": (two, lambda: np.arctan2(x, y)),
+        "ELEMENT_WISE_MODULUS_FLOOR": (two, lambda: np.mod(x, y)),
+        "ELEMENT_WISE_LOGICAL_LESS_THAN": (
+            {**two, "OutputTensor": {**tensor, "DataType": "UINT8"}},
+            lambda: np.less(x, y),
+        ),
+        "ACTIVATION_RELU": (one, lambda: np.maximum(x, 0)),
+        "ACTIVATION_LINEAR": ({**one, "Alpha": 0.1, "Beta": 0.5}, lambda: tenth * x + half),
+        "ACTIVATION_SIGMOID": (one, lambda: 1 / (1 + np.exp(-x))),
+        "ACTIVATION_SOFTPLUS": ({**one, "Steepness": 1}, lambda: np.log1p(np.exp(x))),
+    }
+    for operator, (desc, expression) in table.items():
+        given = {"InputTensor": x} if "InputTensor" in desc else {"ATensor": x, "BTensor": y}
+
+        def ours(operator: str = operator, desc: object = desc, given: object = given) -> object:
+            return library.evaluate(operator, desc, given)
+
+        with np.errstate(all="ignore"):
+            pairs = [(seconds(ours), seconds(expression)) for _ in range(rounds)]
+            memory = f"memory {peak(ours) / peak(expression):.2f} (goal 3)"
+        mine, least = (min(side) for side in zip(*pairs, strict=True))
+        print(f"{operator}: {mine:.3f} s against {least:.3f} s, ratio {mine / least:.2f} (goal 4), {memory}")  # noqa: T201 - a program
+
+
+def peak(job: Job) -> int:
+    """Return how much memory a job takes beyond what is there, in bytes."""
+    tracemalloc.start()
+    job()
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return most
+
+
 BENCHMARKS = {"start-up": (start_up, 2.0, 15), "run": (run, 1.5, 7), "sum": (sum_, 3.0, 5)}
 
 
@@ -106,12 +164,15 @@ def seconds(job: Job) -> float:
 def main() -> None:
     """Run the benchmarks that were named, or all."""
     parser = argparse.ArgumentParser(description="ratios to the least that a job could cost")
-    parser.add_argument("names", nargs="*", help=f"which to run: {', '.join(BENCHMARKS)}")
+    parser.add_argument("names", nargs="*", help=f"which to run: {', '.join(BENCHMARKS)}, element-wise")
     parser.add_argument("--rounds", type=int, help="how often each side is measured")
     options = parser.parse_args()
-    for name in options.names or BENCHMARKS:
+    for name in options.names or (*BENCHMARKS, "element-wise"):
+        if name == "element-wise":
+            element_wise(options.rounds or 5)
+            continue
         if name not in BENCHMARKS:
-            parser.error(f"{name} is not one of {', '.join(BENCHMARKS)}")
+            parser.error(f"{name} is not one of {', '.join(BENCHMARKS)}, element-wise")
         prepare, goal, rounds = BENCHMARKS[name]
         with tempfile.TemporaryDirectory() as folder:
             ours, least = prepare(Path(folder))

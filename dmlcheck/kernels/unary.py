@@ -1,0 +1,289 @@
+"""ELEMENT_WISE operators of one tensor: a row and a formula each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.fields import ScaleBias
+from dmlcheck.floats import two_sum
+from dmlcheck.kernels._blocks import Array, Result, Wide
+from dmlcheck.kernels._pointwise import pointwise, through, widened
+from dmlcheck.kernels._special import erf
+
+Formula = Callable[[Array], "Array | Wide"]
+
+
+def unary(formula: Formula) -> Callable[..., Result]:
+    """Return the kernel of f(x * Scale + Bias) for floats, whose formula takes float64."""
+
+    def kernel(input: Array, *, scale_bias: ScaleBias | None) -> Result:
+        return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+    return kernel
+
+
+def steep(formula: Formula, of_sum: Callable[[Array, Array], Array]) -> Callable[..., Result]:
+    """Return the kernel of f(x * Scale + Bias) where float64's roundoff of the sum would show in the result.
+
+    So it does about multiples of pi, and where f is 0 or infinitely steep. The second formula takes the sum as it is,
+    wherever four units in its last place change more than the last seven bits of f.
+    """
+
+    def scaled_formula(block: Array, scale_bias: ScaleBias | None) -> Wide:
+        wide = through(formula, block, scale_bias)
+        if scale_bias is None:
+            return wide
+        high, low = two_sum(widened(block) * scale_bias.Scale, np.float64(scale_bias.Bias))
+        change = through(formula, high * (1 + 2.0**-50), None).value - wide.value
+        is_calm = np.abs(change) <= 2.0**-46 * np.abs(wide.value)  # not so where it is NaN
+        at = np.flatnonzero(np.isfinite(low) & (low != 0) & ~is_calm)
+        wide.value.flat[at] = of_sum(high.flat[at], low.flat[at])
+        return wide
+
+    def kernel(input: Array, *, scale_bias: ScaleBias | None) -> Result:
+        return pointwise(lambda block: scaled_formula(block, scale_bias), input)
+
+    return kernel
+
+
+def sine_of_sum(high: Array, low: Array) -> Array:
+    """Return sin(high + low)."""
+    sine: Array = np.sin(high) * np.cos(low) + np.cos(high) * np.sin(low)
+    return sine
+
+
+def cosine_of_sum(high: Array, low: Array) -> Array:
+    """Return cos(high + low)."""
+    cosine: Array = np.cos(high) * np.cos(low) - np.sin(high) * np.sin(low)
+    return cosine
+
+
+def tangent_of_sum(high: Array, low: Array) -> Array:
+    """Return tan(high + low)."""
+    tangent: Array = sine_of_sum(high, low) / cosine_of_sum(high, low)
+    return tangent
+
+
+def log_of_sum(high: Array, low: Array) -> Array:
+    """Return log(high + low)."""
+    logarithm: Array = np.log(high) + np.log1p(low / high)
+    return logarithm
+
+
+def arccosine_of_sum(high: Array, low: Array) -> Array:
+    """Return acos(high + low)."""
+    angle: Array = 2 * np.arctan2(np.sqrt((1 - high) - low), np.sqrt((1 + high) + low))
+    return angle
+
+
+def arcsine_of_sum(high: Array, low: Array) -> Array:
+    """Return asin(high + low)."""
+    angle: Array = np.arctan2(high, np.sqrt(((1 - high) - low) * ((1 + high) + low)))
+    return angle
+
+
+def arccosh_of_sum(high: Array, low: Array) -> Array:
+    """Return acosh(high + low)."""
+    above = (high - 1) + low
+    area: Array = np.log1p(above + np.sqrt(above) * np.sqrt(above + 2))
+    return area
+
+
+def arctanh_of_sum(high: Array, low: Array) -> Array:
+    """Return atanh(high + low)."""
+    size, rest = np.abs(high), np.copysign(low, low * high)
+    area: Array = np.copysign(np.log1p(2 * size / ((1 - size) - rest)) / 2, high)
+    return area
+
+
+def plain(formula: Formula) -> Callable[..., Result]:
+    """Return the kernel of f(x) for an operator without ScaleBias, whose formula takes the elements as they are."""
+
+    def kernel(input: Array) -> Result:
+        return pointwise(formula, input)
+
+    return kernel
+
+
+def identity(input: Array, *, scale_bias: ScaleBias | None) -> Result:
+    """Copy elements; the documentation does not say that denormals stay."""
+
+    def formula(x: Array) -> Wide:
+        if input.dtype.kind != "f":
+            return Wide(x)
+        small = np.abs(x) < np.finfo(input.dtype).smallest_normal
+        return Wide(x, unspecified=small & (x != 0) if small.any() else None)
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def absolute(input: Array, *, scale_bias: ScaleBias | None) -> Result:
+    """Take the absolute value; that of the least number of a signed integer type is left open."""
+
+    def formula(x: Array) -> Wide:
+        return Wide(np.abs(x), unspecified=x == np.iinfo(input.dtype).min if input.dtype.kind == "i" else None)
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def negate(block: Array) -> Wide:
+    """Negate; the negation of the least number of 8 and 16 bits is left open."""
+    x = widened(block)
+    is_open = block.dtype.kind == "i" and block.dtype.itemsize <= 2
+    return Wide(-x, unspecified=x == np.iinfo(block.dtype).min if is_open else None)
+
+
+def sign(block: Array) -> Wide:
+    """Return -1, 0 or 1 with the sign of each element; that of NaN is left open."""
+    value = (block > 0).astype(np.int8) - (block < 0).astype(np.int8)
+    return Wide(value, unspecified=np.isnan(block) if block.dtype.kind == "f" else None)
+
+
+def log(x: Array) -> Wide:
+    """Return the natural logarithm; that of a negative number is left open."""
+    return Wide(np.log(x), unspecified=x < 0)
+
+
+def bit_not(block: Array) -> Array:
+    """Invert the bits of each element, whatever its type."""
+    bits = block.view(f"u{block.dtype.itemsize}")
+    inverted: Array = np.invert(bits).view(block.dtype)
+    return inverted
+
+
+def bit_count(block: Array) -> Array:
+    """Count the bits of each element that are 1, whatever its type."""
+    parts = np.ascontiguousarray(block).view(np.uint8).reshape(*block.shape, block.dtype.itemsize)
+    count: Array = _BITS[parts].sum(axis=-1, dtype=np.uint8)
+    return count
+
+
+_BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
+
+
+def round_(input: Array, *, rounding_mode: str) -> Result:
+    """Round to a whole number by a DML_ROUNDING_MODE."""
+    return pointwise(ROUNDING[rounding_mode], input)
+
+
+def _half_away(block: Array) -> Array:
+    whole = np.trunc(block)
+    return np.where(np.abs(block - whole) >= 0.5, whole + np.copysign(1, block), whole)
+
+
+ROUNDING: dict[str, Callable[[Array], Array]] = {
+    "HALVES_TO_NEAREST_EVEN": np.rint,
+    "TOWARD_ZERO": np.trunc,
+    "TOWARD_INFINITY": _half_away,
+}
+
+
+def is_infinity(input: Array, *, infinity_mode: str) -> Result:
+    """Mark the infinities of a DML_IS_INFINITY_MODE with 1, everything else with 0."""
+    return pointwise(INFINITIES[infinity_mode], input)
+
+
+INFINITIES: dict[str, Callable[[Array], Array]] = {
+    "EITHER": np.isinf,
+    "POSITIVE": np.isposinf,
+    "NEGATIVE": np.isneginf,
+}
+
+
+def clip(input: Array, *, scale_bias: ScaleBias | None, min: float, max: float) -> Result:
+    """Limit to `min` and `max`, first cast to the type of the elements; `max` holds where `min` is above it."""
+    (low, fits_low), (high, fits_high) = (_cast(bound, input.dtype) for bound in (min, max))
+
+    def formula(x: Array) -> Wide:
+        value = np.minimum(high, np.maximum(low, x))
+        return Wide(value, unspecified=np.isnan(value) | (not (fits_low and fits_high)))
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def _cast(bound: float, dtype: np.dtype) -> tuple[Any, bool]:
+    """Return a FLOAT as a type, integers without its fraction, and whether it fits."""
+    if dtype.kind == "f":
+        return np.float64(np.float32(bound).astype(dtype)), True
+    limits = np.iinfo(dtype)
+    fits = bool(np.isfinite(bound)) and limits.min <= int(bound) <= limits.max
+    return widened(np.array(int(bound) if fits else 0, dtype))[()], fits
+
+
+def clip1(input: Array, *, scale_bias: ScaleBias | None, min: float, max: float) -> Result:
+    """Limit to `min` and `max`, which are of the type of the elements; `min` holds where it is above `max`."""
+    low, high = (widened(np.array(bound, input.dtype)) for bound in (min, max))
+
+    def formula(x: Array) -> Wide:
+        value = np.maximum(low, np.minimum(x, high))
+        return Wide(value, unspecified=np.isnan(value))
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def threshold(input: Array, *, scale_bias: ScaleBias | None, min: float) -> Result:
+    """Return the greater of each element and `min`; left open for integers if `min` is none that fits."""
+    low, fits = (np.float64(min), True) if input.dtype.kind == "f" else _cast(min, input.dtype)
+    is_open = not fits or (input.dtype.kind != "f" and not float(min).is_integer())
+
+    def formula(x: Array) -> Wide:
+        value = np.maximum(x, low)
+        return Wide(value, unspecified=np.isnan(value) | is_open)
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def constant_pow(input: Array, *, scale_bias: ScaleBias | None, exponent: float) -> Result:
+    """Raise to a power that is the same for all: NaN for a negative base, unless the power is whole.
+
+    Left open are 0 to the power of 0 or less, what is not finite to the power of 0, -infinity to one that is not whole,
+    and a power that is not finite.
+    """
+    is_whole, is_finite = float(exponent).is_integer(), math.isfinite(exponent)
+
+    def formula(x: Array) -> Wide:
+        left_open = ((x == 0) & (exponent <= 0)) | ((exponent == 0) & ~np.isfinite(x)) | (not is_finite)
+        return Wide(np.power(x, exponent), unspecified=left_open | ((x == -np.inf) & (not is_whole)))
+
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+KERNELS: dict[str, Callable[..., Result]] = {
+    "ELEMENT_WISE_ABS": absolute,
+    "ELEMENT_WISE_ACOS": steep(np.arccos, arccosine_of_sum),
+    "ELEMENT_WISE_ACOSH": steep(np.arccosh, arccosh_of_sum),
+    "ELEMENT_WISE_ASIN": steep(np.arcsin, arcsine_of_sum),
+    "ELEMENT_WISE_ASINH": unary(np.arcsinh),
+    "ELEMENT_WISE_ATAN": unary(np.arctan),
+    "ELEMENT_WISE_ATANH": steep(np.arctanh, arctanh_of_sum),
+    "ELEMENT_WISE_BIT_COUNT": plain(bit_count),
+    "ELEMENT_WISE_BIT_NOT": plain(bit_not),
+    "ELEMENT_WISE_CEIL": unary(np.ceil),
+    "ELEMENT_WISE_CLIP": clip,
+    "ELEMENT_WISE_CLIP1": clip1,
+    "ELEMENT_WISE_CONSTANT_POW": constant_pow,
+    "ELEMENT_WISE_COS": steep(np.cos, cosine_of_sum),
+    "ELEMENT_WISE_COSH": unary(np.cosh),
+    "ELEMENT_WISE_ERF": unary(erf),
+    "ELEMENT_WISE_EXP": unary(np.exp),
+    "ELEMENT_WISE_FLOOR": unary(np.floor),
+    "ELEMENT_WISE_IDENTITY": identity,
+    "ELEMENT_WISE_IS_INFINITY": is_infinity,
+    "ELEMENT_WISE_IS_NAN": plain(np.isnan),
+    "ELEMENT_WISE_LOG": steep(log, log_of_sum),
+    "ELEMENT_WISE_LOGICAL_NOT": plain(np.logical_not),
+    "ELEMENT_WISE_NEGATE": plain(negate),
+    "ELEMENT_WISE_RECIP": unary(np.reciprocal),
+    "ELEMENT_WISE_ROUND": round_,
+    "ELEMENT_WISE_SIGN": plain(sign),
+    "ELEMENT_WISE_SIN": steep(np.sin, sine_of_sum),
+    "ELEMENT_WISE_SINH": unary(np.sinh),
+    "ELEMENT_WISE_SQRT": unary(np.sqrt),
+    "ELEMENT_WISE_TAN": steep(np.tan, tangent_of_sum),
+    "ELEMENT_WISE_TANH": unary(np.tanh),
+    "ELEMENT_WISE_THRESHOLD": threshold,
+}
