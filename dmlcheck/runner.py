@@ -114,7 +114,7 @@ class _Run:
                 SKIPPED,
                 f"asks for {level_name(asked)}; this run is at {level_name(self.settings.feature_level or '')}",
             )
-        desc, findings = validation.validate(case.operator, case.desc, self.level)
+        desc, findings = _validated(case, self.level)
         if case.invalid is not None:
             return self.negative(desc, findings)
         if findings or desc is None:
@@ -260,6 +260,26 @@ class _Run:
         outputs = read_outputs(desc, self.case.outputs or {}, source, findings)
         findings.extend(content_findings(desc, inputs, self.level))
         return inputs, outputs
+
+
+_GOOD: dict[tuple[str, str, str], OperatorDesc] = {}  # the last few, since most cases of a file share their desc
+_MOST_GOOD = 256
+_LONGEST = 4096  # characters of a desc that is kept
+
+
+def _validated(case: Case, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
+    """Validate a case's desc at a level, unless an equal one was found good before."""
+    text = repr(case.desc)
+    key = (case.operator, level, text)
+    desc = _GOOD.get(key)
+    if desc is not None:
+        return desc, []
+    desc, findings = validation.validate(case.operator, case.desc, level)
+    if desc is not None and not findings and len(text) <= _LONGEST and "inf" not in text:  # 1e999 is written so too
+        if len(_GOOD) == _MOST_GOOD:
+            _GOOD.clear()
+        _GOOD[key] = desc
+    return desc, findings
 
 
 def content_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:

@@ -486,3 +486,14 @@ def test_an_implementation_may_be_given_by_its_name(case_file: Path) -> None:
     cases = dmlcheck.load_cases(case_file)
     results = dmlcheck.run_cases(cases, implementation="reference")
     assert [result.outcome for result in results] == [result.outcome for result in dmlcheck.run_cases(cases)]
+
+
+def test_a_desc_is_judged_by_itself_though_an_equal_looking_one_was_good_before(tmp_path: Path) -> None:
+    tensor = "{DataType: FLOAT32, Sizes: [1]}"
+    head = f"operator: ACTIVATION_ELU\ndesc: {{InputTensor: {tensor}, OutputTensor: {tensor}}}\ncases:\n"
+    case = "- {{name: c{0}, desc: {{Alpha: {1}}}, inputs: {{InputTensor: [1]}}, outputs: {{OutputTensor: [1]}}}}\n"
+    alphas = ("inf", "1e999", "1", "1.0", "true", "1", '"1"')
+    path = tmp_path / "elu.yaml"
+    path.write_text(head + "".join(case.format(*row) for row in enumerate(alphas)), encoding="utf-8")
+    outcomes = [result.outcome for result in dmlcheck.run_cases(dmlcheck.load_cases(path))]
+    assert outcomes == ["passed", "failed", "passed", "passed", "failed", "passed", "failed"]
