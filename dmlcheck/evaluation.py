@@ -47,15 +47,23 @@ def evaluate_case(case: Case) -> Evaluated:
         too_large = runner.too_large(desc, case.inputs or {}, {})
         findings = [too_large] if too_large is not None else []
     if not findings and desc is not None:
-        inputs = runner.read_inputs(
-            desc, case.inputs or {}, Source(os.path.dirname(case.file), origin.literal), findings
-        )
-        findings.extend(runner.content_findings(desc, inputs, case.feature_level or NEWEST_LEVEL))
+        try:
+            outputs = _outputs(case, desc, findings)
+        except MemoryError:
+            outputs, findings = {}, [runner.out_of_memory(desc)]
         if not findings:
-            types = {part.label: part.tensor.data_type for part in desc.tensors()}
-            outputs = Reference().run(desc, inputs)
-            return Evaluated(case.name, {name: (values, types[name]) for name, values in outputs.items()})
+            return Evaluated(case.name, outputs)
     return Evaluated(case.name, diagnostics=_placed(origin, findings))
+
+
+def _outputs(case: Case, desc: OperatorDesc, findings: list[Finding]) -> dict[str, tuple[Array, str]]:
+    source = Source(os.path.dirname(case.file), case.origin.literal)
+    inputs = runner.read_inputs(desc, case.inputs or {}, source, findings)
+    findings.extend(runner.content_findings(desc, inputs, case.feature_level or NEWEST_LEVEL))
+    if findings:
+        return {}
+    types = {part.label: part.tensor.data_type for part in desc.tensors()}
+    return {name: (values, types[name]) for name, values in Reference().run(desc, inputs).items()}
 
 
 def _placed(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:

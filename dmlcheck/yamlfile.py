@@ -372,4 +372,6 @@ def _reason(error: OSError | ValueError) -> str:
         return "is a folder"
     if isinstance(error, PermissionError):
         return "may not be read"
-    return getattr(error, "strerror", None) or str(error)
+    if isinstance(error, ValueError):
+        return "has a character that no path can have"
+    return error.strerror or str(error)

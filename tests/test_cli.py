@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -9,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 from dmlcheck import __version__
-from dmlcheck.cli import main
+from dmlcheck.cli import console, main
+from dmlcheck.implementations.reference import Reference
 
 ROOT = Path(__file__).parent.parent
 FILES = Path(__file__).parent / "snapshots" / "files"
@@ -349,6 +352,24 @@ def test_output_that_finds_no_room_is_an_error(words: list[str]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the shell there closes no streams")
+def test_a_text_without_end_ends_with_its_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w", encoding="utf-8") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        console.print_pieces(itertools.repeat("x" * 100_000))
+
+
+def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(*_: Any) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(Reference, "run", run)
+    result = dmlcheck("eval", "-", stdin=GOOD)
+    assert result.exit_code == 1
+    assert "error[tensor-too-large]" in result.output
+
+
 def test_a_closed_standard_output_is_no_traceback() -> None:
     write("a.yaml", GOOD)
     command = ["sh", "-c", f"{sys.executable} -m dmlcheck run a.yaml >&-"]

@@ -25,6 +25,7 @@ from dmlcheck import load_cases, run_cases
 from dmlcheck.cli import main
 from dmlcheck.desc import read_desc
 from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported, about, command, make
+from dmlcheck.implementations._program import Program
 from dmlcheck.model import OperatorDesc
 
 HERE = Path(__file__).parent
@@ -258,6 +259,19 @@ def test_a_program_that_cannot_be_used_is_refused(mode: str, words: str, monkeyp
     with pytest.raises(Unavailable) as raised:
         make(sums_command(mode))
     assert words in str(raised.value)
+
+
+def test_what_a_program_writes_before_it_is_asked_anything_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    send = Program.send
+
+    def late(program: Program, request: dict[str, Any]) -> None:
+        program.process.wait(60)
+        program.threads[2].join(60)  # the one that reads the standard error
+        send(program, request)
+
+    monkeypatch.setattr(Program, "send", late)
+    with pytest.raises(Unavailable, match="it wrote: no device"):
+        make(sums_command("die"))
 
 
 def test_a_program_that_is_not_there_is_refused_before_the_run() -> None:

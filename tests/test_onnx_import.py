@@ -472,6 +472,14 @@ def huge_constant(model: Any) -> None:
     model.graph.node[0].input.append("w")
 
 
+def short_constant(model: Any) -> None:
+    tensor = helper.make_tensor("w", TensorProto.FLOAT, [1, 2], [1.0, 2.0])
+    tensor.dims[:] = [3, 3]
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["w"], value=tensor))
+    model.graph.node[1].op_type = "Add"
+    model.graph.node[1].input.append("w")
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
@@ -482,6 +490,7 @@ def huge_constant(model: Any) -> None:
         (wrong_attribute, "onnx finds the model wrong"),
         (no_node, "onnx finds the model wrong"),
         (huge_constant, "left out"),
+        (short_constant, "left out"),
     ],
 )
 def test_a_model_that_is_no_case_is_left_out_with_the_reason(tmp_path: Path, change: Any, reason: str) -> None:

@@ -39,6 +39,8 @@ WITHOUT_WORDS = {
     ("RESAMPLE1", "forward-pass"): "ONNX's Resize has no such InputPixelOffsets",
     ("ROI_ALIGN1", "four-crops"): "no InterpolationMode NEAREST_NEIGHBOR",
 }
+# Documented examples that onnxruntime gets wrong before a version.
+WRONG_BEFORE = {("REVERSE_SUBSEQUENCES", "columns"): "1.28"}
 
 
 def desc_of(operator: str, desc: Any, level: str = NEWEST_LEVEL) -> OperatorDesc:
@@ -64,16 +66,27 @@ def onnx_outputs(model: Any, feed: dict[str, Array]) -> list[Array]:
 
 
 def onnxruntime_outputs(model: Any, feed: dict[str, Array]) -> list[Array] | None:
-    """Return what the CPU provider gives, or None where it lacks a kernel."""
+    """Return what the CPU provider gives, or None where it lacks a kernel or is older than the model."""
     runtime = pytest.importorskip("onnxruntime")
     options = runtime.SessionOptions()
     options.log_severity_level = 4
     options.graph_optimization_level = runtime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    errors = runtime.capi.onnxruntime_pybind11_state
     try:
         session = runtime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except runtime.capi.onnxruntime_pybind11_state.NotImplemented:
+    except errors.NotImplemented:
+        return None
+    except errors.Fail as error:
+        if "Unsupported model IR version" not in str(error):  # as one is that is newer than this onnxruntime
+            raise
         return None
     return session.run(None, feed)
+
+
+def is_before(version: str) -> bool:
+    """Whether the onnxruntime that is there is older; the last for Python 3.10 is 1.23."""
+    found = pytest.importorskip("onnxruntime").__version__
+    return tuple(map(int, found.split(".")[:2])) < tuple(map(int, version.split(".")))
 
 
 EVALUATORS = {"onnx": onnx_outputs, "onnxruntime": onnxruntime_outputs}
@@ -184,7 +197,9 @@ def test_a_model_gives_what_the_page_prints(operator: str, case: Case) -> None:
     inputs = read_inputs(desc, case.inputs, case.origin, findings)
     outputs = read_outputs(desc, case.outputs, case.origin, findings)
     assert not findings
-    for answer in answers(desc, inputs, EVALUATORS):
+    wrong_before = WRONG_BEFORE.get((operator, case.name))
+    by = ("onnx",) if wrong_before is not None and is_before(wrong_before) else EVALUATORS
+    for answer in answers(desc, inputs, by):
         for label, (_, wanted) in outputs.items():
             near = 1e-6 if operator.startswith(MATHS) else 0
             assert answer[label].dtype == wanted.dtype
@@ -532,6 +547,8 @@ def test_a_fused_activation_comes_after_the_bias() -> None:
 
 
 def test_integers_are_convolved_after_their_zero_points() -> None:
+    if is_before("1.24"):
+        pytest.skip("before 1.24 onnxruntime has no ConvInteger of UINT8 and INT8")
     x = (whole(1, 2, 4, 5) + 10).astype(np.uint8)
     kernel = whole(3, 2, 2, 3, step=3).astype(np.int8)
     points = {
@@ -1000,6 +1017,8 @@ def test_lstm_has_input_output_forget_and_cell_gates_in_this_order(direction: st
 
 
 def test_numbers_of_activations_go_to_those_that_have_them() -> None:
+    if is_before("1.29"):
+        pytest.skip("before 1.29 onnxruntime ends the process where not every activation of an RNN has numbers")
     inputs, _ = network(1, "FORWARD")
     both = {name: np.concatenate([value, value], 1 if value.shape[2] > 1 else 2) for name, value in inputs.items()}
     both["InputTensor"] = inputs["InputTensor"]

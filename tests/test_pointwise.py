@@ -18,6 +18,9 @@ import pytest
 from mpmath import mpf
 
 import dmlcheck
+from dmlcheck import validation
+from dmlcheck.header import NEWEST_LEVEL
+from dmlcheck.kernels import compute
 
 Array = np.ndarray[Any, Any]
 
@@ -28,8 +31,8 @@ DIGITS = mpmath.workprec(220)  # bits: the largest angles take 128 before the po
 # ---- what is mathematically right
 
 
-def number(x: float) -> Any:
-    return mpf(x)
+def number(x: Any) -> Any:
+    return x
 
 
 def logistic(x: Any) -> Any:
@@ -60,6 +63,8 @@ def power(x: Any, exponent: float) -> Any:
 SINGLE = {name: float(np.float32(value)) for name, value in {"0.1": 0.1, "0.3": 0.3, "1.1": 1.1, "1.6": 1.6732}.items()}
 A, B, C, D = SINGLE.values()
 INF = math.inf
+E = float(np.float32(3e-5))
+STEEP = {"ScaleBias": {"Scale": 3e-5, "Bias": 1}}  # a base beside 1, whose power shows what float64 cannot hold
 FROM_1 = {"ScaleBias": {"Scale": -1, "Bias": 1}}  # numbers beside 1 that float64 cannot hold
 
 # An operator, its attributes as a case has them, and its formula for finite elements.
@@ -74,6 +79,14 @@ ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
     ("ELEMENT_WISE_CEIL", {}, mpmath.ceil),
     ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 2.5}, lambda x: power(x, 2.5)),
     ("ELEMENT_WISE_CONSTANT_POW", {"Exponent": 3}, lambda x: x**3),
+    ("ELEMENT_WISE_CLIP", {"Min": -0.75, "Max": 3.5}, lambda x: min(mpf(3.5), max(mpf(-0.75), x))),
+    ("ELEMENT_WISE_CLIP", {"Min": 2, "Max": 1}, lambda _: mpf(1)),
+    (
+        "ELEMENT_WISE_CLIP1",
+        {"MinMaxDataType": "", "Min": -0.75, "Max": 3.5},
+        lambda x: min(mpf(3.5), max(mpf(-0.75), x)),
+    ),
+    ("ELEMENT_WISE_CLIP1", {"MinMaxDataType": "", "Min": 2, "Max": 1}, lambda _: mpf(2)),
     ("ELEMENT_WISE_COS", {}, mpmath.cos),
     ("ELEMENT_WISE_COSH", {}, mpmath.cosh),
     ("ELEMENT_WISE_ERF", {}, mpmath.erf),
@@ -85,6 +98,7 @@ ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
     ("ELEMENT_WISE_ROUND", {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}, mpmath.nint),
     ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_INFINITY"}, half_away),
     ("ELEMENT_WISE_ROUND", {"RoundingMode": "TOWARD_ZERO"}, lambda x: mpmath.sign(x) * mpmath.floor(abs(x))),
+    ("ELEMENT_WISE_SIGN", {}, mpmath.sign),
     ("ELEMENT_WISE_SIN", {}, mpmath.sin),
     ("ELEMENT_WISE_SIN", {"ScaleBias": {"Scale": 1.1, "Bias": 0.3}}, lambda x: mpmath.sin(x * mpf(C) + mpf(B))),
     ("ELEMENT_WISE_ACOS", FROM_1, lambda x: inside(-1, 1, mpmath.acos)(1 - x)),
@@ -95,12 +109,14 @@ ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
         lambda x: inside(-1, 1, lambda y: y * INF if abs(y) == 1 else mpmath.atanh(y))(1 - x),
     ),
     ("ELEMENT_WISE_LOG", FROM_1, lambda x: -mpmath.inf if x == 1 else inside(0, INF, mpmath.log)(1 - x)),
+    ("ELEMENT_WISE_CONSTANT_POW", {**STEEP, "Exponent": 1e5}, lambda x: (x * mpf(E) + 1) ** 100_000),
     ("ELEMENT_WISE_COS", {"ScaleBias": {"Scale": 1.1, "Bias": 0.3}}, lambda x: mpmath.cos(x * mpf(C) + mpf(B))),
     ("ELEMENT_WISE_TAN", {"ScaleBias": {"Scale": 1.1, "Bias": 0.3}}, lambda x: mpmath.tan(x * mpf(C) + mpf(B))),
     ("ELEMENT_WISE_SINH", {}, lambda x: mpmath.sign(x) * mpmath.sinh(abs(x))),
     ("ELEMENT_WISE_SQRT", {}, inside(0, INF, mpmath.sqrt)),
     ("ELEMENT_WISE_TAN", {}, mpmath.tan),
     ("ELEMENT_WISE_TANH", {}, mpmath.tanh),
+    ("ELEMENT_WISE_THRESHOLD", {"Min": 0.3}, lambda x: max(x, mpf(B))),
     ("ELEMENT_WISE_IDENTITY", {"ScaleBias": {"Scale": 1.1, "Bias": 0.3}}, lambda x: x * mpf(C) + mpf(B)),
     ("ACTIVATION_CELU", {"Alpha": 1.1}, lambda x: x if x > 0 else mpf(C) * expm1(x / mpf(C))),
     ("ACTIVATION_ELU", {"Alpha": 1.1}, lambda x: x if x > 0 else mpf(C) * expm1(x)),
@@ -111,9 +127,11 @@ ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
         {"Alpha": 0.1, "Beta": 0.3},
         lambda x: x * min(max(mpf(A) * x + mpf(B), mpf(0)), mpf(1)),
     ),
+    ("ACTIVATION_IDENTITY", {}, number),
     ("ACTIVATION_LEAKY_RELU", {"Alpha": 0.1}, lambda x: x if x > 0 else mpf(A) * x),
     ("ACTIVATION_LINEAR", {"Alpha": 1.1, "Beta": 0.3}, lambda x: mpf(C) * x + mpf(B)),
     ("ACTIVATION_PARAMETRIC_SOFTPLUS", {"Alpha": 1.1, "Beta": 0.3}, lambda x: mpf(C) * softplus(mpf(B) * x)),
+    ("ACTIVATION_RELU", {}, lambda x: max(x, mpf(0))),
     (
         "ACTIVATION_SCALED_ELU",
         {"Alpha": 1.6732, "Gamma": 1.1},
@@ -181,10 +199,25 @@ def float32_around_edges() -> Array:
 
 
 def computed(operator: str, attributes: dict[str, Any], elements: Array) -> Array:
-    name = {"float16": "FLOAT16", "float32": "FLOAT32"}[elements.dtype.name]
-    tensor = {"DataType": name, "Sizes": [elements.size]}
-    desc = {"InputTensor": tensor, "OutputTensor": tensor, **attributes}
+    desc = desc_of(attributes, elements)
     return dmlcheck.evaluate(f"DML_OPERATOR_{operator}", desc, {"InputTensor": elements})["OutputTensor"]
+
+
+def desc_of(attributes: dict[str, Any], elements: Array) -> dict[str, Any]:
+    tensor = {"DataType": elements.dtype.name.upper(), "Sizes": [elements.size]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor, **attributes}
+    if "MinMaxDataType" in desc:
+        desc["MinMaxDataType"] = tensor["DataType"]
+    return desc
+
+
+def left_open(operator: str, attributes: dict[str, Any], elements: Array) -> Array:
+    desc, findings = validation.validate(f"DML_OPERATOR_{operator}", desc_of(attributes, elements), NEWEST_LEVEL)
+    assert desc is not None
+    assert not findings
+    with np.errstate(all="ignore"):
+        [(_, wide)] = compute(desc, {"InputTensor": elements})["OutputTensor"].tiles()
+    return np.broadcast_to(wide.unspecified if wide.unspecified is not None else np.array(False), elements.shape)
 
 
 @pytest.mark.parametrize(("operator", "attributes", "function"), ROWS, ids=NAMES)
@@ -197,6 +230,93 @@ def test_the_result_is_the_mathematical_one_rounded_once(
     wrong = ~((right == found) | (np.isnan(right) & np.isnan(found)))
     rows = zip(given[wrong].tolist(), right[wrong].tolist(), found[wrong].tolist(), strict=True)
     assert [(x.hex(), good, bad) for x, good, bad in rows] == []
+
+
+@pytest.mark.parametrize(("operator", "attributes"), [row[:2] for row in ROWS], ids=NAMES)
+def test_nan_stays_nan_whatever_its_bits_where_it_is_not_left_open(operator: str, attributes: dict[str, Any]) -> None:
+    values = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+    given = values[np.isnan(values)]
+    assert (np.isnan(computed(operator, attributes, given)) | left_open(operator, attributes, given)).all()
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "right"),
+    [
+        ("ACTIVATION_CELU", {"Alpha": INF}, [True] * 4),
+        ("ACTIVATION_CELU", {"Alpha": -INF}, [True] * 4),
+        ("ACTIVATION_HARD_SWISH", {"Alpha": INF, "Beta": 0}, [False, True, False, False]),
+        ("ACTIVATION_HARD_SWISH", {"Alpha": math.nan, "Beta": 0}, [True, True, True, False]),
+        ("ACTIVATION_ELU", {"Alpha": INF}, [False] * 4),
+    ],
+)
+def test_what_attributes_that_are_no_numbers_leave_open(
+    operator: str, attributes: dict[str, Any], right: list[bool]
+) -> None:
+    given = np.array([-1, 0, 2, math.nan if "HARD" in operator else 3], dtype=np.float32)
+    assert left_open(operator, attributes, given).tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes"),
+    [("ACTIVATION_THRESHOLDED_RELU", {"Alpha": 0.3}), ("ACTIVATION_SHRINK", {"Bias": 0, "Threshold": 0.3})],
+)
+@pytest.mark.parametrize("elements", [np.float16, np.float32])
+def test_a_threshold_that_float16_rounds_leaves_that_number_open(
+    operator: str, attributes: dict[str, Any], elements: type
+) -> None:
+    near = float(np.float16(0.3))
+    given = np.array([near, np.nextafter(np.float16(near), np.float16(1)), -near, 0.25], dtype=elements)
+    is_short = elements is np.float16
+    right = [is_short, False, is_short and "SHRINK" in operator, False]
+    assert left_open(operator, attributes, given).tolist() == right
+    assert not left_open(operator, dict.fromkeys(attributes, 0.25), given).any()
+
+
+def test_a_large_power_counts_what_float64_cannot_hold_of_its_scaled_base() -> None:
+    given = np.ldexp(np.float32(1), np.arange(-40, 1)).astype(np.float32)
+    attributes = {**STEEP, "Exponent": 1e5}
+    right = expected(lambda x: (x * mpf(E) + 1) ** 100_000, given)
+    assert computed("ELEMENT_WISE_CONSTANT_POW", attributes, given).tolist() == right.tolist()
+
+
+@pytest.mark.parametrize(
+    ("operator", "attributes", "right"),
+    [
+        ("ACTIVATION_ELU", {"Alpha": math.inf}, [-INF, -INF, 0.0, 2.0]),
+        ("ACTIVATION_SCALED_ELU", {"Alpha": math.inf, "Gamma": 1}, [-INF, -INF, math.nan, 2.0]),
+        ("ACTIVATION_SCALED_TANH", {"Alpha": -INF, "Beta": 1}, [INF, INF, math.nan, -INF]),
+    ],
+)
+def test_an_infinite_factor_makes_infinities_of_the_smallest_elements_too(
+    operator: str, attributes: dict[str, Any], right: list[float]
+) -> None:
+    found = computed(operator, attributes, np.array([-1, -1e-30, 0, 2], dtype=np.float32))
+    np.testing.assert_array_equal(found, np.array(right, dtype=np.float32))
+
+
+@pytest.mark.parametrize("elements", [np.float16, np.float32])
+def test_infinities_and_nan_are_found_by_their_bits(elements: type) -> None:
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    if elements is np.float32:
+        bits = np.concatenate([bits.astype(np.uint32) << 16, np.array([0x7F800001, 0xFF800001, 0x7F7FFFFF], np.uint32)])
+    fraction = 10 if elements is np.float16 else 23
+    magnitude = bits & bits.dtype.type((1 << (8 * bits.itemsize - 1)) - 1)
+    top = ((1 << (8 * bits.itemsize - 1)) - 1) >> fraction << fraction
+    is_negative = magnitude != bits
+    given = bits.view(elements)
+    tensor = {"DataType": given.dtype.name.upper(), "Sizes": [given.size]}
+    desc = {"InputTensor": tensor, "OutputTensor": {**tensor, "DataType": "UINT8"}}
+    rights = {
+        "EITHER": magnitude == top,
+        "POSITIVE": (magnitude == top) & ~is_negative,
+        "NEGATIVE": (magnitude == top) & is_negative,
+    }
+    for mode, right in rights.items():
+        full = {**desc, "InfinityMode": mode}
+        found = dmlcheck.evaluate("ELEMENT_WISE_IS_INFINITY", full, {"InputTensor": given})["OutputTensor"]
+        np.testing.assert_array_equal(found, right.astype(np.uint8))
+    found = dmlcheck.evaluate("ELEMENT_WISE_IS_NAN", desc, {"InputTensor": given})["OutputTensor"]
+    np.testing.assert_array_equal(found, (magnitude > top).astype(np.uint8))
 
 
 def test_the_values_of_shipped_cases_are_those_of_the_reference_to_the_last_bit() -> None:

@@ -29,6 +29,14 @@ def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
         _give_up(stream, error)
 
 
+def print_pieces(pieces: Iterable[str]) -> None:
+    """Print the pieces of a text as they are made, as long as there is a reader."""
+    for piece in pieces:
+        write(piece, end="")
+        if sys.stdout in _left:
+            return
+
+
 def flush() -> bool:
     """Write out what was printed, and say whether it found room; a reader who has seen enough is no failure."""
     try:
@@ -40,6 +48,7 @@ def flush() -> bool:
 
 def _give_up(stream: IO[str], error: OSError) -> None:
     """Print no more to a stream that takes nothing, so that what else is under way is still finished."""
+    _left.append(stream)
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, stream.fileno())
     os.close(null)
@@ -48,6 +57,7 @@ def _give_up(stream: IO[str], error: OSError) -> None:
         write(f"dmlcheck: standard output cannot be written: {error.strerror or error}", to_errors=True)
 
 
+_left: list[IO[str]] = []  # the streams that nobody reads any more
 _unwritten: list[OSError] = []
 
 # Colours pass; any other control character but a tab and the end of a line does not.

@@ -9,7 +9,7 @@ import click
 
 from dmlcheck import dxdispatch, yamlfile
 from dmlcheck.cli import Exit, select_option
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, print_pieces, write
 from dmlcheck.cli.selecting import selector
 from dmlcheck.collect import read_document
 from dmlcheck.document import Document
@@ -45,8 +45,7 @@ def evaluate(*, file: str, expression: str | None) -> None:
         elif evaluated.remark is not None:
             write(f"# {evaluated.name}: {evaluated.remark}")
         else:
-            for piece in evaluated_text(evaluated):
-                write(piece, end="")
+            print_pieces(evaluated_text(evaluated))
     sys.exit(exit_code)
 
 
@@ -71,6 +70,5 @@ def _model(document: Document) -> Exit:
             write("---")
             printed.clear()
         printed.add(evaluated.name)
-        for piece in resource_text(evaluated):
-            write(piece, end="")
+        print_pieces(resource_text(evaluated))
     return Exit.GOOD

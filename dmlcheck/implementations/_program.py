@@ -47,7 +47,6 @@ class Program:
 
     def send(self, request: dict[str, Any]) -> None:
         """Write a line, whether or not the program reads it."""
-        self.last.clear()
         self.requests.put(json.dumps(request, allow_nan=False).encode("ascii") + b"\n")
 
     def line(self, until: float | None) -> bytes:
@@ -75,6 +74,10 @@ class Program:
         code = self.process.returncode
         how = f"closed its standard {closed}" if code is None else ended_text(code)
         return f"{how} instead of answering"
+
+    def forget(self) -> None:
+        """Let go of what the program wrote to its standard error so far: it is not about what comes next."""
+        self.last.clear()
 
     def wrote(self) -> str:
         """Return the end of what the program wrote to its standard error, as the end of a sentence."""

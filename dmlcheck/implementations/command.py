@@ -142,6 +142,7 @@ class Command:
     def _answer(self, program: Program, request: dict[str, Any]) -> tuple[str, str]:
         """Return which of the three answers a case gets, with its text."""
         until = None if self.timeout is None else time.monotonic() + self.timeout
+        program.forget()
         program.send(request)
         for _ in range(_MAX_LATE):
             try:

@@ -2,7 +2,9 @@
 
 Floats are computed as float64, which holds every FLOAT32 and FLOAT16 and the product of two. What float64 cannot hold
 goes as an unevaluated sum (high, low) of two float64, and ends rounded to odd, so that its one rounding to the output's
-type is that of the exact result. Integers are computed in 64 bits and wrap where the output is written.
+type is that of the exact result. A function's own error of a few float64 units stays: it shows only where the result is
+that near to the middle between two numbers of the output's type. Integers are computed in 64 bits and wrap where the
+output is written.
 """
 
 from __future__ import annotations

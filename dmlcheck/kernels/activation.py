@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -57,7 +58,10 @@ _LEAST = 2.0**-800  # stands for anything above 0 that float64 cannot hold
 
 
 def _times_expm1(factor: float, x: Array) -> Array:
-    """Return factor * (exp(x) - 1), beside factor * x for small x and beside -factor for large; factor has 48 bits."""
+    """Return factor * (exp(x) - 1), beside factor * x for small x and beside -factor for large; factor has 48 bits.
+
+    An infinite factor makes infinities, but NaN of 0.
+    """
     curve = np.expm1(x)
     curve = np.where(np.isfinite(x), np.maximum(curve, -_BELOW_1), curve)
 
@@ -65,15 +69,15 @@ def _times_expm1(factor: float, x: Array) -> Array:
         product, rest = two_product(x[at], factor)
         return _beside(product, rest + product * x[at] / 2)
 
-    return _bent(factor * curve, np.abs(x) < _LINE, line)
+    return _bent(factor * curve, (np.abs(x) < _LINE) & math.isfinite(factor), line)
 
 
 def celu(input: Array, *, alpha: float) -> Wide:
-    """Return max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)); NaN and an Alpha of 0 are left open."""
+    """Return max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)); NaN is left open, and an Alpha of 0 or infinity."""
     below = _times_expm1(alpha, input / np.float64(alpha))
     _bent(below, np.abs(input) < _LINE * abs(alpha), lambda at: _beside(input[at], np.square(input[at]) / (2 * alpha)))
     value = np.maximum(input, 0) + np.minimum(below, 0)
-    return Wide(value, unspecified=np.isnan(input) | (alpha == 0))
+    return Wide(value, unspecified=np.isnan(input) | (alpha == 0) | math.isinf(alpha))
 
 
 def elu(input: Array, *, alpha: float) -> Array:
@@ -101,7 +105,7 @@ def _hard(line: Wide) -> Wide:
 
 
 def hard_swish(input: Array, *, alpha: float, beta: float) -> Wide:
-    """Return x * max(0, min(Alpha * x + Beta, 1)); infinity times 0 is left open."""
+    """Return x * max(0, min(Alpha * x + Beta, 1)); left open are infinity times 0, and what HARD_SIGMOID does."""
     slope = np.clip(input * alpha + beta, 0, 1)
 
     def exact(at: Array) -> tuple[Array, Array]:
@@ -111,7 +115,7 @@ def hard_swish(input: Array, *, alpha: float, beta: float) -> Wide:
         return two_sum(product, np.where((inner >= 0) & (inner <= 1), rest + x * lost, 0))
 
     value = settled(input * slope, exact)
-    is_open = np.isinf(input) & ((slope == 0) | (alpha == 0))
+    is_open = np.isinf(input) & ((slope == 0) | (alpha == 0)) | np.isnan(slope) & ~np.isnan(input)
     return Wide(value, unspecified=is_open, magnitude=lambda: _sizes(input, alpha, beta) * np.abs(input), terms=2)
 
 
@@ -166,7 +170,7 @@ def scaled_tanh(input: Array, *, alpha: float, beta: float) -> Array:
         product, rest = two_product(y[at], alpha)
         return _beside(product, rest - product * np.square(y[at]) / 3)
 
-    return _bent(alpha * curve, np.abs(y) < 2.0**-20, line)
+    return _bent(alpha * curve, (np.abs(y) < 2.0**-20) & math.isfinite(alpha), line)
 
 
 def sigmoid(input: Array) -> Array:
@@ -216,6 +220,24 @@ def tanh(input: Array) -> Array:
 def thresholded_relu(input: Array, *, alpha: float) -> Wide:
     """Return x where it is above Alpha, else 0; NaN is left open."""
     return Wide(np.where(input > alpha, input, 0.0), unspecified=np.isnan(input))
+
+
+def thresholded_relu_(input: Array, *, alpha: float) -> Result:
+    """Return x where it is above Alpha, else 0; an x that Alpha becomes in the type of the elements is left open."""
+
+    def formula(block: Array) -> Wide:
+        wide = thresholded_relu(widened(block), alpha=alpha)
+        return wide._replace(unspecified=joined(wide.unspecified, _is_rounded(block, alpha)))
+
+    return pointwise(formula, input)
+
+
+def _is_rounded(block: Array, threshold: float) -> Array:
+    """Say which elements are what a threshold becomes in their type, if that is not the same number."""
+    with np.errstate(over="ignore"):
+        near = np.array(threshold).astype(block.dtype)
+    is_rounded: Array = (block == near) & (float(near) != threshold)
+    return is_rounded
 
 
 def relu(input: Array) -> Wide:
@@ -302,9 +324,17 @@ def add1(a: Array, b: Array, *, fused_activation: OperatorDesc | None) -> Result
 
 
 def shrink_(input: Array, *, bias: float, threshold: float) -> Result:
-    """Shrink floats as the formula has it; of integers what depends on how a float becomes an integer is left open."""
+    """Shrink floats as the formula has it, and integers.
+
+    Left open are an x that is Threshold rounded to FLOAT16, and of integers what depends on how a float becomes one.
+    """
+
+    def of_floats(block: Array) -> Wide:
+        wide = shrink(widened(block), bias=bias, threshold=threshold)
+        return wide._replace(unspecified=joined(wide.unspecified, _is_rounded(np.abs(block), abs(threshold))))
+
     if input.dtype.kind == "f":
-        return pointwise(lambda block: shrink(widened(block), bias=bias, threshold=threshold), input)
+        return pointwise(of_floats, input)
     limits = np.iinfo(input.dtype)
     is_open = np.array(any(not (part.is_integer() and limits.min <= part <= limits.max) for part in (bias, threshold)))
 
@@ -347,5 +377,6 @@ KERNELS: dict[str, Callable[..., Result]] = {
     "ACTIVATION_RELU": unrounded(relu),
     "ACTIVATION_RELU_GRAD": relu_grad,
     "ACTIVATION_SHRINK": shrink_,
+    "ACTIVATION_THRESHOLDED_RELU": thresholded_relu_,
     "ELEMENT_WISE_ADD1": add1,
 }

@@ -124,9 +124,9 @@ def power(input: Array, exponent: Array, *, scale_bias: ScaleBias | None) -> Res
         y = exponents.astype(np.float64)
         if base.dtype.kind == "f":
             return through(_powers(base, y, scale_bias), base, scale_bias)
-        value, limits = np.power(base.astype(np.float64), y), np.iinfo(base.dtype)
-        fits = (value >= limits.min) & (value <= limits.max) & (value == np.rint(value))
-        fits &= (value != 0) | (base == 0)
+        x, limits = base.astype(np.float64), np.iinfo(base.dtype)
+        value = np.rint(np.power(x, y))  # which is not exact everywhere, but near enough for 32 bits
+        fits = (value >= limits.min) & (value <= limits.max) & ((y >= 0) | (np.abs(x) <= 1))
         is_open = exponents.dtype.kind == "f" or scale_bias is not None
         whole = np.where(fits, value, 0).astype(np.int64)
         return Wide(whole, unspecified=((base == 0) & (y <= 0)) | ~fits | is_open)

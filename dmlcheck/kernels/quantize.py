@@ -18,7 +18,8 @@ def quantize(input: Array, scale: Array, zero_point: Array | None, *, output: Te
 
     def formula(x: Array, scales: Array, zeros: Array) -> Wide:
         quotient, short = widened(x) / widened(scales), x.astype(scales.dtype) / scales
-        return quantized(quotient, short, widened(zeros), output, scales == 0)
+        left_open = (scales == 0) | _is_half(quotient) | _is_half(short.astype(np.float64))
+        return quantized(quotient, widened(zeros), output, left_open)
 
     return pointwise(formula, input, scale, zero)
 
@@ -49,29 +50,33 @@ def quantized_linear_add(
     *,
     output: TensorDesc,
 ) -> Result:
-    """Dequantize two tensors, add them, and quantize the sums; scales and zero points have one element each."""
+    """Dequantize two tensors, add them, and quantize the sums; scales and zero points have one element each.
+
+    Left open are halves, and quotients so near one that FLOAT32's roundings on the way decide the result.
+    """
     scales = [part.astype(np.float64).item() for part in (a_scale, b_scale, output_scale)]
     zeros = [0 if part is None else int(part.item()) for part in (a_zero_point, b_zero_point, output_zero_point)]
+    zero, left_open = np.asarray(zeros[2]), np.asarray(scales[2] == 0)
 
     def formula(x: Array, y: Array) -> Wide:
         first, second = (x.astype(np.int64) - zeros[0]) * scales[0], (y.astype(np.int64) - zeros[1]) * scales[1]
         quotient = (first + second) / np.float64(scales[2])
-        short = quotient.astype(output_scale.dtype)
-        return quantized(quotient, short, np.asarray(zeros[2]), output, np.asarray(scales[2] == 0))
+        size = (np.abs(first) + np.abs(second)) / abs(np.float64(scales[2]))
+        slack = np.where(np.isfinite(size), size, 0) * _FOUR_ROUNDINGS
+        ends = [quantized(quotient + sign * slack, zero, output, left_open).value for sign in (-1, 1)]
+        return quantized(quotient, zero, output, left_open | _is_half(quotient) | (ends[0] != ends[1]))
 
     return pointwise(formula, a, b)
 
 
-def quantized(quotient: Array, short: Array, zero: Array, output: TensorDesc, is_open: Array) -> Wide:
-    """Return whole quotients moved by a zero point within the limits of an integer type; halves go to the even one.
+_FOUR_ROUNDINGS = 2.0**-22  # of FLOAT32: a product, the sum, and a quotient within one unit in the last place
 
-    Left open are NaN, and quotients that are half-way between two whole numbers as they are or as `short` has them,
-    computed in the scale's type.
-    """
+
+def quantized(quotient: Array, zero: Array, output: TensorDesc, is_open: Array) -> Wide:
+    """Return whole quotients moved by a zero point within the limits of an integer type; NaN is left open."""
     limits = np.iinfo(NUMPY_TYPES[output.data_type])
-    left_open = is_open | np.isnan(quotient) | _is_half(quotient) | _is_half(short.astype(np.float64))
     moved = np.clip(np.rint(quotient) + zero, limits.min, limits.max)
-    return Wide(np.where(np.isnan(quotient), 0, moved).astype(np.int64), unspecified=left_open)
+    return Wide(np.where(np.isnan(quotient), 0, moved).astype(np.int64), unspecified=is_open | np.isnan(quotient))
 
 
 def _is_half(x: Array) -> Array:

@@ -33,21 +33,24 @@ def steep(formula: Formula, of_sum: Callable[[Array, Array], Array]) -> Callable
     wherever four units in its last place change more than the last seven bits of f.
     """
 
-    def scaled_formula(block: Array, scale_bias: ScaleBias | None) -> Wide:
-        wide = through(formula, block, scale_bias)
-        if scale_bias is None:
-            return wide
-        high, low = two_sum(widened(block) * scale_bias.Scale, np.float64(scale_bias.Bias))
-        change = through(formula, high * (1 + 2.0**-50), None).value - wide.value
-        is_calm = np.abs(change) <= 2.0**-46 * np.abs(wide.value)  # not so where it is NaN
-        at = np.flatnonzero(np.isfinite(low) & (low != 0) & ~is_calm)
-        wide.value.flat[at] = of_sum(high.flat[at], low.flat[at])
-        return wide
-
     def kernel(input: Array, *, scale_bias: ScaleBias | None) -> Result:
-        return pointwise(lambda block: scaled_formula(block, scale_bias), input)
+        return pointwise(lambda block: _through_sum(formula, of_sum, block, scale_bias), input)
 
     return kernel
+
+
+def _through_sum(
+    formula: Formula, of_sum: Callable[[Array, Array], Array], block: Array, scale_bias: ScaleBias | None
+) -> Wide:
+    wide = through(formula, block, scale_bias)
+    if scale_bias is None:
+        return wide
+    high, low = two_sum(widened(block) * scale_bias.Scale, np.float64(scale_bias.Bias))
+    change = through(formula, high * (1 + 2.0**-50), None).value - wide.value
+    is_calm = np.abs(change) <= 2.0**-46 * np.abs(wide.value)  # not so where it is NaN
+    at = np.flatnonzero(np.isfinite(low) & (low != 0) & ~is_calm)
+    wide.value.flat[at] = of_sum(high.flat[at], low.flat[at])
+    return wide
 
 
 def sine_of_sum(high: Array, low: Array) -> Array:
@@ -249,7 +252,11 @@ def constant_pow(input: Array, *, scale_bias: ScaleBias | None, exponent: float)
         left_open = ((x == 0) & (exponent <= 0)) | ((exponent == 0) & ~np.isfinite(x)) | (not is_finite)
         return Wide(np.power(x, exponent), unspecified=left_open | ((x == -np.inf) & (not is_whole)))
 
-    return pointwise(lambda block: through(formula, block, scale_bias), input)
+    def of_sum(high: Array, low: Array) -> Array:
+        power: Array = np.power(high, exponent) * np.exp(exponent * np.log1p(low / high))
+        return power
+
+    return pointwise(lambda block: _through_sum(formula, of_sum, block, scale_bias), input)
 
 
 KERNELS: dict[str, Callable[..., Result]] = {
