@@ -20,7 +20,7 @@ from dmlcheck.floats import to_odd, two_sum
 from dmlcheck.kernels._blocks import Array, Result, Wide, tiles
 
 _BEYOND = 2**28 - 1  # bits that a number halfway between two of FLOAT32 does not need
-_POINTS = 1 << 15  # elements: a dozen arrays of float64 stay in a core's cache
+_POINTS = 1 << 14  # elements: a dozen arrays of float64 stay in a core's cache
 _SPLIT = 2.0**27 + 1  # Veltkamp's: cuts 53 bits into 26 and 27
 
 

@@ -12,7 +12,7 @@ from dmlcheck.fields import ScaleBias
 from dmlcheck.floats import two_sum
 from dmlcheck.kernels._blocks import Array, Result, Wide
 from dmlcheck.kernels._pointwise import pointwise, through, widened
-from dmlcheck.kernels._special import erf
+from dmlcheck.kernels._special import cos, erf, sin
 
 Formula = Callable[[Array], "Array | Wide"]
 
@@ -273,7 +273,7 @@ KERNELS: dict[str, Callable[..., Result]] = {
     "ELEMENT_WISE_CLIP": clip,
     "ELEMENT_WISE_CLIP1": clip1,
     "ELEMENT_WISE_CONSTANT_POW": constant_pow,
-    "ELEMENT_WISE_COS": steep(np.cos, cosine_of_sum),
+    "ELEMENT_WISE_COS": steep(cos, cosine_of_sum),
     "ELEMENT_WISE_COSH": unary(np.cosh),
     "ELEMENT_WISE_ERF": unary(erf),
     "ELEMENT_WISE_EXP": unary(np.exp),
@@ -287,7 +287,7 @@ KERNELS: dict[str, Callable[..., Result]] = {
     "ELEMENT_WISE_RECIP": unary(np.reciprocal),
     "ELEMENT_WISE_ROUND": round_,
     "ELEMENT_WISE_SIGN": plain(sign),
-    "ELEMENT_WISE_SIN": steep(np.sin, sine_of_sum),
+    "ELEMENT_WISE_SIN": steep(sin, sine_of_sum),
     "ELEMENT_WISE_SINH": unary(np.sinh),
     "ELEMENT_WISE_SQRT": unary(np.sqrt),
     "ELEMENT_WISE_TAN": steep(np.tan, tangent_of_sum),

@@ -103,6 +103,7 @@ def element_wise(rounds: int) -> None:
         "ELEMENT_WISE_CEIL": (one, lambda: np.ceil(x)),
         "ELEMENT_WISE_EXP": (one, lambda: np.exp(x)),
         "ELEMENT_WISE_SIN": (one, lambda: np.sin(x)),
+        "ELEMENT_WISE_COS": (one, lambda: np.cos(x)),
         "ELEMENT_WISE_TANH": (one, lambda: np.tanh(x)),
         "ELEMENT_WISE_ADD": (two, lambda: x + y),
         "ELEMENT_WISE_DIVIDE": (two, lambda: x / y),
