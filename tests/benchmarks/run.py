@@ -1,6 +1,6 @@
 """Measures what dmlcheck costs, each time as a ratio to the least that the same job could cost on the same machine.
 
-    python tests/benchmarks/run.py [start-up | run | sum | element-wise] [--rounds N]
+    python tests/benchmarks/run.py [start-up | run | sum | element-wise] [--rounds N] [--only NAME]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little. Goals are those of the project: start-up 2.0, a run 1.5, a sum 3, an element-wise operator 4, and 3 times the
@@ -84,51 +84,42 @@ def sum_(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("REDUCE", desc, {"InputTensor": values}), lambda: values.sum(dtype=np.float64)
 
 
-def element_wise(rounds: int) -> None:
+def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
+    from elementwise import ROWS, TENSORS, Row
 
     import dmlcheck as library
 
     generator = np.random.default_rng(7)
-    x, y = (generator.standard_normal(ELEMENTS, dtype=np.float32) for _ in "xy")
-    tensor = {"DataType": "FLOAT32", "Sizes": [ELEMENTS]}
-    one, two = (
-        {"InputTensor": tensor, "OutputTensor": tensor},
-        dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
-    )
-    half, tenth = np.float32(0.5), np.float32(0.1)
-    table: dict[str, tuple[dict[str, object], Callable[[], object]]] = {
-        "ELEMENT_WISE_ABS": (one, lambda: np.abs(x)),
-        "ELEMENT_WISE_CEIL": (one, lambda: np.ceil(x)),
-        "ELEMENT_WISE_EXP": (one, lambda: np.exp(x)),
-        "ELEMENT_WISE_SIN": (one, lambda: np.sin(x)),
-        "ELEMENT_WISE_COS": (one, lambda: np.cos(x)),
-        "ELEMENT_WISE_TANH": (one, lambda: np.tanh(x)),
-        "ELEMENT_WISE_ADD": (two, lambda: x + y),
-        "ELEMENT_WISE_DIVIDE": (two, lambda: x / y),
-        "ELEMENT_WISE_ATAN_YX": (two, lambda: np.arctan2(x, y)),
-        "ELEMENT_WISE_MODULUS_FLOOR": (two, lambda: np.mod(x, y)),
-        "ELEMENT_WISE_LOGICAL_LESS_THAN": (
-            {**two, "OutputTensor": {**tensor, "DataType": "UINT8"}},
-            lambda: np.less(x, y),
-        ),
-        "ACTIVATION_RELU": (one, lambda: np.maximum(x, 0)),
-        "ACTIVATION_LINEAR": ({**one, "Alpha": 0.1, "Beta": 0.5}, lambda: tenth * x + half),
-        "ACTIVATION_SIGMOID": (one, lambda: 1 / (1 + np.exp(-x))),
-        "ACTIVATION_SOFTPLUS": ({**one, "Steepness": 1}, lambda: np.log1p(np.exp(x))),
+    pools = {
+        "x": [generator.standard_normal(ELEMENTS, dtype=np.float32) for _ in "xy"],
+        "u": [generator.uniform(-1, 1, ELEMENTS).astype(np.float32)],
+        "p": [generator.uniform(0, 2, ELEMENTS).astype(np.float32)],
+        "q": [generator.uniform(1, 3, ELEMENTS).astype(np.float32)],
+        "b": [generator.integers(0, 2, ELEMENTS, dtype=np.uint8)],
     }
-    for operator, (desc, expression) in table.items():
-        given = {"InputTensor": x} if "InputTensor" in desc else {"ATensor": x, "BTensor": y}
 
-        def ours(operator: str = operator, desc: object = desc, given: object = given) -> object:
-            return library.evaluate(operator, desc, given)
+    def jobs(row: Row) -> tuple[Job, Job]:
+        arrays = [pools[letter][row.ranges[:place].count(letter)] for place, letter in enumerate(row.ranges)]
+        given = dict(zip(TENSORS.get(row.operator) or TENSORS[row.ranges], arrays, strict=True))
+        tensors = {name: {"DataType": _TYPES[array.dtype.name], "Sizes": [ELEMENTS]} for name, array in given.items()}
+        output = "OutputGradientTensor" if "InputGradientTensor" in given else "OutputTensor"
+        desc = {**tensors, output: {"DataType": row.output, "Sizes": [ELEMENTS]}, **row.fields}
+        return lambda: library.evaluate(row.operator, desc, given), lambda: row.expression(*arrays)
 
+    for row in ROWS:
+        if only not in row.title:
+            continue
+        ours, expression = jobs(row)
         with np.errstate(all="ignore"):
             pairs = [(seconds(ours), seconds(expression)) for _ in range(rounds)]
             memory = f"memory {peak(ours) / peak(expression):.2f} (goal 3)"
         mine, least = (min(side) for side in zip(*pairs, strict=True))
-        print(f"{operator}: {mine:.3f} s against {least:.3f} s, ratio {mine / least:.2f} (goal 4), {memory}")  # noqa: T201 - a program
+        print(f"{row.title}: {mine:.3f} s against {least:.3f} s, ratio {mine / least:.2f} (goal 4), {memory}")  # noqa: T201 - a program
+
+
+_TYPES = {"float32": "FLOAT32", "uint8": "UINT8"}
 
 
 def peak(job: Job) -> int:
@@ -167,10 +158,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="ratios to the least that a job could cost")
     parser.add_argument("names", nargs="*", help=f"which to run: {', '.join(BENCHMARKS)}, element-wise")
     parser.add_argument("--rounds", type=int, help="how often each side is measured")
+    parser.add_argument("--only", default="", help="of element-wise, the operators whose name contains this")
     options = parser.parse_args()
     for name in options.names or (*BENCHMARKS, "element-wise"):
         if name == "element-wise":
-            element_wise(options.rounds or 5)
+            element_wise(options.rounds or 5, options.only)
             continue
         if name not in BENCHMARKS:
             parser.error(f"{name} is not one of {', '.join(BENCHMARKS)}, element-wise")
