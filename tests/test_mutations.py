@@ -16,7 +16,7 @@ import pytest
 import dmlcheck
 from dmlcheck.implementations import reference
 from dmlcheck.kernels import _blocks, reduction
-from dmlcheck.kernels._blocks import Index, Result, Rows, Wide
+from dmlcheck.kernels._blocks import ALL, Index, Result, Rows, Share, Wide
 from dmlcheck.model import Case, OperatorDesc, TensorDesc
 
 Array = np.ndarray[Any, Any]
@@ -746,9 +746,9 @@ def test_extremes_of_integers_compared_as_what_they_are_not(function: str, mutat
 _rows = _blocks.rows
 
 
-def _first_65536(view: Array, count: int) -> Iterator[tuple[Index, Rows]]:
+def _first_65536(view: Array, count: int, share: Share = ALL) -> Iterator[tuple[Index, Rows]]:
     """Look at the first 65,536 elements of a row only."""
-    for index, group in _rows(view, count):
+    for index, group in _rows(view, count, share):
         if group.length <= 65_536:
             yield index, group
         else:
@@ -757,9 +757,9 @@ def _first_65536(view: Array, count: int) -> Iterator[tuple[Index, Rows]]:
             yield index, Rows(group.length, lambda cut=cut: iter(cut))  # type: ignore[misc]
 
 
-def _all_from_0(view: Array, count: int) -> Iterator[tuple[Index, Rows]]:
+def _all_from_0(view: Array, count: int, share: Share = ALL) -> Iterator[tuple[Index, Rows]]:
     """Count the index of a long row from the start of each chunk."""
-    for index, group in _rows(view, count):
+    for index, group in _rows(view, count, share):
         yield index, Rows(group.length, lambda group=group: ((0, chunk) for _, chunk in group.chunks()))  # type: ignore[misc]
 
 

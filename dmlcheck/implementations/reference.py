@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
 from dmlcheck import __version__
 from dmlcheck.floats import FORMATS, NUMPY_TYPES
-from dmlcheck.kernels import Array, Result, Wide, compute
+from dmlcheck.kernels import Array, Index, Result, Share, Wide, compute
 from dmlcheck.model import OperatorDesc, TensorDesc
+
+Tile = tuple[Index, Wide]
 
 
 class Reference:
@@ -26,21 +32,66 @@ class Reference:
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
         tensors = {label: tensor for field in desc.spec.outputs for label, _, tensor in desc.parts[field.name]}
+        elements = max([*map(np.size, inputs.values()), *(math.prod(tensor.sizes) for tensor in tensors.values())])
+        if elements >= _MANY:
+            np.empty(_TEMPORARY)
+        threads = min(_cores(), _MOST_THREADS) if elements >= _MANY else 1
         with np.errstate(all="ignore"):
-            return {name: assemble(result, tensors[name]) for name, result in compute(desc, inputs).items()}
+            results = compute(desc, inputs)
+            return {name: assemble(result, tensors[name], threads) for name, result in results.items()}
 
     def close(self) -> None:
         """End nothing: nothing was started."""
 
 
-def assemble(result: Result, tensor: TensorDesc) -> Array:
-    """Round a kernel's tiles and put them together into an output."""
+def assemble(result: Result, tensor: TensorDesc, threads: int = 1) -> Array:
+    """Round a kernel's tiles and put them together into an output, which is the same for any number of threads."""
     output = np.empty(tensor.sizes, dtype=NUMPY_TYPES[tensor.data_type])
     view = output.transpose(result.axes)
-    for index, wide in result.tiles():
-        part = view[index]
-        part[...] = settle(wide, tensor.data_type).reshape(part.shape)
+
+    def place(tiles: Iterable[Tile]) -> None:
+        for index, wide in tiles:
+            part = view[index]
+            part[...] = settle(wide, tensor.data_type).reshape(part.shape)
+
+    if threads == 1:
+        place(result.tiles())
+    else:
+        _in_threads(place, [result.tiles(Share(number, threads)) for number in range(threads)])
     return output
+
+
+def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[Tile]]) -> None:
+    """Place several shares of the tiles side by side; an error in one, or Ctrl-C, soon ends the others."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    is_over = False
+
+    def work(share: Iterable[Tile]) -> None:
+        nonlocal is_over
+        try:
+            with np.errstate(all="ignore"):  # which holds for one thread only
+                place(takewhile(lambda _: not is_over, share))
+        except BaseException:
+            is_over = True
+            raise
+
+    with ThreadPoolExecutor(len(shares)) as pool:
+        try:
+            list(pool.map(work, shares))
+        finally:
+            is_over = True
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
+# with every block: that would take longer than the arithmetic.
+_TEMPORARY = 1 << 21
+_MANY = 1 << 20  # elements: from here on threads save more than they cost
+_MOST_THREADS = 4  # each has its own blocks in memory
 
 
 def settle(wide: Wide, data_type: str) -> Array:

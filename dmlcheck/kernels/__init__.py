@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck import specs
-from dmlcheck.kernels._blocks import Array, Index, Result, Wide, tiles
+from dmlcheck.kernels._blocks import Array, Index, Result, Share, Wide, tiles
 from dmlcheck.model import OperatorDesc
 
-__all__ = ["Array", "Index", "Result", "Wide", "compute", "kernel", "tiles"]
+__all__ = ["Array", "Index", "Result", "Share", "Wide", "compute", "kernel", "tiles"]
 
 
 @cache

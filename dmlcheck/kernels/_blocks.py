@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Index = tuple[Any, ...]
+Item = TypeVar("Item")
 
 BLOCK = 1 << 17  # elements: a megabyte of float64, which stays in a core's cache
 
@@ -33,11 +35,28 @@ class Wide(NamedTuple):
     unspecified: Array | None = None
 
 
+class Share(NamedTuple):
+    """One of several threads' part of the work on a tensor: the pieces from `first` on in steps of `step`."""
+
+    first: int = 0
+    step: int = 1
+
+    def of(self, pieces: Iterable[Item]) -> Iterator[Item]:
+        """Yield the pieces that are in the share."""
+        return islice(pieces, self.first, None, self.step)
+
+
+ALL = Share()
+
+
 class Result(NamedTuple):
-    """One output as a kernel computes it: piece by piece, each piece an index into the output transposed to `axes`."""
+    """One output as a kernel computes it: piece by piece, each piece an index into the output transposed to `axes`.
+
+    `tiles` takes a Share, and computes all pieces if it is left out.
+    """
 
     axes: tuple[int, ...]
-    tiles: Callable[[], Iterator[tuple[Index, Wide]]]
+    tiles: Callable[..., Iterator[tuple[Index, Wide]]]
 
 
 def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
@@ -71,7 +90,7 @@ def grouped(tensor: Array, axes: tuple[int, ...]) -> tuple[tuple[int, ...], Arra
     return order, tensor.transpose(order)
 
 
-def rows(view: Array, count: int) -> Iterator[tuple[Index, Rows]]:
+def rows(view: Array, count: int, share: Share = ALL) -> Iterator[tuple[Index, Rows]]:
     """Yield the groups of elements along the last `count` axes, each with its index in the axes before them.
 
     A row holds its elements in row-major order.
@@ -79,11 +98,11 @@ def rows(view: Array, count: int) -> Iterator[tuple[Index, Rows]]:
     outer, inner = view.shape[: view.ndim - count], view.shape[view.ndim - count :]
     length = math.prod(inner)
     if length <= BLOCK:
-        for index in tiles(outer, BLOCK // length):
+        for index in share.of(tiles(outer, BLOCK // length)):
             block = view[index].reshape(-1, length)
             yield index, Rows(length, lambda block=block: iter(((0, block),)))  # type: ignore[misc]
     else:
-        for index in np.ndindex(*outer):
+        for index in share.of(np.ndindex(*outer)):
             yield index, Rows(length, lambda row=view[index]: _chunks(row))  # type: ignore[misc]
 
 

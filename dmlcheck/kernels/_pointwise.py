@@ -17,10 +17,10 @@ import numpy as np
 
 from dmlcheck.fields import ScaleBias
 from dmlcheck.floats import to_odd, two_sum
-from dmlcheck.kernels._blocks import Array, Result, Wide, tiles
+from dmlcheck.kernels._blocks import ALL, Array, Result, Share, Wide, tiles
 
 _BEYOND = 2**28 - 1  # bits that a number halfway between two of FLOAT32 does not need
-_POINTS = 1 << 14  # elements: a dozen arrays of float64 stay in a core's cache
+_POINTS = 1 << 16  # elements: so many that what Python does for a block takes little of the time
 _SPLIT = 2.0**27 + 1  # Veltkamp's: cuts 53 bits into 26 and 27
 
 
@@ -31,8 +31,8 @@ def pointwise(formula: Callable[..., Any], *tensors: Array) -> Result:
     """
     sizes = tensors[0].shape
 
-    def blocks() -> Any:
-        for index in tiles(sizes, _POINTS):
+    def blocks(share: Share = ALL) -> Any:
+        for index in share.of(tiles(sizes, _POINTS)):
             yield index, _wide(formula(*(tensor[index] for tensor in tensors)))
 
     return Result(tuple(range(len(sizes))), blocks)
@@ -71,19 +71,33 @@ WHOLE = 2.0**24  # up to here FLOAT32 has every whole number
 
 def linear(x: Array, scale: float, bias: float) -> Array:
     """Return scale * x + bias, which shorter types round right; x and scale have 24 bits, so their product is exact."""
-    return settled(x * scale + bias, lambda at: two_sum(x.flat[at] * scale, np.float64(bias)))
+    product = x * scale
+    value = product + bias
+    doubtful = _near_halfway(value)
+    if doubtful.any():
+        doubtful &= (value - product != bias) | (value - bias != product)  # elsewhere the sum is exact
+    at = np.flatnonzero(doubtful)
+    if at.size:
+        value.flat[at] = odd(*two_sum(product.reshape(-1)[at], np.float64(bias)))
+    return value
 
 
 def settled(value: Array, exact: Callable[[Array], tuple[Array, Array]]) -> Array:
-    """Return results, right to two units in float64's last place, such that shorter types round them right.
+    """Return results, right to three units in float64's last place, such that shorter types round them right.
 
     Those that may be halfway between two shorter numbers are replaced by the sums high + low that `exact` gives for
-    their positions.
+    their positions. They are an array of their own, which may change.
     """
-    at = np.flatnonzero(((value.view(np.int64) + 2) & _BEYOND) <= 4)
+    at = np.flatnonzero(_near_halfway(value))
     if at.size:
         value.flat[at] = odd(*exact(at))
     return value
+
+
+def _near_halfway(value: Array) -> Array:
+    bits = value.view(np.int64) + 4
+    bits &= _BEYOND
+    return bits <= 8
 
 
 def _near(x: Array, scale: float, bias: float) -> Array:
@@ -95,18 +109,29 @@ def _near(x: Array, scale: float, bias: float) -> Array:
     return np.where(np.isfinite(total), total, x * scale + bias)
 
 
-def through(formula: Callable[[Array], Any], block: Array, scale_bias: ScaleBias | None) -> Wide:
+def through(
+    formula: Callable[[Array], Any],
+    block: Array,
+    scale_bias: ScaleBias | None,
+    mend: Callable[[Array, Array], None] | None = None,
+) -> Wide:
     """Return f(x * Scale + Bias) for a formula of widened elements.
 
-    Where floats are scaled, the magnitude is what the error of the sum may grow to in f.
+    Where floats are scaled, `mend` may change results, given what they are of, and the magnitude is what the error of
+    the sum may grow to in f.
     """
     x, left_open = scaled(block, scale_bias)
     wide = _wide(formula(x))
+    if mend is not None and scale_bias is not None:
+        mend(x, wide.value)
     wide = wide._replace(unspecified=joined(left_open, wide.unspecified))
     if scale_bias is None or block.dtype.kind != "f":
         return wide
-    sizes = np.abs(widened(block) * scale_bias.Scale) + abs(scale_bias.Bias)
-    return wide._replace(magnitude=lambda: spread(formula, x, sizes), terms=2)
+
+    def magnitude() -> Array:
+        return spread(formula, x, np.abs(widened(block) * scale_bias.Scale) + abs(scale_bias.Bias))
+
+    return wide._replace(magnitude=magnitude, terms=2)
 
 
 def spread(formula: Callable[[Array], Any], x: Array, sizes: Array) -> Array:

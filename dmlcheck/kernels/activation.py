@@ -52,7 +52,7 @@ def _beside(value: Array, rest: Array | float) -> Array:
 
 
 _LINE = 2.0**-26  # below, float64 may not show that a function is no line
-_NEAR = 2.0**-4  # below, a logistic function is an unevaluated sum, of 1 / 2 and the rest
+_NEAR = 2.0**-12  # below, float64 may not show that a logistic function is no line
 _BELOW_1 = 1 - 2.0**-53  # the float64 before 1, which no curve reaches at a finite number
 _LEAST = 2.0**-800  # stands for anything above 0 that float64 cannot hold
 

@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.fields import ScaleBias
 from dmlcheck.floats import two_sum
 from dmlcheck.kernels._blocks import Array, Result, Wide
-from dmlcheck.kernels._pointwise import joined, odd, pointwise, scaled, through, two_product, widened
+from dmlcheck.kernels._pointwise import joined, odd, pointwise, scaled, settled, through, two_product, widened
 
 Formula = Callable[[Array, Array], "Array | Wide"]
 
@@ -53,23 +53,20 @@ def divide(a: Array, b: Array) -> Wide:
     return Wide((x - np.fmod(x, y)) // y, unspecified=left_open)
 
 
-def difference_square(a: Array, b: Array) -> Array | Wide:
+def difference_square(a: Array, b: Array) -> Array:
     """Return (a - b)^2; integers wrap."""
-    x, y = widened(a).reshape(-1), widened(b).reshape(-1)
+    x, y = widened(a), widened(b)
     square: Array = np.square(x - y)
     if a.dtype.kind != "f":
         return square
 
-    def exact(at: Array) -> Array:
-        difference, lost = two_sum(x[at], -y[at])
+    def exact(at: Array) -> tuple[Array, Array]:
+        difference, lost = two_sum(x.reshape(-1)[at], -y.reshape(-1)[at])
         high, rest = two_product(difference, difference)
         low = rest + (2 * difference * lost + lost * lost)
-        return odd(*two_sum(high, np.where(np.isfinite(low), low, 0)))
+        return two_sum(high, np.where(np.isfinite(low), low, 0))
 
-    return Wide(square, error=square * _THREE_ROUNDINGS, exact=exact)
-
-
-_THREE_ROUNDINGS = 2.0**-51  # of float64, and a little more
+    return settled(square, exact)
 
 
 def mean(a: Array, b: Array) -> Wide:

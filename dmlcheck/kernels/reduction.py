@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.kernels._blocks import BLOCK, Array, Index, Result, Rows, Wide, grouped, rows, tiles
+from dmlcheck.kernels._blocks import ALL, BLOCK, Array, Index, Result, Rows, Wide, grouped, rows, tiles
 from dmlcheck.kernels._sums import (
     MAX_EXACT_TERMS,
     Term,
@@ -55,13 +55,13 @@ def hardmax1(input: Array, *, axes: tuple[int, ...]) -> Result:
     order, view = grouped(input, axes)
     return Result(
         order,
-        lambda: _marked(rows(view, len(axes)), view.shape[view.ndim - len(axes) :], input.dtype),
+        lambda share=ALL: _marked(rows(view, len(axes), share), view.shape[view.ndim - len(axes) :], input.dtype),
     )
 
 
 def _reduced(input: Array, axes: tuple[int, ...], function: Callable[[Rows], Wide]) -> Result:
     order, view = grouped(input, axes)
-    return Result(order, lambda: ((index, function(group)) for index, group in rows(view, len(axes))))
+    return Result(order, lambda share=ALL: ((index, function(group)) for index, group in rows(view, len(axes), share)))
 
 
 def _marked(

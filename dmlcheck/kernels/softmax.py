@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.floats import odd_float, two_sum
-from dmlcheck.kernels._blocks import BLOCK, Array, Index, Result, Rows, Wide, grouped, rows, tiles
+from dmlcheck.kernels._blocks import ALL, BLOCK, Array, Index, Result, Rows, Share, Wide, grouped, rows, tiles
 from dmlcheck.kernels._pointwise import odd
 from dmlcheck.kernels._sums import MAX_EXACT_TERMS, U
 
@@ -88,8 +88,8 @@ def _by_group(input: Array, axes: tuple[int, ...], function: _Function) -> Resul
     order, view = grouped(input, axes)
     inner = view.shape[view.ndim - len(axes) :]
 
-    def blocks() -> Iterator[tuple[Index, Wide]]:
-        for index, group in rows(view, len(axes)):
+    def blocks(share: Share = ALL) -> Iterator[tuple[Index, Wide]]:
+        for index, group in rows(view, len(axes), share):
             powers = _powers(group)
             is_open = np.isinf(powers.largest)
             for part, (_, chunk) in zip(tiles(inner, BLOCK), group.chunks(), strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,20 @@ def unary(formula: Formula) -> Callable[..., Result]:
     return kernel
 
 
-def steep(formula: Formula, of_sum: Callable[[Array, Array], Array]) -> Callable[..., Result]:
+class OfSum(NamedTuple):
+    """How to tell where a function shows the roundoff of a sum, and what to do there.
+
+    `is_calm` says of x and f(x) whether |x f'(x)|, at most, is within 16 |f(x)|; `of_sum` takes high + low.
+    """
+
+    is_calm: Callable[[Array, Array], Array]
+    of_sum: Callable[[Array, Array], Array]
+
+
+def steep(formula: Formula, of_sum: OfSum) -> Callable[..., Result]:
     """Return the kernel of f(x * Scale + Bias) where float64's roundoff of the sum would show in the result.
 
-    So it does about multiples of pi, and where f is 0 or infinitely steep. The second formula takes the sum as it is,
-    wherever four units in its last place change more than the last seven bits of f.
+    So it does about multiples of pi, and where f is 0 or infinitely steep.
     """
 
     def kernel(input: Array, *, scale_bias: ScaleBias | None) -> Result:
@@ -39,18 +48,16 @@ def steep(formula: Formula, of_sum: Callable[[Array, Array], Array]) -> Callable
     return kernel
 
 
-def _through_sum(
-    formula: Formula, of_sum: Callable[[Array, Array], Array], block: Array, scale_bias: ScaleBias | None
-) -> Wide:
-    wide = through(formula, block, scale_bias)
-    if scale_bias is None:
-        return wide
-    high, low = two_sum(widened(block) * scale_bias.Scale, np.float64(scale_bias.Bias))
-    change = through(formula, high * (1 + 2.0**-50), None).value - wide.value
-    is_calm = np.abs(change) <= 2.0**-46 * np.abs(wide.value)  # not so where it is NaN
-    at = np.flatnonzero(np.isfinite(low) & (low != 0) & ~is_calm)
-    wide.value.flat[at] = of_sum(high.flat[at], low.flat[at])
-    return wide
+def _through_sum(formula: Formula, of_sum: OfSum, block: Array, scale_bias: ScaleBias | None) -> Wide:
+    def mend(x: Array, value: Array) -> None:
+        scale, bias = scale_bias  # type: ignore[misc]
+        at = np.flatnonzero(~of_sum.is_calm(x, value))  # which is so where it is NaN
+        if at.size:
+            high, low = two_sum(widened(block.reshape(-1)[at]) * scale, np.float64(bias))
+            is_inexact = np.isfinite(low) & (low != 0)
+            value.flat[at[is_inexact]] = of_sum.of_sum(high[is_inexact], low[is_inexact])
+
+    return through(formula, block, scale_bias, mend)
 
 
 def sine_of_sum(high: Array, low: Array) -> Array:
@@ -112,6 +119,22 @@ def plain(formula: Formula) -> Callable[..., Result]:
     return kernel
 
 
+def unrounded(formula: Formula, input: Array, scale_bias: ScaleBias | None) -> Result:
+    """Return the result of f(x * Scale + Bias) for a formula that rounds nothing, so that it takes any type."""
+    if scale_bias is None:
+        return pointwise(formula, input)
+    return pointwise(lambda block: through(formula, block, scale_bias), input)
+
+
+def whole(ufunc: np.ufunc) -> Callable[..., Result]:
+    """Return the kernel of CEIL or FLOOR."""
+
+    def kernel(input: Array, *, scale_bias: ScaleBias | None) -> Result:
+        return unrounded(ufunc, input, scale_bias)
+
+    return kernel
+
+
 def identity(input: Array, *, scale_bias: ScaleBias | None) -> Result:
     """Copy elements; the documentation does not say that denormals stay."""
 
@@ -121,7 +144,7 @@ def identity(input: Array, *, scale_bias: ScaleBias | None) -> Result:
         small = np.abs(x) < np.finfo(input.dtype).smallest_normal
         return Wide(x, unspecified=small & (x != 0) if small.any() else None)
 
-    return pointwise(lambda block: through(formula, block, scale_bias), input)
+    return unrounded(formula, input, scale_bias)
 
 
 def absolute(input: Array, *, scale_bias: ScaleBias | None) -> Result:
@@ -130,7 +153,7 @@ def absolute(input: Array, *, scale_bias: ScaleBias | None) -> Result:
     def formula(x: Array) -> Wide:
         return Wide(np.abs(x), unspecified=x == np.iinfo(input.dtype).min if input.dtype.kind == "i" else None)
 
-    return pointwise(lambda block: through(formula, block, scale_bias), input)
+    return unrounded(formula, input, scale_bias)
 
 
 def negate(block: Array) -> Wide:
@@ -205,27 +228,27 @@ def clip(input: Array, *, scale_bias: ScaleBias | None, min: float, max: float) 
         value = np.minimum(high, np.maximum(low, x))
         return Wide(value, unspecified=np.isnan(value) | (not (fits_low and fits_high)))
 
-    return pointwise(lambda block: through(formula, block, scale_bias), input)
+    return unrounded(formula, input, scale_bias)
 
 
 def _cast(bound: float, dtype: np.dtype) -> tuple[Any, bool]:
     """Return a FLOAT as a type, integers without its fraction, and whether it fits."""
     if dtype.kind == "f":
-        return np.float64(np.float32(bound).astype(dtype)), True
+        return np.float32(bound).astype(dtype), True
     limits = np.iinfo(dtype)
     fits = bool(np.isfinite(bound)) and limits.min <= int(bound) <= limits.max
-    return widened(np.array(int(bound) if fits else 0, dtype))[()], fits
+    return dtype.type(int(bound) if fits else 0), fits
 
 
 def clip1(input: Array, *, scale_bias: ScaleBias | None, min: float, max: float) -> Result:
     """Limit to `min` and `max`, which are of the type of the elements; `min` holds where it is above `max`."""
-    low, high = (widened(np.array(bound, input.dtype)) for bound in (min, max))
+    low, high = (input.dtype.type(bound) for bound in (min, max))
 
     def formula(x: Array) -> Wide:
         value = np.maximum(low, np.minimum(x, high))
         return Wide(value, unspecified=np.isnan(value))
 
-    return pointwise(lambda block: through(formula, block, scale_bias), input)
+    return unrounded(formula, input, scale_bias)
 
 
 def threshold(input: Array, *, scale_bias: ScaleBias | None, min: float) -> Result:
@@ -256,41 +279,52 @@ def constant_pow(input: Array, *, scale_bias: ScaleBias | None, exponent: float)
         power: Array = np.power(high, exponent) * np.exp(exponent * np.log1p(low / high))
         return power
 
-    return pointwise(lambda block: _through_sum(formula, of_sum, block, scale_bias), input)
+    of_sums = OfSum(lambda x, _: np.full(x.shape, abs(exponent) <= _CALM), of_sum)
+    return pointwise(lambda block: _through_sum(formula, of_sums, block, scale_bias), input)
 
+
+_CALM = 16.0
+_SINE = OfSum(lambda x, f: np.abs(x) <= _CALM * np.abs(f), sine_of_sum)
+_COSINE = OfSum(_SINE.is_calm, cosine_of_sum)
+_TANGENT = OfSum(lambda x, f: np.abs(x) * (1 + f * f) <= _CALM * np.abs(f), tangent_of_sum)
+_LOG = OfSum(lambda _, f: np.abs(f) >= 1 / _CALM, log_of_sum)
+_ARCSINE = OfSum(lambda x, f: x * x <= np.square(_CALM * f) * (1 - x * x), arcsine_of_sum)
+_ARCCOSINE = OfSum(_ARCSINE.is_calm, arccosine_of_sum)
+_ARCCOSH = OfSum(lambda x, f: x * x <= np.square(_CALM * f) * (x * x - 1), arccosh_of_sum)
+_ARCTANH = OfSum(lambda x, f: np.abs(x) <= _CALM * np.abs(f) * (1 - x * x), arctanh_of_sum)
 
 KERNELS: dict[str, Callable[..., Result]] = {
     "ELEMENT_WISE_ABS": absolute,
-    "ELEMENT_WISE_ACOS": steep(np.arccos, arccosine_of_sum),
-    "ELEMENT_WISE_ACOSH": steep(np.arccosh, arccosh_of_sum),
-    "ELEMENT_WISE_ASIN": steep(np.arcsin, arcsine_of_sum),
+    "ELEMENT_WISE_ACOS": steep(np.arccos, _ARCCOSINE),
+    "ELEMENT_WISE_ACOSH": steep(np.arccosh, _ARCCOSH),
+    "ELEMENT_WISE_ASIN": steep(np.arcsin, _ARCSINE),
     "ELEMENT_WISE_ASINH": unary(np.arcsinh),
     "ELEMENT_WISE_ATAN": unary(np.arctan),
-    "ELEMENT_WISE_ATANH": steep(np.arctanh, arctanh_of_sum),
+    "ELEMENT_WISE_ATANH": steep(np.arctanh, _ARCTANH),
     "ELEMENT_WISE_BIT_COUNT": plain(bit_count),
     "ELEMENT_WISE_BIT_NOT": plain(bit_not),
-    "ELEMENT_WISE_CEIL": unary(np.ceil),
+    "ELEMENT_WISE_CEIL": whole(np.ceil),
     "ELEMENT_WISE_CLIP": clip,
     "ELEMENT_WISE_CLIP1": clip1,
     "ELEMENT_WISE_CONSTANT_POW": constant_pow,
-    "ELEMENT_WISE_COS": steep(cos, cosine_of_sum),
+    "ELEMENT_WISE_COS": steep(cos, _COSINE),
     "ELEMENT_WISE_COSH": unary(np.cosh),
     "ELEMENT_WISE_ERF": unary(erf),
     "ELEMENT_WISE_EXP": unary(np.exp),
-    "ELEMENT_WISE_FLOOR": unary(np.floor),
+    "ELEMENT_WISE_FLOOR": whole(np.floor),
     "ELEMENT_WISE_IDENTITY": identity,
     "ELEMENT_WISE_IS_INFINITY": is_infinity,
     "ELEMENT_WISE_IS_NAN": plain(np.isnan),
-    "ELEMENT_WISE_LOG": steep(log, log_of_sum),
+    "ELEMENT_WISE_LOG": steep(log, _LOG),
     "ELEMENT_WISE_LOGICAL_NOT": plain(np.logical_not),
     "ELEMENT_WISE_NEGATE": plain(negate),
     "ELEMENT_WISE_RECIP": unary(np.reciprocal),
     "ELEMENT_WISE_ROUND": round_,
     "ELEMENT_WISE_SIGN": plain(sign),
-    "ELEMENT_WISE_SIN": steep(sin, sine_of_sum),
+    "ELEMENT_WISE_SIN": steep(sin, _SINE),
     "ELEMENT_WISE_SINH": unary(np.sinh),
     "ELEMENT_WISE_SQRT": unary(np.sqrt),
-    "ELEMENT_WISE_TAN": steep(np.tan, tangent_of_sum),
+    "ELEMENT_WISE_TAN": steep(np.tan, _TANGENT),
     "ELEMENT_WISE_TANH": unary(np.tanh),
     "ELEMENT_WISE_THRESHOLD": threshold,
 }
