@@ -115,14 +115,25 @@ def _given(desc: OperatorDesc, names: list[str], inputs: Inputs) -> Iterator[tup
 
 
 def _wrong(label: str, path: tuple[str | int, ...], values: Array, wrong: Array, expected: str) -> Iterator[Finding]:
-    for place in islice(zip(*np.nonzero(wrong), strict=True), _MOST):
-        index = tuple(int(step) for step in place)
+    for place in islice(_marked(wrong.reshape(-1)), _MOST):
+        index = tuple(int(step) for step in np.unravel_index(place, wrong.shape))
         params = {
             "field": f"{label}[{', '.join(map(str, index))}]",
             "found": str(values[index]),
             "expected": expected,
         }
         yield Finding("value-out-of-range", (*path, *index), params)
+
+
+def _marked(flat: Array) -> Iterator[int]:
+    """Yield where a mask is set, one place after the other: to list them all might take more memory than the mask."""
+    start = 0
+    while start < flat.size:
+        at = start + int(flat[start:].argmax())
+        if not flat[at]:
+            return
+        yield at
+        start = at + 1
 
 
 def _from_start(values: Array, size: int) -> Array:

@@ -306,12 +306,13 @@ class _Reader:
 
     def stored(self, values: Array, what: str, steps: Path) -> Array | None:
         """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types hold less than that type."""
-        low, high = integer_range(self.tensor.data_type) if values.dtype.itemsize == 1 else (0, 0)
-        beyond = values[(values < low) | (values > high)] if values.dtype.itemsize == 1 else values[:0]
-        if beyond.size:
-            params = {"element": f"an element of {what}", "found": str(beyond[0]), "type": self.tensor.data_type}
-            self.wrong(steps, "value-not-representable", params, f"{self.tensor.data_type} holds {low} to {high}")
-            return None
+        if DATA_TYPES[self.tensor.data_type].bits < 8:  # else the array's own type says it
+            low, high = integer_range(self.tensor.data_type)
+            beyond = values[(values < low) | (values > high)]
+            if beyond.size:
+                params = {"element": f"an element of {what}", "found": str(beyond[0]), "type": self.tensor.data_type}
+                self.wrong(steps, "value-not-representable", params, f"{self.tensor.data_type} holds {low} to {high}")
+                return None
         return self.laid_out(values)
 
     def agrees(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> bool:

@@ -288,6 +288,23 @@ def test_a_broadcast_tensor_takes_what_its_buffer_takes(monkeypatch: pytest.Monk
     assert found["OutputTensor"].tolist() == [[5]] * (1 << 14)
 
 
+def test_values_that_are_all_wrong_are_not_listed_all() -> None:
+    sizes = [1 << 10, 1 << 11]
+    floats, bytes_ = ({"DataType": data_type, "Sizes": sizes} for data_type in ("FLOAT32", "UINT8"))
+    desc = {"InputTensor": bytes_, "ScaleTensor": floats, "OutputTensor": floats}
+    inputs = {"InputTensor": np.ones(sizes, np.uint8), "ScaleTensor": np.zeros(sizes, np.float32)}
+    inputs["ScaleTensor"][0, :3] = 1
+    assert dmlcheck.validate("ELEMENT_WISE_DEQUANTIZE_LINEAR", desc) == []  # which reads the specification
+    tracemalloc.start()
+    with pytest.raises(dmlcheck.InvalidInput) as raised:
+        dmlcheck.evaluate("ELEMENT_WISE_DEQUANTIZE_LINEAR", desc, inputs)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2 * math.prod(sizes)
+    places = [diagnostic.message.partition(" is ")[0] for diagnostic in raised.value.diagnostics]
+    assert places == [f"ScaleTensor[0, {place}]" for place in range(3, 13)]
+
+
 def test_an_array_that_is_there_already_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "available_bytes", lambda: HEADROOM + 4 * MIB)
     array = np.broadcast_to(np.float32(2), (1 << 22, 16))

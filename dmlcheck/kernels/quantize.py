@@ -18,7 +18,7 @@ def quantize(input: Array, scale: Array, zero_point: Array | None, *, output: Te
 
     def formula(x: Array, scales: Array, zeros: Array) -> Wide:
         quotient, short = widened(x) / widened(scales), x.astype(scales.dtype) / scales
-        left_open = (scales == 0) | _is_half(quotient) | _is_half(short.astype(np.float64))
+        left_open = (scales == 0) | _is_half(quotient) | _is_half(short.astype(np.float32, copy=False))
         return quantized(quotient, widened(zeros), output, left_open)
 
     return pointwise(formula, input, scale, zero)
@@ -29,10 +29,12 @@ def dequantize(input: Array, scale: Array, zero_point: Array | None) -> Result:
     zero = _zeros(input) if zero_point is None else zero_point
 
     def formula(x: Array, scales: Array, zeros: Array) -> Wide:
-        difference = x.astype(np.int64) - zeros.astype(np.int64)
-        left_open = (difference.astype(scales.dtype) != difference) | (scales == 0)
-        if x.dtype.itemsize == 4:
-            left_open |= difference != difference.astype(x.dtype)
+        difference = x.astype(np.float64) - zeros
+        left_open = scales == 0
+        if x.dtype.itemsize > 1:
+            limits = np.iinfo(x.dtype) if x.dtype.itemsize == 4 else np.iinfo(np.int32)
+            left_open |= (difference < limits.min) | (difference > limits.max)
+            left_open |= difference.astype(scales.dtype) != difference
         return Wide(difference * widened(scales), unspecified=left_open)
 
     return pointwise(formula, input, scale, zero)

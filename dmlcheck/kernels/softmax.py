@@ -18,7 +18,8 @@ from dmlcheck.kernels._blocks import ALL, BLOCK, Array, Index, Result, Rows, Sha
 from dmlcheck.kernels._pointwise import odd
 from dmlcheck.kernels._sums import MAX_EXACT_TERMS, U
 
-_CONTEXT = Context(prec=120)
+_DIGITS = Context(prec=40)
+_MANY_DIGITS = Context(prec=120)  # of which a sum next to 1 leaves its logarithm few
 _ULPS = 4  # more than NumPy's exp and log1p are off by, in units of float64
 _LEAST = 2.0**-1000  # stands for powers that float64 cannot hold
 
@@ -27,17 +28,18 @@ class _Powers(NamedTuple):
     """A column for each of: the largest elements of rows, and sums over the other elements b below them.
 
     `others` is the sum of exp(b), to which one of the largest elements adds exactly 1, and `spread` of |b| exp(b),
-    which is what the rounding errors of b become in it.
+    which is what the rounding errors of b become in it. `each` is exp(b) of all elements where rows come in one chunk.
     """
 
     largest: Array
     others: Array
     spread: Array
+    each: Array | None
 
 
 def _softmax(below: Array, powers: _Powers, roundings: int) -> Wide:
     total = 1 + powers.others
-    value = np.exp(below) / total
+    value = (np.exp(below) if powers.each is None else powers.each) / total
     error = U * value * (np.abs(below) + powers.spread / total + roundings)
     return Wide(value, error, magnitude=lambda: value)
 
@@ -51,27 +53,28 @@ def _log_softmax(below: Array, powers: _Powers, roundings: int) -> Wide:
 
 
 def _exact_softmax(row: list[float], at: int, total: Decimal) -> Fraction:
-    return Fraction(_CONTEXT.divide(_power(row[at], max(row)), total))
+    return Fraction(_DIGITS.divide(_power(row[at], max(row), _DIGITS), total))
 
 
 def _exact_log_softmax(row: list[float], at: int, total: Decimal) -> Fraction:
-    less = Fraction(_CONTEXT.ln(total)) or Fraction(_LEAST)  # a sum of one power alone leaves nothing in doubt
+    less = Fraction(_MANY_DIGITS.ln(total)) or Fraction(_LEAST)  # a sum of one power alone leaves nothing in doubt
     return Fraction(row[at]) - Fraction(max(row)) - less
 
 
-def _power(x: float, largest: float) -> Decimal:
-    return _CONTEXT.exp(_CONTEXT.subtract(Decimal(x), Decimal(largest)))
+def _power(x: float, largest: float, context: Context) -> Decimal:
+    return context.exp(context.subtract(Decimal(x), Decimal(largest)))
 
 
 class _Function(NamedTuple):
-    """A function of elements and the powers of their rows, and the same to 100 digits."""
+    """A function of elements and the powers of their rows, and the same exactly, but for what decimals leave out."""
 
     formula: Callable[[Array, _Powers, int], Wide]
     exact: Callable[[list[float], int, Decimal], Fraction]
+    context: Context
 
 
-SOFTMAX = _Function(_softmax, _exact_softmax)
-LOG_SOFTMAX = _Function(_log_softmax, _exact_log_softmax)
+SOFTMAX = _Function(_softmax, _exact_softmax, _DIGITS)
+LOG_SOFTMAX = _Function(_log_softmax, _exact_log_softmax, _MANY_DIGITS)
 
 
 def along_last(function: _Function) -> Callable[..., Result]:
@@ -113,18 +116,18 @@ def _settled(wide: Wide, group: Rows, chunk: Array, function: _Function) -> Wide
             number, at = divmod(position, group.length)
             row = chunk[number].tolist()
             if number not in totals:
-                totals[number] = _total(row)
+                totals[number] = _total(row, function.context)
             results.append(odd_float(function.exact(row, at, totals[number])))
         return np.array(results)
 
     return wide._replace(error=np.where(np.isfinite(wide.error), wide.error, 0.0), exact=exact)
 
 
-def _total(row: list[float]) -> Decimal:
-    """Return the sum of exp(x - largest) over a row, to 120 digits."""
+def _total(row: list[float], context: Context) -> Decimal:
+    """Return the sum of exp(x - largest) over a row."""
     largest, total = max(row), Decimal(0)
     for x in row:
-        total = _CONTEXT.add(total, _power(x, largest))
+        total = context.add(total, _power(x, largest, context))
     return total
 
 
@@ -137,9 +140,11 @@ def _powers(group: Rows) -> _Powers:
     tops: Array = np.max([chunk.max(axis=1, keepdims=True) for _, chunk in group.chunks()], axis=0)
     largest = tops.astype(np.float64)
     ones, rest, spread = np.full(largest.shape, -1.0), np.zeros(largest.shape), np.zeros(largest.shape)
+    each = None
     for _, chunk in group.chunks():
         below = chunk - largest
         power = np.exp(below)
+        each = power.copy() if chunk.shape[1] == group.length else None
         is_largest = below == 0
         power[is_largest] = 0
         ones += is_largest.sum(axis=1, keepdims=True)
@@ -151,7 +156,7 @@ def _powers(group: Rows) -> _Powers:
     if group.length > 1 and lonely.any():
         finite = sum((chunk > -math.inf).sum(axis=1, keepdims=True) for _, chunk in group.chunks())
         others[lonely & (finite > 1)] = _LEAST
-    return _Powers(largest, others, spread)
+    return _Powers(largest, others, spread, each)
 
 
 KERNELS: dict[str, Callable[..., Result]] = {

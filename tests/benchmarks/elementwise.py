@@ -19,6 +19,8 @@ SCALE_BIAS = {"ScaleBias": {"Scale": 0.5, "Bias": 0.25}}
 
 TENSORS = {
     **dict.fromkeys("xupqb", ("InputTensor",)),
+    "ELEMENT_WISE_DEQUANTIZE_LINEAR": ("InputTensor", "ScaleTensor", "ZeroPointTensor"),
+    "ELEMENT_WISE_QUANTIZE_LINEAR": ("InputTensor", "ScaleTensor", "ZeroPointTensor"),
     "xx": ("ATensor", "BTensor"),
     "bxx": ("ConditionTensor", "ATensor", "BTensor"),
     "ELEMENT_WISE_POW": ("InputTensor", "ExponentTensor"),
@@ -32,7 +34,7 @@ TENSORS = {
 class Row(NamedTuple):
     """An operator, the fields of its desc beside the tensors, what its inputs range over, and the expression of them.
 
-    A range is "x" for a normal distribution, "u" for -1 to 1, "p" for 0 to 2, "q" for 1 to 3, "b" for 0 and 1.
+    A range is "x" for a normal distribution, "u" for -1 to 1, "p" for 0 to 2, "q" for 1 to 3, "b" for UINT8 0 and 1.
     """
 
     operator: str
@@ -40,6 +42,7 @@ class Row(NamedTuple):
     expression: Expression
     fields: Mapping[str, Any] = MappingProxyType({})
     output: str = "FLOAT32"
+    columns: int | None = None  # of two dimensions; None for one
 
     @property
     def title(self) -> str:
@@ -126,7 +129,13 @@ def _rows() -> Iterator[Row]:
     yield Row("ELEMENT_WISE_POW", "px", np.power)
     yield Row("ELEMENT_WISE_SIGN", "x", np.sign)
     yield Row("ELEMENT_WISE_THRESHOLD", "x", lambda x: np.maximum(x, HALF), {"Min": 0.5})
+    yield Row("ELEMENT_WISE_QUANTIZE_LINEAR", "xqb", _quantized, output="UINT8")
+    yield Row("ELEMENT_WISE_DEQUANTIZE_LINEAR", "bqb", lambda x, scale, zero: (x.astype(np.float32) - zero) * scale)
     yield from _activations()
+
+
+def _quantized(x: Any, scale: Any, zero: Any) -> Any:
+    return np.clip(np.rint(x / scale) + zero, 0, 255).astype(np.uint8)
 
 
 def _bit_count(x: Any) -> Any:
@@ -161,7 +170,20 @@ def _activations() -> Iterator[Row]:
     yield row("SOFTSIGN", lambda x: x / (1 + np.abs(x)))
     yield row("SWISH", lambda x: x / (1 + np.exp(-HALF * x)), SigmoidInputScale=0.5)
     yield row("TANH", np.tanh)
+    for name, expression in (("SOFTMAX", _softmax), ("LOG_SOFTMAX", _log_softmax)):
+        yield Row(f"ACTIVATION_{name}", "x", expression, columns=1024)
+        yield Row(f"ACTIVATION_{name}1", "x", expression, {"Axes": [1]}, columns=1024)
     yield row("THRESHOLDED_RELU", lambda x: np.where(x > HALF, x, ZERO), Alpha=0.5)
+
+
+def _softmax(x: Any) -> Any:
+    power = np.exp(x - x.max(axis=1, keepdims=True))
+    return power / power.sum(axis=1, keepdims=True)
+
+
+def _log_softmax(x: Any) -> Any:
+    below = x - x.max(axis=1, keepdims=True)
+    return below - np.log(np.exp(below).sum(axis=1, keepdims=True))
 
 
 ROWS = tuple(_rows())

@@ -97,15 +97,17 @@ def element_wise(rounds: int, only: str) -> None:
         "u": [generator.uniform(-1, 1, ELEMENTS).astype(np.float32)],
         "p": [generator.uniform(0, 2, ELEMENTS).astype(np.float32)],
         "q": [generator.uniform(1, 3, ELEMENTS).astype(np.float32)],
-        "b": [generator.integers(0, 2, ELEMENTS, dtype=np.uint8)],
+        "b": [generator.integers(0, 2, ELEMENTS, dtype=np.uint8) for _ in "xy"],
     }
 
     def jobs(row: Row) -> tuple[Job, Job]:
-        arrays = [pools[letter][row.ranges[:place].count(letter)] for place, letter in enumerate(row.ranges)]
+        sizes = [ELEMENTS] if row.columns is None else [ELEMENTS // row.columns, row.columns]
+        flat = [pools[letter][row.ranges[:place].count(letter)] for place, letter in enumerate(row.ranges)]
+        arrays = [array.reshape(sizes) for array in flat]
         given = dict(zip(TENSORS.get(row.operator) or TENSORS[row.ranges], arrays, strict=True))
-        tensors = {name: {"DataType": _TYPES[array.dtype.name], "Sizes": [ELEMENTS]} for name, array in given.items()}
+        tensors = {name: {"DataType": _TYPES[array.dtype.name], "Sizes": sizes} for name, array in given.items()}
         output = "OutputGradientTensor" if "InputGradientTensor" in given else "OutputTensor"
-        desc = {**tensors, output: {"DataType": row.output, "Sizes": [ELEMENTS]}, **row.fields}
+        desc = {**tensors, output: {"DataType": row.output, "Sizes": sizes}, **row.fields}
         return lambda: library.evaluate(row.operator, desc, given), lambda: row.expression(*arrays)
 
     for row in ROWS:
