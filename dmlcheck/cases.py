@@ -288,6 +288,8 @@ class _Reader:
             self.read_list(items, {key: part for key, part in value.items() if key in known})
         else:
             self.problem(_wrong_type(("cases",), "cases", items, "a list of cases"))
+            for finding in _form_findings(value, templated=True):
+                self.problem(finding)
 
     def read_list(self, items: list[Any], defaults: dict[str, Any]) -> None:
         for finding in _form_findings(defaults, templated=True):
@@ -337,10 +339,14 @@ class _Reader:
         return any(merged[key] is not None and not _FORMS[key][0](merged[key]) for key in self.unsettled)
 
     def add_broken(self, merged: dict[str, Any], origin: Origin, name: Any, findings: list[Finding]) -> None:
-        operator = merged.get("operator")
+        """Add what can be used of a case: its desc too, where nothing is to be filled in and it is to be legal."""
+        usable = {key: value for key, value in merged.items() if key in _FORMS and _FORMS[key][0](value)}
+        is_settled = merged.get("matrix") is None and merged.get("invalid") is None
+        level = usable.get("feature_level")
         case = Case(
             id="", name=name if type(name) is str else "", file=self.document.name,
-            operator=operator if type(operator) is str else "", feature_level=None, desc={}, inputs=None, outputs=None,
+            operator=usable.get("operator", ""), feature_level=None if level is None else parse_level(level),
+            desc=usable.get("desc", {}) if is_settled else {}, inputs=None, outputs=None,
             invalid=None, tolerance=None, source=None, tags=(), note=None, origin=origin,
         )  # fmt: skip
         self.findings[len(self.cases)] = sorted(map(origin.diagnostic, findings), key=Diagnostic.place)

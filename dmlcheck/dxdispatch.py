@@ -197,6 +197,8 @@ class _Reader:
 
     def initializer(self, initial: dict[str, Any], path: Path) -> None:
         self.count(initial, "valueCount", path, UINT_MAX, least=1)
+        if "valueStart" in initial and initial.get("valueDelta") is None:
+            self.missing((*path, "valueDelta"), f"a sequence of initialValues of {path[1]}", "valueDelta")
         if "sourcePath" in initial:
             self.file_path(initial["sourcePath"], (*path, "sourcePath"))
 

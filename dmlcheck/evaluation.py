@@ -256,7 +256,7 @@ def _typed(name: str, initial: Any, data_type: str, path: Path, model: Model) ->
         count = _count(initial.get("valueCount"), (*path, "valueCount"))
         one = TensorDesc(data_type, (1,))
         start = _read(name, one, [initial["valueStart"]], (*path, "valueStart"), model)
-        step = _read(name, one, [initial.get("valueDelta")], (*path, "valueDelta"), model)
+        step = _read(name, one, [initial["valueDelta"]], (*path, "valueDelta"), model)
         # Each value is the one before it plus the delta, rounded to the type, as DxDispatch adds them up.
         values = np.full(count, step[0])
         values[0] = start[0]

@@ -22,7 +22,7 @@ from dmlcheck.diagnostics import Diagnostic, Finding
 from dmlcheck.document import Position
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.model import ERRORED, Case, CaseResult, Placed
-from dmlcheck.runner import Settings, portable, run_case
+from dmlcheck.runner import Settings, all_problems, portable, run_case
 from dmlcheck.selection import matcher
 
 if TYPE_CHECKING:
@@ -157,7 +157,8 @@ def file_events(target: Target, plan: Plan, implementation: Implementation, skip
                 yield Started(case.id, case.name, case.file, case.position.line, case.operator, level)
                 yield Done(run_case(case, implementation, plan.settings))
             else:
-                result = CaseResult(case, ERRORED, "not a well-formed case", broken, level=level, is_malformed=True)
+                problems = all_problems(case, broken)
+                result = CaseResult(case, ERRORED, "not a well-formed case", problems, level=level, is_malformed=True)
                 yield Done(result)
     yield Ended(ids.digest())
 

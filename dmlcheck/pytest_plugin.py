@@ -61,6 +61,7 @@ class CaseFileCollector(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases; a file that is wrong as a whole is one item, which fails."""
         from dmlcheck.collect import read_file
+        from dmlcheck.runner import all_problems
 
         name = self.nodeid or self.path.as_posix()
         file = read_file(str(self.path), name)
@@ -70,7 +71,7 @@ class CaseFileCollector(pytest.File):
             )
             return
         for case in file.cases:
-            problems = file.broken.get(case.id, ())
+            problems = all_problems(case, file.broken[case.id]) if case.id in file.broken else ()
             yield CaseItem.from_parent(self, name=case.name, case=case, problems=problems, document=file.document)
 
 

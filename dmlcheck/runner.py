@@ -80,6 +80,14 @@ def run_case(case: Case, implementation: Any, settings: Settings = _DEFAULT) -> 
     return _Run(case, implementation, settings).result()
 
 
+def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None = None) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a case that is not well formed: its form, and its desc where that can be read."""
+    if not (case.operator and case.desc):
+        return of_form
+    _, findings = validation.validate(case.operator, case.desc, level or case.feature_level or NEWEST_LEVEL)
+    return tuple(sorted([*of_form, *map(case.origin.diagnostic, findings)], key=Diagnostic.place))
+
+
 class _Run:
     """One case on its way to a result."""
 

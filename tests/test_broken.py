@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck import collect, validation
+from dmlcheck import collect, runner, validation
 from dmlcheck.diagnostics import RULES, Diagnostic
 from dmlcheck.header import NEWEST_LEVEL
 
@@ -40,15 +40,15 @@ MODEL = (
 
 
 def diagnostics(path: Path) -> list[Diagnostic]:
-    """Return everything that is said of a file: of its form, and of the descs that are well formed."""
+    """Return everything that is said of a file: of its form, and of the descs that can be read."""
     file = collect.read_file(str(path))
     found = [*file.problems, *file.notes]
     for case in file.cases:
-        if case.id not in file.broken:
+        if case.id in file.broken:
+            found.extend(runner.all_problems(case, file.broken[case.id]))
+        else:
             _, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
             found.extend(case.origin.diagnostic(finding) for finding in findings)
-    for broken in file.broken.values():
-        found.extend(broken)
     return found
 
 

@@ -76,9 +76,11 @@ def test_the_command_prints_text_and_json() -> None:
     ]
 
 
-def test_levels_in_the_wrong_order_are_refused() -> None:
-    result = run("diff", "4_1", "3_0")
-    assert (result.exit_code, "name the lower level first" in result.stderr) == (2, True)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_levels_may_stand_in_any_order(form: str) -> None:
+    result = run("diff", "4_1", "3_0", "--format", form)
+    assert result.exit_code == 0
+    assert result.stdout == run("diff", "3_0", "4_1", "--format", form).stdout
 
 
 @pytest.mark.parametrize("words", [["diff"], ["diff", "3_0"], ["diff", "3_0", "9_9"]])

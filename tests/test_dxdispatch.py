@@ -473,6 +473,15 @@ def test_the_size_of_a_resource_is_known_before_it_is_made(resource: dict[str, A
     assert bytes_needed(model.resources["x"]) == size
 
 
+def test_a_sequence_without_a_delta_says_what_is_missing() -> None:
+    resource = {"initialValues": {"valueCount": 3, "valueStart": 1, "valueStep": 1}, "initialValuesDataType": "FLOAT32"}
+    (problem,) = model_of(resources={**RESOURCES, "x": resource}).problems
+    assert (problem.rule, problem.message) == (
+        "missing-key",
+        "a sequence of initialValues of x needs the key valueDelta",
+    )
+
+
 # ---- what DxDispatch takes as left out
 
 

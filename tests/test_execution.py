@@ -145,6 +145,19 @@ def test_the_first_failure_may_end_a_run_of_several_processes() -> None:
     assert found["digest"] is None
 
 
+@pytest.mark.parametrize("seconds", ["2147484", "1e300", "inf"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_timeout_may_be_longer_than_a_system_can_wait(seconds: str, jobs: str) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "--timeout", seconds, "-j", jobs).exit_code == 0
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "-inf", "soon"])
+def test_a_timeout_that_is_none_is_refused(seconds: str) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "--timeout", seconds).exit_code == 2
+
+
 @pytest.mark.parametrize("words", [["-j", "0"], ["-j", "many"], ["--timeout", "0"], ["--implementation", "nobody"]])
 def test_what_makes_no_sense_is_refused(words: list[str]) -> None:
     write("a.yaml", 1)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dmlcheck.cli import main
+from dmlcheck.cli.console import Console
+from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.header import LEVELS
 from dmlcheck.model import OutputResult
+from dmlcheck.reports import page
 from dmlcheck.reports.json import output_dict
+from dmlcheck.reports.text import PLAIN, Style, diagnostic_text
 from dmlcheck.specs import operators
 
 FILES = Path(__file__).parent / "snapshots" / "files"
@@ -332,3 +338,57 @@ def test_the_report_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None
     assert path.read_text(encoding="utf-8") == "older"
     dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path))
     assert sorted(found.name for found in tmp_path.iterdir()) == ["report.json"]
+
+
+# ---- room for lines and texts
+
+
+LONG = "desc: {" + ", ".join(f"Field{number}: {number}" for number in range(40)) + "}"
+
+
+def marked(columns: int | None) -> list[str]:
+    """Return the source line and the line of carets of a diagnostic about Field20."""
+    found = Diagnostic("unknown-field", "no", file="a.yaml", line=1, column=LONG.index("Field20") + 1, width=7)
+    style = PLAIN if columns is None else Style(columns=columns)
+    return diagnostic_text(found, lambda _: LONG, style).split("\n")[1:3]
+
+
+@pytest.mark.parametrize("columns", [None, 40, 80, 200])
+def test_a_caret_is_under_what_it_marks_however_much_room_there_is(columns: int | None) -> None:
+    source, carets = marked(columns)
+    assert source[carets.index("^") : carets.index("^") + 7] == "Field20"
+    assert carets.count("^") == 7
+    assert len(source) <= (columns or len(LONG)) + len("  1 | ......")
+
+
+def test_a_line_is_whole_where_no_terminal_limits_it() -> None:
+    assert marked(None)[0] == f"  1 | {LONG}"
+    assert "..." in marked(200)[0]
+
+
+class Terminal(io.StringIO):
+    """A terminal that remembers what it shows."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("columns", "room"), [("60", 42), ("200", 182), ("20", 40)])
+def test_a_terminal_leaves_as_much_room_as_it_has(columns: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert (Console().style.columns, Console().columns) == (room, int(columns))
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert (Console().style.columns, Console().columns) == (1000, None)
+
+
+def test_a_text_goes_on_under_its_own_beginning() -> None:
+    lines = ["a line of its own that is longer", page.Text("  C1  ", "one two three " * 5), page.Text("  C2  ", "")]
+    assert list(page.printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
+    assert list(page.printed(lines, 50)) == [
+        lines[0],
+        "  C1  one two three one two three one two three",
+        "      one two three one two three",
+        "  C2",
+    ]

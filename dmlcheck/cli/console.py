@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -70,7 +71,9 @@ class Console:
     def __init__(self) -> None:
         """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-        self.style = Style(colour=self.is_terminal and not os.environ.get("NO_COLOR"))
+        colour = self.is_terminal and not os.environ.get("NO_COLOR")
+        self.columns = shutil.get_terminal_size().columns if self.is_terminal else None
+        self.style = Style(colour=colour) if self.columns is None else _within(self.columns, colour=colour)
         self._rich: Any = None
 
     def echo(self, text: str) -> None:
@@ -113,6 +116,12 @@ class Console:
             write(diagnostic_text(problem, document.line), to_errors=True)
 
 
+def _within(columns: int, *, colour: bool) -> Style:
+    """Return a style that leaves room for what stands before a source line, and for the dots where it is cut."""
+    return Style(colour=colour, columns=max(_LEAST, columns - _MARGIN))
+
+
+_LEAST, _MARGIN = 40, 18
 _LONG = 1.0  # seconds: what runs longer is named
 
 

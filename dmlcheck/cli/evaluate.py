@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 
 import click
 
@@ -13,6 +14,7 @@ from dmlcheck.cli.console import Console, print_pieces, write
 from dmlcheck.cli.selecting import selector
 from dmlcheck.collect import read_document
 from dmlcheck.document import Document
+from dmlcheck.runner import all_problems
 
 
 @click.command("eval")
@@ -29,7 +31,8 @@ def evaluate(*, file: str, expression: str | None) -> None:
         sys.exit(_model(document))
     read = read_document(document)
     cases = [case for case in read.cases if selected(case.id)]
-    problems = [*read.problems, *(problem for case in cases for problem in read.broken.get(case.id, ()))]
+    broken = [all_problems(case, read.broken[case.id]) for case in cases if case.id in read.broken]
+    problems = [*read.problems, *chain.from_iterable(broken)]
     console = Console()
     if problems:
         console.problems(problems, document)

@@ -11,7 +11,7 @@ import click
 
 from dmlcheck import specs
 from dmlcheck.cli import Exit, format_option
-from dmlcheck.cli.console import write
+from dmlcheck.cli.console import Console, write
 from dmlcheck.diagnostics import RULES, did_you_mean
 from dmlcheck.reports import page
 
@@ -104,8 +104,9 @@ def selfcheck() -> None:
     sys.exit(Exit.FAILED if checked.problems else Exit.GOOD)
 
 
-def _print_lines(lines: Iterable[str]) -> None:
-    write("\n".join(lines))
+def _print_lines(lines: Iterable[page.Line]) -> None:
+    columns = Console().columns
+    write("\n".join(page.printed(lines, None if columns is None else columns - 1)))
 
 
 def _print_json(value: Any) -> None:

@@ -72,6 +72,22 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
         return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
 
 
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A time above 0; one of more than a week, which no case takes and no system waits for at once, is a week."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        seconds = float(click.FLOAT.convert(value, param, ctx))
+        if seconds > 0:
+            return min(seconds, _WEEK)
+        return self.fail(f"{value!r} is not a time; write a number of seconds above 0", param, ctx)
+
+
+_WEEK = 7 * 24 * 3600.0
+
+
 class Number(click.FloatRange):
     """A number from 0 on; neither infinite nor NaN, which no comparison would ever reach."""
 
@@ -108,7 +124,7 @@ class Number(click.FloatRange):
     help="The type that an implementation may accumulate in.",
 )
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
-@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS", help="Limit each case.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Limit each case.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
 @click.option("--expectations", "expected", metavar="FILE", help="Known results of this implementation.")
 @click.option(

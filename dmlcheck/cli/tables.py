@@ -9,7 +9,7 @@ import click
 
 from dmlcheck import collect, specs
 from dmlcheck.cli import Exit, Level, format_option
-from dmlcheck.cli.console import write
+from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.knowledge import operator_name
 from dmlcheck.cli.selecting import targets
 from dmlcheck.header import LEVEL_ORDER
@@ -21,12 +21,11 @@ from dmlcheck.model import Case
 @click.argument("high", type=Level(), metavar="LEVEL")
 @format_option
 def diff(*, low: str, high: str, form: str) -> None:
-    """Say what the second feature level accepts that the first does not, operator by operator."""
+    """Say what the higher of two feature levels accepts that the lower does not, operator by operator."""
     from dmlcheck.differences import differences
     from dmlcheck.reports import tables
 
-    if LEVEL_ORDER[low] > LEVEL_ORDER[high]:
-        raise click.UsageError(f"{low} is above {high}; name the lower level first")
+    low, high = sorted((low, high), key=LEVEL_ORDER.__getitem__)
     changes = differences((specs.load(name) for name in specs.operators()), low, high)
     if form == "json":
         write(json.dumps(tables.diff_dict(changes, low, high), indent=2))
@@ -49,8 +48,8 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     for target in targets(paths):
         file = collect.read_file(target.file, target.name)
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
-        for problem in (*file.problems, *(part for parts in file.broken.values() for part in parts)):
-            write(f"{problem.file}:{problem.line}: {problem.rule}: {problem.message}", to_errors=True)
+        broken = [problem for parts in file.broken.values() for problem in parts]
+        Console().problems([*file.problems, *broken], file.document)
         for case in file.cases:
             name = specs.full_name(case.operator)
             if name is not None and case.id not in file.broken and (not wanted or name in wanted):

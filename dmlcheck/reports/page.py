@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics import RULES
 from dmlcheck.header import ENUMS, LEVEL_ORDER, level_and_version
@@ -13,8 +13,34 @@ from dmlcheck.reports.text import columns_of
 from dmlcheck.tolerances import DATA_TYPE
 from dmlcheck.validation import dims_text
 
-_WIDTH = 100
 _KINDS = {INPUT: "input", OUTPUT: "output"}
+_LEAST = 40  # columns that a text gets, however far it is indented
+
+
+class Text(NamedTuple):
+    """A text that goes on under its own beginning where a line is full."""
+
+    lead: str
+    text: str
+
+
+Line = str | Text
+
+
+def printed(lines: Iterable[Line], columns: int | None) -> Iterator[str]:
+    """Yield lines as they are printed, texts cut into as many as `columns` ask for; None for no limit."""
+    for line in lines:
+        if isinstance(line, str):
+            yield line
+        elif columns is None:
+            yield (line.lead + line.text).rstrip()
+        else:
+            yield from textwrap.wrap(
+                line.text,
+                max(columns, len(line.lead) + _LEAST),
+                initial_indent=line.lead,
+                subsequent_indent=" " * len(line.lead),
+            ) or [line.lead.rstrip()]
 
 
 def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
@@ -52,7 +78,7 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
     }
 
 
-def operator_lines(spec: OperatorSpec) -> Iterator[str]:
+def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     """Yield the page of an operator: all that its web page says, and what it gets wrong."""
     yield f"{spec.operator}   from {level_and_version(spec.introduced)}"
     yield f"  page: {spec.page['url']} ({spec.page['date']})"
@@ -82,7 +108,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[str]:
     yield from _deviations(spec)
 
 
-def _errata(spec: OperatorSpec) -> Iterator[str]:
+def _errata(spec: OperatorSpec) -> Iterator[Line]:
     if spec.errata:
         yield from _section("Errata and open points of the page")
     for erratum in spec.errata:
@@ -91,7 +117,7 @@ def _errata(spec: OperatorSpec) -> Iterator[str]:
         yield from _item("", f"source: {erratum.source}")
 
 
-def _deviations(spec: OperatorSpec) -> Iterator[str]:
+def _deviations(spec: OperatorSpec) -> Iterator[Line]:
     if spec.known_deviations:
         yield from _section("Known deviations of DirectML")
     for deviation in spec.known_deviations:
@@ -100,7 +126,7 @@ def _deviations(spec: OperatorSpec) -> Iterator[str]:
         yield from _item("", f"source: {deviation.source}")
 
 
-def errata_lines(specs: list[OperatorSpec]) -> Iterator[str]:
+def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
     """Yield the errata of all operators that have any."""
     for spec in specs:
         if spec.errata:
@@ -111,20 +137,20 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[str]:
             yield from _item("", f"source: {erratum.source}")
 
 
-def operators_lines(specs: list[OperatorSpec]) -> Iterator[str]:
+def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
     """Yield one line for each operator."""
     rows = [[spec.operator, spec.introduced, "yes" if spec.kernel else "not yet"] for spec in specs]
     yield from columns_of(("operator", "from", "reference"), rows, right=False)
 
 
-def rule_lines(rule: str) -> Iterator[str]:
+def rule_lines(rule: str) -> Iterator[Line]:
     """Yield the page of a rule: what is wrong, why it matters, the smallest wrong file and the same file mended."""
     page = RULES[rule]
     yield f"{rule}   ({page.group})"
     yield ""
     yield page.summary[:1].upper() + page.summary[1:] + "."
     yield ""
-    yield from textwrap.wrap(page.why, _WIDTH)
+    yield Text("", page.why)
     for title, text in (("Wrong", page.wrong), ("Right", page.right)):
         if text:
             yield ""
@@ -133,18 +159,18 @@ def rule_lines(rule: str) -> Iterator[str]:
             yield from ("    " + line for line in text.rstrip("\n").split("\n"))
 
 
-def constraint_lines(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
+def constraint_lines(spec: OperatorSpec, row: Constraint) -> Iterator[Line]:
     """Yield the page of a labelled constraint."""
     yield f"{spec.operator}/{row.id}"
     yield ""
-    yield from textwrap.wrap(row.text + _when(row), _WIDTH)
+    yield Text("", row.text + _when(row))
     if row.help:
-        yield from textwrap.wrap(row.help + ".", _WIDTH)
+        yield Text("", row.help + ".")
     yield ""
     yield f"page: {spec.page['url']} ({spec.page['date']})"
 
 
-def rules_lines() -> Iterator[str]:
+def rules_lines() -> Iterator[Line]:
     """Yield one line for each rule."""
     yield from columns_of(
         ("rule", "group", "summary"),
@@ -153,17 +179,16 @@ def rules_lines() -> Iterator[str]:
     )
 
 
-def _section(title: str) -> Iterator[str]:
+def _section(title: str) -> Iterator[Line]:
     yield ""
     yield title
 
 
-def _item(label: str, text: str) -> Iterator[str]:
-    lead = f"  {label:<4}"
-    yield from textwrap.wrap(text, _WIDTH, initial_indent=lead, subsequent_indent=" " * len(lead))
+def _item(label: str, text: str) -> Iterator[Text]:
+    yield Text(f"  {label:<4}", text)
 
 
-def _fields(spec: OperatorSpec) -> Iterator[str]:
+def _fields(spec: OperatorSpec) -> Iterator[Line]:
     rows = []
     for field in spec.fields.values():
         kind = _KINDS.get(field.kind, "")
@@ -177,13 +202,7 @@ def _fields(spec: OperatorSpec) -> Iterator[str]:
         )
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, kind, about in rows:
-        lead = f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  "
-        yield from textwrap.wrap(
-            about,
-            max(_WIDTH, len(lead) + 40),
-            initial_indent=lead,
-            subsequent_indent=" " * len(lead),
-        ) or [lead.rstrip()]
+        yield Text(f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  ", about)
 
 
 def _about(field: Field) -> str:
@@ -197,7 +216,7 @@ def _about(field: Field) -> str:
     return " ".join(filter(None, parts))
 
 
-def _support(table: SupportTable) -> Iterator[str]:
+def _support(table: SupportTable) -> Iterator[Line]:
     rows = []
     for level in sorted(table.rows, key=LEVEL_ORDER.__getitem__, reverse=True):
         for number, (name, support) in enumerate(table.rows[level].items()):

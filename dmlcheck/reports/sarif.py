@@ -14,7 +14,7 @@ from dmlcheck.diagnostics import ERROR, RULES, WARNING, Diagnostic
 from dmlcheck.model import CaseResult
 from dmlcheck.reports import RunInfo, Summary, tally
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.page import rule_lines
+from dmlcheck.reports.page import printed, rule_lines
 from dmlcheck.reports.problems import (
     encodable,
     full_message,
@@ -137,7 +137,7 @@ def _rule(rule: str) -> dict[str, Any]:
         "id": rule,
         "shortDescription": {"text": _sentence(page.summary)},
         "fullDescription": {"text": page.why},
-        "help": {"text": "\n".join(rule_lines(rule)), "markdown": "\n\n".join(markdown)},
+        "help": {"text": "\n".join(printed(rule_lines(rule), None)), "markdown": "\n\n".join(markdown)},
         "properties": {"tags": [page.group]},
     }
 

@@ -26,15 +26,17 @@ Echo = Callable[[str], None]
 LineOf = Callable[[int], str]
 
 _COLUMNS = 100
+_MOST_COLUMNS = 1000  # of a line where no terminal limits them
 _MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
 _COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
 
 
 class Style:
-    """Colours, or none."""
+    """Colours, or none, and how many columns of a source line there is room for."""
 
-    def __init__(self, *, colour: bool = False) -> None:
+    def __init__(self, *, colour: bool = False, columns: int = _MOST_COLUMNS) -> None:
         self.colour = colour
+        self.columns = columns
 
     def __call__(self, text: str, name: str) -> str:
         """Return a text in a colour."""
@@ -68,18 +70,18 @@ def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style
 
 def _snippet(diagnostic: Diagnostic, source: str, style: Style) -> list[str]:
     number, column = str(diagnostic.line), diagnostic.column or 1
-    start = 0
-    if len(source) > _COLUMNS:
-        start = max(0, min(column - 1 - _COLUMNS // 3, len(source) - _COLUMNS))
-    shown = "".join(character if character.isprintable() else " " for character in source[start : start + _COLUMNS])
+    start, columns = 0, style.columns
+    if len(source) > columns:
+        start = max(0, min(column - 1 - columns // 3, len(source) - columns))
+    shown = "".join(character if character.isprintable() else " " for character in source[start : start + columns])
     before = ("..." if start else "") + shown[: column - 1 - start]
     carets = "^" * max(1, min(diagnostic.width, len(shown) - (column - 1 - start)))
-    text = ("..." if start else "") + shown + ("..." if start + _COLUMNS < len(source) else "")
+    text = ("..." if start else "") + shown + ("..." if start + columns < len(source) else "")
     margin = " " * (len(number) + 2)
     mark = " " * _width(before) + style(carets, "red")
     lines = [f"  {number} | {text}", f"{margin} | {mark}"]
     if diagnostic.note:
-        fits = _width(before) + len(carets) + len(diagnostic.note) < _COLUMNS
+        fits = _width(before) + len(carets) + len(diagnostic.note) < min(columns, _COLUMNS)
         lines[-1] += " " + diagnostic.note if fits else ""
         if not fits:
             lines.append(f"{margin} | {diagnostic.note}")
