@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from dmlcheck import collect, specs, yamlfile
+from dmlcheck.cli import main
 from dmlcheck.dxdispatch import Model, bytes_needed, data_type, is_model, read_model
 from dmlcheck.header import DATA_TYPES
 from dmlcheck.validation import validate
@@ -393,6 +395,14 @@ def test_what_a_dispatchable_binds_itself_is_bound_in_every_dispatch() -> None:
 def test_bindings_of_what_is_not_directml_are_its_own_business() -> None:
     dispatchables = {"argmax": {"type": "hlsl", "sourcePath": "x.hlsl"}}
     assert problems_of(model_of(dispatchables=dispatchables, commands=[{**DISPATCH, "bindings": {"x": "in"}}])) == []
+
+
+def test_what_is_not_directml_breaks_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "model.json"
+    path.write_text('{"resources": {}, "dispatchables": {"a": {"type": "hlsl"}}, "commands": []}', encoding="utf-8")
+    done = CliRunner().invoke(main, ["validate", str(path), "--format", "json"])
+    read = json.loads(done.stdout)
+    assert (done.exit_code, read["valid"], [desc["valid"] for desc in read["descs"]]) == (0, True, [True])
 
 
 @pytest.mark.parametrize(

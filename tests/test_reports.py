@@ -16,7 +16,7 @@ from dmlcheck.cli import main
 from dmlcheck.cli.console import Console
 from dmlcheck.diagnostics import Diagnostic
 from dmlcheck.header import LEVELS
-from dmlcheck.model import OutputResult
+from dmlcheck.model import Element, OutputResult
 from dmlcheck.reports import page
 from dmlcheck.reports.json import output_dict
 from dmlcheck.reports.text import PLAIN, Style, diagnostic_text
@@ -338,6 +338,14 @@ def test_the_report_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None
     assert path.read_text(encoding="utf-8") == "older"
     dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path))
     assert sorted(found.name for found in tmp_path.iterdir()) == ["report.json"]
+
+
+def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:
+    def element() -> Element:
+        return Element((0,), float("nan"), 1.0, 1.5, None)
+
+    output = OutputResult(1, mismatches=1, first=(element(),), worst=element(), data_type="FLOAT32", sizes=(1,))
+    assert [shown["expected"] for shown in output_dict(output)["details"]["elements"]] == ["nan"]
 
 
 # ---- room for lines and texts

@@ -143,7 +143,8 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "closest": _element(output.closest, measured=True),
     }
     if output.mismatches:
-        shown = list(dict.fromkeys(element for element in (*output.first, output.worst) if element is not None))
+        # By place, as NaN is not itself.
+        shown = {element.place: element for element in (*output.first, output.worst) if element is not None}
         found["details"] = {
             "data_type": output.data_type,
             "sizes": list(output.sizes),
@@ -151,7 +152,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
             "bound": output.bound,
             "decided_by": output.decided_by,
             "unspecified": output.unspecified,
-            "elements": [_element(element, measured=True) for element in shown],
+            "elements": [_element(element, measured=True) for element in shown.values()],
             "profile": list(output.profile),
         }
     return found

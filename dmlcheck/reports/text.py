@@ -368,8 +368,8 @@ class Validated(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the desc is legal at its level."""
-        return self.operator is not None and not self.diagnostics
+        """Whether the desc is legal at its level; what is no desc of DirectML, and only noted, breaks nothing."""
+        return not (self.diagnostics if self.operator is not None else self.errors)
 
     @property
     def label(self) -> str:
