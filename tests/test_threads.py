@@ -59,7 +59,7 @@ def test_results_are_the_same_in_any_number_of_threads(
     monkeypatch.setattr(reference, "_MANY", FLOATS.size)
     shares: list[int] = []
     in_threads = reference._in_threads
-    monkeypatch.setattr(reference, "_in_threads", lambda place, of: (shares.append(len(of)), in_threads(place, of)))
+    monkeypatch.setattr(reference, "_in_threads", lambda place, of: shares.append(len(of)) or in_threads(place, of))
     for cores in (1, 2, 3, 64):
         monkeypatch.setattr(reference, "_cores", lambda cores=cores: cores)
         (together,) = dmlcheck.evaluate(operator, desc, inputs).values()
@@ -84,6 +84,27 @@ def test_an_error_in_one_thread_ends_the_others_and_is_raised() -> None:
     with pytest.raises(MemoryError, match="no more"):
         reference.assemble(Result((0,), tiles), tensor, threads=2)
     assert done[0] < LIMIT
+
+
+@pytest.mark.parametrize("most", [0, 1])
+def test_what_a_system_gives_no_threads_for_is_done_in_one(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def refuse(thread: threading.Thread) -> None:
+        if len(started) == most:
+            raise RuntimeError("can't start new thread")
+        started.append(thread)
+        start(thread)
+
+    def tiles(share: Share = _blocks.ALL) -> Iterator[tuple[Any, Wide]]:
+        for place in share.of(range(8)):
+            yield (slice(place, place + 1),), Wide(np.array([place + 1.0]))
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    found = reference.assemble(Result((0,), tiles), TensorDesc("FLOAT32", (8,)), threads=3)
+    assert found.tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+    assert len(started) == most
 
 
 def test_as_many_threads_as_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:

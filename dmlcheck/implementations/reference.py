@@ -54,15 +54,16 @@ def assemble(result: Result, tensor: TensorDesc, threads: int = 1) -> Array:
             part = view[index]
             part[...] = settle(wide, tensor.data_type).reshape(part.shape)
 
-    if threads == 1:
+    if threads == 1 or not _in_threads(place, [result.tiles(Share(number, threads)) for number in range(threads)]):
         place(result.tiles())
-    else:
-        _in_threads(place, [result.tiles(Share(number, threads)) for number in range(threads)])
     return output
 
 
-def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[Tile]]) -> None:
-    """Place several shares of the tiles side by side; an error in one, or Ctrl-C, soon ends the others."""
+def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[Tile]]) -> bool:
+    """Place several shares of the tiles side by side; False where the system gives no thread for each.
+
+    An error in one, or Ctrl-C, soon ends the others.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     is_over = False
@@ -78,9 +79,16 @@ def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[T
 
     with ThreadPoolExecutor(len(shares)) as pool:
         try:
-            list(pool.map(work, shares))
+            begun = [pool.submit(work, share) for share in shares]
+        except RuntimeError:
+            is_over = True
+            return False
+        try:
+            for future in begun:
+                future.result()
         finally:
             is_over = True
+    return True
 
 
 def _cores() -> int:
