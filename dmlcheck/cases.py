@@ -204,7 +204,7 @@ def _tolerance_findings(value: Any, *, templated: bool = False) -> Iterator[Find
         limit = value.get(key, 0)
         is_number = isinstance(limit, (int, float)) and not isinstance(limit, bool)
         if not (is_number and 0 <= limit <= sys.float_info.max) and not (templated and _is_variable(limit)):
-            yield _wrong_type(("tolerance", key), f"tolerance.{key}", limit, "a number of at least 0")
+            yield _wrong_type(("tolerance", key), f"tolerance.{key}", limit, "a finite number of at least 0")
 
 
 def _tolerance(value: Any) -> Tolerance:
