@@ -13,7 +13,6 @@ import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
-from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases import CaseFile, Origin
@@ -26,6 +25,7 @@ from dmlcheck.runner import Settings, all_problems, portable, run_case
 from dmlcheck.selection import matcher
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
     from multiprocessing.context import SpawnProcess
 
 

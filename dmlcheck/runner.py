@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck import diagnostics, rules, specs, validation
 from dmlcheck.diagnostics import RULES, Diagnostic, Finding, brief, did_you_mean
@@ -25,7 +25,11 @@ from dmlcheck.model import (
     OutputResult,
     Part,
     Placed,
+    Tolerance,
 )
+
+if TYPE_CHECKING:
+    from dmlcheck.compare import Limit
 
 UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 _LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
@@ -78,6 +82,19 @@ MAX_LINE = 10_000  # characters of a line that are worth taking along
 def run_case(case: Case, implementation: Any, settings: Settings = _DEFAULT) -> CaseResult:
     """Run one case."""
     return _Run(case, implementation, settings).result()
+
+
+def _limit(desc: OperatorDesc, own: Tolerance | None, accumulate: str) -> Limit:
+    """Return the tolerance of a case, which is mostly that of the case before it: they share their desc."""
+    global _kept  # noqa: PLW0603 - one entry of a cache whose keys have no hash
+    if _kept is None or _kept[0] is not desc or _kept[1] is not own or _kept[2] != accumulate:
+        from dmlcheck.compare import limit_for
+
+        _kept = (desc, own, accumulate, limit_for(desc, own, accumulate))
+    return _kept[3]
+
+
+_kept: tuple[OperatorDesc, Tolerance | None, str, Limit] | None = None
 
 
 def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None = None) -> tuple[Diagnostic, ...]:
@@ -219,9 +236,9 @@ class _Run:
         actual: dict[str, Any],
     ) -> CaseResult:
         from dmlcheck import kernels
-        from dmlcheck.compare import compare, limit_for
+        from dmlcheck.compare import compare
 
-        limit = limit_for(desc, self.case.tolerance, self.settings.accumulate)
+        limit = _limit(desc, self.case.tolerance, self.settings.accumulate)
         outputs = {}
         for name, (tensor, values) in expected.items():
             outputs[name] = compare(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -72,7 +71,7 @@ class Console:
         """Look at standard output."""
         self.is_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
         colour = self.is_terminal and not os.environ.get("NO_COLOR")
-        self.columns = shutil.get_terminal_size().columns if self.is_terminal else None
+        self.columns = _columns() if self.is_terminal else None
         self.style = Style(colour=colour) if self.columns is None else _within(self.columns, colour=colour)
         self._rich: Any = None
 
@@ -114,6 +113,12 @@ class Console:
         """Print diagnostics to standard error."""
         for problem in problems:
             write(diagnostic_text(problem, document.line), to_errors=True)
+
+
+def _columns() -> int:
+    import shutil  # which takes longer to import than most of what is printed
+
+    return shutil.get_terminal_size().columns
 
 
 def _within(columns: int, *, colour: bool) -> Style:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterable
 from itertools import takewhile
@@ -32,10 +31,10 @@ class Reference:
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
         tensors = {label: tensor for field in desc.spec.outputs for label, _, tensor in desc.parts[field.name]}
-        elements = max([*map(np.size, inputs.values()), *(math.prod(tensor.sizes) for tensor in tensors.values())])
-        if elements >= _MANY:
+        threads = 1
+        if any(getattr(array, "size", 0) >= _MANY for array in inputs.values()):
             np.empty(_TEMPORARY)
-        threads = min(_cores(), _MOST_THREADS) if elements >= _MANY else 1
+            threads = min(_cores(), _MOST_THREADS)
         with np.errstate(all="ignore"):
             results = compute(desc, inputs)
             return {name: assemble(result, tensors[name], threads) for name, result in results.items()}
