@@ -1,4 +1,4 @@
-"""How much memory this machine has to spare, so that a tensor that cannot fit is refused before it is allocated."""
+"""What this machine can spare: cores, and memory, so that a tensor that cannot fit is refused before it is made."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ def available_bytes() -> int | None:
     """Return the memory in bytes that a process can still take without swapping, or None where nothing tells."""
     known = [amount for amount in (_system_bytes(), _cgroup_bytes()) if amount is not None]
     return min(known, default=None)
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def _system_bytes() -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import dmlcheck
+from dmlcheck import memory
 from dmlcheck.implementations import reference
 from dmlcheck.kernels import Result, Share, Wide, _blocks
 from dmlcheck.model import TensorDesc
@@ -61,7 +63,7 @@ def test_results_are_the_same_in_any_number_of_threads(
     in_threads = reference._in_threads
     monkeypatch.setattr(reference, "_in_threads", lambda place, of: shares.append(len(of)) or in_threads(place, of))
     for cores in (1, 2, 3, 64):
-        monkeypatch.setattr(reference, "_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(memory, "cores", lambda cores=cores: cores)
         (together,) = dmlcheck.evaluate(operator, desc, inputs).values()
         assert together.tobytes() == alone.tobytes()
     assert shares == [2, 3, 4]
@@ -108,16 +110,16 @@ def test_what_a_system_gives_no_threads_for_is_done_in_one(most: int, monkeypatc
 
 
 def test_as_many_threads_as_cores_that_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reference.os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
-    assert reference._cores() == 3
-    monkeypatch.delattr(reference.os, "sched_getaffinity")
-    monkeypatch.setattr(reference.os, "cpu_count", lambda: 7)
-    assert reference._cores() == 7
-    monkeypatch.setattr(reference.os, "cpu_count", lambda: None)
-    assert reference._cores() == 1
+    monkeypatch.setattr(memory.os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert memory.cores() == 3
+    monkeypatch.delattr(memory.os, "sched_getaffinity")
+    monkeypatch.setattr(memory.os, "cpu_count", lambda: 7)
+    assert memory.cores() == 7
+    monkeypatch.setattr(memory.os, "cpu_count", lambda: None)
+    assert memory.cores() == 1
 
 
-def test_a_share_of_rows_is_copied_out_for_itself_only() -> None:
+def test_shares_of_long_rows_hold_every_row_once() -> None:
     view = np.arange(600_000, dtype=np.float32).reshape(3, 200_000)
     found = [index for number in range(2) for index, _ in _blocks.rows(view, 1, Share(number, 2))]
     assert found == [(0,), (2,), (1,)]
@@ -131,6 +133,4 @@ def test_small_tensors_start_no_threads() -> None:
         " {'InputTensor': np.ones(1000, np.float32)})\n"
         "assert 'concurrent.futures.thread' not in sys.modules\n"
     )
-    import subprocess
-
     subprocess.run([sys.executable, "-c", code], check=True)

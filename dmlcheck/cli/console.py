@@ -112,7 +112,7 @@ class Console:
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
         for problem in problems:
-            write(diagnostic_text(problem, document.line), to_errors=True)
+            write(diagnostic_text(problem, document.line, Style(columns=self.style.columns)), to_errors=True)
 
 
 def _columns() -> int:

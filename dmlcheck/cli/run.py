@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import signal
 import sys
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from dmlcheck import memory
 from dmlcheck.accuracy import Baseline, Watch, has_drifted
 from dmlcheck.cli import Exit, level_option, select_option
 from dmlcheck.cli.console import Console, write
@@ -41,7 +41,7 @@ class Jobs(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Return the number."""
         if value == "auto":
-            return _cores()
+            return memory.cores()
         try:
             number = int(value)
         except ValueError:
@@ -49,13 +49,6 @@ class Jobs(click.ParamType):  # type: ignore[type-arg]
         if number < 1:
             self.fail(f"{value!r} is not a number of processes; write 1 or more, or auto", param, ctx)
         return number
-
-
-def _cores() -> int:
-    """Return how many processes this one may run at a time."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Shard(click.ParamType):  # type: ignore[type-arg]

@@ -45,11 +45,12 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     cases: dict[str, list[Case]] = {}
     wanted = [operator_name(operator) for operator in operators]
     has_wrong_file = False
+    console = Console()
     for target in targets(paths):
         file = collect.read_file(target.file, target.name)
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
         broken = [problem for parts in file.broken.values() for problem in parts]
-        Console().problems([*file.problems, *broken], file.document)
+        console.problems([*file.problems, *broken], file.document)
         for case in file.cases:
             name = specs.full_name(case.operator)
             if name is not None and case.id not in file.broken and (not wanted or name in wanted):

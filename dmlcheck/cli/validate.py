@@ -107,20 +107,20 @@ def _validated_case(
     asked = level or own
     operator = full_name(case.operator) or case.operator
     if broken is not None:
-        found = runner.all_problems(case, broken, asked)
-        return Validated(case.file, case.name, operator or None, asked, None, found, is_plain)
+        problems = runner.all_problems(case, broken, asked)
+        return Validated(case.file, case.name, operator or None, asked, None, problems, is_plain)
     _, findings = validation.validate(case.operator, case.desc, asked)
-    found = tuple(sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place))
+    found = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
     if case.invalid is not None and asked == own:
         # Values are not read here, so a negative case that is about them cannot be judged.
         is_of_values = not findings and (bool(case.inputs) or runner.lists_values(case))
         mismatch = None if is_of_values else runner.check_invalid(case, findings)
         if mismatch is None:
-            found = tuple(diagnostic._replace(severity=NOTE) for diagnostic in found)
+            found = [diagnostic._replace(severity=NOTE) for diagnostic in found]
         else:
-            found = tuple(sorted([case.origin.diagnostic(mismatch), *found], key=Diagnostic.place))
+            found = sorted([case.origin.diagnostic(mismatch), *found], key=Diagnostic.place)
     minimum = validation.minimum_level(case.operator, case.desc)
-    return Validated(case.file, case.name, operator, asked, minimum, found, is_plain)
+    return Validated(case.file, case.name, operator, asked, minimum, tuple(found), is_plain)
 
 
 def _print(descs: list[Validated], documents: dict[str, Document]) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
 from itertools import takewhile
 from typing import Any
 
 import numpy as np
 
-from dmlcheck import __version__
+from dmlcheck import __version__, memory
 from dmlcheck.floats import FORMATS, NUMPY_TYPES
 from dmlcheck.kernels import Array, Index, Result, Share, Wide, compute
 from dmlcheck.model import OperatorDesc, TensorDesc
@@ -34,7 +33,7 @@ class Reference:
         threads = 1
         if any(getattr(array, "size", 0) >= _MANY for array in inputs.values()):
             np.empty(_TEMPORARY)
-            threads = min(_cores(), _MOST_THREADS)
+            threads = min(memory.cores(), _MOST_THREADS)
         with np.errstate(all="ignore"):
             results = compute(desc, inputs)
             return {name: assemble(result, tensors[name], threads) for name, result in results.items()}
@@ -88,10 +87,6 @@ def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[T
         finally:
             is_over = True
     return True
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 # Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
