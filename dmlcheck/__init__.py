@@ -11,16 +11,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dmlcheck.api import (
-        InvalidInput,
-        evaluate,
-        load_cases,
-        minimum_feature_level,
-        run_cases,
-        validate,
-    )
-    from dmlcheck.diagnostics import Diagnostic
-    from dmlcheck.model import Case, CaseResult
+    from dmlcheck.api import InvalidInput, evaluate, load_cases, minimum_feature_level, run_cases, validate
+    from dmlcheck.cases.records import Case
+    from dmlcheck.diagnostics.record import Diagnostic
+    from dmlcheck.running.results import CaseResult
 
 __all__ = [
     "Case",
@@ -34,7 +28,7 @@ __all__ = [
     "run_cases",
     "validate",
 ]
-_HOMES = {"Diagnostic": "diagnostics", "Case": "model", "CaseResult": "model"}
+_HOMES = {"Diagnostic": "diagnostics.record", "Case": "cases.records", "CaseResult": "running.results"}
 
 
 def __getattr__(name: str) -> Any:

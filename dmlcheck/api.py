@@ -6,10 +6,16 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from dmlcheck import collect, runner, validation
-from dmlcheck.diagnostics import Diagnostic, Finding
-from dmlcheck.header import LEVELS, NEWEST_LEVEL, parse_level
-from dmlcheck.model import Case, CaseResult, OperatorDesc
+from dmlcheck import validation
+from dmlcheck.cases.find import find_files
+from dmlcheck.cases.prepare import content_findings, read_inputs, too_large
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.formats.reading import read_file
+from dmlcheck.running import one_case
+from dmlcheck.running.results import CaseResult
+from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level
 
 if TYPE_CHECKING:
     import numpy as np
@@ -51,29 +57,28 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     which is rounded once. InvalidInput when the desc is not legal at the newest feature level or the inputs do not fit
     it; NotImplementedError when the operator has no reference kernel.
     """
-    from dmlcheck.implementations.reference import Reference
+    from dmlcheck.reference import engine
 
     inputs = inputs or {}
     fields, findings = validation.validate(operator, _plain(desc), NEWEST_LEVEL)
     if findings or fields is None:
         raise InvalidInput(finding.diagnostic() for finding in findings)
-    reference = Reference()
-    reason = reference.unsupported(fields)
+    reason = engine.unsupported(fields)
     if reason is not None:
         raise NotImplementedError(f"{fields.spec.operator}: {reason}")
     arrays = _arrays(fields, inputs)
-    return reference.run(fields, arrays)
+    return engine.run(fields, arrays)
 
 
 def _arrays(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from dmlcheck.literals import Source
+    from dmlcheck.values.literals import Source
 
-    excess = runner.too_large(desc, inputs, {})
+    excess = too_large(desc, inputs, {})
     findings: list[Finding] = [] if excess is None else [excess]
     if findings:
         raise InvalidInput(finding.diagnostic() for finding in findings)
-    arrays = runner.read_inputs(desc, inputs, Source(os.curdir), findings)
-    findings.extend(runner.content_findings(desc, arrays, NEWEST_LEVEL))
+    arrays = read_inputs(desc, inputs, Source(os.curdir), findings)
+    findings.extend(content_findings(desc, arrays, NEWEST_LEVEL))
     if findings:
         raise InvalidInput(finding.diagnostic() for finding in findings)
     return arrays
@@ -84,13 +89,13 @@ def load_cases(path: str | os.PathLike[str]) -> list[Case]:
 
     InvalidInput when a file cannot be read or a case is not well formed.
     """
-    files = collect.find_files(os.fspath(path))
+    files = find_files(os.fspath(path))
     if files is None:
         raise InvalidInput([Diagnostic("file-not-found", "no such file or folder", file=os.fspath(path))])
     cases: list[Case] = []
     problems: list[Diagnostic] = []
     for file in files:
-        loaded = collect.read_file(file)
+        loaded = read_file(file)
         problems.extend(loaded.problems)
         problems.extend(diagnostic for found in loaded.broken.values() for diagnostic in found)
         cases.extend(loaded.cases)
@@ -105,7 +110,7 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     `implementation` is what is judged, the reference engine by default; cases that ask for more than `feature_level`
     are skipped.
     """
-    return runner.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
+    return one_case.run_cases(cases, implementation, None if feature_level is None else _level(feature_level))
 
 
 def _plain(desc: Any) -> Any:

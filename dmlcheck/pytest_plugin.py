@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from dmlcheck.header import parse_level
+from dmlcheck.specs.names import parse_level
 
 if TYPE_CHECKING:
-    from dmlcheck.diagnostics import Diagnostic
-    from dmlcheck.model import Case
+    from dmlcheck.cases.records import Case
+    from dmlcheck.diagnostics.record import Diagnostic
 
 # pytest loads this module wherever dmlcheck is installed: what is only needed with --dmlcheck is imported then.
 
@@ -47,7 +47,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if file_path.suffix.lower() not in (".yaml", ".yml", ".json"):
         return None
-    from dmlcheck.collect import is_report
+    from dmlcheck.cases.find import is_report
 
     if file_path.suffix.lower() == ".json" and is_report(str(file_path)):
         return None
@@ -60,8 +60,8 @@ class CaseFileCollector(pytest.File):
 
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases; a file that is wrong as a whole is one item, which fails."""
-        from dmlcheck.collect import read_file
-        from dmlcheck.runner import all_problems
+        from dmlcheck.formats.reading import read_file
+        from dmlcheck.running.one_case import all_problems
 
         name = self.nodeid or self.path.as_posix()
         file = read_file(str(self.path), name)
@@ -87,9 +87,9 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case: failed and error are failures, skipped is a skip."""
-        from dmlcheck.model import PASSED, SKIPPED
         from dmlcheck.reports.text import TextReport
-        from dmlcheck.runner import Settings, run_case
+        from dmlcheck.running.one_case import Settings, run_case
+        from dmlcheck.running.results import PASSED, SKIPPED
 
         if self.problems or self.case is None:
             raise CaseFailure(_diagnostics(self.problems, self.document))

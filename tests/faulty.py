@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.layouts import empty_buffer, laid_out, viewed
+from dmlcheck.values.layouts import empty_buffer, laid_out, viewed
 
 Array = np.ndarray[Any, Any]
 

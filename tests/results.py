@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.document import Position
-from dmlcheck.model import OUTCOMES, Case, CaseResult, Element, OutputResult, Placed
+from dmlcheck.cases.records import Case
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Position
 from dmlcheck.reports import Reporter, Summary
+from dmlcheck.running.results import OUTCOMES, CaseResult, Placed
 
 LINE = "  outputs: {OutputTensor: [[21]]}"
 MISMATCH = Diagnostic(

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import dmlcheck
-from dmlcheck import Case, CaseResult, Diagnostic, InvalidInput, specs
-from dmlcheck.specs import _LOADED
+from dmlcheck import Case, CaseResult, Diagnostic, InvalidInput
+from dmlcheck.specs.load import _LOADED, load_spec
 
 INPUT = {"DataType": "FLOAT32", "Sizes": [3, 3]}
 ARGMAX: dict[str, Any] = {
@@ -219,7 +219,7 @@ def test_what_is_invalid_is_a_value_error() -> None:
 
 
 def test_an_operator_without_a_kernel_is_not_implemented(monkeypatch: pytest.MonkeyPatch) -> None:
-    spec = specs.load("DML_OPERATOR_ARGMAX")
+    spec = load_spec("DML_OPERATOR_ARGMAX")
     monkeypatch.setitem(_LOADED, spec.operator, spec._replace(kernel=None))
     with pytest.raises(NotImplementedError, match="DML_OPERATOR_ARGMAX: no reference kernel yet"):
         dmlcheck.evaluate("ARGMAX", ARGMAX, {"InputTensor": VALUES})
@@ -231,11 +231,11 @@ def test_an_operator_without_a_kernel_is_not_implemented(monkeypatch: pytest.Mon
 def test_evaluate_refuses_tensors_that_do_not_fit_into_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     large = {"DataType": "FLOAT32", "Sizes": [2**20]}
     desc = changed(SUM, InputTensor=large, OutputTensor={"DataType": "FLOAT32", "Sizes": [1]})
-    monkeypatch.setattr("dmlcheck.memory.available_bytes", lambda: 2**20)
+    monkeypatch.setattr("dmlcheck.values.memory.available_bytes", lambda: 2**20)
     with pytest.raises(InvalidInput) as caught:
         dmlcheck.evaluate("REDUCE", desc, {"InputTensor": {"sequence": {"step": 0}}})
     assert [diagnostic.rule for diagnostic in caught.value.diagnostics] == ["tensor-too-large"]
-    monkeypatch.setattr("dmlcheck.memory.available_bytes", lambda: None)
+    monkeypatch.setattr("dmlcheck.values.memory.available_bytes", lambda: None)
     assert dmlcheck.evaluate("REDUCE", desc, {"InputTensor": {"fill": 1}})["OutputTensor"].tolist() == [2**20]
 
 

@@ -11,9 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck import collect, runner, validation
-from dmlcheck.diagnostics import RULES, Diagnostic
-from dmlcheck.header import NEWEST_LEVEL
+from dmlcheck import validation
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.formats.reading import read_file
+from dmlcheck.running.one_case import all_problems
+from dmlcheck.specs.names import NEWEST_LEVEL
 
 FOLDER = Path(__file__).parent / "broken"
 EXPECTATIONS = sorted(path.name for path in FOLDER.glob("*.expect"))
@@ -41,11 +44,11 @@ MODEL = (
 
 def diagnostics(path: Path) -> list[Diagnostic]:
     """Return everything that is said of a file: of its form, and of the descs that can be read."""
-    file = collect.read_file(str(path))
+    file = read_file(str(path))
     found = [*file.problems, *file.notes]
     for case in file.cases:
         if case.id in file.broken:
-            found.extend(runner.all_problems(case, file.broken[case.id]))
+            found.extend(all_problems(case, file.broken[case.id]))
         else:
             _, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
             found.extend(case.origin.diagnostic(finding) for finding in findings)

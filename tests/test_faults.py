@@ -14,8 +14,9 @@ from click.testing import CliRunner
 from lxml import etree
 
 from dmlcheck import load_cases, run_cases
+from dmlcheck.cases.records import Case
 from dmlcheck.cli import main
-from dmlcheck.model import Case, CaseResult
+from dmlcheck.running.results import CaseResult
 
 CASES = Path(__file__).parent.parent / "cases"
 SEARCHES = {"ARGMAX", "ARGMIN", "ACTIVATION_HARDMAX1", "REDUCE"}

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import dmlcheck
-from dmlcheck import memory
+from dmlcheck.values import memory
 
 MIB = 2**20
 HEADROOM = 256 * MIB

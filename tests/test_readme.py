@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from dmlcheck.cli import main
-from dmlcheck.specs import load, operators
+from dmlcheck.specs.load import load_spec, operator_names
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -72,13 +72,13 @@ def test_the_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_readme_names_the_operators_that_have_kernels() -> None:
     count, text = re.findall(r"reference engine computes (\d+) of them: (.*?)\n\n", README, re.DOTALL)[0]
     words = tuple(f"DML_OPERATOR_{word}" for word in re.findall(r"[A-Z][A-Z_]{4,}", text))
-    named = {name for name in operators() if name in words or name.startswith(words[-2:])}
-    assert named == {name for name in operators() if load(name).kernel}
+    named = {name for name in operator_names() if name in words or name.startswith(words[-2:])}
+    assert named == {name for name in operator_names() if load_spec(name).kernel}
     assert len(named) == int(count)
 
 
-def test_the_map_of_the_code_has_every_module() -> None:
-    rows = README.partition("| module |")[2].partition("\n\n")[0].split("\n")[1:]
+def test_the_map_of_the_code_has_every_package() -> None:
+    rows = README.partition("| package |")[2].partition("\n\n")[0].split("\n")[1:]
     named = {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
     package = ROOT / "dmlcheck"
     modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}

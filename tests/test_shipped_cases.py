@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dmlcheck import load_cases, run_cases
-from dmlcheck.selfcheck import check
-from dmlcheck.specs import load, operators
+from dmlcheck.inspection.selfcheck import check
+from dmlcheck.specs.load import load_spec, operator_names
 
 CASES = Path(__file__).parent.parent / "cases"
 FOLDERS = sorted(path.name for path in CASES.iterdir())
@@ -20,7 +20,7 @@ PLAIN = "a plain desc: nothing to run"
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_case_of_an_operator_passes(folder: str) -> None:
     results = run_cases(load_cases(CASES / folder))
-    has_kernel = load("DML_OPERATOR_" + folder.upper()).kernel is not None
+    has_kernel = load_spec("DML_OPERATOR_" + folder.upper()).kernel is not None
     allowed = {PLAIN} if has_kernel else {PLAIN, "no reference kernel yet"}
     wrong = [
         (result.case.id, result.reason, result.diagnostics)
@@ -44,7 +44,7 @@ def test_the_reference_meets_expected_values_to_the_last_bit(folder: str) -> Non
 
 
 def test_every_operator_has_a_folder_of_cases() -> None:
-    assert {"DML_OPERATOR_" + folder.upper() for folder in FOLDERS} == set(operators())
+    assert {"DML_OPERATOR_" + folder.upper() for folder in FOLDERS} == set(operator_names())
 
 
 def test_every_case_says_where_its_values_come_from() -> None:
@@ -58,7 +58,7 @@ def test_specs_kernels_cases_and_rules_agree() -> None:
 
 
 def test_every_spec_names_its_page_and_date() -> None:
-    pages = {operator: load(operator).page for operator in operators()}
+    pages = {operator: load_spec(operator).page for operator in operator_names()}
     for operator, page in pages.items():
         name = f"ns-directml-dml_{operator.removeprefix('DML_OPERATOR_').lower()}"
         assert page["url"].rpartition("/")[2] in (f"{name}_operator_desc", f"{name}_desc")

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from dmlcheck import __version__
-from dmlcheck.header import LEVELS, parse_level
+from dmlcheck.specs.names import LEVELS, parse_level
 
 _COMMANDS = {
     "run": "run",

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.document import Document
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Document
 from dmlcheck.reports.text import Style, columns_of, diagnostic_text
 
 if TYPE_CHECKING:
-    from dmlcheck.execution import Execution
+    from dmlcheck.running.processes import Execution
 
 
 def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:

@@ -8,13 +8,14 @@ from itertools import chain
 
 import click
 
-from dmlcheck import dxdispatch, yamlfile
 from dmlcheck.cli import Exit, select_option
 from dmlcheck.cli.console import Console, print_pieces, write
 from dmlcheck.cli.selecting import selector
-from dmlcheck.collect import read_document
-from dmlcheck.document import Document
-from dmlcheck.runner import all_problems
+from dmlcheck.files import yaml
+from dmlcheck.files.document import Document
+from dmlcheck.formats.dxdispatch import models
+from dmlcheck.formats.reading import read_document
+from dmlcheck.running.one_case import all_problems
 
 
 @click.command("eval")
@@ -23,11 +24,8 @@ from dmlcheck.runner import all_problems
 def evaluate(*, file: str, expression: str | None) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""
     selected = selector(expression)
-    if file == "-":
-        document = yamlfile.parse(sys.stdin.buffer.read(yamlfile.MAX_BYTES + 1), "-")
-    else:
-        document = yamlfile.read(file)
-    if dxdispatch.is_model(document.value):
+    document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(file)
+    if models.is_model(document.value):
         sys.exit(_model(document))
     read = read_document(document)
     cases = [case for case in read.cases if selected(case.id)]
@@ -37,7 +35,8 @@ def evaluate(*, file: str, expression: str | None) -> None:
     if problems:
         console.problems(problems, document)
         sys.exit(Exit.WRONG_INPUT)
-    from dmlcheck.evaluation import evaluate_case, evaluated_text
+    from dmlcheck.formats.evaluated import evaluated_text
+    from dmlcheck.running.evaluate import evaluate_case
 
     exit_code = Exit.GOOD if cases else Exit.NOTHING_COLLECTED
     for case in cases:
@@ -54,9 +53,10 @@ def evaluate(*, file: str, expression: str | None) -> None:
 
 def _model(document: Document) -> Exit:
     """Run a DxDispatch model and print its printed resources; one printed twice starts a new YAML document."""
-    from dmlcheck.evaluation import evaluate_model, resource_text
+    from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
+    from dmlcheck.formats.evaluated import resource_text
 
-    model = dxdispatch.read_model(document)
+    model = models.read_model(document)
     console = Console()
     if model.problems:
         console.problems(model.problems, document)

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from dmlcheck import yamlfile
 from dmlcheck.cli import Exit
 from dmlcheck.cli.console import Console, write
-from dmlcheck.expectations import Expectations, read_expectations, updated
+from dmlcheck.files import yaml
+from dmlcheck.running.expectations import Expectations, read_expectations, updated
 
 
 @click.group()
@@ -39,7 +39,7 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
         raise click.UsageError(str(error)) from None
     implementation = str(head["implementation"])
     # What has expired is kept or dropped like any other: the date is for runs.
-    found = read_expectations(yamlfile.read(file), implementation, head.get("feature_level"), dt.date.min)
+    found = read_expectations(yaml.read(file), implementation, head.get("feature_level"), dt.date.min)
     if found.problems:
         refuse(found)
     try:
@@ -62,7 +62,7 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
 def load(path: str, implementation: str, level: str | None) -> Expectations:
     """Read a file of known results for a run; print what is wrong with it and exit where anything is."""
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    found = read_expectations(yamlfile.read(path), implementation, level, today)
+    found = read_expectations(yaml.read(path), implementation, level, today)
     if found.problems:
         refuse(found)
     return found

@@ -12,34 +12,34 @@ from typing import Any, NamedTuple
 
 import click
 
+from dmlcheck.cases.find import is_report
+from dmlcheck.cases.records import Case
 from dmlcheck.cli import Exit, select_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.selecting import selector, targets
-from dmlcheck.collect import is_report, read_file
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.document import Document
-from dmlcheck.exportfolder import Occupied, check
-from dmlcheck.exporting import Exported, Imported, Unavailable
-from dmlcheck.model import Case
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Document
+from dmlcheck.formats.export_folder import Occupied, check
+from dmlcheck.formats.exporting import Exported, Imported, Unavailable
+from dmlcheck.formats.reading import read_file
 
 CASES = "cases"  # the format of what `import` writes
 
 
 class Format(NamedTuple):
-    """A format: the module with `export(cases, folder)`, that with `import_(paths, folder)`, and what files it has.
+    """A format: the package with `exporter.export(cases, folder)` and `importer.import_(paths, folder)`, and its files.
 
     `export` takes an iterable of cases and returns an `Exported` for each; `import_` takes paths of files and returns
     an `Imported` for each. Both write into a folder that they make, and raise OSError where they cannot.
     """
 
-    exporter: str
-    importer: str
+    package: str
     endings: tuple[str, ...]
 
 
 FORMATS = {
-    "dxdispatch": Format("dxexport", "dximport", (".json",)),
-    "onnx": Format("onnxexport", "onnximport", (".onnx",)),
+    "dxdispatch": Format("dmlcheck.formats.dxdispatch", (".json",)),
+    "onnx": Format("dmlcheck.formats.onnx", (".onnx",)),
 }
 
 
@@ -56,7 +56,7 @@ _folder_option = click.option(
 def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | None) -> None:
     """Write the cases of files and folders as models, to run them where dmlcheck is not."""
     files = _Files(paths, expression)
-    exporter = import_module(f"dmlcheck.{FORMATS[form].exporter}")
+    exporter = import_module(f"{FORMATS[form].package}.exporter")
     cases = files.cases()
     first = next(cases, None)
     exported: list[Exported] = []
@@ -86,7 +86,7 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
 @_folder_option
 def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     """Write the models of files and folders as case files."""
-    importer = import_module(f"dmlcheck.{FORMATS[form].importer}")
+    importer = import_module(f"{FORMATS[form].package}.importer")
     found = [file for path in paths for file in _models(path, FORMATS[form].endings)]
     imported: list[Imported] = _writing(folder, CASES, lambda: importer.import_(found, folder)) if found else []
     if not found:

@@ -9,11 +9,12 @@ from typing import Any
 
 import click
 
-from dmlcheck import specs
 from dmlcheck.cli import Exit, format_option
 from dmlcheck.cli.console import Console, write
-from dmlcheck.diagnostics import RULES, did_you_mean
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports import page
+from dmlcheck.specs.load import closest_operator, full_name, load_spec, operator_names
 
 
 @click.command()
@@ -23,16 +24,16 @@ from dmlcheck.reports import page
 def show(*, operator: str | None, errata: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
     if errata:
-        _show_errata([operator_name(operator)] if operator else list(specs.operators()), form)
+        _show_errata([operator_name(operator)] if operator else list(operator_names()), form)
         return
     if operator is None:
-        known = [specs.load(name) for name in specs.operators()]
+        known = [load_spec(name) for name in operator_names()]
         if form == "json":
             _print_json({"operators": [page.operator_dict(spec) for spec in known]})
         else:
             _print_lines(page.operators_lines(known))
         return
-    spec = specs.load(operator_name(operator))
+    spec = load_spec(operator_name(operator))
     if form == "json":
         _print_json(page.operator_dict(spec))
     else:
@@ -41,16 +42,16 @@ def show(*, operator: str | None, errata: bool, form: str) -> None:
 
 def operator_name(given: str) -> str:
     """Return an operator's full name, or refuse it with the closest there is."""
-    name = specs.full_name(given.upper())
+    name = full_name(given.upper())
     if name is None:
-        close = specs.closest_operator(given.upper())
+        close = closest_operator(given.upper())
         hint = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
         raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {hint}")
     return name
 
 
 def _show_errata(operators: list[str], form: str) -> None:
-    known = [specs.load(name) for name in operators]
+    known = [load_spec(name) for name in operators]
     if form == "json":
         errata = [{"operator": spec.operator, **erratum._asdict()} for spec in known for erratum in spec.errata]
         _print_json({"errata": errata})
@@ -72,11 +73,11 @@ def explain(*, rule: str | None) -> None:
 
 def _explain_constraint(label: str) -> None:
     operator, _, row_id = label.upper().rpartition("/")
-    name = specs.full_name(operator.upper()) if operator else None
+    name = full_name(operator.upper()) if operator else None
     if name is None:
         hint = did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"
         raise click.UsageError(f"{label} is neither a rule nor a constraint; {hint}")
-    spec = specs.load(name)
+    spec = load_spec(name)
     row = next((row for row in spec.constraints if row.id == row_id), None)
     if row is None:
         known = ", ".join(row.id for row in spec.constraints)
@@ -87,7 +88,7 @@ def _explain_constraint(label: str) -> None:
 @click.command()
 def schema() -> None:
     """Print the JSON Schema of case files."""
-    from dmlcheck.schema import case_file_schema
+    from dmlcheck.inspection.schema import case_file_schema
 
     _print_json(case_file_schema())
 
@@ -95,7 +96,7 @@ def schema() -> None:
 @click.command()
 def selfcheck() -> None:
     """Check that the specs, kernels, bundled cases and rules agree with one another."""
-    from dmlcheck.selfcheck import check
+    from dmlcheck.inspection.selfcheck import check
 
     checked = check()
     for problem in checked.problems:

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from dmlcheck.accuracy import Compared, has_drifted
 from dmlcheck.cli import Exit
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, options_of, report_options
-from dmlcheck.model import OUTCOMES, CaseResult
 from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
+from dmlcheck.running.accuracy import Compared, has_drifted
+from dmlcheck.running.results import OUTCOMES, CaseResult
 
 
 @click.command()

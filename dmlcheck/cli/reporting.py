@@ -10,10 +10,10 @@ from typing import Any
 
 import click
 
+from dmlcheck.cases.find import real_path
 from dmlcheck.cli.console import write
-from dmlcheck.collect import real_path
-from dmlcheck.model import CaseResult
 from dmlcheck.reports import Reporter, RunInfo, Summary
+from dmlcheck.running.results import CaseResult
 
 Again = Callable[[CaseResult], str]
 

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck import memory
-from dmlcheck.accuracy import Baseline, Watch, has_drifted
 from dmlcheck.cli import Exit, level_option, select_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.expecting import load
 from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, options_of, report_options
 from dmlcheck.cli.selecting import selector, targets
-from dmlcheck.execution import Done, Ended, Event, Execution, Other, Plan, digest_of
-from dmlcheck.expectations import Expectations, UnmatchedEntries, expected_result
 from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
-from dmlcheck.model import OUTCOMES, CaseResult
 from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
-from dmlcheck.runner import Settings
+from dmlcheck.running.accuracy import Baseline, Watch, has_drifted
+from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result
+from dmlcheck.running.one_case import Settings
+from dmlcheck.running.processes import Done, Ended, Event, Execution, Other, Plan, digest_of
+from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.values import memory
 
 if TYPE_CHECKING:
     from typing_extensions import Self

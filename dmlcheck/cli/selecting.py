@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 import click
 
-from dmlcheck.collect import Target, find_files, real_path
-from dmlcheck.selection import ExpressionError, matcher
-from dmlcheck.specs import data_folder
+from dmlcheck.cases.find import Target, find_files, real_path
+from dmlcheck.cases.select import ExpressionError, matcher
+from dmlcheck.specs.load import data_folder
 
 
 def targets(paths: Sequence[str]) -> list[Target]:

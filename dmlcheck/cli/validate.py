@@ -8,16 +8,20 @@ from collections.abc import Iterable, Iterator
 
 import click
 
-from dmlcheck import collect, runner, validation, yamlfile
-from dmlcheck.cases import CaseFile
+from dmlcheck import validation
+from dmlcheck.cases.find import each_once, find_files
+from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.cli import Exit, level_option
 from dmlcheck.cli.console import Console, write
-from dmlcheck.diagnostics import NOTE, Diagnostic
-from dmlcheck.document import Document
-from dmlcheck.header import LEVELS, NEWEST_LEVEL, level_and_version, level_name
-from dmlcheck.model import Case
+from dmlcheck.diagnostics.record import NOTE, Diagnostic
+from dmlcheck.files import yaml
+from dmlcheck.files.document import Document
+from dmlcheck.formats.reading import read_document, read_file
 from dmlcheck.reports.text import AtLevel, Validated, count, diagnostic_text, errors_in
-from dmlcheck.specs import full_name
+from dmlcheck.running.negatives import check_invalid, lists_values
+from dmlcheck.running.one_case import all_problems
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, level_and_version, level_name
 
 
 @click.command()
@@ -63,17 +67,17 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
 
 
 def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:
-    for path in collect.each_once(_paths(files)):
+    for path in each_once(_paths(files)):
         if path == "-":
-            document = yamlfile.parse(sys.stdin.buffer.read(yamlfile.MAX_BYTES + 1), "-")
-            yield collect.read_document(document)
+            document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-")
+            yield read_document(document)
         else:
-            yield collect.read_file(path)
+            yield read_file(path)
 
 
 def _paths(files: Iterable[str]) -> Iterator[str]:
     for given in files:
-        found = collect.find_files(given) if given != "-" else None
+        found = find_files(given) if given != "-" else None
         yield from [given] if found is None else found
 
 
@@ -107,14 +111,14 @@ def _validated_case(
     asked = level or own
     operator = full_name(case.operator) or case.operator
     if broken is not None:
-        problems = runner.all_problems(case, broken, asked)
+        problems = all_problems(case, broken, asked)
         return Validated(case.file, case.name, operator or None, asked, None, problems, is_plain)
     _, findings = validation.validate(case.operator, case.desc, asked)
     found = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
     if case.invalid is not None and asked == own:
         # Values are not read here, so a negative case that is about them cannot be judged.
-        is_of_values = not findings and (bool(case.inputs) or runner.lists_values(case))
-        mismatch = None if is_of_values else runner.check_invalid(case, findings)
+        is_of_values = not findings and (bool(case.inputs) or lists_values(case))
+        mismatch = None if is_of_values else check_invalid(case, findings)
         if mismatch is None:
             found = [diagnostic._replace(severity=NOTE) for diagnostic in found]
         else:

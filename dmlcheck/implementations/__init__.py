@@ -5,8 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, NamedTuple, Protocol
 
-from dmlcheck.kernels import Array
-from dmlcheck.model import OperatorDesc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.kernels import Array
 
 
 class Implementation(Protocol):

@@ -19,17 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.diagnostics import did_you_mean
-from dmlcheck.floats import NUMPY_TYPES
-from dmlcheck.header import OPERATOR_PREFIX
+from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.files.npy import Header, find, read_elements
 from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._program import Program, excerpt, plain_text
-from dmlcheck.kernels import Array
-from dmlcheck.layouts import laid_out, viewed
-from dmlcheck.model import OperatorDesc, Part
-from dmlcheck.notation import notation
-from dmlcheck.npyfile import Header, find, read_elements
-from dmlcheck.specs import operators
+from dmlcheck.reference.kernels import Array
+from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.values.layouts import laid_out, viewed
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 PROTOCOL = 1
 START_SECONDS = 30.0  # for the first answer; devices and runtimes take their time
@@ -205,7 +205,7 @@ def said(answer: dict[str, Any]) -> Said:
         raise Failure(f"answered without a name: {excerpt(json.dumps(answer).encode())}")
     if name == "reference":
         raise Failure("calls itself reference, which is the name of dmlcheck's own engine")
-    known = [name.removeprefix(OPERATOR_PREFIX) for name in operators()]
+    known = [name.removeprefix(OPERATOR_PREFIX) for name in operator_names()]
     runs = _listed(answer, "operators", OPERATOR_PREFIX, known)
     types = _listed(answer, "types", "DML_TENSOR_DATA_TYPE_", list(NUMPY_TYPES))
     full = None if runs is None else frozenset(OPERATOR_PREFIX + short for short in runs)

@@ -8,11 +8,11 @@ import shutil
 import tempfile
 from typing import Any
 
-from dmlcheck import modelwriting
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.dxdispatch import writing
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import ended_text, run, said
-from dmlcheck.kernels import Array
-from dmlcheck.model import OperatorDesc
+from dmlcheck.reference.kernels import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
 DEVICE = re.compile(r"Running on '([^'\r\n]+)'")
@@ -57,20 +57,20 @@ class DxDispatch:
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why a desc cannot be written as a model."""
-        return modelwriting.unsupported(desc)
+        return writing.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return what the executable computes for a valid desc."""
         with tempfile.TemporaryDirectory(prefix="dmlcheck-", ignore_cleanup_errors=True) as folder:
-            modelwriting.write_model(desc, inputs, folder)
+            writing.write_model(desc, inputs, folder)
             try:
-                ended = run([self.executable, modelwriting.MODEL], folder, self.timeout)
+                ended = run([self.executable, writing.MODEL], folder, self.timeout)
             except OSError as error:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:
                 raise Failure(ended_text(ended.code) + said(ended.text))
             try:
-                return modelwriting.read_outputs(desc, folder)
+                return writing.read_outputs(desc, folder)
             except ValueError as error:
                 raise Failure(str(error) + said(ended.text)) from None
 

@@ -15,10 +15,10 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.models.graph import Graph, Inexpressible, build
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
-from dmlcheck.kernels import Array
-from dmlcheck.model import OperatorDesc
-from dmlcheck.onnxmodels import Graph, Inexpressible, build
+from dmlcheck.reference.kernels import Array
 
 CPU = "CPUExecutionProvider"
 DML = "DmlExecutionProvider"
@@ -99,7 +99,7 @@ class OnnxRuntime:
 
     def _model(self, desc: OperatorDesc) -> Model:
         if self._last is None or self._last[0] is not desc:
-            from dmlcheck.onnxmodels.proto import model_proto
+            from dmlcheck.formats.onnx.models.proto import model_proto
 
             graph = build(desc)
             self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from dmlcheck.accuracy import Compared
-from dmlcheck.model import OUTCOMES, CaseResult
+from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.results import OUTCOMES, CaseResult
 
 
 class Summary(NamedTuple):

@@ -4,12 +4,12 @@ import errno
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from dmlcheck.accuracy import drifts
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.model import CaseResult
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports import Summary, tally
 from dmlcheck.reports.problems import full_message, problems_of, repository_path, validated_problems
 from dmlcheck.reports.text import TextReport, Validated, count
+from dmlcheck.running.accuracy import drifts
+from dmlcheck.running.results import CaseResult
 
 Write = Callable[[str], None]
 

@@ -13,23 +13,15 @@ from html import escape as escape_markup
 from itertools import islice
 
 from dmlcheck import __version__
-from dmlcheck.accuracy import drifts, has_drifted, warnings
-from dmlcheck.diagnostics import ERROR, Diagnostic, brief
-from dmlcheck.header import DATA_TYPES, LEVELS, level_and_version, short_operator
-from dmlcheck.model import (
-    ERRORED,
-    FAILED,
-    OUTCOMES,
-    PASSED,
-    SKIPPED,
-    CaseResult,
-    Element,
-    OutputResult,
-)
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import ERROR, Diagnostic
+from dmlcheck.diagnostics.wording import brief, error_text, figure
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.text import LineOf, decimal, hexadecimal, place_text
-from dmlcheck.runner import error_text, figure
+from dmlcheck.running.accuracy import drifts, has_drifted, warnings
+from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED, CaseResult
+from dmlcheck.specs.names import DATA_TYPES, LEVELS, level_and_version, short_operator
 
 XFAILED, XPASSED = "xfailed", "xpassed"
 WRONG = (FAILED, ERRORED, XPASSED)

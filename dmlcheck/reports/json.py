@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.accuracy import Accuracy, Spot, Worst, has_drifted
-from dmlcheck.diagnostics import brief
-from dmlcheck.model import PASSED, SKIPPED, CaseResult, Drift, Element, OutputResult
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.text import Validated
-from dmlcheck.specs import full_name
+from dmlcheck.running.accuracy import Accuracy, Spot, Worst, has_drifted
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
+from dmlcheck.specs.load import full_name
 
 MOST = 4000  # characters of a desc
 LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for

@@ -10,15 +10,15 @@ import tempfile
 from collections.abc import Callable
 
 from dmlcheck import __version__
-from dmlcheck.accuracy import drifts, has_drifted, warnings
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.header import short_operator
-from dmlcheck.model import ERRORED, PASSED, CaseResult
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.problems import FAILURES
 from dmlcheck.reports.text import TextReport
-from dmlcheck.specs import full_name
+from dmlcheck.running.accuracy import drifts, has_drifted, warnings
+from dmlcheck.running.results import ERRORED, PASSED, CaseResult
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.names import short_operator
 
 # What XML 1.0 has no way to write, not even as a reference.
 _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

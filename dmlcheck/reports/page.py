@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics import RULES
-from dmlcheck.header import ENUMS, LEVEL_ORDER, level_and_version
-from dmlcheck.model import INPUT, OUTPUT, Constraint, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.comparison.tolerances import DATA_TYPE
+from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.reports.text import columns_of
-from dmlcheck.tolerances import DATA_TYPE
+from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
+from dmlcheck.specs.records import INPUT, OUTPUT, Constraint, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import dims_text
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}

@@ -7,10 +7,10 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from dmlcheck.accuracy import drifts, warnings
-from dmlcheck.diagnostics import ERROR, NOTE, Diagnostic
-from dmlcheck.model import ERRORED, FAILED, PASSED, CaseResult
+from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.reports.text import Validated
+from dmlcheck.running.accuracy import drifts, warnings
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, CaseResult
 
 FAILURES = (FAILED, ERRORED, "xpassed")
 

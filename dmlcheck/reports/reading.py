@@ -6,11 +6,13 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics import Diagnostic
-from dmlcheck.document import Position
-from dmlcheck.header import DATA_TYPES
-from dmlcheck.model import OUTCOMES, Case, CaseResult, Drift, Element, OutputResult, Placed
+from dmlcheck.cases.records import Case
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Position
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
+from dmlcheck.running.results import OUTCOMES, CaseResult, Drift, Placed
+from dmlcheck.specs.names import DATA_TYPES
 
 
 class ReportError(Exception):

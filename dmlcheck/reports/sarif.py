@@ -10,8 +10,8 @@ from typing import Any
 from urllib.parse import quote
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics import ERROR, RULES, WARNING, Diagnostic
-from dmlcheck.model import CaseResult
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.reports import RunInfo, Summary, tally
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.page import printed, rule_lines
@@ -24,6 +24,7 @@ from dmlcheck.reports.problems import (
     validated_problems,
 )
 from dmlcheck.reports.text import Validated
+from dmlcheck.running.results import CaseResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 VERSION = "2.1.0"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dmlcheck.coverage import Coverage
-from dmlcheck.differences import OperatorChange
-from dmlcheck.header import level_name, short_operator
+from dmlcheck.inspection.coverage import Coverage
+from dmlcheck.inspection.level_diff import OperatorChange
 from dmlcheck.reports.page import condition_text
 from dmlcheck.reports.text import columns_of, count
+from dmlcheck.specs.names import level_name, short_operator
 from dmlcheck.validation import dims_text
 
 DIFF_SCHEMA = "dmlcheck-diff/1"

@@ -6,21 +6,14 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from dmlcheck.accuracy import (
-    Accuracy,
-    brackets,
-    closest_to_bound,
-    drifts,
-    has_drifted,
-    warnings,
-    worst_text,
-)
-from dmlcheck.diagnostics import Diagnostic, brief
-from dmlcheck.header import short_operator
-from dmlcheck.model import ERRORED, FAILED, SKIPPED, CaseResult, Element, OutputResult
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import brief, error_text, figure
 from dmlcheck.reports import Earlier, Summary, tally
-from dmlcheck.runner import error_text, figure
-from dmlcheck.specs import full_name, load
+from dmlcheck.running.accuracy import Accuracy, brackets, closest_to_bound, drifts, has_drifted, warnings, worst_text
+from dmlcheck.running.results import ERRORED, FAILED, SKIPPED, CaseResult
+from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.names import short_operator
 
 Echo = Callable[[str], None]
 LineOf = Callable[[int], str]
@@ -276,7 +269,7 @@ def indent(text: str) -> str:
 def known_lines(operator: str) -> Iterator[str]:
     """Yield what some versions of DirectML are known to get wrong about an operator."""
     name = full_name(operator)
-    for deviation in load(name).known_deviations if name else ():
+    for deviation in load_spec(name).known_deviations if name else ():
         yield f"known of DirectML ({deviation.versions}): {deviation.text} ({deviation.source})"
 
 
@@ -333,7 +326,7 @@ def number(value: float, data_type: str) -> str:
 
 def decimal(value: float, data_type: str) -> str:
     """Return the shortest decimal that stands for a value of a data type."""
-    from dmlcheck.floats import spell
+    from dmlcheck.values.number_formats import spell
 
     return spell(value, data_type)
 

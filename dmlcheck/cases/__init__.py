@@ -1,0 +1,1 @@
+"""Case files to cases, and cases made ready to run."""

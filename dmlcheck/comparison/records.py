@@ -1,0 +1,43 @@
+"""How an output compares with what is expected."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Element(NamedTuple):
+    """An element of an output that differs: its index, the values, the error in ULP and as a share of the bound."""
+
+    place: tuple[int, ...]
+    expected: int | float
+    actual: int | float
+    ulp: float
+    share: float | None
+
+
+class OutputResult(NamedTuple):
+    """How one output compares with what is expected.
+
+    `first` and `worst` are outside the tolerance; `most_off` is the element of the largest error, which may be inside,
+    and `closest` that of the largest share of its bound. `max_ulp` is in units for integers; `max_share` is None where
+    nothing but equal elements is allowed. `bound` says in words which tolerance was applied and `decided_by` whose it
+    is and why it is so, `shape` what was wrong with the shape or type instead of values.
+    `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
+    units in the last place, or in units for integers.
+    """
+
+    elements: int
+    mismatches: int = 0
+    max_ulp: float = 0.0
+    max_share: float | None = None
+    unspecified: int = 0
+    first: tuple[Element, ...] = ()
+    worst: Element | None = None
+    most_off: Element | None = None
+    closest: Element | None = None
+    data_type: str = ""
+    sizes: tuple[int, ...] = ()
+    bound: str = ""
+    decided_by: str = ""
+    shape: str | None = None
+    profile: tuple[float, ...] = ()

@@ -1,0 +1,129 @@
+"""A desc whose fields are known to be of the right types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import OperatorSpec
+
+
+class TensorDesc(NamedTuple):
+    """A DML_BUFFER_TENSOR_DESC whose fields are known to be of the right types; strides None means packed."""
+
+    data_type: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...] | None = None
+    total_size: int | None = None
+    alignment: int = 0
+    flags: str = "NONE"
+
+    @property
+    def Sizes(self) -> tuple[int, ...]:  # noqa: N802 - DirectML's name, for constraint expressions
+        """The sizes."""
+        return self.sizes
+
+    @property
+    def DimensionCount(self) -> int:  # noqa: N802 - DirectML's name, for constraint expressions
+        """The number of dimensions."""
+        return len(self.sizes)
+
+    @property
+    def DataType(self) -> str:  # noqa: N802 - DirectML's name, for constraint expressions
+        """The data type, without its prefix."""
+        return self.data_type
+
+    @property
+    def element_count(self) -> int:
+        """The number of logical elements."""
+        count = 1
+        for size in self.sizes:
+            count *= size
+        return count
+
+    @property
+    def extent(self) -> int:
+        """The number of elements of the buffer from the first to the last that the tensor touches."""
+        if self.strides is None:
+            return self.element_count
+        return 1 + sum((size - 1) * stride for size, stride in zip(self.sizes, self.strides, strict=False))
+
+    @property
+    def shares_places(self) -> bool:
+        """Whether strides that are not 0 may put two elements in one place; False is certain, True is not."""
+        reach = 0
+        steps = sorted((stride, size) for size, stride in zip(self.sizes, self.strides or (), strict=False) if size > 1)
+        for stride, size in steps:
+            if 0 < stride <= reach:
+                return True
+            reach += stride * (size - 1)
+        return False
+
+    @property
+    def implied_bytes(self) -> int:
+        """The minimum implied size in bytes: the extent, in whole bytes and rounded up to 4."""
+        size = (self.extent * DATA_TYPES[self.data_type].bits + 7) // 8
+        return (size + 3) // 4 * 4
+
+
+class Part(NamedTuple):
+    """One tensor of a desc: the name that reports give it (`OutputTensors[0]`) and its path in the desc."""
+
+    label: str
+    path: tuple[str | int, ...]
+    tensor: TensorDesc
+
+
+class OperatorDesc(NamedTuple):
+    """A desc whose fields have the right types: tensors are TensorDesc, enumerations suffixes, counts filled in.
+
+    Fields that were left out, or that are wrong, are not in `values`, and the latter in `broken`; `parts` has the
+    tensors of each tensor field. `derived` are the counts that follow from their arrays; `steps` lead from an operator
+    inside another to its fields (`Desc`, in the long form).
+    """
+
+    spec: OperatorSpec
+    values: Mapping[str, Any]
+    parts: Mapping[str, tuple[Part, ...]]
+    broken: frozenset[str] = frozenset()
+    derived: frozenset[str] = frozenset()
+    steps: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, spec: OperatorSpec, values: Mapping[str, Any], broken: frozenset[str] = frozenset()) -> OperatorDesc:
+        """Return the desc with these values."""
+        parts: dict[str, tuple[Part, ...]] = {}
+        for field in (*spec.inputs, *spec.outputs):
+            name = field.name
+            value = values.get(name)
+            if isinstance(value, TensorDesc):
+                parts[name] = (Part(name, (name,), value),)
+            else:
+                parts[name] = tuple(
+                    Part(f"{name}[{index}]", (name, index), tensor)
+                    for index, tensor in enumerate(value or ())
+                    if tensor is not None
+                )
+        return cls(spec, values, parts, broken)
+
+    def tensor(self, name: str) -> TensorDesc | None:
+        """Return a single tensor by its field's name, or None where the desc has none."""
+        value = self.values.get(name)
+        return value if isinstance(value, TensorDesc) else None
+
+    def nested(self) -> Iterator[tuple[tuple[str | int, ...], OperatorDesc]]:
+        """Yield the operators inside this one, each with its path."""
+        for field in self.spec.operators:
+            value = self.values.get(field.name)
+            if isinstance(value, OperatorDesc):
+                yield (field.name,), value
+            else:
+                for index, part in enumerate(value or ()):
+                    if part is not None:
+                        yield (field.name, index), part
+
+    def tensors(self, kind: str | None = None) -> list[Part]:
+        """Return the tensors of the desc, or those of one kind; inputs first."""
+        fields = self.spec.fields
+        return [part for name, parts in self.parts.items() if kind in (None, fields[name].kind) for part in parts]

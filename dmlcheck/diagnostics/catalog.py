@@ -1,0 +1,521 @@
+"""Every rule that a diagnostic can name, with its message and its explanation."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Rule(NamedTuple):
+    """One kind of mistake: its group, a summary, the message's template, and the page that `explain` prints.
+
+    `wrong` is the smallest file that breaks the rule and `right` the same file mended; "" where no file can.
+    """
+
+    group: str
+    summary: str
+    message: str
+    why: str
+    wrong: str = ""
+    right: str = ""
+
+
+_ARGMAX = """\
+operator: DML_OPERATOR_ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3]}
+  OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
+  Axes: [0]
+  AxisDirection: INCREASING
+"""
+_SUM = """\
+operator: DML_OPERATOR_REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 3]}
+  Axes: [0]
+"""
+_SUM_CASE = (
+    _SUM
+    + """\
+inputs:
+  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]
+outputs:
+  OutputTensor: [[6, 6, 9]]
+"""
+)
+_FLOW = (
+    "operator: ARGMAX, desc: {InputTensor: {DataType: FLOAT32, Sizes: [3]}, OutputTensor: {DataType: UINT32, Sizes: "
+    "[1]}, Axes: [0], AxisDirection: INCREASING}"
+)
+_PADDED = """\
+operator: DML_OPERATOR_ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3], Strides: [4, 1], TotalTensorSizeInBytes: 48}
+  OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
+  Axes: [0]
+  AxisDirection: INCREASING
+"""
+
+
+_FUSED = """\
+operator: DML_OPERATOR_ELEMENT_WISE_ADD1
+desc:
+  ATensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  BTensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [2, 3]}
+  FusedActivation: {Type: ACTIVATION_RELU}
+"""
+_PADDING = """\
+operator: DML_OPERATOR_PADDING
+feature_level: "6_4"
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 5]}
+  PaddingMode: WRAP
+  PaddingValue: 0
+  StartPadding: [0, 0, 0, 1]
+  EndPadding: [0, 0, 0, 1]
+"""
+_NORMALIZATION = """\
+operator: DML_OPERATOR_LP_NORMALIZATION
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 3]}
+  Axis: 3
+  Epsilon: 0
+  P: 2
+"""
+
+
+def _replace(text: str, old: str, new: str) -> str:
+    if old not in text:
+        raise ValueError(old)
+    return text.replace(old, new, 1)
+
+
+RULES: dict[str, Rule] = {
+    # ---- file
+    "file-not-found": Rule(
+        "file",
+        "a file or folder that was named cannot be opened",
+        "{path}: {problem}",
+        "The path on the command line, or the .npy file that a case names, does not exist, is a folder where a file is "
+        "needed, or may not be read. A case's files are looked up relative to the case file and must stay inside its "
+        "folder tree, so that a case folder can be moved and shared as a whole.",
+        _replace(
+            _SUM_CASE,
+            "  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]",
+            "  InputTensor: {file: data/missing.npy}",
+        ),
+        _SUM_CASE,
+    ),
+    "yaml-syntax": Rule(
+        "file",
+        "a file is not YAML, or not JSON, as dmlcheck reads it",
+        "{problem}",
+        "Files are YAML 1.2 in UTF-8 (a byte order mark and CRLF line ends are fine), or JSON, in which // and /* */ "
+        "comments and a trailing comma are allowed as DxDispatch allows them. A file holds one document. Tags that "
+        "would build objects, keys that are not plain names, aliases that expand without end and nesting deeper than a "
+        "tensor can need are refused.",
+        "operator: DML_OPERATOR_ARGMAX\ndesc: {Axes: [0\n",
+        _ARGMAX,
+    ),
+    "onnx-syntax": Rule(
+        "file",
+        "a file to import is not a model or a tensor of ONNX",
+        "{problem}",
+        "`dmlcheck import onnx` reads models (`model.onnx`) and, in the folders `test_data_set_0` and on beside them, "
+        "tensors (`input_0.pb`, `output_0.pb`) as ONNX's own runner does. A file that was cut short, or is of another "
+        "format, is none: fetch or export it again. Git LFS leaves a few lines of text where a file was not fetched.",
+    ),
+    "duplicate-key": Rule(
+        "file",
+        "a mapping has the same key twice",
+        "the key {key} stands twice in this mapping, first on line {first}",
+        "YAML forbids it, and readers that allow it keep one of the two values without a word: a case would test "
+        "something other than it says.",
+        _ARGMAX + "  Axes: [1]\n",
+        _ARGMAX,
+    ),
+    "unknown-key": Rule(
+        "file",
+        "a key that a case file, a tolerance or a value does not have",
+        "{where} has no key {key}",
+        "A misspelt key would otherwise be ignored, and with it what it asks for. The keys of a case are name, "
+        "operator, feature_level, desc, inputs, outputs, invalid, source, tags, tolerance, matrix and note.",
+        _SUM_CASE + "tolerence: exact\n",
+        _SUM_CASE + "tolerance: exact\n",
+    ),
+    "missing-key": Rule(
+        "file",
+        "a key that a file needs is not there",
+        "{where} needs the key {key}",
+        "A case needs an operator and a desc, from its own keys or from those at the top of its file, and a name when "
+        "the file holds several cases.",
+        _replace(_ARGMAX, "operator: DML_OPERATOR_ARGMAX\n", ""),
+        _ARGMAX,
+    ),
+    "wrong-type": Rule(
+        "file",
+        "a value of a case file has the wrong type",
+        "{what} is {found}; it must be {expected}",
+        "The keys of a case file have fixed types: names are text, desc and inputs are mappings, cases and invalid are "
+        "lists. YAML 1.2 decides what is text and what is a number: quote what should be text.",
+        _SUM_CASE + "invalid: size-mismatch\n",
+        _SUM_CASE,
+    ),
+    "duplicate-name": Rule(
+        "file",
+        "two cases of a file have the same name",
+        "the name {name} is taken by the case on line {first}",
+        "A case's id is the path of its file and its name, so names must be unique in a file. A matrix makes its names "
+        "unique by itself.",
+        "cases:\n- {name: a, " + _FLOW + "}\n- {name: a, " + _FLOW + "}\n",
+        "cases:\n- {name: a, " + _FLOW + "}\n- {name: b, " + _FLOW + "}\n",
+    ),
+    "file-too-large": Rule(
+        "file",
+        "a file is larger than dmlcheck reads",
+        "{path} {problem}",
+        "Case files are read whole. A large tensor belongs in a .npy file beside the case (`{file: data/x.npy}`), "
+        "which is also read faster, or in a generator: `{fill: 0}`, `{sequence: {start: 1, step: 1}}`, `{random: "
+        "{seed: 1, low: -1, high: 1}}`.",
+    ),
+    "unmatched-expectation": Rule(
+        "file",
+        "an entry of an expectations file names no case of the run",
+        "no case of this run has an id like {glob}",
+        "An entry whose case is gone, or was never spelt right, hides nothing and should not look as if it did. "
+        "`dmlcheck expectations update` drops entries that no longer hold. `*` stands for any text and `?` for any "
+        "character.",
+    ),
+    "expired-expectation": Rule(
+        "file",
+        "an entry of an expectations file is past its date",
+        "this entry expired on {date}; today is {today}",
+        "An entry with `expires` is a promise to look again. Look again: drop it if the case passes, else give it a "
+        "new date.",
+    ),
+    "not-directml": Rule(
+        "file",
+        "a dispatchable of a DxDispatch model is not a DirectML operator",
+        "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
+        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck leaves them alone and says so.",
+        '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
+    ),
+    # ---- desc
+    "unknown-operator": Rule(
+        "desc",
+        "the operator is not one that dmlcheck knows",
+        "{found} is not an operator that dmlcheck knows",
+        "Operators go by DirectML's names, in full (DML_OPERATOR_ARGMAX) or without the prefix (ARGMAX). `dmlcheck "
+        "show` lists them.",
+        _replace(_ARGMAX, "DML_OPERATOR_ARGMAX", "DML_OPERATOR_ARGMAXX"),
+        _ARGMAX,
+    ),
+    "unknown-field": Rule(
+        "desc",
+        "the operator's desc has no field of this name",
+        "{operator} has no field {field}",
+        "Field names are those of the operator's struct in DirectML.h, letter for letter.",
+        _replace(_ARGMAX, "AxisDirection", "AxisDirektion"),
+        _ARGMAX,
+    ),
+    "missing-field": Rule(
+        "desc",
+        "a field that is not optional is left out",
+        "{operator} needs the field {field}",
+        "Every field of the operator's struct must be given, but for those that its page marks as optional and for "
+        "counts (AxisCount), which follow from their array.",
+        _replace(_ARGMAX, "  AxisDirection: INCREASING\n", ""),
+        _ARGMAX,
+    ),
+    "excluded-field": Rule(
+        "desc",
+        "a field is given where it must be left out",
+        "{field} may not be given {why}",
+        "Some optional fields exclude each other, or make no sense with others. An operator inside another one "
+        "(FusedActivation, ActivationDescs) takes no tensors of its own: its InputTensor and OutputTensor are null.",
+        _FUSED.replace("ACTIVATION_RELU", "ACTIVATION_RELU, InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}"),
+        _FUSED,
+    ),
+    "field-type": Rule(
+        "desc",
+        "a field holds a value of the wrong type",
+        "{field} is {found}; it must be {expected}",
+        "Each field has the type that the operator's struct gives it: UINT fields take whole numbers from 0 to 2^32 - "
+        "1, arrays take lists, tensors take a mapping with DataType and Sizes.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: 0"),
+        _ARGMAX,
+    ),
+    "unknown-enum-value": Rule(
+        "desc",
+        "a value that the enumeration does not have",
+        "{found} is not a value of {enum}",
+        "Enumeration values are written in full (DML_REDUCE_FUNCTION_SUM) or by their suffix (SUM).",
+        _replace(_ARGMAX, "INCREASING", "UPWARD"),
+        _ARGMAX,
+    ),
+    "count-mismatch": Rule(
+        "desc",
+        "a count field and the array that it counts disagree",
+        "{count} is {found}, and {array} has {length}",
+        "DirectML reads as many array elements as the count says. Leave the count out and it follows from the array.",
+        _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 2\n  Axes: [0]\n"),
+        _replace(_ARGMAX, "  Axes: [0]\n", "  AxisCount: 1\n  Axes: [0]\n"),
+    ),
+    # ---- tensor
+    "invalid-sizes": Rule(
+        "tensor",
+        "a tensor has a size of 0, or too many elements",
+        "{tensor}.Sizes {problem}",
+        "No dimension of a DML_BUFFER_TENSOR_DESC may have size 0, and a tensor has at most 2^32 - 1 elements.",
+        _replace(_ARGMAX, "DataType: FLOAT32, Sizes: [3, 3]", "DataType: FLOAT32, Sizes: [0, 3]"),
+        _ARGMAX,
+    ),
+    "invalid-strides": Rule(
+        "tensor",
+        "the strides do not fit the sizes, or make elements of an output overlap",
+        "{tensor}.Strides {problem}",
+        "There is one stride, in elements, for each dimension. A stride of 0 repeats an input along a dimension; an "
+        "output's elements must each have a place of their own, or it would matter which is written last.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Strides: [3, 0]"),
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Strides: [3, 1]"),
+    ),
+    "tensor-too-small": Rule(
+        "tensor",
+        "TotalTensorSizeInBytes is less than the elements need",
+        "{tensor}.TotalTensorSizeInBytes is {found}, and its elements reach over {needed} bytes",
+        "The least size is (dot(Sizes - 1, Strides) + 1) times the element size, rounded up to 4 bytes; without "
+        "strides the product of the sizes times the element size, rounded up likewise. A larger size is allowed.",
+        _replace(_PADDED, "TotalTensorSizeInBytes: 48", "TotalTensorSizeInBytes: 36"),
+        _PADDED,
+    ),
+    "invalid-alignment": Rule(
+        "tensor",
+        "GuaranteedBaseOffsetAlignment is neither 0 nor a power of two that holds an element",
+        "{tensor}.GuaranteedBaseOffsetAlignment is {found}; it must be 0 or a power of two of at least {least}",
+        "The field promises DirectML that the bound buffer starts at a multiple of so many bytes. 0 promises nothing.",
+        _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 12"),
+        _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 16"),
+    ),
+    "invalid-flags": Rule(
+        "tensor",
+        "a tensor carries a flag that it may not",
+        "{tensor}.Flags is {found}; {problem}",
+        "DML_TENSOR_FLAG_OWNED_BY_DML hands a constant to DirectML when the operator is initialized, so only an input "
+        "can carry it.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 3], Flags: OWNED_BY_DML"),
+        _replace(_ARGMAX, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Flags: OWNED_BY_DML"),
+    ),
+    # ---- feature level
+    "operator-unavailable": Rule(
+        "feature level",
+        "the operator came with a later feature level",
+        "{operator} does not exist at {level}",
+        "Creating an operator on a DirectML whose feature level does not have it fails with E_INVALIDARG. The feature "
+        "level belongs to the DirectML.dll, not to the GPU or its driver.",
+        'feature_level: "2_1"\n' + _ARGMAX,
+        'feature_level: "3_0"\n' + _ARGMAX,
+    ),
+    "unsupported-dimension-count": Rule(
+        "feature level",
+        "a tensor has a number of dimensions that the operator does not take at this level",
+        "{tensor} has {found}, which {operator} does not take at {level}",
+        "The operator's support table lists the dimension counts of each tensor by feature level. Leading dimensions "
+        "of size 1 raise the count without changing the result.",
+        'feature_level: "2_0"\n' + _SUM,
+        'feature_level: "3_0"\n' + _SUM,
+    ),
+    "unsupported-data-type": Rule(
+        "feature level",
+        "a tensor has a data type that the operator does not take at this level",
+        "{tensor} is {found}, which {operator} does not {verb} at {level}",
+        "The operator's support table lists the data types of each tensor by feature level. A table headed 'level L "
+        "and above' holds up to the next table.",
+        'feature_level: "3_0"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
+        'feature_level: "4_1"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
+    ),
+    "unsupported-value": Rule(
+        "feature level",
+        "a field has a value or an option that needs a higher feature level",
+        "{field} is {found}, which {operator} does not take at {level}",
+        "Some enumeration values and options were added after the operator itself. `dmlcheck show` prints from which "
+        "level each is accepted.",
+        _replace(_PADDING, '"6_4"', '"6_3"'),
+        _PADDING,
+    ),
+    # ---- operator
+    "rank-mismatch": Rule(
+        "operator",
+        "tensors that must have the same number of dimensions do not",
+        "{tensor} has {found}, and {problem}",
+        "DirectML does not add or drop dimensions: a reduced dimension stays, with size 1.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [3]"),
+        _ARGMAX,
+    ),
+    "size-mismatch": Rule(
+        "operator",
+        "a tensor's size does not follow from the other tensors and the attributes",
+        "{size} is {found}; it must be {expected}",
+        "DirectML checks every size when the operator is created; it never infers one.",
+        _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 4]"),
+        _ARGMAX,
+    ),
+    "data-type-mismatch": Rule(
+        "operator",
+        "tensors that must have the same data type do not",
+        "{tensor} is {found}, and {problem}",
+        "The operator computes in one data type; converting is what DML_OPERATOR_CAST is for.",
+        _replace(_SUM, "FLOAT32, Sizes: [1, 3]", "FLOAT16, Sizes: [1, 3]"),
+        _SUM,
+    ),
+    "axis-out-of-range": Rule(
+        "operator",
+        "an axis is not a dimension of the tensor",
+        "{field} is {found}, and {tensor} has dimensions 0 to {last}",
+        "Axes count from 0 at the first dimension. Negative axes, as NumPy and ONNX have them, do not exist.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 2]"),
+        _ARGMAX,
+    ),
+    "duplicate-axis": Rule(
+        "operator",
+        "an axis is named twice",
+        "{field} is {found}, the axis that {first} names already",
+        "The pages do not say what a repeated axis would mean, so no desc should depend on it.",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 0]"),
+        _ARGMAX,
+    ),
+    "value-out-of-range": Rule(
+        "operator",
+        "an attribute has a value that the operator does not take at any level",
+        "{field} is {found}; it must be {expected}",
+        "The operator's page, or what DirectML is known to do, limits the value. `dmlcheck show` prints the row.",
+        _replace(_NORMALIZATION, "P: 2", "P: 3"),
+        _NORMALIZATION,
+    ),
+    # ---- data
+    "missing-tensor": Rule(
+        "data",
+        "a tensor of the desc has no values",
+        "{tensor} has no values under {section}",
+        "To be computed, a case needs values for every input tensor that its desc declares.",
+        _replace(
+            _SUM_CASE,
+            "inputs:\n  InputTensor: [[1, 2, 3], [3, 0, 4], [2, 4, 2]]\n",
+            "inputs: {}\n",
+        ),
+        _SUM_CASE,
+    ),
+    "unexpected-tensor": Rule(
+        "data",
+        "values are given for a tensor that the desc does not have",
+        "{section} has values for {tensor}, {problem}",
+        "Inputs are named like the operator's input tensors and outputs like its output tensors; an optional tensor "
+        "that the desc leaves out has no values.",
+        _replace(_SUM_CASE, "  OutputTensor: [[6, 6, 9]]", "  OutputTensors: [[6, 6, 9]]"),
+        _SUM_CASE,
+    ),
+    "element-count": Rule(
+        "data",
+        "the values of a tensor are not as many, or not shaped, as its Sizes say",
+        "{tensor} has {found}; {expected}",
+        "Values are a nested list in the shape of Sizes, or a flat list of all elements in row-major order.",
+        _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6]]"),
+        _SUM_CASE,
+    ),
+    "value-not-representable": Rule(
+        "data",
+        "a value does not fit the tensor's data type",
+        "{element} is {found}, which {type} cannot hold",
+        "Integers must be whole and in range. A float is rounded to the nearest value of the type; one beyond its "
+        "largest finite value must be written as inf, so that an overflow is meant and not a slip.",
+        _replace(_SUM_CASE, "[2, 4, 2]]", "[2, 4, 1e39]]"),
+        _SUM_CASE,
+    ),
+    "conflicting-elements": Rule(
+        "data",
+        "two values are given for elements that share one place in memory",
+        "{element} is {found}, and the element before it that has the same place in the buffer is {expected}",
+        "With a stride of 0 all elements along a dimension are one element of the buffer, so their values must agree. "
+        "`{buffer: [...]}` gives the elements of the buffer themselves.",
+        _replace(
+            _replace(_SUM_CASE, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Strides: [0, 1]"),
+            "[[6, 6, 9]]",
+            "[[3, 6, 9]]",
+        ),
+        _replace(
+            _replace(
+                _replace(_SUM_CASE, "FLOAT32, Sizes: [3, 3]", "FLOAT32, Sizes: [3, 3], Strides: [0, 1]"),
+                "[[1, 2, 3], [3, 0, 4], [2, 4, 2]]",
+                "{buffer: [1, 2, 3]}",
+            ),
+            "[[6, 6, 9]]",
+            "[[3, 6, 9]]",
+        ),
+    ),
+    "tensor-too-large": Rule(
+        "data",
+        "the tensors of a case do not fit into this machine's memory",
+        "{tensors} {need}, and this machine has {have} to spare",
+        "The case is legal, but the machine cannot hold its tensors; nothing was allocated. Run it on a larger "
+        "machine, or let the tensor be `{fill: X}`, which takes no memory.",
+    ),
+    # ---- run
+    "output-mismatch": Rule(
+        "run",
+        "an output is not what the case expects",
+        "{tensor} {problem}",
+        "The implementation's result was compared with the expected values, element by element, under the case's "
+        "tolerance or the operator's own. The report shows the worst and the first elements, with the error in ULP and "
+        "as a share of the bound.",
+        _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
+        _SUM_CASE,
+    ),
+    "near-the-bound": Rule(
+        "run",
+        "a case passes with little to spare",
+        "{element}: {error}, {share} times the bound",
+        "`--warn-above SHARE` names the cases that pass with an error of more than this share of what their tolerance "
+        "allows. Without it the share is 0.5, and none for the reference engine; 1 names no case. It is a warning: the "
+        "case passes, and the exit code stays what it is.",
+    ),
+    "accuracy-drift": Rule(
+        "run",
+        "a case passes, and is less accurate than in an earlier run",
+        "{tensor}: {new}, and was {old}",
+        "`--compare-to REPORT.json` compares the largest error of each output, in ULP (in units for integers), with "
+        "that of the same case in an earlier report. With `--max-drift X` the run fails where it is more by more than "
+        "X; without, this is a warning. Only what was right before and is right now is compared.",
+    ),
+    "diagnostics-mismatch": Rule(
+        "run",
+        "a negative case does not break exactly the rules that it lists",
+        "{problem}",
+        "`invalid` names the set of everything that is wrong with the desc, by rule (size-mismatch) or by labelled "
+        "constraint (REDUCE/C2), each however often it occurs. The desc must break all of them and nothing else.",
+        _ARGMAX + "invalid: [axis-out-of-range]\n",
+        _replace(_ARGMAX, "Axes: [0]", "Axes: [0, 2]") + "invalid: [axis-out-of-range]\n",
+    ),
+    "implementation-error": Rule(
+        "run",
+        "the implementation under test failed instead of returning a result",
+        "{implementation} {problem}",
+        "The desc is legal and the inputs are given, so an implementation owes a result. The message says what it "
+        "answered.",
+    ),
+    "timeout": Rule(
+        "run",
+        "a case took longer than it may",
+        "no result after {seconds} s",
+        "`--timeout` limits the seconds that one case may take.",
+    ),
+    "unsupported-by-implementation": Rule(
+        "run",
+        "the implementation under test cannot run this case",
+        "{implementation} {problem}",
+        "Not a fault: the implementation has no way to express the operator, the data type or the layout. The case is "
+        "skipped and counted.",
+    ),
+}

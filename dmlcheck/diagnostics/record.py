@@ -1,0 +1,83 @@
+"""What dmlcheck has to say about a file: the diagnostic, and the finding before its place is known."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from dmlcheck.diagnostics.catalog import (
+    RULES,
+)
+from dmlcheck.diagnostics.wording import (
+    pointer,
+)
+
+ERROR = "error"
+WARNING = "warning"
+NOTE = "note"
+
+
+class Diagnostic(NamedTuple):
+    """One thing that is wrong, where it stands, and what would make it right.
+
+    `line` and `column` count from 1 (columns in characters) and are None where there is no file; `pointer` is the
+    path within the case (`desc.InputTensor.Sizes[0]`); `constraint` the spec row that says so (`ARGMAX/C3`);
+    `note` what is allowed instead, printed beside the caret; `width` the number of characters the caret covers.
+    """
+
+    rule: str
+    message: str
+    severity: str = ERROR
+    file: str | None = None
+    line: int | None = None
+    column: int | None = None
+    pointer: str | None = None
+    help: str | None = None
+    constraint: str | None = None
+    note: str | None = None
+    width: int = 1
+
+    def place(self) -> tuple[int, int]:
+        """Return what sorts diagnostics by their place in the file."""
+        return self.line or 0, self.column or 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields that machine-readable reports carry."""
+        return {
+            "rule": self.rule,
+            "severity": self.severity,
+            "message": self.message,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "pointer": self.pointer,
+            "help": self.help,
+            "constraint": self.constraint,
+        }
+
+
+class Finding(NamedTuple):
+    """A diagnostic before anyone knows which file it is in: the rule, the path to what is wrong, and the words."""
+
+    rule: str
+    path: tuple[str | int, ...]
+    params: dict[str, Any]
+    help: str | None = None
+    constraint: str | None = None
+    note: str | None = None
+    at_key: bool = False
+
+    @property
+    def message(self) -> str:
+        """The rule's message with this finding's words in it."""
+        return RULES[self.rule].message.format(**self.params)
+
+    def diagnostic(self, prefix: tuple[str | int, ...] = ()) -> Diagnostic:
+        """Return the diagnostic of a finding that stands in no file; `prefix` goes before its path."""
+        return Diagnostic(
+            rule=self.rule,
+            message=self.message,
+            pointer=pointer((*prefix, *self.path)) or None,
+            help=self.help,
+            constraint=self.constraint,
+            note=self.note,
+        )

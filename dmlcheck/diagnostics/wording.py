@@ -1,0 +1,104 @@
+"""How messages say things: values, figures, names that were meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+
+def pointer(path: tuple[str | int, ...]) -> str:
+    """Return a path as reports print it: `("desc", "Axes", 0)` is `desc.Axes[0]`."""
+    text = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    return text.removeprefix(".")
+
+
+def describe(value: Any) -> str:
+    """Return what a value of a file is, for a message: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, str):
+        return repr(value if len(value) <= 60 else value[:57] + "...")
+    if isinstance(value, Mapping):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return f"a list of {len(value)}" if value else "an empty list"
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a whole number of {value.bit_length():,} bits"
+    return str(value)
+
+
+def brief(value: Any, most: int = 160) -> str:
+    """Return a value of a case file in YAML's flow style, cut off where it gets long."""
+    text = _flow(value, most)
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def _flow(value: Any, most: int) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key}: {_flow(part, most)}" for key, part in value.items()) + "}"
+    if isinstance(value, list):
+        parts: list[str] = []
+        length = 0
+        for part in value:
+            parts.append(_flow(part, most))
+            length += len(parts[-1]) + 2
+            if length > most:
+                break
+        return "[" + ", ".join(parts) + "]"
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
+
+
+def elements_text(count: int) -> str:
+    """Return `1 element` or `1,000 elements`."""
+    return "1 element" if count == 1 else f"{count:,} elements"
+
+
+def closest(word: str, known: Any) -> str | None:
+    """Return the known name that a misspelt or shortened word most resembles, or None."""
+    if len(word) > 100:
+        return None
+    import difflib
+
+    names: dict[str, str] = {name.casefold(): name for name in known}
+    longer = [name for name in names if len(word) > 3 and name.startswith(word.casefold() + "_")]
+    if len(longer) == 1:
+        return names[longer[0]]
+    found = difflib.get_close_matches(word.casefold(), names, n=1, cutoff=0.6)
+    return names[found[0]] if found else None
+
+
+def did_you_mean(word: str, known: Any) -> str | None:
+    """Return the sentence that offers the closest known name, or None."""
+    name = closest(word, known)
+    return f"did you mean {name}?" if name else None
+
+
+def unknown_names(
+    given: Iterable[Any], known: Collection[str], names: str = "its keys are"
+) -> Iterator[tuple[Any, str]]:
+    """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
+    for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
+        yield name, did_you_mean(str(name), known) or f"{names} {', '.join(known)}"
+
+
+_MOST_UNKNOWN = 20  # in one mapping: more of them say nothing new
+
+
+def size_text(amount: int) -> str:
+    """Return a number of bytes in GiB."""
+    return f"{amount / 2**30:.1f} GiB"
+
+
+def error_text(ulp: float, data_type: str) -> str:
+    """Return an error in words: floats are off by units in the last place, integers by a number."""
+    return f"{figure(ulp)} ULP" if data_type.startswith("FLOAT") else f"off by {figure(ulp)}"
+
+
+def figure(value: float) -> str:
+    """Return a figure of a report, short."""
+    if value >= 1e300:
+        return "infinite" if value > 1e308 else f"{value:.3g}"
+    if value >= 100 or value == int(value):
+        return f"{value:.0f}"
+    return f"{value:.3g}" if not 1 < value < 1.01 else f"{max(value, 1.000001):.7g}"

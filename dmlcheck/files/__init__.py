@@ -1,0 +1,1 @@
+"""Files to values, with the position of every key and value."""

@@ -1,0 +1,180 @@
+"""A file that was read: its values, its problems, and where each key and value stands."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Path = tuple["str | int", ...]
+
+
+class Position(NamedTuple):
+    """A place in a file: line and column from 1, and the number of characters that the key or value covers there."""
+
+    line: int
+    column: int
+    width: int = 1
+
+
+class Node(NamedTuple):
+    """A part of a file as it stands there: the text of a scalar, the nodes of a list, or those of a mapping by key.
+
+    A mapping has the node of each key beside that of its value, the first of each key. `is_plain` says of a scalar that
+    it has no quotes.
+    """
+
+    content: str | list[Node] | dict[str, tuple[Node, Node]]
+    at: Position
+    is_plain: bool = False
+
+
+class Overflow(float):
+    """A number as written that is beyond float64's range; it compares as the infinity that float() makes of it."""
+
+    text: str
+
+    def __new__(cls, text: str) -> Self:
+        """Keep the text beside the float that it makes."""
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+    def __reduce__(self) -> tuple[type[Overflow], tuple[str]]:
+        return Overflow, (self.text,)
+
+
+class Document:
+    """A file's values, what is wrong with it as YAML or JSON, and where each part of it stands.
+
+    `value` is None when the file cannot be read; `problems` then says why. Duplicate keys are problems too, beside a
+    value that keeps the first of each. Positions cost a second parse, made when the first one is asked for; only those
+    of the items of the file's lists (its cases) are kept from the first.
+    """
+
+    def __init__(self, name: str, text: str, tree: Callable[[], Node | None] = lambda: None) -> None:
+        self.name = name
+        self.text = text
+        self.value: Any = None
+        self.problems: list[Diagnostic] = []
+        self.item_lines: dict[int, list[Position]] = {}
+        self._make_tree = tree
+        self._root: Node | None = None
+        self._starts: list[int] | None = None
+
+    @property
+    def lists_cases(self) -> bool:
+        """Whether the file holds a list of cases, or dispatchables, rather than one case."""
+        value = self.value
+        return isinstance(value, dict) and (value.get("cases") is not None or "dispatchables" in value)
+
+    def line(self, number: int) -> str:
+        """Return a source line by its number from 1, without its line end ("" past the end)."""
+        starts = self._line_starts()
+        if not 0 < number <= len(starts):
+            return ""
+        start = starts[number - 1]
+        end = LINE_END.search(self.text, start)
+        return self.text[start : end.start() if end else None]
+
+    def place(self, index: int) -> Position:
+        """Return the place of the character at an index of the text, or of the end of the text."""
+        starts = self._line_starts()
+        number = bisect_right(starts, index)
+        return Position(number, index - starts[number - 1] + 1)
+
+    def inside(self, at: Position) -> Position:
+        """Return a place, or the end of the file where the place lies beyond it."""
+        return at if at.line <= len(self._line_starts()) else self.place(len(self.text))
+
+    def _line_starts(self) -> list[int]:
+        if self._starts is None:
+            self._starts = [0, *(match.end() for match in LINE_END.finditer(self.text))]
+        return self._starts
+
+    def item_position(self, path: Path, items: list[Any], index: int) -> Position:
+        """Return where an item of the list `items`, which stands at `path`, starts."""
+        known = self.item_lines.get(id(items))
+        return known[index] if known and len(known) == len(items) else self.locate((*path, index))
+
+    def locate(self, path: Path, *, key: bool = False) -> Position:
+        """Return where the value at `path` starts (its key with `key`), or its nearest ancestor that exists."""
+        node = self.tree()
+        if node is None:
+            return Position(1, 1)
+        name: Node | None = None
+        for depth, step in enumerate(path):
+            found = _child(node, step)
+            if found is None:
+                # What is missing is shown at the key of what should hold it.
+                return name.at if name is not None else _start(node)
+            name, node = found
+            if key and name is not None and depth == len(path) - 1:
+                return name.at
+        if name is None:
+            return _start(node)
+        # A block that starts below its key is best shown by the key itself.
+        return name.at if node.at.line > name.at.line else node.at
+
+    def literal(self, path: Path) -> str | None:
+        """Return the text of the plain scalar at `path` as the file spells it, or None where there is none."""
+        node = self.tree()
+        for step in path:
+            found = None if node is None else _child(node, step)
+            if found is None:
+                return None
+            node = found[1]
+        return node.content if node is not None and node.is_plain and isinstance(node.content, str) else None
+
+    def tree(self) -> Node | None:
+        """Return the file as nodes, or None where it has no value."""
+        if self._root is None and self.value is not None:
+            self._root = self._make_tree()
+        return self._root
+
+    def refuse(self, message: str, at: Position | None, help: str | None = None, rule: str = "yaml-syntax") -> None:
+        """Give the document up, with the reason and the place where it has one."""
+        line, column = (at.line, at.column) if at is not None else (None, None)
+        self.value = None
+        self.problems.append(Diagnostic(rule, message, file=self.name, line=line, column=column, help=help))
+
+
+class Refused(Exception):
+    """Stops the reading of a file at something that dmlcheck does not accept; `position` says where."""
+
+    def __init__(self, message: str, position: Position, help: str | None = None, rule: str = "yaml-syntax") -> None:
+        super().__init__(message)
+        self.position = position
+        self.help = help
+        self.rule = rule
+
+
+def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
+    """Return what is wrong with a key that stands in its mapping already, on line `first`."""
+    finding = Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two")
+    return finding.diagnostic()._replace(file=name, line=at.line, column=at.column, width=at.width)
+
+
+# ---- positions
+
+LINE_END = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+
+
+def _child(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
+    content = node.content
+    if isinstance(content, dict):
+        return content.get(step) if isinstance(step, str) else None
+    if isinstance(content, list) and isinstance(step, int) and step < len(content):
+        return None, content[step]
+    return None
+
+
+def _start(node: Node) -> Position:
+    """Return where a node starts; a mapping or list is shown by its first character."""
+    return node.at if isinstance(node.content, str) else node.at._replace(width=1)

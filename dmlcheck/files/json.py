@@ -1,0 +1,173 @@
+"""JSON files as plain values, with the comments and trailing commas that DxDispatch allows."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Document, Node, Position, Refused, duplicate
+from dmlcheck.files.scalars import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    MAX_DUPLICATES,
+    MAX_NODES,
+    MISSING,
+    plain_scalar,
+    too_deep,
+    too_many,
+    too_many_digits,
+)
+
+# A text or comment that is never closed is one token too, up to where it must end, so that none is scanned twice.
+_TOKEN = re.compile(
+    r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?\*/|/\*.*|[{}\[\]:,]|[^\s{}\[\]:,"/]+|/',
+    re.DOTALL,
+)
+_NO_LINE_END = re.compile(r"[^\r\n]")
+
+
+def parse_json(name: str, text: str) -> Document:
+    """Parse JSON; a duplicate key is a problem beside a value that keeps the first of each."""
+    document = Document(name, text, lambda: _tree(document))
+    has_duplicates = False
+
+    def mapping(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        nonlocal has_duplicates
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            has_duplicates = True
+            made.update(reversed(pairs))
+        return made
+
+    decoder = json.JSONDecoder(object_pairs_hook=mapping, parse_float=plain_scalar, parse_int=plain_scalar)
+    try:
+        document.value = decoder.decode(_bare(document))
+    except json.JSONDecodeError as error:
+        document.refuse(f"not JSON: {error.msg[:1].lower()}{error.msg[1:]}", document.place(error.pos))
+    except Refused as error:
+        document.refuse(str(error), error.position, error.help, error.rule)
+    else:
+        if has_duplicates:
+            document.problems.extend(islice(_duplicates(document), MAX_DUPLICATES))
+    return document
+
+
+def _bare(document: Document) -> str:  # noqa: C901 - one look at every token
+    """Return JSON with blanks for comments and trailing commas, so that every position stays.
+
+    Refuses what Python's decoder would accept, or stumble over: depth, numbers without end, NaN and Infinity.
+    """
+    text = document.text
+    blanks: list[tuple[int, int]] = []
+    depth = count = 0
+    before = ""  # the last token that is no comment
+    comma: tuple[int, int] | None = None  # where it stands if it is a comma after a value
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        first = token[0]
+        if first == "/" and len(token) > 1:
+            if token[1] == "*" and (len(token) < 4 or not token.endswith("*/")):
+                raise Refused("a comment is not closed", document.place(match.start()), "it ends with */")
+            blanks.append(match.span())
+            continue
+        if first in "{[":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise too_deep(document.place(match.start()))
+        elif first in "}]":
+            depth -= 1
+            if comma is not None:
+                blanks.append(comma)
+        elif first not in '":,':
+            _check_word(document, token, match.start())
+        if first not in "}]:,":
+            count += 1
+            if count > MAX_NODES:
+                raise too_many(document.name, document.place(match.start()))
+        comma = match.span() if first == "," and before not in ",:{[" else None
+        before = first
+    return _blanked(text, sorted(blanks))
+
+
+def _check_word(document: Document, token: str, index: int) -> None:
+    if token in ("NaN", "Infinity", "-Infinity"):
+        problem = f'{token} is not a JSON number; write "nan", "inf" or "-inf" in quotes'
+        raise Refused(problem, document.place(index))
+    if len(token) > MAX_DIGITS and plain_scalar(token) is MISSING:
+        raise too_many_digits(token, document.place(index))
+
+
+def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
+    """Return a text with blanks in some places; line ends stay."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (text[done:start], _NO_LINE_END.sub(" ", text[start:end]))
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
+# ---- positions
+
+
+def _tree(document: Document) -> Node | None:
+    """Return JSON that is known to be read as nodes, like those of YAML."""
+    stack: list[tuple[Any, Node | None, int]] = []
+    content: Any = []
+    root = content
+    key: Node | None = None
+    start = 0
+    for match in _TOKEN.finditer(document.text):
+        token = match.group()
+        if token[0] in ":,/":
+            continue
+        if token in "{[":
+            stack.append((content, key, start))
+            content, key, start = {} if token == "{" else [], None, match.start()
+            continue
+        if token in "}]":
+            node = Node(content, _at(document, start, match.end()))
+            content, key, start = stack.pop()
+        else:
+            is_text = token[0] == '"'
+            at = _at(document, *match.span())
+            node = Node(json.loads(token) if is_text else token, at, is_plain=not is_text)
+        if type(content) is list:
+            content.append(node)
+        elif key is None:
+            key = node
+        else:
+            content.setdefault(key.content, (key, node))
+            key = None
+    return root[0] if root else None
+
+
+def _at(document: Document, start: int, end: int) -> Position:
+    """Return the place of a stretch of the text, with its width where it is on one line."""
+    first, last = document.place(start), document.place(end)
+    return first._replace(width=last.column - first.column) if first.line == last.line else first
+
+
+def _duplicates(document: Document) -> Iterator[Diagnostic]:
+    """Yield what is wrong with the keys that stand twice, in order."""
+    opened: list[dict[str, int] | None] = []  # of what is open: the lines of a mapping's keys, None for a list
+    is_key = False
+    for match in _TOKEN.finditer(document.text):
+        token = match.group()
+        first = token[0]
+        if first in "{[":
+            opened.append({} if first == "{" else None)
+        elif first in "}]":
+            opened.pop()
+        elif is_key and first == '"' and opened and (lines := opened[-1]) is not None:
+            at = _at(document, *match.span())
+            key = json.loads(token)
+            if key in lines:
+                yield duplicate(document.name, key, at, lines[key])
+            lines.setdefault(key, at.line)
+        if first != "/":
+            is_key = first in "{,"

@@ -1,0 +1,68 @@
+"""What the scalars of YAML 1.2 and JSON mean, and how much of a file is read."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from dmlcheck.files.document import Overflow, Position, Refused
+
+MAX_NODES = 1_000_000
+MAX_DEPTH = 100
+MAX_DIGITS = 4000  # int() refuses more than 4,300; no data type needs more than 20
+MAX_DUPLICATES = 100  # of the keys of a file; more of them say nothing new
+
+MISSING: Any = object()
+
+_INTEGER = re.compile(r"[-+]?[0-9]+\Z").match
+_RADIX = re.compile(r"0(?:o[0-7]+|x[0-9a-fA-F]+)\Z").match
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z").match
+_INFINITY = re.compile(r"[-+]?\.(?:inf|Inf|INF)\Z").match
+_INF = float("inf")
+WORDS: dict[str, Any] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+    **dict.fromkeys((".nan", ".NaN", ".NAN"), float("nan")),
+}
+
+
+def plain_scalar(text: str) -> Any:
+    """Return what a plain scalar means in the YAML 1.2 core schema: null, a bool, a number or text.
+
+    A float beyond float64's range comes back as `Overflow`, which still knows its text; a whole number of more than
+    MAX_DIGITS digits as MISSING.
+    """
+    if _INTEGER(text):
+        return int(text) if len(text) <= MAX_DIGITS else MISSING
+    if _FLOAT(text):
+        value = float(text)
+        return Overflow(text) if value in (_INF, -_INF) else value
+    if text in WORDS:
+        return WORDS[text]
+    if _INFINITY(text):
+        return -_INF if text[0] == "-" else _INF
+    if _RADIX(text):
+        return int(text, 0) if len(text) <= MAX_DIGITS else MISSING
+    return text
+
+
+# ---- what is refused
+
+
+def too_many_digits(text: str, at: Position) -> Refused:
+    """Return what refuses a whole number that is too long."""
+    help = f"a whole number may have {MAX_DIGITS:,}; put it in quotes if it is text"
+    return Refused(f"a number of {len(text):,} digits is not read", at, help)
+
+
+def too_deep(at: Position) -> Refused:
+    """Return what refuses a list or mapping inside too many others."""
+    return Refused(f"nested deeper than {MAX_DEPTH} levels", at, "no value of a case file needs as many")
+
+
+def too_many(name: str, at: Position) -> Refused:
+    """Return what refuses a file with too many values."""
+    problem = f"{name} holds more than {MAX_NODES:,} values, aliases expanded"
+    help = "put large tensors into .npy files, or generate them: {fill: 0}"
+    return Refused(problem, at, help, "file-too-large")

@@ -1,0 +1,1 @@
+"""The file formats of cases, and of other programs."""

@@ -1,0 +1,1 @@
+"""DxDispatch's models: read, written, evaluated; cases to models and back."""

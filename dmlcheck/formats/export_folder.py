@@ -1,0 +1,119 @@
+"""The folder of an export: its files, and the manifest that names them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from dmlcheck import __version__
+from dmlcheck.files.npy import is_inside
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+SCHEMA = "dmlcheck-export/1"
+MANIFEST = "manifest.json"
+_MAX_MANIFEST = 256 * 2**20  # bytes
+
+
+class Occupied(ValueError):
+    """A folder that holds something else than an earlier export."""
+
+
+class Folder:
+    """The folder of an export: it writes files, keeps in mind which, and ends with a manifest that names them.
+
+    Occupied when the folder is there and holds what no earlier export wrote; of an earlier export it first removes the
+    files that its manifest names, and nothing else. OSError when it cannot be written.
+    """
+
+    def __init__(self, path: str, form: str) -> None:
+        """Make or clear a folder for an export to a format."""
+        self.path = path
+        self.form = form
+        self.files: list[str] = []
+        self.is_finished = False
+        self.replaced = check(path, form)
+        if self.replaced:
+            self._clear()
+        os.makedirs(path, exist_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave a manifest even where the work was cut off: of no entries, but so that a later export may clear it."""
+        if not self.is_finished:
+            with contextlib.suppress(OSError):
+                self.finish([], [])
+
+    def write(self, name: str, data: bytes) -> None:
+        """Write a file at a path relative to the folder, with / between its parts."""
+        full = os.path.join(self.path, *name.split("/"))
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        self.files.append(name)
+        with open(full, "wb") as file:
+            file.write(data)
+
+    def finish(self, entries: list[dict[str, Any]], left_out: list[dict[str, str]]) -> None:
+        """Write the manifest: what there is for each folder, and the cases that could not go, with the reasons."""
+        import json
+
+        manifest = {
+            "schema": SCHEMA,
+            "tool": {"name": "dmlcheck", "version": __version__},
+            "format": self.form,
+            "entries": entries,
+            "left_out": left_out,
+            "files": [*self.files, MANIFEST],
+        }
+        self.write(MANIFEST, json.dumps(manifest, indent=1).encode() + b"\n")
+        self.is_finished = True
+
+    def _clear(self) -> None:
+        root = os.path.realpath(self.path)
+        for name in read_manifest(self.path).get("files") or []:
+            full = os.path.realpath(os.path.join(root, *str(name).split("/")))
+            if is_inside(full, root) and os.path.isfile(full):
+                os.remove(full)
+                _remove_empty(os.path.dirname(full), root)
+
+
+def check(path: str, form: str) -> bool:
+    """Return whether a folder holds an earlier export to a format; Occupied when it holds something else."""
+    if not os.path.lexists(path):
+        return False
+    if not os.path.isdir(path):
+        raise Occupied(f"{path} is not a folder")
+    if not os.listdir(path):
+        return False
+    try:
+        manifest = read_manifest(path)
+    except (OSError, ValueError):
+        manifest = {}
+    if manifest.get("format") != form:
+        raise Occupied(f"{path} is not empty, and holds nothing of this kind that dmlcheck wrote; give a new folder")
+    return True
+
+
+def read_manifest(path: str) -> dict[str, Any]:
+    """Return the manifest of an export; OSError or ValueError when there is none that can be read."""
+    import json
+
+    with open(os.path.join(path, MANIFEST), "rb") as file:
+        data = file.read(_MAX_MANIFEST + 1)
+    try:
+        manifest = json.loads(data) if len(data) <= _MAX_MANIFEST else None
+    except RecursionError:
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
+        raise ValueError(f"{MANIFEST} is not of the schema {SCHEMA}")
+    return manifest
+
+
+def _remove_empty(folder: str, root: str) -> None:
+    """Remove a folder, and those that it is in, where nothing is left in them."""
+    while folder != root and is_inside(folder, root) and not os.listdir(folder):
+        os.rmdir(folder)
+        folder = os.path.dirname(folder)

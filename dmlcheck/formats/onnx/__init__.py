@@ -1,0 +1,1 @@
+"""ONNX's models: cases to models and back."""

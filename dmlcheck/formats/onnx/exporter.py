@@ -1,0 +1,231 @@
+"""Cases as folders in the layout of ONNX's backend tests: a model, its inputs, and the outputs that they must give.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.prepare import read_outputs
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.formats.dxdispatch import writing
+from dmlcheck.formats.export_folder import Folder
+from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
+from dmlcheck.formats.onnx.models.graph import Graph, Inexpressible, build
+from dmlcheck.formats.onnx.models.proto import model_proto
+from dmlcheck.specs.records import OUTPUT, Tolerance
+from dmlcheck.values.number_formats import FORMATS
+
+FORM = "onnx"
+INSTALL = 'python -m pip install "dmlcheck[onnx]"'
+MODEL = "model.onnx"
+DATA = "test_data_set_0"
+LIMITS = "data.json"  # where ONNX's runner looks for the tolerance of a test
+PREFIX = "dmlcheck."  # what the keys of a model's metadata begin with
+_RTOL, _ATOL = 1e-3, 1e-7  # ONNX's own, where a test has none
+_MOST_BYTES = 2**31 - 1  # a protobuf holds no more
+_UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+_MAX_NAME = 40  # characters of a case's name in its folder's
+
+
+class Tensors(NamedTuple):
+    """The values of a graph's inputs and outputs, by label, and which outputs the case itself gives."""
+
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    given: tuple[str, ...]
+
+
+def export(cases: Iterable[Case], folder: str) -> list[Exported]:
+    """Write a folder for each case that ONNX can express, and say what became of each case.
+
+    OSError when the folder cannot be written, Occupied when it holds something else than an earlier export, Unavailable
+    without onnx.
+    """
+    require()
+    entries: list[dict[str, Any]] = []
+    with Folder(folder, FORM) as place:
+        exported = each(cases, lambda case: _exported(case, place, entries))
+        left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
+        place.finish(entries, left_out)
+    return exported
+
+
+def require() -> None:
+    """Raise Unavailable where onnx cannot be imported."""
+    try:
+        import onnx  # noqa: F401 - what everything here is made with
+    except ImportError as error:
+        raise Unavailable(f"ONNX's files need the package {error.name or 'onnx'}; install it with: {INSTALL}") from None
+
+
+def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Exported:
+    going = ready(case)
+    if isinstance(going, Exported):
+        return going
+    try:
+        graph = build(going.desc)
+        model = model_proto(graph)
+        tensors = _tensors(going)
+        limits = _limits(going)
+    except Inexpressible as reason:
+        return Exported(case.id, reason=str(reason))
+    except _NotRight as wrong:
+        return Exported(case.id, reason="it is not valid", problems=wrong.problems)
+    largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
+    if largest > _MOST_BYTES - 2**16:
+        return Exported(case.id, reason="a tensor takes more than 2 GiB, which a protobuf cannot hold")
+    name = _folder_name(going, len(entries))
+    for file, data in _files(going, graph, model, tensors, limits):
+        place.write(f"{name}/{file}", data)
+    entries.append({"folder": name, "operator": going.desc.spec.operator, "cases": [case.id]})
+    return Exported(case.id, name)
+
+
+def is_model_of(desc: OperatorDesc, model: Any) -> bool:
+    """Whether a model is that which is made of a desc; Inexpressible where none is."""
+    made = model_proto(build(desc))
+    return bool(made.graph == model.graph and list(made.opset_import) == list(model.opset_import))
+
+
+def _folder_name(going: Ready, number: int) -> str:
+    """Return a name that is short, no other case has, and ONNX's runner takes: that begins with test_."""
+    words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
+    return f"test_{going.desc.spec.short.lower()}_{words}_{number:05}"
+
+
+# ---- values
+
+
+class _NotRight(Exception):
+    """What is wrong with the outputs that a case gives."""
+
+    def __init__(self, problems: tuple[Diagnostic, ...]) -> None:
+        super().__init__()
+        self.problems = problems
+
+
+def _tensors(going: Ready) -> Tensors:
+    """Return the values of a case; outputs that it does not give are the reference engine's."""
+    from dmlcheck.values.literals import Source
+
+    case, desc = going.case, going.desc
+    findings: list[Finding] = []
+    source = Source(os.path.dirname(case.file), case.origin.literal)
+    given = read_outputs(desc, case.outputs or {}, source, findings)
+    if findings:
+        raise _NotRight(tuple(sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)))
+    outputs = {label: values for label, (_, values) in given.items()}
+    inputs = {part.label: values for part, values in writing.each(desc, going.inputs)}
+    labels = [part.label for part in desc.tensors(OUTPUT)]
+    if any(label not in outputs for label in labels):
+        outputs = {**_of_reference(going), **outputs}
+    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(given))
+
+
+def _of_reference(going: Ready) -> dict[str, Any]:
+    from dmlcheck.reference import engine
+
+    reason = engine.unsupported(going.desc)
+    if reason is not None:
+        raise Inexpressible(f"no expected outputs, and {reason}")
+    return engine.run(going.desc, going.inputs)
+
+
+# ---- files
+
+
+def _files(
+    going: Ready, graph: Graph, model: Any, tensors: Tensors, limits: dict[str, float] | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a case's folder, each with its name."""
+    for key, text in _metadata(going, tensors).items():
+        entry = model.metadata_props.add()
+        entry.key, entry.value = PREFIX + key, text
+    yield MODEL, model.SerializeToString(deterministic=True)
+    for kind, values, arrays in (("input", graph.inputs, tensors.inputs), ("output", graph.outputs, tensors.outputs)):
+        for index, value in enumerate(values):
+            yield f"{DATA}/{kind}_{index}.pb", _tensor_bytes(arrays[value.name], value.name)
+    if limits is not None:
+        yield LIMITS, (json.dumps(limits) + "\n").encode()
+
+
+def _tensor_bytes(array: Any, name: str) -> bytes:
+    import numpy as np
+    from onnx import numpy_helper
+
+    data: bytes = numpy_helper.from_array(np.ascontiguousarray(array), name).SerializeToString(deterministic=True)
+    return data
+
+
+def _metadata(going: Ready, tensors: Tensors) -> dict[str, str]:
+    """Return what brings the case back as it is: its operator and desc above all."""
+    case = going.case
+    kept: dict[str, Any] = {
+        "case": case.id,
+        "operator": going.desc.spec.operator,
+        "desc": notation(going.desc),
+        "feature_level": case.feature_level,
+        "source": case.source,
+        "note": case.note,
+        "tags": list(case.tags) or None,
+        "tolerance": None if case.tolerance is None else tolerance_notation(case.tolerance),
+        "given": list(tensors.given),
+    }
+    return {key: json.dumps(value, sort_keys=True) for key, value in kept.items() if value is not None}
+
+
+def tolerance_notation(own: Tolerance) -> Any:
+    """Return a case's own tolerance as a case file has it."""
+    if own.exact:
+        return "exact"
+    limits = {"ulp": own.ulp, "absolute": own.absolute, "relative": own.relative, "reason": own.reason or None}
+    return {key: value for key, value in limits.items() if value is not None}
+
+
+# ---- the tolerance of ONNX's runner
+
+
+def _limits(going: Ready) -> dict[str, float] | None:
+    """Return the rtol and atol of a test, |difference| <= atol + rtol * |expected|; None where ONNX's own must do.
+
+    ONNX has no words for units in the last place. Of a bound that grows with the work done, the largest of any element
+    is the atol. Inexpressible where the documentation leaves an element open, as ONNX cannot except it.
+    """
+    from dmlcheck.comparison.compare import limit_for
+
+    own = going.case.tolerance
+    limit = limit_for(going.desc, own)
+    largest = _largest_bound(going, FORMATS[limit.accumulate].unit_roundoff if limit.needs_kernel else 0)
+    if not any(limit.has_bound(part.tensor.data_type) for part in going.desc.tensors(OUTPUT)):
+        return {"rtol": 0.0, "atol": 0.0}
+    if own is not None and own.ulp is None:
+        return {"rtol": float(own.relative or 0), "atol": float(own.absolute or 0)}
+    return {"rtol": _RTOL, "atol": largest} if largest > _ATOL else None
+
+
+def _largest_bound(going: Ready, unit_roundoff: float) -> float:
+    """Return the largest n * u * sum|terms| of any element."""
+    import numpy as np
+
+    from dmlcheck.reference import kernels
+
+    largest = 0.0
+    results = kernels.compute(going.desc, going.inputs) if going.desc.spec.kernel else {}
+    with np.errstate(all="ignore"):
+        for label, result in results.items():
+            for _, wide in result.tiles():
+                if wide.unspecified is not None and wide.unspecified.any():
+                    raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
+                if unit_roundoff and wide.magnitude is not None:
+                    bounds = wide.magnitude() * wide.terms * unit_roundoff
+                    largest = max(largest, float(bounds[np.isfinite(bounds)].max(initial=0)))
+    return largest

@@ -1,0 +1,1 @@
+"""Descs as ONNX graphs, by family of operators."""

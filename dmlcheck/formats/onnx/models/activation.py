@@ -1,0 +1,126 @@
+"""Activations: one node where ONNX has their parameters, with a product by a power of two before or after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.models._numbers import affine, field, times_exactly
+from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.models.reduction import along
+
+# The operator of ONNX, and the name there of each field that is its attribute.
+_SAME: dict[str, tuple[str, dict[str, str]]] = {
+    "CELU": ("Celu", {"Alpha": "alpha"}),
+    "ELU": ("Elu", {"Alpha": "alpha"}),
+    "HARD_SIGMOID": ("HardSigmoid", {"Alpha": "alpha", "Beta": "beta"}),
+    "IDENTITY": ("Identity", {}),
+    "LEAKY_RELU": ("LeakyRelu", {"Alpha": "alpha"}),
+    "RELU": ("Relu", {}),
+    "SCALED_ELU": ("Selu", {"Alpha": "alpha", "Gamma": "gamma"}),
+    "SHRINK": ("Shrink", {"Bias": "bias", "Threshold": "lambd"}),
+    "SIGMOID": ("Sigmoid", {}),
+    "SOFTSIGN": ("Softsign", {}),
+    "TANH": ("Tanh", {}),
+    "THRESHOLDED_RELU": ("ThresholdedRelu", {"Alpha": "alpha"}),
+}
+
+_ALONG = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax"}
+
+
+def same(type: str, fields: dict[str, str], g: Builder, desc: OperatorDesc) -> None:
+    """Apply an operator whose attributes are the fields."""
+    attributes = {name: field(desc.values[own]) for own, name in fields.items()}
+    _apply(g, type, g.input("InputTensor"), **attributes)
+
+
+def grouped(type: str, g: Builder, desc: OperatorDesc) -> None:
+    """HARDMAX, SOFTMAX and LOG_SOFTMAX over a group: of the last axis, or of those that Axes names."""
+    x = g.input("InputTensor")
+    g.output("OutputTensor", along(g, type, x, desc.values.get("Axes", [len(x.sizes) - 1])))
+
+
+def gelu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+    """GELU: new in opset 20."""
+    g.at_least(20)
+    _apply(g, "Gelu", g.input("InputTensor"), approximate="none")
+
+
+def hard_swish(g: Builder, desc: OperatorDesc) -> None:
+    """HARD_SWISH: ONNX has the one of 1/6 and 1/2."""
+    if (field(desc.values["Alpha"]), field(desc.values["Beta"])) != (field(1 / 6), 0.5):
+        raise Inexpressible("ONNX's HardSwish is that of Alpha 1/6 and Beta 0.5")
+    _apply(g, "HardSwish", g.input("InputTensor"))
+
+
+def linear(g: Builder, desc: OperatorDesc) -> None:
+    """LINEAR: one product or one sum is rounded once."""
+    x = g.input("InputTensor")
+    g.output("OutputTensor", affine(g, x, desc.values["Alpha"], desc.values["Beta"], rounds_after=True))
+
+
+def parameterized_relu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+    """PARAMETERIZED_RELU: a slope for each element."""
+    x, slope = g.input("InputTensor"), g.input("SlopeTensor")
+    g.output("OutputTensor", g.node("PRelu", [x, slope], x.sizes, x.data_type))
+
+
+def swish(g: Builder, desc: OperatorDesc) -> None:
+    """SWISH: new in opset 24."""
+    g.at_least(24)
+    _apply(g, "Swish", g.input("InputTensor"), alpha=field(desc.values["SigmoidInputScale"]))
+
+
+def scaled_tanh(g: Builder, desc: OperatorDesc) -> None:
+    """SCALED_TANH: Alpha * tanh(Beta * x)."""
+    _between(g, "Tanh", ("Beta", desc.values["Beta"]), ("Alpha", desc.values["Alpha"]))
+
+
+def parametric_softplus(g: Builder, desc: OperatorDesc) -> None:
+    """PARAMETRIC_SOFTPLUS: Alpha * ln(1 + exp(Beta * x))."""
+    _between(g, "Softplus", ("Beta", desc.values["Beta"]), ("Alpha", desc.values["Alpha"]))
+
+
+def softplus(g: Builder, desc: OperatorDesc) -> None:
+    """SOFTPLUS: ln(1 + exp(Steepness * x)) / Steepness."""
+    steepness = desc.values["Steepness"]
+    if not steepness:
+        raise Inexpressible("Steepness 0 divides by 0")
+    _between(g, "Softplus", ("Steepness", steepness), ("1 / Steepness", 1 / steepness))
+
+
+def _between(g: Builder, type: str, inner: tuple[str, float], outer: tuple[str, float]) -> None:
+    """Apply an operator between two products, each of which has to be exact."""
+    x = times_exactly(g, g.input("InputTensor"), inner[1], inner[0])
+    made = g.node(type, [x], x.sizes, x.data_type)
+    g.output("OutputTensor", times_exactly(g, made, outer[1], outer[0]))
+
+
+def _apply(g: Builder, type: str, x: Value, **attributes: float | str) -> None:
+    g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type, **attributes))
+
+
+_OWN: dict[str, Mapping] = {
+    "GELU": gelu,
+    "HARD_SWISH": hard_swish,
+    "LINEAR": linear,
+    "PARAMETERIZED_RELU": parameterized_relu,
+    "PARAMETRIC_SOFTPLUS": parametric_softplus,
+    "SCALED_TANH": scaled_tanh,
+    "SOFTPLUS": softplus,
+    "SWISH": swish,
+}
+
+
+def _both(name: str) -> Sequence[str]:
+    return name, f"{name}1"
+
+
+_MAPPINGS: dict[str, Mapping] = {
+    **{name: partial(same, own, fields) for name, (own, fields) in _SAME.items()},
+    **{each: partial(grouped, own) for name, own in _ALONG.items() for each in _both(name)},
+    **_OWN,
+}
+
+MAPPINGS = {f"ACTIVATION_{name}": mapping for name, mapping in _MAPPINGS.items()}

@@ -1,0 +1,155 @@
+"""Normalizations: by given or computed mean and variance, by neighbours, by a norm."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.models._graph_parts import activated, extended, filled, optional
+from dmlcheck.formats.onnx.models._numbers import field
+from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+
+
+def batch(g: Builder, desc: OperatorDesc) -> None:
+    """BATCH_NORMALIZATION: the dimensions that its tensors tell apart are ONNX's channels."""
+    x = g.input("InputTensor")
+    tensors = [g.input(f"{name}Tensor") for name in ("Scale", "Bias", "Mean", "Variance")]
+    order = _by_channels(x, tensors)
+    rows, parts = _channels(g, x, tensors, order)
+    made = g.node("BatchNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=field(desc.values["Epsilon"]))
+    g.output("OutputTensor", activated(g, _back(g, made, x, order), desc))
+
+
+def batch_training(g: Builder, desc: OperatorDesc) -> None:
+    """BATCH_NORMALIZATION_TRAINING: with a momentum of 0 the running statistics are those of the input."""
+    if g.has("FusedAddTensor"):
+        raise Inexpressible("the normalized values would be rounded before FusedAddTensor is added")
+    x = g.input("InputTensor")
+    tensors = [g.input(f"{name}Tensor") for name in ("Scale", "Bias")]
+    order = _by_channels(x, tensors)
+    rows, parts = _channels(g, x, tensors, order)
+    count = rows.sizes[1]
+    unused = [filled(g, (count,), 0, x.data_type) for _ in range(2)]  # onnxruntime writes its results over these
+    made, mean, variance = g.nodes_of(
+        "BatchNormalization",
+        [rows, *parts, *unused],
+        [(sizes, x.data_type, None) for sizes in (rows.sizes, (count,), (count,))],
+        epsilon=field(desc.values["Epsilon"]),
+        momentum=0,
+        training_mode=1,
+    )
+    g.output("OutputTensor", activated(g, _back(g, made, x, order), desc))
+    g.output("OutputMeanTensor", mean)
+    g.output("OutputVarianceTensor", variance)
+
+
+def _by_channels(x: Value, tensors: Sequence[Value]) -> list[int]:
+    """Return the axes of a value, those that some tensor is not 1 in last."""
+    own = [axis for axis in range(len(x.sizes)) if any(each.sizes[axis] > 1 for each in tensors)]
+    return [*(axis for axis in range(len(x.sizes)) if axis not in own), *own]
+
+
+def _channels(g: Builder, x: Value, tensors: Sequence[Value], order: Sequence[int]) -> tuple[Value, list[Value]]:
+    """Return a value as rows of channels, and the tensors as vectors of channels."""
+    full = [max([1, *(each.sizes[axis] for each in tensors)]) for axis in range(len(x.sizes))]
+    count = math.prod(full)
+    rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // count, count))
+    return rows, [g.reshape(extended(g, each, full), (count,)) for each in tensors]
+
+
+def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
+    """Return a value that was transposed and reshaped in its first shape."""
+    moved = g.reshape(made, [x.sizes[axis] for axis in order])
+    return g.transpose(moved, [order.index(axis) for axis in range(len(order))])
+
+
+def mean_variance(g: Builder, desc: OperatorDesc) -> None:
+    """MEAN_VARIANCE_NORMALIZATION to ...2: an instance or a layer is normalized, by what Scale and Bias follow."""
+    x = g.input("InputTensor")
+    axes = _axes(desc)
+    if not axes:
+        raise Inexpressible("Axes is empty")
+    if not desc.values.get("NormalizeVariance", desc.values.get("UseVariance")):
+        raise Inexpressible("ONNX has no normalization by the mean alone")
+    if not desc.values.get("UseMean", 1):
+        raise Inexpressible("ONNX has no normalization by the variance alone that adds a bias before it rounds")
+    pair = [optional(g, name) for name in ("ScaleTensor", "BiasTensor")]
+    given = [each for each in pair if each is not None]
+    rank = range(len(x.sizes))
+    if all(each.sizes[axis] == 1 for each in given for axis in axes):
+        made = _instances(g, desc, x, pair, axes)
+    elif all(each.sizes[axis] == 1 for each in given for axis in rank if axis not in axes):
+        made = _layers(g, desc, x, pair, axes)
+    else:
+        raise Inexpressible("ScaleTensor and BiasTensor follow both what Axes names and what it does not")
+    g.output("OutputTensor", activated(g, made, desc))
+
+
+def _axes(desc: OperatorDesc) -> list[int]:
+    if "CrossChannel" in desc.values:
+        return [1, 2, 3] if desc.values["CrossChannel"] else [2, 3]
+    return sorted(desc.values["Axes"])
+
+
+def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+    """Normalize each row of elements for itself, with a scale and a bias for each of its channel."""
+    order = [axis for axis in _by_channels(x, [each for each in pair if each is not None]) if axis not in axes]
+    order += axes
+    full = [max([1, *(each.sizes[axis] for each in pair if each is not None)]) for axis in range(len(x.sizes))]
+    channels, length = math.prod(full), math.prod(x.sizes[axis] for axis in axes)
+    rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // channels // length, channels, length))
+    parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
+    made = g.node(
+        "InstanceNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=field(desc.values["Epsilon"])
+    )
+    return _back(g, made, x, order)
+
+
+def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+    """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
+    order = [*(axis for axis in range(len(x.sizes)) if axis not in axes), *axes]
+    full = [x.sizes[axis] if axis in axes else 1 for axis in range(len(x.sizes))]
+    length = math.prod(full)
+    rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // length, length))
+    parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
+    epsilon = field(desc.values["Epsilon"])
+    made = g.node("LayerNormalization", [rows, *parts], rows.sizes, x.data_type, axis=1, epsilon=epsilon)
+    return _back(g, made, x, order)
+
+
+def _vector(g: Builder, tensor: Value | None, full: Sequence[int], start: float, data_type: str) -> Value:
+    """Return a scale or a bias for every channel or place in their order; what stands for one that is left out."""
+    count = math.prod(full)
+    if tensor is None:
+        return filled(g, (count,), start, data_type)
+    return g.reshape(extended(g, tensor, full), (count,))
+
+
+def local_response(g: Builder, desc: OperatorDesc) -> None:
+    """LOCAL_RESPONSE_NORMALIZATION: Alpha is divided by the number of channels in both."""
+    if not desc.values["CrossChannel"]:
+        raise Inexpressible("ONNX's LRN sums over channels only, not over height and width")
+    x = g.input("InputTensor")
+    alpha, beta, bias = (field(desc.values[name]) for name in ("Alpha", "Beta", "Bias"))
+    size = desc.values["LocalSize"]
+    made = g.node("LRN", [x], x.sizes, x.data_type, size=size, alpha=alpha, beta=beta, bias=bias)
+    g.output("OutputTensor", made)
+
+
+def norm(g: Builder, desc: OperatorDesc) -> None:
+    """LP_NORMALIZATION: ONNX has no Epsilon, whose place is open."""
+    x = g.input("InputTensor")
+    made = g.node("LpNormalization", [x], x.sizes, x.data_type, axis=desc.values["Axis"], p=desc.values["P"])
+    g.output("OutputTensor", made)
+
+
+MAPPINGS: dict[str, Mapping] = {
+    "BATCH_NORMALIZATION": batch,
+    "BATCH_NORMALIZATION_TRAINING": batch_training,
+    "LOCAL_RESPONSE_NORMALIZATION": local_response,
+    "LP_NORMALIZATION": norm,
+    "MEAN_VARIANCE_NORMALIZATION": mean_variance,
+    "MEAN_VARIANCE_NORMALIZATION1": mean_variance,
+    "MEAN_VARIANCE_NORMALIZATION2": mean_variance,
+}

@@ -1,0 +1,104 @@
+"""RNN, LSTM and GRU: ONNX's of the same names, with the gates in the same order."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.models._numbers import field
+from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+
+# ONNX's function for each activation, and the fields that are its alpha and its beta.
+_FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "ELU": ("Elu", ("Alpha",)),
+    "HARD_SIGMOID": ("HardSigmoid", ("Alpha", "Beta")),
+    "LEAKY_RELU": ("LeakyRelu", ("Alpha",)),
+    "LINEAR": ("Affine", ("Alpha", "Beta")),
+    "RELU": ("Relu", ()),
+    "SCALED_TANH": ("ScaledTanh", ("Alpha", "Beta")),
+    "SIGMOID": ("Sigmoid", ()),
+    "SOFTPLUS": ("Softplus", ()),
+    "SOFTSIGN": ("Softsign", ()),
+    "TANH": ("Tanh", ()),
+    "THRESHOLDED_RELU": ("ThresholdedRelu", ("Alpha",)),
+}
+
+
+def recurrent(type: str, g: Builder, desc: OperatorDesc) -> None:
+    """Run a network without the dimensions of size 1 that ONNX's tensors lack."""
+    x, weights, recurrence = (_cut(g, name, 3) for name in ("InputTensor", "WeightTensor", "RecurrenceTensor"))
+    lengths = _in(g, "SequenceLengthsTensor", 1)
+    inputs = [
+        x,
+        weights,
+        recurrence,
+        _in(g, "BiasTensor", 2),
+        None if lengths is None else g.cast(lengths, "INT32"),
+        _in(g, "HiddenInitTensor", 3),
+    ]
+    if type == "LSTM":
+        inputs += [_in(g, "CellMemInitTensor", 3), _in(g, "PeepholeTensor", 2)]
+    state = (weights.sizes[0], x.sizes[1], recurrence.sizes[2])
+    labels = ["OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor"][: 3 if type == "LSTM" else 2]
+    if not any(map(g.has, labels)):
+        raise Inexpressible("the desc has no outputs")
+    shapes = [(x.sizes[0], *state), state, state][: len(labels)]
+    made = g.nodes_of(
+        type,
+        inputs,
+        [(sizes, x.data_type, None) for sizes in shapes],
+        direction={"BACKWARD": "reverse"}.get(desc.values["Direction"], desc.values["Direction"].lower()),
+        hidden_size=recurrence.sizes[2],
+        **_activations(desc),
+        **_own(type, desc),
+    )
+    for label, value in zip(labels, made, strict=True):
+        if g.has(label):
+            g.output(label, value)
+
+
+def _in(g: Builder, label: str, rank: int) -> Value | None:
+    """Return a tensor that may be left out, in its last dimensions."""
+    return _cut(g, label, rank) if g.has(label) else None
+
+
+def _cut(g: Builder, label: str, rank: int) -> Value:
+    """Return a tensor in its last dimensions; all before them are 1."""
+    x = g.input(label)
+    return g.reshape(x, x.sizes[len(x.sizes) - rank :])
+
+
+def _own(type: str, desc: OperatorDesc) -> dict[str, Any]:
+    """Return the attributes that only one of the networks has."""
+    if type == "GRU":
+        return {"linear_before_reset": int(bool(desc.values["LinearBeforeReset"]))}
+    if type == "RNN":
+        return {}
+    limit = field(desc.values["ClipThreshold"]) if desc.values["UseClipThreshold"] else None
+    if limit is not None and limit <= 0:
+        raise Inexpressible(f"ClipThreshold {limit:g} leaves nothing between its limits")
+    return {"clip": limit, "input_forget": int(bool(desc.values["CoupleInputForget"]))}
+
+
+def _activations(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the activations as names; their numbers are in two lists that only those with such numbers read."""
+    names: list[str] = []
+    numbers: tuple[list[float], list[float]] = [], []
+    for activation in desc.values["ActivationDescs"]:
+        short = activation.spec.short.removeprefix("ACTIVATION_")
+        if short == "IDENTITY":
+            name, values = "Affine", [1.0, 0.0]
+        elif short in _FUNCTIONS and activation.values.get("Steepness", 1) == 1:
+            name, fields = _FUNCTIONS[short]
+            values = [field(activation.values[each]) for each in fields]
+        else:
+            raise Inexpressible(f"ONNX's recurrent networks have no {activation.spec.short} with its parameters")
+        names.append(name)
+        for value, into in zip(values, numbers, strict=False):
+            into.append(value)
+    alpha, beta = numbers
+    return {"activations": names, "activation_alpha": alpha or None, "activation_beta": beta or None}
+
+
+MAPPINGS: dict[str, Mapping] = {name: partial(recurrent, name) for name in ("GRU", "LSTM", "RNN")}

@@ -1,0 +1,96 @@
+"""Resampling: ONNX's Resize with the scales of the desc, where its coordinates are those that the offsets give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.models._graph_parts import padded
+from dmlcheck.formats.onnx.models._numbers import field
+from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.specs.names import MAX_ELEMENTS
+
+_MODES = {"NEAREST_NEIGHBOR": "nearest", "LINEAR": "linear"}
+_LEAST = 2.0**-24  # a scale below this makes an element of more than any tensor has
+_ROUNDING = {"INCREASING": "ceil", "DECREASING": "floor"}
+
+
+def resample(g: Builder, desc: OperatorDesc) -> None:
+    """RESAMPLE to RESAMPLE3: pixel centres are in the middle where the desc has no offsets."""
+    x = g.input("InputTensor")
+    scales = [field(value) for value in desc.values["Scales"]]
+    before = [field(value) for value in desc.values.get("InputPixelOffsets", [0.5] * len(scales))]
+    after = [field(value) for value in desc.values.get("OutputPixelOffsets", [-0.5] * len(scales))]
+    if not all(_LEAST < scale < math.inf for scale in scales):
+        raise Inexpressible("Scales holds numbers that are not positive, or next to 0")
+    if not all(map(math.isfinite, (*before, *after))):
+        raise Inexpressible("an offset of pixels is not finite")
+    mode = desc.values["InterpolationMode"]
+    if desc.values.get("Antialiased") and mode == "LINEAR" and min(scales) < 0.5:
+        raise Inexpressible("the filter of Antialiased is not documented")
+    coordinates = _coordinates(scales, list(zip(before, after, strict=True)))
+    rounding = _ROUNDING.get(desc.values.get("RoundingDirection", ""), "round_prefer_floor")
+    _resize(g, x, scales, mode, coordinates, rounding)
+
+
+def upsample(g: Builder, desc: OperatorDesc) -> None:
+    """UPSAMPLE_2D: no place is halfway between two elements where scales are whole numbers."""
+    x = g.input("InputTensor")
+    factors = desc.values["ScaleSize"]
+    scales = [*[1.0] * (len(x.sizes) - 2), float(factors.Height), float(factors.Width)]
+    _resize(g, x, scales, desc.values["InterpolationMode"], "half_pixel", "round_prefer_floor")
+
+
+def _coordinates(scales: Sequence[float], offsets: Sequence[tuple[float, float]]) -> str:
+    """Return ONNX's name of where an output element lies in the input: its place / scale, plus the same for all."""
+    known = {"half_pixel", "asymmetric"}
+    for scale, (before, after) in zip(scales, offsets, strict=True):
+        moved = -Fraction(field(after)) / Fraction(scale) - Fraction(field(before))
+        if moved != 0:
+            known.discard("asymmetric")
+        if moved != Fraction(1, 2) / Fraction(scale) - Fraction(1, 2):
+            known.discard("half_pixel")
+    if not known:
+        raise Inexpressible("ONNX's Resize has no such InputPixelOffsets and OutputPixelOffsets")
+    return max(known)
+
+
+def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:
+    """Resize by the scales: input that is missing repeats the edge, output that was not asked for is cut."""
+    sizes = g.desc.parts["OutputTensor"][0].tensor.sizes
+    more = []
+    for have, want, scale in zip(x.sizes, sizes, scales, strict=True):
+        count = have
+        while _resized(count, scale) < want:
+            if count > MAX_ELEMENTS:
+                raise Inexpressible("Resize would need more input than a tensor can hold")
+            count += max(1, math.floor((want - _resized(count, scale)) / scale))
+        more.append(count - have)
+    x = padded(g, x, [0] * len(more), more, mode="edge")
+    made = tuple(_resized(size, scale) for size, scale in zip(x.sizes, scales, strict=True))
+    result = g.node(
+        "Resize",
+        [x, None, g.constant(scales, "FLOAT32")],
+        made,
+        x.data_type,
+        coordinate_transformation_mode=coordinates,
+        mode=_MODES[mode],
+        nearest_mode=rounding if mode == "NEAREST_NEIGHBOR" else None,
+    )
+    if made != sizes:
+        bounds = [g.constant(list(each)) for each in ([0] * len(sizes), sizes)]
+        result = g.node("Slice", [result, *bounds], sizes, x.data_type)
+    g.output("OutputTensor", result)
+
+
+def _resized(size: int, scale: float) -> int:
+    """Return the size that Resize gives, which multiplies in FLOAT32."""
+    return math.floor(field(field(size) * scale))
+
+
+MAPPINGS: dict[str, Mapping] = {
+    **dict.fromkeys(("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"), resample),
+    "UPSAMPLE_2D": upsample,
+}

@@ -1,0 +1,1 @@
+"""Cases to results, in one process or several."""

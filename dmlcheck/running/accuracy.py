@@ -1,0 +1,190 @@
+"""How accurate outputs are: the worst by operator and data type, what comes close to its bound, and what became worse.
+
+Two outputs of the same case are compared by their largest error, in units in the last place (in units for integers). An
+output has drifted where that is more than before by more than the drift that a run allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
+from dmlcheck.diagnostics.wording import error_text, figure
+from dmlcheck.running.results import PASSED, CaseResult, Drift
+from dmlcheck.specs.names import short_operator
+
+
+class Worst(NamedTuple):
+    """The largest error of an operator's outputs of one data type and the largest share of a bound, and where they are.
+
+    `max_share` is None where no output had a bound, `of_ulp` and `of_share` where no element differs.
+    """
+
+    operator: str
+    data_type: str
+    max_ulp: float = 0.0
+    max_share: float | None = None
+    of_ulp: Spot | None = None
+    of_share: Spot | None = None
+
+
+class Spot(NamedTuple):
+    """An element of an output of a case."""
+
+    case: str
+    output: str
+    place: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.case} {self.output}{brackets(self.place)}"
+
+
+class Accuracy:
+    """The worst by operator and data type, as the results of a run go by."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self.worst: dict[tuple[str, str], Worst] = {}
+
+    def add(self, result: CaseResult) -> None:
+        """Take in the outputs of a case; one of the wrong shape or type has no error to speak of."""
+        for name, output in result.outputs.items():
+            if output.shape is None:
+                key = (short_operator(result.case.operator), output.data_type)
+                self.worst[key] = _worse(self.worst.get(key) or Worst(*key), result.case.id, name, output)
+
+    def rows(self) -> list[Worst]:
+        """Return the worst of each operator and data type, by operator."""
+        return [self.worst[key] for key in sorted(self.worst)]
+
+
+def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
+    if output.max_ulp > worst.max_ulp and output.most_off is not None:
+        worst = worst._replace(max_ulp=output.max_ulp, of_ulp=Spot(case, name, output.most_off.place))
+    if output.max_share is not None and (worst.max_share is None or output.max_share > worst.max_share):
+        spot = None if output.closest is None else Spot(case, name, output.closest.place)
+        worst = worst._replace(max_share=output.max_share, of_share=spot)
+    return worst
+
+
+def worst_text(worst: Worst) -> str:
+    """Say in words where the largest error is, and where the largest share of a bound."""
+    share = "" if worst.max_share is None else f", {figure(worst.max_share)} times the bound"
+    where = str(worst.of_ulp)
+    if worst.of_share not in (None, worst.of_ulp):
+        where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
+    name = f"{worst.operator} {worst.data_type}".rstrip()
+    return f"worst of {name}: {error_text(worst.max_ulp, worst.data_type)}{share}, {where}"
+
+
+def brackets(place: tuple[int, ...]) -> str:
+    """Return where an element stands in its tensor: `[0, 3]`."""
+    return f"[{', '.join(map(str, place))}]"
+
+
+# ---- a run
+
+
+class Baseline(NamedTuple):
+    """The largest errors of an earlier run, by case and output; infinite where an output was wrong.
+
+    `max_drift` is how much more an error may be without failing the run; None where none does.
+    """
+
+    ulp: Mapping[str, Mapping[str, float]]
+    max_drift: float | None = None
+
+
+class Compared(NamedTuple):
+    """How many cases were compared with an earlier run, and how many are not in it."""
+
+    cases: int = 0
+    new: int = 0
+
+
+class Watch:
+    """What a run says of cases that pass: which come close to their bound, and which were more accurate before."""
+
+    def __init__(self, warn_above: float | None = None, baseline: Baseline | None = None) -> None:
+        """Begin; without a share nothing is close, and without an earlier run nothing is worse."""
+        self.warn_above = warn_above
+        self.baseline = baseline
+        self.compared = Compared()
+
+    def judged(self, result: CaseResult) -> CaseResult:
+        """Return a result with what there is to say of its accuracy; of one that did not pass, nothing."""
+        if result.outcome != PASSED or not result.outputs:
+            return result
+        if self.warn_above is not None:
+            above = self.warn_above
+            warned = tuple(name for name, output in result.outputs.items() if (output.max_share or 0.0) > above)
+            result = result._replace(warned=warned)
+        if self.baseline is not None:
+            result = result._replace(drift=self._drift(result, self.baseline))
+        return result
+
+    def _drift(self, result: CaseResult, baseline: Baseline) -> tuple[Drift, ...]:
+        old = baseline.ulp.get(result.case.id)
+        cases, new = self.compared
+        self.compared = Compared(cases, new + 1) if not old else Compared(cases + 1, new)
+        most = baseline.max_drift
+        found = (
+            Drift(name, old[name], output.max_ulp, is_failure=most is not None)
+            for name, output in result.outputs.items()
+            if old and name in old
+        )
+        return tuple(drift for drift in found if drift.new_ulp - drift.old_ulp > (most or 0.0))
+
+
+def has_drifted(result: CaseResult) -> bool:
+    """Whether a case that passes makes its run fail: it is less accurate than it may have become."""
+    return any(drift.is_failure for drift in result.drift)
+
+
+# ---- in words
+
+
+def closest_to_bound(result: CaseResult) -> float:
+    """Return the largest share of a bound among the outputs of a case that are warned of; 0 where none is."""
+    return max((result.outputs[name].max_share or 0.0 for name in result.warned), default=0.0)
+
+
+def warnings(result: CaseResult) -> list[Diagnostic]:
+    """Return a warning for each output of a case that comes close to its bound."""
+    return [_warning(result, name, result.outputs[name]) for name in result.warned]
+
+
+def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
+    element = output.closest or Element((), 0, 0, output.max_ulp, output.max_share)
+    params = {
+        "element": name + (brackets(element.place) if output.closest else ""),
+        "error": error_text(element.ulp, output.data_type),
+        "share": figure(output.max_share or 0.0),
+    }
+    return _diagnostic(result, name, "near-the-bound", params, WARNING)
+
+
+def drifts(result: CaseResult) -> list[Diagnostic]:
+    """Return what became less accurate: an error where the run fails for it, else a warning."""
+    return [_drift_diagnostic(result, drift) for drift in result.drift]
+
+
+def _drift_diagnostic(result: CaseResult, drift: Drift) -> Diagnostic:
+    output = result.outputs[drift.output]
+    data_type, most = output.data_type, output.most_off
+    params = {
+        "tensor": drift.output + (brackets(most.place) if most is not None else ""),
+        "new": error_text(drift.new_ulp, data_type),
+        "old": error_text(drift.old_ulp, data_type),
+    }
+    return _diagnostic(result, drift.output, "accuracy-drift", params, ERROR if drift.is_failure else WARNING)
+
+
+def _diagnostic(result: CaseResult, output: str, rule: str, params: dict[str, str], severity: str) -> Diagnostic:
+    """Return a diagnostic at the start of a case, which is known of every result."""
+    case = result.case
+    line = case.position.line if case.origin is not None else None
+    found = Finding(rule, ("outputs", output), params).diagnostic()
+    return found._replace(severity=severity, file=case.file, line=line, column=None if line is None else 1)

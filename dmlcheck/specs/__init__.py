@@ -1,0 +1,1 @@
+"""DirectML's names and levels, and what is known of each operator."""

@@ -1,0 +1,177 @@
+"""The specs of the operators: `specs/*.yaml` to OperatorSpec, one file at a time and only when asked for."""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from typing import Any
+
+from dmlcheck.diagnostics.wording import closest
+from dmlcheck.files import yaml
+from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.records import (
+    ATTRIBUTE,
+    INPUT,
+    OUTPUT,
+    Constraint,
+    Deviation,
+    Erratum,
+    Field,
+    OperatorSpec,
+    SupportTable,
+    TensorSupport,
+    Tolerance,
+)
+
+_PAGE_ROOT = "https://learn.microsoft.com/windows/"
+_CONDITIONS = frozenset(("when", "unless", "present", "absent", "since", "until"))
+_CONSTRAINT_KEYS = ("id", "text", "when", "unless", "present", "absent", "since", "until", "given", "help")
+
+
+def data_folder(name: str) -> str:
+    """Return the folder `specs` or `cases`: inside the installed package, or beside it in a checkout."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    inside = os.path.join(package, "data", name)
+    return inside if os.path.isdir(inside) else os.path.join(os.path.dirname(package), name)
+
+
+@cache
+def operator_names() -> tuple[str, ...]:
+    """Return the full names of all operators that have a spec, sorted."""
+    files = os.listdir(data_folder("specs"))
+    return tuple(sorted(OPERATOR_PREFIX + file[:-5].upper() for file in files if file.endswith(".yaml")))
+
+
+def full_name(name: str) -> str | None:
+    """Return the full name of an operator given in full or without its prefix, or None where there is no spec."""
+    full = name if name.startswith(OPERATOR_PREFIX) else OPERATOR_PREFIX + name
+    if full in _LOADED or full in operator_names():
+        return full
+    return None
+
+
+def closest_operator(name: str) -> str | None:
+    """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
+    bare = name.removeprefix(OPERATOR_PREFIX).upper()
+    known = [full.removeprefix(OPERATOR_PREFIX) for full in operator_names()]
+    # HARDMAX1 for ACTIVATION_HARDMAX1, ADD1 for ELEMENT_WISE_ADD1
+    short = next((operator for operator in known if bare and operator.endswith("_" + bare)), None) or closest(
+        bare, known
+    )
+    if short is None:
+        return None
+    return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short
+
+
+_LOADED: dict[str, OperatorSpec] = {}
+
+
+def load_spec(operator: str) -> OperatorSpec:
+    """Return the spec of an operator by its full name; KeyError where there is none."""
+    spec = _LOADED.get(operator)
+    if spec is None:
+        path = os.path.join(data_folder("specs"), operator.removeprefix(OPERATOR_PREFIX).lower() + ".yaml")
+        if not os.path.isfile(path):
+            raise KeyError(operator)
+        document = yaml.read(path)
+        if document.problems:
+            raise ValueError(f"{path}: {document.problems[0].message}")
+        spec = _LOADED[operator] = _spec(document.value)
+    return spec
+
+
+def _spec(raw: dict[str, Any]) -> OperatorSpec:
+    page = raw["page"]
+    fields = {name: _field(name, value) for name, value in raw["fields"].items()}
+    return OperatorSpec(
+        operator=raw["operator"],
+        introduced=raw["introduced"],
+        in_place=raw["in_place"],
+        supersedes=tuple(raw.get("supersedes", ())),
+        page={**page, "url": _PAGE_ROOT + page["folder"] + "/" + page["file"].removesuffix(".md")},
+        kernel=raw.get("kernel"),
+        fields=fields,
+        support=tuple(_table(table) for table in raw["support"]),
+        let=raw.get("let", {}),
+        constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
+        tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
+        unspecified=tuple(raw.get("unspecified", ())),
+        errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
+        known_deviations=tuple(Deviation(**row) for row in raw.get("known_deviations", ())),
+        examples=tuple(raw.get("examples", ())),
+        inputs=tuple(field for field in fields.values() if field.kind == INPUT),
+        outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
+        operators=tuple(field for field in fields.values() if field.type.startswith("OPERATOR_DESC")),
+    )
+
+
+def _field(name: str, raw: dict[str, Any]) -> Field:
+    kind = raw.get("kind", ATTRIBUTE)
+    return Field(
+        name=name,
+        kind=kind,
+        type=raw.get("type", "TENSOR_DESC"),
+        optional=raw.get("optional", False),
+        enum=raw.get("enum"),
+        counts=tuple(raw.get("counts", ())),
+        boolean=raw.get("boolean", False),
+        data_type=raw.get("data_type"),
+        about=raw.get("about", ""),
+    )
+
+
+def _table(raw: dict[str, Any]) -> SupportTable:
+    rows = {
+        level: {name: TensorSupport(_dims(row["dims"]), tuple(row["types"])) for name, row in tensors.items()}
+        for level, tensors in raw["levels"].items()
+    }
+    return SupportTable(_condition(raw.get("when")), rows)
+
+
+def _dims(text: str | int) -> tuple[int, ...]:
+    """Read dimension counts: `4`, `1..8`, `3, 5`."""
+    dims: list[int] = []
+    for part in str(text).split(","):
+        first, _, last = part.partition("..")
+        dims.extend(range(int(first), int(last or first) + 1))
+    return tuple(dims)
+
+
+def _condition(raw: dict[str, Any] | None) -> dict[str, tuple[str, ...]] | None:
+    if raw is None:
+        return None
+    return {field: tuple(values) if isinstance(values, list) else (values,) for field, values in raw.items()}
+
+
+def _constraint(raw: dict[str, Any]) -> Constraint:
+    (word,) = (key for key in raw if key not in _CONSTRAINT_KEYS)
+    return Constraint(
+        id=raw["id"],
+        text=raw["text"],
+        word=word,
+        args=raw[word],
+        when=_condition(raw.get("when")),
+        unless=_condition(raw.get("unless")),
+        since=raw.get("since"),
+        until=raw.get("until"),
+        given=tuple(raw.get("given", ())),
+        present=tuple(raw.get("present", ())),
+        absent=tuple(raw.get("absent", ())),
+        help=raw.get("help"),
+        is_unconditional=_CONDITIONS.isdisjoint(raw),
+    )
+
+
+def _tolerance(raw: dict[str, Any]) -> Tolerance:
+    return Tolerance(
+        exact=raw.get("exact", False),
+        ulp=raw.get("ulp"),
+        absolute=raw.get("absolute"),
+        relative=raw.get("relative"),
+        accumulate=raw.get("accumulate", False),
+        when=_condition(raw.get("when")),
+        source=raw.get("source", ""),
+        ulp_per_exponent=raw.get("ulp_per_exponent"),
+        times=raw.get("times"),
+        present=tuple(raw.get("present", ())),
+    )

@@ -1,0 +1,144 @@
+"""What is known of an operator: its fields, support tables, constraints, tolerances and errata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.specs.names import short_operator
+
+INPUT = "input_tensor"
+OUTPUT = "output_tensor"
+ATTRIBUTE = "attribute"
+
+
+class Field(NamedTuple):
+    """One member of an operator's struct: its kind, its type, and for an enumeration or a count, of what.
+
+    `boolean` marks a BOOL, which the header makes an integer; `data_type` the field that says
+    what a scalar union holds.
+    """
+
+    name: str
+    kind: str
+    type: str
+    optional: bool = False
+    enum: str | None = None
+    counts: tuple[str, ...] = ()
+    boolean: bool = False
+    data_type: str | None = None
+    about: str = ""
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether the field is a tensor or an array of tensors."""
+        return self.kind != ATTRIBUTE
+
+
+class TensorSupport(NamedTuple):
+    """What one row of a support table says of one tensor; no types where the page lists none, and takes any."""
+
+    dims: tuple[int, ...]
+    types: tuple[str, ...]
+
+
+Row = Mapping[str, TensorSupport]
+
+
+class SupportTable(NamedTuple):
+    """The rows of a support table by feature level, newest first; `when` limits it to values of some fields."""
+
+    when: Mapping[str, tuple[str, ...]] | None
+    rows: Mapping[str, Row]
+
+
+class Constraint(NamedTuple):
+    """One labelled row: a word of `constraint_words.WORDS`, its arguments, and when it applies.
+
+    `when`, `unless`, `present`, `absent`, `since` and `until` limit it to values of fields, to fields that are there or
+    not, and to feature levels; `given` names the rows that must hold for this one to mean anything.
+    """
+
+    id: str
+    text: str
+    word: str
+    args: Any
+    when: Mapping[str, tuple[str, ...]] | None = None
+    unless: Mapping[str, tuple[str, ...]] | None = None
+    since: str | None = None
+    until: str | None = None
+    given: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
+    help: str | None = None
+    is_unconditional: bool = False
+
+
+class Erratum(NamedTuple):
+    """What a page says and what holds instead, or what it leaves open and how that was decided."""
+
+    id: str
+    page: str
+    holds: str
+    source: str
+
+
+class Deviation(NamedTuple):
+    """A result that some versions of DirectML are known to get wrong."""
+
+    text: str
+    versions: str
+    source: str
+
+
+class Tolerance(NamedTuple):
+    """How far an element may be from what is expected.
+
+    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. An operator's limits are the parts
+    of one error analysis and add up; `accumulate` stands for n * u * sum|terms|, with u the unit roundoff of the type
+    that the implementation may accumulate in. `ulp` counts units in the last place of the expected value, and
+    `ulp_per_exponent` those for each unit of |ln r| of a result r that is computed as a power; `times` is an expression
+    over the desc's fields that `absolute` is multiplied by. `when` and `present` say which descs a row is for; DataType
+    in `when` is the data type of the first output. `source` says where an operator's limits come from, `reason` why a
+    case has its own.
+    """
+
+    exact: bool = False
+    ulp: float | None = None
+    absolute: float | None = None
+    relative: float | None = None
+    accumulate: bool = False
+    when: Mapping[str, tuple[str, ...]] | None = None
+    source: str = ""
+    reason: str = ""
+    ulp_per_exponent: float | None = None
+    times: str | None = None
+    present: tuple[str, ...] = ()
+
+
+class OperatorSpec(NamedTuple):
+    """Everything that is known of one operator."""
+
+    operator: str
+    introduced: str
+    in_place: bool
+    supersedes: tuple[str, ...]
+    page: Mapping[str, str]
+    kernel: str | None
+    fields: Mapping[str, Field]
+    support: tuple[SupportTable, ...]
+    let: Mapping[str, str]
+    constraints: tuple[Constraint, ...]
+    tolerance: tuple[Tolerance, ...]
+    unspecified: tuple[str, ...]
+    errata: tuple[Erratum, ...]
+    known_deviations: tuple[Deviation, ...]
+    examples: tuple[str, ...]
+    inputs: tuple[Field, ...]
+    outputs: tuple[Field, ...]
+    operators: tuple[Field, ...]
+
+    @property
+    def short(self) -> str:
+        """The operator's name without its prefix."""
+        return short_operator(self.operator)

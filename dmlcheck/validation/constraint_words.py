@@ -1,0 +1,418 @@
+"""The constraint words: what a labelled row of a spec can claim of a desc, one small generator each.
+
+A word yields a finding for every way in which a desc breaks the claim, and nothing where it holds. It says nothing of
+tensors and fields that the desc does not have or that are wrong in themselves: other findings do. Words never compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import describe, pointer
+from dmlcheck.validation.expressions import evaluate
+
+Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
+_Path = tuple["str | int", ...]
+
+
+def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
+    """All the named tensors that are there have the data type of the first."""
+    for label, path, tensor, first, expected in _against_first(desc, names):
+        if tensor.data_type != expected.data_type:
+            params = {
+                "tensor": label,
+                "found": tensor.data_type,
+                "problem": f"{first} is {expected.data_type}",
+            }
+            yield Finding(
+                "data-type-mismatch",
+                (*path, "DataType"),
+                params,
+                help=f"use {expected.data_type} for both",
+            )
+
+
+def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
+    """All the named tensors that are there have as many dimensions as the first."""
+    for label, path, tensor, first, expected in _against_first(desc, names):
+        found, wanted = len(tensor.sizes), len(expected.sizes)
+        if found != wanted:
+            params = {
+                "tensor": label,
+                "found": dimensions(found),
+                "problem": f"{first} has {wanted}",
+            }
+            help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
+            yield Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
+
+
+def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
+    """All the named tensors that are there have the sizes of the first."""
+    for label, path, tensor, _, expected in _against_first(desc, names):
+        yield from _compare_sizes(label, path, tensor, expected.sizes)
+
+
+def sizes(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """Each size of a tensor is what an expression of its dimension `i` gives, or what the expression at its place does.
+
+    A list has as many expressions as the tensor has dimensions; null in it stands for any size.
+    """
+    for name, claim in claims.items():
+        for label, path, tensor in desc.parts[name]:
+            count = len(tensor.sizes)
+            parts = claim if isinstance(claim, list) else [claim] * count
+            expected = [evaluate(part, desc, i) for i, part in enumerate(parts)]
+            if len(parts) == count and (isinstance(claim, list) or None not in expected):
+                yield from _compare_sizes(label, path, tensor, expected)
+
+
+def sizes_are(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
+    """The sizes of a tensor are what an expression gives as a whole."""
+    for name, expression in claims.items():
+        expected = evaluate(expression, desc)
+        for label, path, tensor in desc.parts[name]:
+            if expected is not None and len(expected) == len(tensor.sizes):
+                yield from _compare_sizes(label, path, tensor, expected)
+
+
+def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
+    """The last sizes of a tensor are what expressions give, and all before them are 1; null stands for any size."""
+    for name, expressions in claims.items():
+        last = [evaluate(expression, desc) for expression in expressions]
+        for label, path, tensor in desc.parts[name]:
+            surplus = len(tensor.sizes) - len(last)
+            if all(size in (1, None) for size in last[: max(0, -surplus)]):
+                yield from _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :])
+            else:
+                params = {"tensor": label, "found": dimensions(len(tensor.sizes)), "problem": f"it needs {len(last)}"}
+                yield Finding("rank-mismatch", (*path, "Sizes"), params)
+
+
+def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
+    """Each size of some tensors is 1 or that of another tensor."""
+    for target, names in claims.items():
+        whole = desc.tensor(target)
+        for name in names if whole else ():
+            for label, path, tensor in desc.parts[name]:
+                wide = whole.sizes if whole else ()
+                if len(tensor.sizes) == len(wide):
+                    yield from _compare_sizes(
+                        label, path, tensor, [size if size == 1 else wide[i] for i, size in enumerate(tensor.sizes)]
+                    )
+
+
+def element_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """A tensor has as many elements as a number or an expression says."""
+    for name, claim in claims.items():
+        expected = evaluate(claim, desc)
+        for label, path, tensor in desc.parts[name]:
+            if expected is not None and tensor.element_count != expected:
+                found = {"size": f"the number of elements of {label}", "found": tensor.element_count}
+                yield Finding("size-mismatch", (*path, "Sizes"), {**found, "expected": expected})
+
+
+def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """A tensor has as many dimensions as a number or an expression says."""
+    for name, claim in claims.items():
+        expected = evaluate(claim, desc)
+        for label, path, tensor in desc.parts[name]:
+            if expected is not None and len(tensor.sizes) != expected:
+                problem = f"it must have {expected}"
+                params = {"tensor": label, "found": dimensions(len(tensor.sizes)), "problem": problem}
+                yield Finding("rank-mismatch", (*path, "Sizes"), params)
+
+
+def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]:
+    """Along an axis the sizes of the parts add up to the whole's, and along all others they are the whole's."""
+    whole, axis = desc.tensor(claim["whole"]), desc.values.get(claim["axis"])
+    parts, given = desc.parts[claim["parts"]], desc.values.get(claim["parts"])
+    if whole is None or axis is None or given is None or axis >= len(whole.sizes):
+        return
+    alike = [part for part in parts if len(part.tensor.sizes) == len(whole.sizes)]
+    for label, path, tensor in alike:
+        yield from _compare_sizes(
+            label, path, tensor, [None if i == axis else size for i, size in enumerate(whole.sizes)]
+        )
+    total = sum(part.tensor.sizes[axis] for part in alike)
+    if len(alike) == len(given) and total != whole.sizes[axis]:
+        path = (claim["whole"], "Sizes", axis)
+        yield Finding("size-mismatch", path, _size_params(claim["whole"], axis, whole.sizes[axis], total))
+
+
+# ---- data types
+
+
+def data_type(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
+    """The data type of a tensor is one of a list."""
+    for name, types in claims.items():
+        for label, path, tensor in desc.parts[name]:
+            if tensor.data_type not in types:
+                problem = f"it must be {' or '.join(types)}"
+                params = {"tensor": label, "found": tensor.data_type, "problem": problem}
+                yield Finding("data-type-mismatch", (*path, "DataType"), params)
+
+
+def data_type_of(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
+    """A field that names a data type names that of a tensor."""
+    for field, name in claims.items():
+        found, tensor = desc.values.get(field), desc.tensor(name)
+        if found is not None and tensor is not None and found != tensor.data_type:
+            params = {"tensor": field, "found": found, "problem": f"{name} is {tensor.data_type}"}
+            yield Finding("data-type-mismatch", (field,), params, help=f"use {tensor.data_type} for both")
+
+
+def axes_within(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
+    """Every axis of a field is a dimension of a tensor."""
+    for field, name in claims.items():
+        tensor = desc.tensor(name)
+        if tensor is None or not tensor.sizes:
+            continue
+        last = len(tensor.sizes) - 1
+        for label, path, axis in _axes(desc, field):
+            if axis > last:
+                params = {"field": label, "found": axis, "tensor": name, "last": last}
+                yield Finding("axis-out-of-range", path, params)
+
+
+def distinct_axes(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """No axis is named twice in a field."""
+    for field in fields:
+        seen: dict[int, str] = {}
+        for label, path, axis in _axes(desc, field):
+            if axis in seen:
+                params = {"field": label, "found": axis, "first": seen[axis]}
+                yield Finding("duplicate-axis", path, params, help="name each axis once")
+            seen.setdefault(axis, label)
+
+
+def effective_dimension_count_at_most(desc: OperatorDesc, claims: dict[str, int]) -> Iterator[Finding]:
+    """Every dimension of a tensor before its last few has size 1."""
+    for name, most in claims.items():
+        tensor = desc.tensor(name)
+        for axis, size in enumerate(tensor.sizes[:-most] if tensor else ()):
+            if size != 1:
+                yield Finding("size-mismatch", (name, "Sizes", axis), _size_params(name, axis, size, 1))
+
+
+# ---- values of fields
+
+
+def at_least(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """A field, or each of its elements, is no less than a number or an expression of `i`."""
+    for field, claim in claims.items():
+        for label, path, value, i in _values(desc, field):
+            limit = evaluate(claim, desc, i)
+            if limit is not None and not value >= limit:
+                yield _out_of_range(label, path, value, f"at least {limit}")
+
+
+def at_most(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """A field, or each of its elements, is no more than a number or an expression of `i`."""
+    for field, claim in claims.items():
+        for label, path, value, i in _values(desc, field):
+            limit = evaluate(claim, desc, i)
+            if limit is not None and not value <= limit:
+                yield _out_of_range(label, path, value, f"at most {limit}")
+
+
+def between(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
+    """A field, or each of its elements, is from one number or expression of `i` to another, both included."""
+    for field, (low, high) in claims.items():
+        for label, path, value, i in _values(desc, field):
+            least, most = evaluate(low, desc, i), evaluate(high, desc, i)
+            if least is not None and most is not None and not least <= value <= most:
+                yield _out_of_range(label, path, value, f"from {least} to {most}")
+
+
+def value(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
+    """A field, or each of its elements, is what a number or an expression of `i` gives."""
+    for field, claim in claims.items():
+        for label, path, found, i in _values(desc, field):
+            expected = evaluate(claim, desc, i)
+            if expected is not None and found != expected:
+                yield _out_of_range(label, path, found, str(expected))
+
+
+def one_of(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
+    """A field, or each of its elements, is one of a list of numbers or enumeration values."""
+    for field, allowed in claims.items():
+        for label, path, found, _ in _values(desc, field):
+            if found not in allowed:
+                yield _out_of_range(
+                    label, path, found, ("one of " if len(allowed) > 1 else "") + " ".join(map(str, allowed))
+                )
+
+
+def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """No element of a field is 0."""
+    for field in fields:
+        for label, path, found, _ in _values(desc, field):
+            if found == 0:
+                yield _out_of_range(label, path, found, "other than 0")
+
+
+def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
+    """What an expression says of a field, or of a tensor's Sizes or DataType, is true: claims no other word makes."""
+    for field, expression in claims.items():
+        if evaluate(expression, desc) is not False:
+            continue
+        name, _, member = field.partition(".")
+        value = desc.values.get(name)
+        if isinstance(value, TensorDesc) and member == "DataType":
+            params = {"tensor": name, "found": value.data_type, "problem": "the row of the spec asks for another type"}
+            yield Finding("data-type-mismatch", (name, member), params)
+        elif isinstance(value, TensorDesc):
+            found = f"{{{', '.join(map(str, value.sizes))}}}"
+            params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
+            yield Finding("size-mismatch", (name, "Sizes"), params)
+        else:
+            yield _out_of_range(name, (name,), value, "as the row of the spec says")
+
+
+# ---- which fields are there
+
+
+def required(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """Fields that are optional in themselves are there."""
+    for field in fields:
+        if field not in desc.values and field not in desc.broken:
+            yield Finding("missing-field", (field,), {"operator": desc.spec.operator, "field": field})
+
+
+def excluded(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """Fields are left out."""
+    for field in fields:
+        if field in desc.values:
+            yield Finding("excluded-field", (field,), {"field": field, "why": "here"}, help=f"leave {field} out")
+
+
+def some_of(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """One of some fields is there, or more."""
+    if not any(field in desc.values or field in desc.broken for field in fields):
+        yield Finding("missing-field", (fields[0],), {"operator": desc.spec.operator, "field": " or ".join(fields)})
+
+
+def all_or_none(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
+    """Either all of some fields are there or none."""
+    given = [field for field in fields if field in desc.values or field in desc.broken]
+    for field in fields if given else ():
+        if field not in given:
+            params = {"operator": desc.spec.operator, "field": field}
+            yield Finding("missing-field", (field,), params, help=f"{given[0]} is given; give both or neither")
+
+
+# ---- flags and operators
+
+
+def not_owned_by_dml(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
+    """No tensor of some fields is owned by DirectML."""
+    for name in names:
+        for label, path, tensor in desc.parts[name]:
+            if tensor.flags == "OWNED_BY_DML":
+                params = {
+                    "tensor": label,
+                    "found": "OWNED_BY_DML",
+                    "problem": "this tensor must be bound by the caller",
+                }
+                yield Finding("invalid-flags", (*path, "Flags"), params, help="leave Flags out")
+
+
+def operators(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
+    """The operator inside a field, or each of them, is one of a list."""
+    for path, part in desc.nested():
+        allowed = claims.get(str(path[0]))
+        if allowed is not None and part.spec.short not in allowed:
+            label = pointer(path)
+            yield _out_of_range(label, (*path, "Type"), part.spec.operator, f"one of {' '.join(allowed)}")
+
+
+def unchecked(desc: OperatorDesc, why: str) -> Iterator[Finding]:  # noqa: ARG001 - nothing to check
+    """A claim that a desc cannot break, or that nothing in it decides; the argument says why."""
+    yield from ()
+
+
+def of_contents(desc: OperatorDesc, args: Any) -> Iterator[Finding]:  # noqa: ARG001 - value_words.py checks it
+    """Claims about the values of tensors, which a desc does not have: `value_words.py` checks them in a run."""
+    yield from ()
+
+
+CONTENT_WORDS = (
+    "columns_in_order",
+    "distinct_indices",
+    "distinct_tuples",
+    "elements_between",
+    "elements_not_zero",
+    "elements_one_of",
+)
+WORDS: dict[str, Word] = {
+    **dict.fromkeys(CONTENT_WORDS, of_contents),
+    **{word.__name__: word for word in (
+        all_or_none, at_least, at_most, axes_within, between, broadcastable, data_type, data_type_of,
+        dimension_count, distinct_axes, effective_dimension_count_at_most, element_count, excluded, holds,
+        joined_along, not_owned_by_dml, not_zero, one_of, operators, required, right_aligned_sizes, same_data_type,
+        same_dimension_count, same_sizes, sizes, sizes_are, some_of, unchecked, value,
+    )},
+}  # fmt: skip
+
+
+def dimensions(count: int) -> str:
+    """Return `1 dimension` or `3 dimensions`."""
+    return f"{count} dimension" if count == 1 else f"{count} dimensions"
+
+
+# ---- what the words share
+
+
+def _against_first(desc: OperatorDesc, names: list[str]) -> Iterator[tuple[str, _Path, TensorDesc, str, TensorDesc]]:
+    parts = [part for name in names for part in desc.parts[name]]
+    for label, path, tensor in parts[1:]:
+        yield label, path, tensor, parts[0].label, parts[0].tensor
+
+
+def _compare_sizes(label: str, path: _Path, tensor: TensorDesc, expected: Sequence[Any]) -> Iterator[Finding]:
+    """Yield a finding for each size that is not the expected one; None stands for any."""
+    # A wrong number of dimensions is the business of same_dimension_count.
+    if len(tensor.sizes) == len(expected):
+        for axis, (found, wanted) in enumerate(zip(tensor.sizes, expected, strict=True)):
+            if wanted is not None and found != wanted:
+                yield Finding(
+                    "size-mismatch",
+                    (*path, "Sizes", axis),
+                    _size_params(label, axis, found, wanted),
+                )
+
+
+def _size_params(label: str, axis: int, found: int, expected: int) -> dict[str, Any]:
+    return {"size": f"{label}.Sizes[{axis}]", "found": found, "expected": expected}
+
+
+def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, int]]:
+    value = desc.values.get(field)
+    if isinstance(value, tuple):
+        for index, axis in enumerate(value):
+            yield f"{field}[{index}]", (field, index), axis
+    elif value is not None:
+        yield field, (field,), value
+
+
+def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, Any, int | None]]:
+    """Yield the value of a field, of each of its elements, or of a member (`ScaleSize.Height`), with its number."""
+    name, _, member = field.partition(".")
+    found = desc.values.get(name)
+    if member and found is not None:
+        yield field, (name, member), getattr(found, member), None
+    elif isinstance(found, tuple) and not hasattr(found, "_fields"):
+        for index, element in enumerate(found):
+            yield f"{name}[{index}]", (name, index), element, index
+    elif found is not None:
+        # A count that was left out is a matter of the array that it follows from.
+        counted = name in desc.derived and next((a for a in desc.spec.fields[name].counts if a in desc.values), None)
+        yield name, (counted or name,), found, None
+
+
+def _out_of_range(label: str, path: _Path, found: Any, expected: str) -> Finding:
+    params = {"field": label, "found": found if isinstance(found, str) else describe(found), "expected": expected}
+    return Finding("value-out-of-range", path, params)

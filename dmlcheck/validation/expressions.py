@@ -1,0 +1,80 @@
+"""The expressions of constraint rows: arithmetic over the fields of a desc, compiled once and safe to evaluate."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.specs.shapes import SHAPES
+
+_FUNCTIONS: dict[str, Any] = {
+    "abs": abs,
+    "all": all,
+    "any": any,
+    "len": len,
+    "list": list,
+    "max": max,
+    "min": min,
+    "range": range,
+    "sum": sum,
+    "zip": zip,
+    **SHAPES,
+}
+_ALLOWED = (
+    ast.Expression, ast.Name, ast.Load, ast.Store, ast.Constant, ast.Attribute, ast.Subscript, ast.Slice, ast.Call,
+    ast.List, ast.Tuple, ast.Starred, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.IfExp, ast.BinOp,
+    ast.UnaryOp, ast.BoolOp, ast.Compare, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.USub,
+    ast.Not, ast.And, ast.Or, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn,
+)  # fmt: skip
+
+
+def names_in(expression: str) -> frozenset[str]:
+    """Return the names that an expression takes from outside: fields, what `let` names, and `i`."""
+    return frozenset(_compiled(expression)[1])
+
+
+@cache
+def _compiled(expression: str) -> tuple[Callable[..., Any], tuple[str, ...]]:
+    """Compile an expression of a spec to a function of the names that it takes, and return both."""
+    tree = ast.parse(expression.strip(), mode="eval")
+    names: set[str] = set()
+    bound: set[str] = set()
+    for node in ast.walk(tree):
+        if not isinstance(node, _ALLOWED):
+            raise ValueError(f"{type(node).__name__} may not stand in a constraint: {expression}")  # noqa: TRY004 - not a type
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            raise ValueError(f"{node.attr} may not stand in a constraint: {expression}")
+        if isinstance(node, ast.Name):
+            (bound if isinstance(node.ctx, ast.Store) else names).add(node.id)
+    free = tuple(sorted(names - bound - _FUNCTIONS.keys()))
+    made = eval(f"lambda {', '.join(free)}: ({expression.strip()})", {"__builtins__": {}, **_FUNCTIONS})  # noqa: S307 - our own
+    return made, free
+
+
+def evaluate(expression: Any, desc: OperatorDesc, i: int | None = None) -> Any:
+    """Return the value of an expression over a desc's fields; a number stands for itself.
+
+    `i` is the number of a dimension or element. None where the expression names what the desc does not have, or has
+    no value for what it has: other findings say so.
+    """
+    if not isinstance(expression, str):
+        return expression
+    function, names = _compiled(expression)
+    arguments = []
+    for name in names:
+        value = i if name == "i" else _value(name, desc)
+        if value is None:
+            return None
+        arguments.append(value)
+    try:
+        return function(*arguments)
+    except (AttributeError, IndexError, TypeError, ZeroDivisionError):  # a dimension or an element that is not there
+        return None
+
+
+def _value(name: str, desc: OperatorDesc) -> Any:
+    meaning = desc.spec.let.get(name)
+    return desc.values.get(name) if meaning is None else evaluate(meaning, desc)

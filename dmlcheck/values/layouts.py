@@ -1,0 +1,45 @@
+"""Tensors as they lie in buffers: elements put where the strides of a desc want them, and taken from there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.tensors import packed_strides
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+Array = NDArray[Any]
+_GAP = 0xFF  # a NaN or -1 where no element lies: what reads there does not pass by chance
+
+
+def laid_out(tensor: TensorDesc, values: Array) -> Array:
+    """Return the elements of a tensor's buffer, flat, from its values in the shape of its sizes.
+
+    Between the elements of a strided tensor every byte is 0xFF.
+    """
+    if tensor.strides is None:
+        return np.ascontiguousarray(values).reshape(-1)
+    elements = empty_buffer(tensor)
+    viewed(tensor, elements)[...] = values
+    return elements
+
+
+def viewed(tensor: TensorDesc, elements: Array) -> Array:
+    """Return the elements of a flat buffer in the shape of a tensor's sizes, to read or to write; they are not copied.
+
+    ValueError when the buffer is shorter than the tensor's extent.
+    """
+    if elements.size < tensor.extent:
+        raise ValueError(f"{elements.size} elements instead of {tensor.extent}")
+    strides = tensor.strides or packed_strides(tensor.sizes)
+    steps = tuple(stride * elements.itemsize for stride in strides)
+    return np.lib.stride_tricks.as_strided(elements, tensor.sizes, steps)
+
+
+def empty_buffer(tensor: TensorDesc) -> Array:
+    """Return a flat buffer for a tensor, every byte of it 0xFF."""
+    dtype = NUMPY_TYPES[tensor.data_type]
+    return np.full(tensor.extent * dtype.itemsize, _GAP, dtype=np.uint8).view(dtype)

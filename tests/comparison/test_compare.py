@@ -1,0 +1,687 @@
+"""One output against what is expected of it: what is accepted, what is counted, and where it is said to be."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+
+import dmlcheck
+from dmlcheck import validation
+from dmlcheck.comparison import compare
+from dmlcheck.comparison.compare import Limit
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference import kernels
+from dmlcheck.reference.kernels import Result, Wide
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import Tolerance
+
+Array = np.ndarray[Any, Any]
+
+EXACT = Limit(Tolerance(exact=True), is_own=True)
+MOST = 1.7976931348623157e308  # stands for an infinite error
+
+
+def own(**limits: float) -> Limit:
+    """Return the tolerance of a case."""
+    return Limit(Tolerance(**limits), is_own=True)
+
+
+def judged(
+    expected: Sequence[Any],
+    actual: Sequence[Any],
+    data_type: str,
+    limit: Limit,
+    sizes: tuple[int, ...] | None = None,
+    kernel: Callable[[], Result | None] = lambda: None,
+) -> OutputResult:
+    """Compare two lists of elements."""
+    sizes = sizes or (len(expected),)
+    arrays = [np.array(values, dtype=oracle.NUMPY[data_type]).reshape(sizes) for values in (expected, actual)]
+    for array, values in zip(arrays, (expected, actual), strict=True):
+        assert oracle.same(array.reshape(-1).tolist(), values)
+    return compare.compare(*arrays, TensorDesc(data_type, sizes), limit, kernel)
+
+
+def accepts(expected: float, actual: float, data_type: str, limit: Limit) -> bool:
+    """Whether one element is within the tolerance."""
+    return judged([expected], [actual], data_type, limit).mismatches == 0
+
+
+# ---- equal elements
+
+
+@pytest.mark.parametrize(
+    ("data_type", "values"),
+    [
+        ("FLOAT32", [1.5, -2.0, math.inf, -math.inf]),
+        ("FLOAT16", [65504.0, 2.0**-24]),
+        ("FLOAT64", [0.1, 1e300]),
+        ("INT64", [-(2**63), 2**63 - 1]),
+        ("UINT64", [0, 2**64 - 1]),
+        ("UINT8", [0, 255]),
+    ],
+)
+def test_equal_elements_are_right_and_the_kernel_is_not_asked(data_type: str, values: list[Any]) -> None:
+    def kernel() -> None:
+        pytest.fail("asked")
+
+    result = judged(values, values, data_type, EXACT, kernel=kernel)
+    assert result == OutputResult(len(values), data_type=data_type, sizes=(len(values),))
+    assert (result.mismatches, result.max_ulp, result.max_share) == (0, 0.0, None)
+
+
+@pytest.mark.parametrize("data_type", oracle.FLOATS)
+def test_zeros_have_no_sign(data_type: str) -> None:
+    assert judged([0.0, -0.0], [-0.0, 0.0], data_type, EXACT).mismatches == 0
+
+
+@pytest.mark.parametrize("data_type", oracle.FLOATS)
+def test_nan_is_nan_whatever_its_bits(data_type: str) -> None:
+    expected = np.array([math.nan, 1.0], dtype=oracle.NUMPY[data_type])
+    actual = np.copysign(expected, np.array([-1, 1], dtype=expected.dtype))
+    assert expected.tobytes() != actual.tobytes()
+    result = compare.compare(expected, actual, TensorDesc(data_type, (2,)), EXACT)
+    assert (result.mismatches, result.max_ulp, result.first) == (0, 0, ())
+
+
+@pytest.mark.parametrize("limit", [EXACT, own(ulp=1e300), own(absolute=1e300), own(relative=1e300)])
+@pytest.mark.parametrize(("expected", "actual"), [(math.nan, 1.0), (1.0, math.nan), (math.nan, math.inf)])
+def test_nan_is_no_number_under_any_tolerance(expected: float, actual: float, limit: Limit) -> None:
+    result = judged([expected, 2.0], [actual, 2.0], "FLOAT32", limit)
+    assert result.mismatches == 1
+    assert result.max_ulp == MOST
+    assert oracle.same([result.first[0].expected, result.first[0].actual], [expected, actual])
+
+
+# ---- tolerances
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "actual", "accepted"),
+    [
+        (EXACT, 1.0, 1 + 2.0**-23, False),
+        (own(ulp=1), 1.0, 1 + 2.0**-23, True),
+        (own(ulp=1), 1.0, 1 + 2.0**-22, False),
+        (own(ulp=1), 1.0, 1 - 2.0**-23, True),  # two floats away, half a unit each
+        (own(ulp=0.5), 1.0, 1 - 2.0**-24, True),
+        (own(ulp=0.5), 1.0, 1 + 2.0**-23, False),
+        (own(ulp=0.5), 1.0, 1 - 2.0**-23, False),
+        (own(ulp=1.5), 1.0, 1 - 3 * 2.0**-24, True),
+        (own(ulp=1.4999), 1.0, 1 - 3 * 2.0**-24, False),
+        (own(ulp=3), -4.0, -4 - 3 * 2.0**-21, True),
+        (own(ulp=3), -4.0, -4 - 4 * 2.0**-21, False),
+        (own(ulp=2), 2.0**-149, 3 * 2.0**-149, True),
+        (own(ulp=2), 2.0**-149, 4 * 2.0**-149, False),
+        (own(ulp=2), 2.0**-149, -(2.0**-149), True),
+        (own(absolute=0.25), 1.0, 1.25, True),
+        (own(absolute=0.25), 1.0, 0.75, True),
+        (own(absolute=0.25), 1.0, 1.25 + 2.0**-23, False),
+        (own(absolute=0.2499999), 1.0, 1.25, False),
+        (own(absolute=0.25), 0.0, -0.25, True),
+        (own(relative=0.125), 8.0, 9.0, True),
+        (own(relative=0.125), -8.0, -7.0, True),
+        (own(relative=0.125), 8.0, 9.0 + 2.0**-20, False),
+        (own(relative=0.125), 7.0, 8.0, False),  # of the expected value, not of the larger
+        (own(relative=0.125), 0.0, 2.0**-149, False),
+        (own(ulp=1, absolute=0.5), 1.0, 1.5, True),
+        (own(ulp=1, absolute=0.5), 2.0**30, 2.0**30 + 128, True),
+        (own(ulp=1, absolute=0.5), 1.0, 1.5 + 2.0**-23, False),  # either of them, not their sum
+        (own(relative=0.25, absolute=0.5, ulp=1), 4.0, 5.0, True),
+        (own(relative=0.25, absolute=0.5, ulp=1), 4.0, 5.5, False),
+    ],
+)
+def test_any_limit_that_holds_accepts_up_to_and_including_itself(
+    limit: Limit, expected: float, actual: float, accepted: bool
+) -> None:
+    assert accepts(expected, actual, "FLOAT32", limit) is accepted
+
+
+@pytest.mark.parametrize(
+    ("data_type", "unit"), [("FLOAT16", 2.0**-24), ("FLOAT32", 2.0**-149), ("FLOAT64", 2.0**-1074)]
+)
+def test_the_unit_at_0_is_the_least_denormal(data_type: str, unit: float) -> None:
+    assert accepts(0.0, unit, data_type, own(ulp=1))
+    assert not accepts(0.0, 2 * unit, data_type, own(ulp=1))
+    assert judged([0.0], [-3 * unit], data_type, EXACT).max_ulp == 3
+
+
+@pytest.mark.parametrize(("data_type", "unit"), [("FLOAT16", 2.0**-10), ("FLOAT32", 2.0**-23), ("FLOAT64", 2.0**-52)])
+def test_units_are_those_of_the_data_type(data_type: str, unit: float) -> None:
+    assert judged([1.0], [1 + 5 * unit], data_type, EXACT).max_ulp == 5
+    assert judged([1 + 5 * unit], [1.0], data_type, EXACT).max_ulp == 5
+    assert judged([1.0], [1 - unit / 2], data_type, EXACT).max_ulp == 0.5
+    assert judged([2.0], [2 - unit], data_type, EXACT).max_ulp == 0.5
+
+
+@pytest.mark.parametrize("data_type", ["INT8", "UINT32", "INT64", "UINT64"])
+@pytest.mark.parametrize("limit", [own(absolute=2), own(relative=0.02)])
+def test_a_cases_own_tolerance_holds_for_integers(data_type: str, limit: Limit) -> None:
+    assert judged([100, 100], [102, 98], data_type, limit).mismatches == 0
+    assert judged([100, 100], [103, 97], data_type, limit).mismatches == 2
+
+
+# ---- infinities
+
+
+@pytest.mark.parametrize(
+    ("limit", "expected", "actual", "accepted"),
+    [
+        # From 65504 it is 16 to where rounding goes to infinity, half a unit of 32.
+        (own(ulp=1), 65504.0, math.inf, True),
+        (own(ulp=0.5), 65504.0, math.inf, True),
+        (own(absolute=16), 65504.0, math.inf, True),
+        (own(absolute=1), 65504.0, math.inf, False),
+        (own(ulp=0.25), 65504.0, math.inf, False),
+        (EXACT, 65504.0, math.inf, False),
+        (own(ulp=1), -65504.0, -math.inf, True),
+        (own(ulp=1), -65504.0, math.inf, False),
+        (own(ulp=1), 65440.0, math.inf, False),
+        (own(ulp=3), 65440.0, math.inf, True),
+        (own(relative=0.1), 60000.0, math.inf, True),
+        (own(relative=0.01), 60000.0, math.inf, False),
+        (own(absolute=1e5), 0.0, math.inf, False),
+        (own(ulp=1), math.inf, -math.inf, False),
+        (own(ulp=1e9), math.inf, 1.0, False),
+    ],
+)
+def test_infinity_is_accepted_where_the_tolerance_reaches_beyond_the_largest_number(
+    limit: Limit, expected: float, actual: float, accepted: bool
+) -> None:
+    assert accepts(expected, actual, "FLOAT16", limit) is accepted
+
+
+@pytest.mark.parametrize(
+    ("data_type", "largest"), [("FLOAT32", 2.0**128 - 2.0**104), ("FLOAT64", math.ldexp(1 - 2.0**-53, 1024))]
+)
+def test_overflow_of_the_wider_types(data_type: str, largest: float) -> None:
+    assert accepts(largest, math.inf, data_type, own(ulp=0.5))
+    assert not accepts(largest, math.inf, data_type, own(ulp=0.25))
+    assert not accepts(largest / 2, math.inf, data_type, own(ulp=4))
+    assert not accepts(largest, math.inf, data_type, EXACT)
+
+
+def test_an_accepted_overflow_is_at_its_bound_and_no_mismatch() -> None:
+    result = judged([65504.0, 1.0], [math.inf, 1.0], "FLOAT16", own(ulp=1))
+    assert (result.mismatches, result.max_share, result.first, result.worst) == (0, 1.0, (), None)
+
+
+# ---- the bound of an accumulation
+
+
+def reduce_desc(function: str, data_type: str, sizes: list[int], axes: list[int]) -> Any:
+    out_type = "UINT32" if function in ("ARGMAX", "ARGMIN") else data_type
+    raw = {
+        "Function": function,
+        "InputTensor": {"DataType": data_type, "Sizes": sizes},
+        "OutputTensor": {"DataType": out_type, "Sizes": oracle.reduced_sizes(sizes, axes)},
+        "Axes": axes,
+    }
+    desc, findings = validation.validate("REDUCE", raw, NEWEST_LEVEL)
+    assert not findings
+    return desc
+
+
+def reduction(
+    function: str, values: list[float], actual: float, data_type: str = "FLOAT32", accumulate: str = "FLOAT32"
+) -> OutputResult:
+    """Compare what an implementation made of one row with what is right, under the operator's own tolerance."""
+    desc = reduce_desc(function, data_type, [1, len(values)], [1])
+    tensor = np.array([values], dtype=oracle.NUMPY[data_type])
+    expected = oracle.reduce(function, tensor.tolist(), [1, len(values)], [1], data_type)
+    limit = compare.limit_for(desc, None, accumulate)
+    return judged(
+        expected,
+        [actual],
+        data_type,
+        limit,
+        (1, 1),
+        lambda: kernels.compute(desc, {"InputTensor": tensor})["OutputTensor"],
+    )
+
+
+# Each bound in units in the last place of the result, which is exact.
+BOUNDS = [
+    # 4 terms, magnitudes 10: 40 * 2^-24 = 5 * 2^-21, and 1 ULP; a unit of 6 is 2^-21.
+    ("SUM", [1.0, -2.0, 3.0, 4.0], 6.0, 2.0**-21, 6),
+    # the same over 4: 10 * 2^-24 = 5 * 2^-23, and 1 ULP; a unit of 1.5 is 2^-23.
+    ("AVERAGE", [1.0, -2.0, 3.0, 4.0], 1.5, 2.0**-23, 6),
+    # 40 * 2^-24, and 1 ULP; a unit of 10 is 2^-20.
+    ("L1", [1.0, -2.0, 3.0, 4.0], 10.0, 2.0**-20, 3.5),
+    # 3 terms, magnitudes 24: 72 * 2^-24 = 4.5 * 2^-20; 1 ULP is 2^-19.
+    ("SUM_SQUARE", [2.0, -4.0, 2.0], 24.0, 2.0**-19, 3.25),
+    # 4 * 24 * 2^-24 = 6 * 2^-20; 1 ULP of 24 is 2^-19.
+    ("MULTIPLY", [2.0, -4.0, -3.0, 1.0], 24.0, 2.0**-19, 4),
+    # 3 * 2^-24 * 6 / 2 = 9 * 2^-24; 2 ULP of 6 are 2^-20; 9/8 + 2.
+    ("L2", [2.0, -4.0, 4.0], 6.0, 2.0**-21, 3.125),
+    # Nothing but the result's own rounding where all terms are 0.
+    ("SUM", [0.0, 0.0], 0.0, 2.0**-149, 1),
+]
+
+
+@pytest.mark.parametrize(("function", "values", "result", "unit", "bound"), BOUNDS)
+def test_the_bound_of_an_accumulation_is_what_it_is_by_hand(
+    function: str, values: list[float], result: float, unit: float, bound: float
+) -> None:
+    inside = math.floor(bound)
+    for sign in (1, -1):
+        accepted = reduction(function, values, result + sign * inside * unit)
+        assert (accepted.mismatches, accepted.max_ulp) == (0, inside)
+        assert accepted.max_share == pytest.approx(inside / bound, rel=1e-12)
+        refused = reduction(function, values, result + sign * (inside + 1) * unit)
+        assert (refused.mismatches, refused.max_ulp) == (1, inside + 1)
+        assert refused.max_share == pytest.approx((inside + 1) / bound, rel=1e-12)
+        assert refused.worst is not None
+        assert refused.worst.share == refused.max_share
+
+
+def test_the_bound_of_a_logarithm_of_a_sum_is_what_it_is_by_hand() -> None:
+    """log 4: 2 * 2^-24 * 4/4 for the sum, 9 ULP of 2^-23 and 3.4e-7 for the logarithm."""
+    actual = oracle.log_of(oracle.sum_of([1.0, 3.0]), "FLOAT32") + 8 * 2.0**-23
+    error = actual - math.log(4)
+    share = reduction("LOG_SUM", [1.0, 3.0], actual).max_share
+    assert share == pytest.approx(error / (2.0**-23 + 9 * 2.0**-23 + 3.4e-7), rel=1e-12)
+
+
+def test_the_bound_of_log_sum_exp_is_what_it_is_by_hand() -> None:
+    """log(2 e^3): every term weighs 1/2 and counts 1 + |3|, so 2 * 2^-24 * 4; 9 ULP of 2^-22 and 8.2e-7."""
+    actual = oracle.log_sum_exp([3.0, 3.0], "FLOAT32") + 4 * 2.0**-22
+    error = actual - (3 + math.log(2))
+    share = reduction("LOG_SUM_EXP", [3.0, 3.0], actual).max_share
+    assert share == pytest.approx(error / (8 * 2.0**-24 + 9 * 2.0**-22 + 8.2e-7), rel=1e-12)
+
+
+@pytest.mark.parametrize(("off", "units"), [(2.0**-23, 2 / 3), (-(2.0**-24), 5 / 6), (2.0**-22, 5 / 3)])
+def test_units_are_fractions_where_the_kernel_knows_the_result_before_it_is_rounded(off: float, units: float) -> None:
+    """(1 + 2^-23 + 1 + 1) / 3 is a third of a unit above 1, to which it rounds."""
+    result = reduction("AVERAGE", [1 + 2.0**-23, 1.0, 1.0], 1 + off)
+    assert result.max_ulp == pytest.approx(units, rel=1e-6)
+
+
+def test_units_are_whole_under_a_cases_own_tolerance() -> None:
+    desc = reduce_desc("AVERAGE", "FLOAT32", [1, 3], [1])
+    tensor = np.array([[1 + 2.0**-23, 1, 1]], dtype=np.float32)
+    result = judged(
+        [1.0],
+        [1 + 2.0**-23],
+        "FLOAT32",
+        own(ulp=1),
+        (1, 1),
+        lambda: kernels.compute(desc, {"InputTensor": tensor})["OutputTensor"],
+    )
+    assert (result.mismatches, result.max_ulp) == (0, 1)
+
+
+def test_a_sum_accumulated_in_float16_may_be_further_off() -> None:
+    """4 terms, magnitudes 10: 40 * 2^-11 = 5 * 2^-8; a unit of 6 is 2^-8 in FLOAT16."""
+    values = [1.0, -2.0, 3.0, 4.0]
+    assert reduction("SUM", values, 6 + 6 * 2.0**-8, "FLOAT16", "FLOAT16").max_share == 1
+    assert reduction("SUM", values, 6 + 7 * 2.0**-8, "FLOAT16", "FLOAT16").mismatches == 1
+    # Accumulated in FLOAT32 it is little more than the 1 ULP: 40 * 2^-24 = 5 * 2^-13 of 2^-8.
+    assert reduction("SUM", values, 6 + 1 * 2.0**-8, "FLOAT16", "FLOAT32").mismatches == 0
+    assert reduction("SUM", values, 6 + 2 * 2.0**-8, "FLOAT16", "FLOAT32").mismatches == 1
+
+
+def test_a_sum_that_cancels_may_be_off_by_its_terms() -> None:
+    """2^24 + 1 - 2^24 is 0 in FLOAT32 arithmetic: 3 * 2^-24 * (2^25 + 1) is more than 6."""
+    assert reduction("SUM", [2.0**24, 1.0, -(2.0**24)], 0.0).mismatches == 0
+    assert reduction("SUM", [2.0**24, 1.0, -(2.0**24)], 7.0).mismatches == 0
+    assert reduction("SUM", [2.0**24, 1.0, -(2.0**24)], 7.5).mismatches == 1
+
+
+def test_a_sum_near_the_largest_float16_may_overflow() -> None:
+    assert reduction("SUM", [65504.0, 8.0], math.inf, "FLOAT16", "FLOAT16").mismatches == 0
+    assert reduction("SUM", [30000.0, 8.0], math.inf, "FLOAT16", "FLOAT16").mismatches == 1
+    assert reduction("SUM", [30000.0, 8.0], math.nan, "FLOAT16", "FLOAT16").mismatches == 1
+
+
+@pytest.mark.parametrize(
+    ("function", "values"),
+    [
+        ("SUM", [math.inf, 1.0]),
+        ("AVERAGE", [-math.inf, 1.0]),
+        ("L2", [math.inf, 1.0]),
+        ("MULTIPLY", [3e38, 3e38]),
+        ("LOG_SUM", [0.0, 0.0]),
+        ("LOG_SUM", [1.0, -1.0]),
+        ("LOG_SUM", [math.inf, 1.0]),
+        ("LOG_SUM_EXP", [-math.inf, -math.inf]),
+        ("LOG_SUM_EXP", [math.inf, 1.0]),
+        ("SUM", [math.inf, -math.inf]),
+        ("LOG_SUM", [1.0, -2.0]),
+    ],
+)
+@pytest.mark.parametrize("actual", [5.0, 0.0, 3e38])
+def test_a_number_in_the_place_of_infinity_or_nan_is_infinitely_far_off(
+    function: str, values: list[float], actual: float
+) -> None:
+    values, (actual,) = (np.array(part, dtype=np.float32).tolist() for part in (values, [actual]))
+    result = reduction(function, values, actual)
+    assert (result.mismatches, result.max_ulp) == (1, MOST)
+    assert result.max_share in (None, MOST)
+    assert result.worst is not None
+    assert result.worst.share in (None, math.inf)
+
+
+@pytest.mark.parametrize("limit", [own(relative=0.5), own(ulp=1), own(absolute=1)])
+@pytest.mark.parametrize("expected", [math.inf, math.nan])
+def test_a_number_in_the_place_of_infinity_or_nan_is_worse_than_one_beyond_its_bound(
+    expected: float, limit: Limit
+) -> None:
+    result = judged([1.0, expected, 1.0, 1.0], [5.0, 5.0, 1e9, 1 + 2.0**-23], "FLOAT32", limit)
+    assert (result.mismatches, result.max_ulp, result.max_share) == (3, MOST, MOST)
+    assert result.worst is not None
+    assert (result.worst.place, result.worst.share) == ((1,), math.inf)
+    result = judged([1.0, expected], [1 + 2.0**-23, 5.0], "FLOAT32", limit)
+    assert result.worst is not None
+    assert (result.mismatches, result.worst.place, result.worst.share) == (1, (1,), math.inf)
+
+
+def test_a_run_goes_on_after_a_number_in_the_place_of_infinity(tmp_path: Path) -> None:
+    file = tmp_path / "sum.yaml"
+    file.write_text(
+        """\
+operator: REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [2, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [2, 1]}
+  Axes: [1]
+cases:
+  - {name: infinite, inputs: {InputTensor: [[1, 1], [inf, 1]]}, outputs: {OutputTensor: [2, inf]}}
+  - {name: finite, inputs: {InputTensor: [[1, 1], [2, 2]]}, outputs: {OutputTensor: [2, 4]}}
+""",
+        encoding="utf-8",
+    )
+    beside = SimpleNamespace(
+        name="beside",
+        unsupported=lambda _: None,
+        run=lambda _desc, _inputs: {"OutputTensor": np.array([[2 + 2.0**-22], [4]], dtype=np.float32)},
+    )
+    results = dmlcheck.run_cases(dmlcheck.load_cases(file), beside)
+    assert [result.outcome for result in results] == ["failed", "passed"]
+    assert results[0].outputs["OutputTensor"].mismatches == 1
+
+
+@pytest.mark.parametrize("function", ["MAX", "MIN"])
+def test_extremes_are_exact(function: str) -> None:
+    result = reduction(function, [1.0, 1.0], 1 + 2.0**-23)
+    assert (result.mismatches, result.max_ulp, result.max_share, result.bound) == (1, 1, None, "exact")
+
+
+def test_a_cases_own_tolerance_takes_the_place_of_the_operators() -> None:
+    desc = reduce_desc("SUM", "FLOAT32", [1, 4], [1])
+    limit = compare.limit_for(desc, Tolerance(ulp=2, reason="by hand"))
+    assert limit == Limit(Tolerance(ulp=2, reason="by hand"), is_own=True, whose="the case's own tolerance")
+    assert limit.decided_by("FLOAT32") == limit.decided_by("INT8") == "the case's own tolerance: by hand"
+    tensor = np.array([[1, -2, 3, 4]], dtype=np.float32)
+    result = judged(
+        [6.0],
+        [6 + 3 * 2.0**-21],
+        "FLOAT32",
+        own(ulp=2),
+        (1, 1),
+        lambda: kernels.compute(desc, {"InputTensor": tensor})["OutputTensor"],
+    )
+    assert (result.mismatches, result.max_share) == (1, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "text"),
+    [
+        (EXACT, "exact"),
+        (own(ulp=2), "2 ULP"),
+        (own(ulp=0.5, absolute=1e-6, relative=0.01), "0.5 ULP or 1e-06 absolute or 0.01 relative"),
+        (
+            Limit(Tolerance(ulp=1, accumulate=True)),
+            "n * u * sum|terms| with n=7 accumulated in FLOAT32 + 1 ULP",
+        ),
+    ],
+)
+def test_the_bound_is_told_in_words(limit: Limit, text: str) -> None:
+    assert limit.text(7, "FLOAT32") == text
+
+
+# ---- unspecified elements
+
+
+def test_unspecified_elements_are_neither_wrong_nor_counted() -> None:
+    unspecified = np.array([True, False, True, False])
+    tile = Wide(np.zeros(4), unspecified=unspecified)
+    result = judged(
+        [1.0, 2.0, 3.0, math.nan],
+        [9.0, 2.0, math.nan, 4.0],
+        "FLOAT32",
+        EXACT,
+        kernel=lambda: Result((0,), lambda: iter([((), tile)])),
+    )
+    assert (result.unspecified, result.mismatches) == (2, 1)
+    assert [element.place for element in result.first] == [(3,)]
+
+
+def test_an_index_over_nan_is_unspecified_and_the_others_are_not() -> None:
+    desc = reduce_desc("ARGMAX", "FLOAT32", [3, 2], [1])
+    tensor = np.array([[math.nan, 1], [1, 2], [math.nan, math.nan]], dtype=np.float32)
+    result = judged(
+        [1, 1, 0],
+        [0, 0, 7],
+        "UINT32",
+        compare.limit_for(desc, None),
+        (3, 1),
+        lambda: kernels.compute(desc, {"InputTensor": tensor})["OutputTensor"],
+    )
+    assert (result.unspecified, result.mismatches) == (2, 1)
+    assert [element.place for element in result.first] == [(1, 0)]
+
+
+# ---- shapes and types
+
+
+@pytest.mark.parametrize(
+    ("actual", "text"),
+    [
+        (np.zeros((3, 2), np.float32), "is float32 {3, 2} instead of float32 {2, 3}"),
+        (np.zeros(6, np.float32), "is float32 {6} instead of float32 {2, 3}"),
+        (np.zeros((2, 3), np.float16), "is float16 {2, 3} instead of float32 {2, 3}"),
+        (np.zeros((2, 3), np.int32), "is int32 {2, 3} instead of float32 {2, 3}"),
+        (np.zeros((1, 3), np.float32), "is float32 {1, 3} instead of float32 {2, 3}"),
+    ],
+)
+def test_a_wrong_shape_or_type_is_told_before_any_value(actual: Array, text: str) -> None:
+    def kernel() -> None:
+        pytest.fail("asked")
+
+    expected = np.zeros((2, 3), np.float32)
+    result = compare.compare(expected, actual, TensorDesc("FLOAT32", (2, 3)), EXACT, kernel)
+    assert (result.shape, result.mismatches, result.elements, result.first) == (text, 6, 6, ())
+
+
+# ---- integers
+
+
+@pytest.mark.parametrize(
+    ("data_type", "expected", "actual", "units"),
+    [
+        ("UINT64", 0, 2**64 - 1, 2.0**64),
+        ("UINT64", 2**64 - 1, 2**64 - 2, 1),
+        ("UINT64", 2**63, 2**63 - 1, 1),
+        ("INT64", -(2**63), 2**63 - 1, 2.0**64),
+        ("INT64", 2**63 - 1, 2**63 - 2, 1),
+        ("INT64", -1, 1, 2),
+        ("INT64", 2**53, 2**53 + 1, 1),
+        ("INT8", -128, 127, 255),
+        ("UINT8", 255, 0, 255),
+        ("INT32", -(2**31), 2**31 - 1, 2**32 - 1),
+        ("UINT16", 3, 5, 2),
+    ],
+)
+def test_integers_are_off_by_their_difference(data_type: str, expected: int, actual: int, units: float) -> None:
+    result = judged([7, expected], [7, actual], data_type, Limit(Tolerance(exact=True)))
+    assert (result.mismatches, result.max_ulp, result.max_share) == (1, units, None)
+    (element,) = result.first
+    assert element == ((1,), expected, actual, units, None)
+    assert (type(element.expected), type(element.actual)) == (int, int)
+
+
+# ---- counts, and which elements are shown
+
+
+def test_what_is_within_the_tolerance_counts_for_the_largest_error_but_not_as_wrong() -> None:
+    unit = 2.0**-23
+    expected = [1.0] * 6
+    actual = [1.0, 1 + unit, 1 + 4 * unit, 1 + 2 * unit, 1 + 5 * unit, 1 - unit / 2]
+    result = judged(expected, actual, "FLOAT32", own(ulp=4))
+    assert (result.elements, result.mismatches, result.max_ulp, result.max_share) == (6, 1, 5, 1.25)
+    assert result.first == (result.worst,) == (result.most_off,)
+    result = judged(expected[:4], actual[:4], "FLOAT32", own(ulp=4))
+    assert (result.mismatches, result.max_ulp, result.max_share) == (0, 4, 1)
+    assert (result.first, result.worst) == ((), None)
+    assert result.most_off is not None
+    assert (result.most_off.place, result.most_off.ulp, result.most_off.share) == ((2,), 4, 1)
+
+
+def test_the_first_three_wrong_elements_are_shown() -> None:
+    result = judged([0] * 10, [0, 1, 0, 5, 0, 2, 2, 0, 9, 0], "INT32", EXACT)
+    assert result.mismatches == 5
+    assert [(element.place, element.actual) for element in result.first] == [((1,), 1), ((3,), 5), ((5,), 2)]
+    assert result.worst is not None
+    assert (result.worst.place, result.worst.actual) == ((8,), 9)
+
+
+def test_the_worst_element_is_furthest_beyond_its_bound_and_the_most_off_has_the_most_units() -> None:
+    """1/2 is 2^22 units of 1 and 2 bounds; 1 is 2^14 units of 1000 and 4 bounds."""
+    result = judged([1.0, 1000.0, 8.0], [1.5, 1001.0, 8.25], "FLOAT32", own(absolute=0.25))
+    assert result.worst is not None
+    assert result.most_off is not None
+    assert result.worst == ((1,), 1000.0, 1001.0, 2.0**14, 4.0)
+    assert result.most_off == ((0,), 1.0, 1.5, 2.0**22, 2.0)
+    assert (result.mismatches, result.max_ulp, result.max_share) == (2, 2.0**22, 4.0)
+
+
+def test_nan_and_infinity_are_worse_than_any_number() -> None:
+    result = judged([1.0, 1.0, 1.0], [2.0**100, math.nan, 2.0], "FLOAT32", own(ulp=1))
+    assert result.worst is not None
+    assert result.worst.place == (1,)
+    assert (result.max_ulp, result.max_share) == (MOST, MOST)
+
+
+# ---- where elements are
+
+
+@pytest.mark.parametrize("axes", [[0], [1], [2], [0, 2], [1, 0], [2, 1, 0]])
+def test_elements_are_named_by_their_index_in_the_output_however_the_kernel_goes_about_it(axes: list[int]) -> None:
+    sizes = (2, 3, 4)
+    desc, findings = validation.validate(
+        "ACTIVATION_HARDMAX1",
+        {
+            "InputTensor": {"DataType": "FLOAT32", "Sizes": list(sizes)},
+            "OutputTensor": {"DataType": "FLOAT32", "Sizes": list(sizes)},
+            "Axes": axes,
+        },
+        NEWEST_LEVEL,
+    )
+    assert desc is not None
+    assert not findings
+    tensor = np.arange(24, dtype=np.float32).reshape(sizes)
+    expected = np.array(oracle.hardmax1(tensor.tolist(), sizes, axes), dtype=np.float32).reshape(sizes)
+    for place in np.ndindex(*sizes):
+        actual = expected.copy()
+        actual[place] += 2
+        result = compare.compare(
+            expected,
+            actual,
+            TensorDesc("FLOAT32", sizes),
+            compare.limit_for(desc, None),
+            lambda: kernels.compute(desc, {"InputTensor": tensor})["OutputTensor"],
+        )
+        assert result.mismatches == 1
+        for element in (result.first[0], result.worst, result.most_off):
+            assert element is not None
+            assert (element.place, element.expected, element.actual) == (place, expected[place], actual[place])
+
+
+TRANSPOSED_TILES = [(0, slice(0, 2)), (0, slice(2, 4)), (1, slice(0, 2)), (1, slice(2, 4)), (2,)]
+
+
+def transposed_kernel() -> Result:
+    """Return a result that goes over an output of sizes {4, 3} column by column, in pieces."""
+    return Result((1, 0), lambda: iter([(index, Wide(np.zeros(0))) for index in TRANSPOSED_TILES]))
+
+
+def test_the_first_elements_are_the_first_in_row_major_order_of_the_output() -> None:
+    expected = [0] * 12
+    actual = [0, 3, 0, 1, 0, 2, 0, 0, 5, 4, 0, 0]
+    for kernel in (lambda: None, transposed_kernel):
+        result = judged(expected, actual, "INT32", EXACT, (4, 3), kernel)
+        assert result.mismatches == 5
+        assert [element.place for element in result.first] == [(0, 1), (1, 0), (1, 2)]
+
+
+def test_the_worst_element_of_all_pieces_is_the_worst() -> None:
+    unit = 2.0**-23
+    expected = [1.0] * 12
+    actual = [1 + off * unit for off in (3, 0, 4, 0, 9, 0, 0, 2, 0, 1, 0, 5)]
+    for limit in (EXACT, own(ulp=0.5)):
+        for kernel in (lambda: None, transposed_kernel):
+            result = judged(expected, actual, "FLOAT32", limit, (4, 3), kernel)
+            assert result.worst is not None
+            assert result.most_off is not None
+            assert result.worst.place == result.most_off.place == (1, 1)
+            assert (result.mismatches, result.max_ulp) == (6, 9)
+
+
+# ---- large outputs
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 7])
+def test_blocks_change_neither_counts_nor_indices(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = list(range(24))
+    actual = list(expected)
+    for place, off in ((5, 2), (6, 40), (13, 3), (17, 1), (23, 7)):
+        actual[place] += off
+    whole = judged(expected, actual, "INT64", EXACT, (2, 3, 4))
+    assert [element.place for element in whole.first] == [(0, 1, 1), (0, 1, 2), (1, 0, 1)]
+    monkeypatch.setattr(compare, "_BLOCK", block)
+    cut = judged(expected, actual, "INT64", EXACT, (2, 3, 4))
+    assert cut.worst is not None
+    assert (cut.worst.place, cut.worst.ulp) == ((0, 1, 2), 40)
+    assert cut == whole
+
+
+def test_the_worst_integer_of_a_large_output_is_not_the_last_blocks() -> None:
+    expected = np.zeros((2, 1 << 18), dtype=np.int32)
+    actual = expected.copy()
+    actual[0, 3] = 1000
+    actual[1, 4] = 1
+    result = compare.compare(expected, actual, TensorDesc("INT32", expected.shape), EXACT)
+    assert [element.place for element in result.first] == [(0, 3), (1, 4)]
+    assert result.worst is not None
+    assert result.worst.place == (0, 3)
+    assert result.most_off is not None
+    assert result.most_off.place == (0, 3)
+
+
+@pytest.mark.parametrize("wrong", [0, 600])
+def test_a_huge_output_is_compared_in_little_memory(wrong: int) -> None:
+    """A flag for every element would be 600 MiB."""
+    sizes = (600, 1 << 20)
+    right = np.ones(1 << 20, dtype=np.int8)
+    row = right.copy()
+    row[5] += wrong > 0
+    tracemalloc.start()
+    try:
+        tensor = TensorDesc("INT8", sizes)
+        result = compare.compare(np.broadcast_to(right, sizes), np.broadcast_to(row, sizes), tensor, EXACT)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert result.mismatches == wrong
+    assert peak < 256 * 2**20

@@ -1,0 +1,273 @@
+"""Likely causes: named where a fault gives exactly what was found, and not otherwise."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck import load_cases, run_cases
+from dmlcheck.comparison import known_faults
+from dmlcheck.comparison.compare import Limit, limit_for
+from dmlcheck.comparison.known_faults import MOST, likely_cause
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.specs.records import Tolerance
+from dmlcheck.validation import validate
+
+Array = np.ndarray[Any, Any]
+CASES = Path(__file__).parent.parent.parent / "cases"
+TYPES = {"FLOAT16": np.float16, "FLOAT32": np.float32, "UINT32": np.uint32}
+
+
+def reduction(
+    function: str, sizes: list[int], axes: list[int], data_type: str = "FLOAT32", **tensor: Any
+) -> OperatorDesc:
+    kept = [1 if axis in axes else size for axis, size in enumerate(sizes)]
+    found = "UINT32" if function.startswith("ARG") else data_type
+    return desc_of(
+        "REDUCE",
+        InputTensor={"DataType": data_type, "Sizes": sizes, **tensor},
+        OutputTensor={"DataType": found, "Sizes": kept},
+        Axes=axes,
+        Function=function,
+    )
+
+
+def desc_of(operator: str, **fields: Any) -> OperatorDesc:
+    desc, findings = validate(operator, fields, "6_4")
+    assert desc is not None, findings
+    assert not findings
+    return desc
+
+
+def cause(desc: OperatorDesc, given: Any, expected: Any, actual: Any, limit: Limit | None = None) -> str | None:
+    """Return the likely cause for values of the input and the output, lists or arrays."""
+    (source, _), (target, _) = ((part.tensor, part.label) for part in desc.tensors())
+    values = np.array(given, dtype=TYPES[source.data_type]).reshape(source.sizes)
+    wanted, found = (np.array(v, dtype=TYPES[target.data_type]).reshape(target.sizes) for v in (expected, actual))
+    limit = limit_for(desc, None) if limit is None else limit
+    return likely_cause(desc, {"InputTensor": values}, "OutputTensor", target, wanted, found, limit)
+
+
+# ---- what is named
+
+
+def test_a_wrong_expectation_is_named_when_the_reference_finds_what_the_implementation_found() -> None:
+    desc = reduction("SUM", [1, 3], [1])
+    assert cause(desc, [1, 2, 1e-40], 4, 3) == (
+        "likely cause: the reference engine agrees with what was found: is what the case expects wrong?"
+    )
+
+
+def test_a_sum_of_ones_that_stops_at_2048_is_one_in_float16() -> None:
+    desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
+    words = cause(desc, [1] * 4096, 4096, 2048)
+    assert (
+        words
+        == "likely cause: the result is what adding up in FLOAT16 gives: is the accumulator FLOAT16 instead of FLOAT32?"
+    )
+
+
+def test_a_float16_accumulator_is_no_fault_where_it_is_asked_for() -> None:
+    desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
+    limit = Limit(Tolerance(ulp=1.0), is_own=True, accumulate="FLOAT16")
+    assert cause(desc, [1] * 4096, 4096, 2048, limit) is None
+
+
+def test_a_square_beyond_float32_is_named_where_the_root_is_not() -> None:
+    desc = reduction("L2", [1, 2], [1])
+    words = cause(desc, [3e20, 4e20], 5e20, np.inf)
+    assert words is not None
+    assert "is what adding up in FLOAT32 gives: does a step on the way overflow" in words
+
+
+def test_powers_that_overflow_on_the_way_are_named() -> None:
+    desc = reduction("LOG_SUM_EXP", [2, 1], [1])
+    words = cause(desc, [100, -200], [100, -200], [np.inf, -np.inf])
+    assert words is not None
+    assert "is the largest element taken out of the exponents?" in words
+
+
+def test_both_are_named_where_two_faults_give_the_same() -> None:
+    desc = reduction("ARGMAX", [1, 2, 2], [1, 2], Strides=[4, 1, 2])
+    words = cause(desc, [7, 0, 7, 7], 0, 3)
+    assert words == "likely cause: the last of equal elements seems to be chosen; REDUCE asks for the first"
+    words = cause(desc, [1, 0, 2, 2], 2, 3)
+    assert words is not None
+    assert "; or " in words or words.endswith("REDUCE asks for the first")
+
+
+def test_denormal_inputs_are_told_from_denormal_results() -> None:
+    desc = reduction("SUM", [1, 2], [1])
+    tiny = 2.0**-127
+    assert cause(desc, [tiny, tiny], 2.0**-126, 0) == "likely cause: denormal inputs seem to be flushed to 0"
+    normal = 2.0**-126
+    assert cause(desc, [1.5 * normal, -normal], normal / 2, 0) == (
+        "likely cause: denormal results seem to be flushed to 0"
+    )
+
+
+def addition(has_kernel: bool = True, **strides: list[int]) -> OperatorDesc:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 3]}
+    tensors = {
+        name: {**tensor, **({"Strides": strides[name]} if name in strides else {})}
+        for name in ("ATensor", "BTensor", "OutputTensor")
+    }
+    desc = desc_of("ELEMENT_WISE_ADD", **tensors)
+    return desc if has_kernel else desc._replace(spec=desc.spec._replace(kernel=None))
+
+
+def cause_of_sum(desc: OperatorDesc, a: Any, b: Any, expected: Any, actual: Any) -> str | None:
+    arrays = [np.array(values, dtype=np.float32).reshape(1, 1, 2, 3) for values in (a, b, expected, actual)]
+    output = desc.parts["OutputTensor"][0].tensor
+    inputs = {"ATensor": arrays[0], "BTensor": arrays[1]}
+    return likely_cause(desc, inputs, "OutputTensor", output, arrays[2], arrays[3], limit_for(desc, None))
+
+
+COUNTED = [[0, 1, 2], [3, 4, 5]]  # in a buffer with the strides 1 and 2: 0 3 1 4 2 5
+NOTHING = [[0, 0, 0], [0, 0, 0]]
+
+
+def test_the_one_input_is_named_whose_strides_are_ignored() -> None:
+    columns = [6, 6, 1, 2]
+    desc = addition(ATensor=columns, BTensor=columns)
+    words = cause_of_sum(
+        desc, [[10, 20, 30], [40, 50, 60]], COUNTED, [[10, 21, 32], [43, 54, 65]], [[10, 23, 31], [44, 52, 65]]
+    )
+    assert words is not None
+    assert words.startswith("likely cause: the strides of BTensor seem to be ignored")
+
+
+@pytest.mark.parametrize("has_kernel", [True, False])
+def test_an_output_written_packed_is_named_with_and_without_a_kernel(has_kernel: bool) -> None:
+    desc = addition(has_kernel, OutputTensor=[6, 6, 1, 2])
+    # The buffer 0 1 2 3 4 5, read with the strides 1 and 2.
+    words = cause_of_sum(desc, COUNTED, NOTHING, COUNTED, [[0, 2, 4], [1, 3, 5]])
+    assert words is not None
+    assert words.startswith("likely cause: the strides of OutputTensor seem to be ignored")
+
+
+def test_nothing_else_is_looked_for_without_a_kernel() -> None:
+    desc = addition(has_kernel=False, ATensor=[6, 6, 1, 2])
+    assert cause_of_sum(desc, COUNTED, NOTHING, COUNTED, [[0, 3, 1], [4, 2, 5]]) is None
+
+
+# ---- what is not
+
+
+def test_one_element_that_is_right_without_the_fault_clears_it() -> None:
+    desc = reduction("ARGMAX", [2, 3], [1])
+    rows = [[5, 5, 1], [2, 7, 7]]
+    assert cause(desc, rows, [0, 1], [1, 2]) is not None
+    assert cause(desc, rows, [0, 1], [1, 1]) is None
+
+
+def test_a_float_that_is_only_near_a_prediction_is_not_explained_by_it() -> None:
+    desc = reduction("SUM", [1, 4096], [1], "FLOAT16")
+    assert cause(desc, [1] * 4096, 4096, 2046) is None
+
+
+def test_denormals_are_not_blamed_for_what_they_do_not_change() -> None:
+    desc = reduction("SUM", [1, 2], [1])
+    assert cause(desc, [1, 1e-40], 1, 3) is None
+
+
+def test_nothing_is_named_for_what_is_right() -> None:
+    assert cause(reduction("SUM", [1, 2], [1]), [1, 2], 3, 3) is None
+
+
+class Mistaken:
+    """The reference, with what it gives changed by no fault that is known."""
+
+    name = "mistaken"
+
+    def __init__(self, change: Callable[[Array], Array]) -> None:
+        self.change = change
+
+    def unsupported(self, _: OperatorDesc) -> str | None:
+        return None
+
+    def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
+        from dmlcheck.implementations.reference import Reference
+
+        found = Reference().run(desc, inputs)["OutputTensor"]
+        with np.errstate(all="ignore"):
+            return {"OutputTensor": np.ascontiguousarray(self.change(found).astype(found.dtype))}
+
+
+MISTAKES: dict[str, Callable[[Array], Array]] = {
+    "negated": lambda found: -found,
+    "doubled": lambda found: found * found.dtype.type(2),
+    "one-more": lambda found: found + found.dtype.type(1),
+    "reversed": lambda found: found[::-1],
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_that_is_no_known_fault_is_given_no_cause_but_by_chance(mistake: str) -> None:
+    folders = ("reduce", "argmax")
+    cases = [
+        case
+        for folder in folders
+        for case in load_cases(CASES / folder)
+        if case.outputs is not None and "large" not in case.file
+    ]
+    results = run_cases(cases, Mistaken(MISTAKES[mistake]))
+    helps = [found.help for result in results if result.outcome == "failed" for found in result.diagnostics]
+    assert len(helps) > 100
+    # An index that is one more, say, is that of the last of two equal elements in a few cases.
+    assert len([help for help in helps if help]) <= len(helps) / 50
+
+
+# ---- what it may cost
+
+
+def test_tensors_beyond_the_limit_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> Any:
+        raise AssertionError
+
+    fits, beyond = (reduction("ARGMAX", [1, size], [1]) for size in (MOST - 1, MOST))
+    row = np.zeros(MOST, np.float32)
+    assert "last of equal" in str(cause(fits, row[1:], 0, MOST - 2))
+    monkeypatch.setattr(known_faults, "compare", refuse)
+    assert cause(beyond, row, 0, MOST - 1) is None
+
+
+def test_a_suspect_that_fails_leaves_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: Any) -> str | None:
+        raise MemoryError
+
+    monkeypatch.setattr(known_faults, "KNOWN_FAULTS", (broken, *known_faults.KNOWN_FAULTS))
+    assert "last of equal" in str(cause(reduction("ARGMAX", [1, 2], [1]), [1, 1], 0, 1))
+
+
+@pytest.mark.parametrize("error", [MemoryError, ValueError, KeyError])
+def test_a_search_that_fails_costs_the_cause_and_not_the_verdict(
+    error: type[Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> str | None:
+        raise error
+
+    monkeypatch.setattr(known_faults, "likely_cause", broken)
+    result = next(
+        result
+        for result in run_cases(load_cases(CASES / "argmax" / "documented.yaml"), Mistaken(MISTAKES["one-more"]))
+        if result.outcome != "skipped"
+    )
+    assert (result.outcome, result.diagnostics[0].help) == ("failed", None)
+
+
+def test_a_run_that_passes_does_not_load_the_suspects() -> None:
+    program = (
+        "import sys, dmlcheck\n"
+        f"results = dmlcheck.run_cases(dmlcheck.load_cases({str(CASES / 'argmax' / 'documented.yaml')!r}))\n"
+        "assert {result.outcome for result in results} <= {'passed', 'skipped'}\n"
+        "assert 'dmlcheck.running.one_case' in sys.modules\n"
+        "assert 'dmlcheck.comparison.known_faults' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,617 @@
+"""Tensor descs: every rule of DML_BUFFER_TENSOR_DESC, at its boundary and one step beyond."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.tensors import elements_overlap, packed_strides, read_tensor
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import pointer
+
+BITS = {
+    "FLOAT16": 16, "FLOAT32": 32, "FLOAT64": 64, "INT4": 4, "INT8": 8, "INT16": 16, "INT32": 32, "INT64": 64,
+    "UINT4": 4, "UINT8": 8, "UINT16": 16, "UINT32": 32, "UINT64": 64,
+}  # fmt: skip
+
+
+def read(given_desc: Any, *, is_output: bool = False) -> tuple[TensorDesc | None, list[Finding]]:
+    """Return what a tensor desc becomes and what is found wrong with it."""
+    findings: list[Finding] = []
+    return read_tensor("T", given_desc, ("T",), findings, is_output=is_output), findings
+
+
+def accepted(given_desc: Any, *, is_output: bool = False) -> TensorDesc:
+    tensor, findings = read(given_desc, is_output=is_output)
+    assert findings == []
+    assert tensor is not None
+    return tensor
+
+
+def places(given_desc: Any, *, is_output: bool = False) -> list[tuple[str, str]]:
+    """Return the rules that a tensor desc breaks, each with its place."""
+    return [(finding.rule, pointer(finding.path)) for finding in read(given_desc, is_output=is_output)[1]]
+
+
+def refused(given_desc: Any, *, is_output: bool = False) -> Finding:
+    """Return the one thing that is wrong with a tensor desc."""
+    (finding,) = read(given_desc, is_output=is_output)[1]
+    return finding
+
+
+def tensor_of(*sizes: Any, data_type: Any = "FLOAT32", **fields: Any) -> dict[str, Any]:
+    return {"DataType": data_type, "Sizes": list(sizes), **fields}
+
+
+def offsets(sizes: tuple[int, ...], strides: tuple[int, ...]) -> list[int]:
+    """Return where every element of a tensor lies, counted in elements."""
+    indices = itertools.product(*map(range, sizes))
+    return [sum(i * stride for i, stride in zip(index, strides, strict=True)) for index in indices]
+
+
+# ---- fields
+
+
+@pytest.mark.parametrize("data_type", BITS)
+def test_a_data_type_may_be_given_in_full_or_by_its_suffix(data_type: str) -> None:
+    assert accepted(tensor_of(2, 3, data_type=data_type)) == TensorDesc(data_type, (2, 3))
+    assert accepted(tensor_of(2, 3, data_type="DML_TENSOR_DATA_TYPE_" + data_type)) == TensorDesc(data_type, (2, 3))
+
+
+def test_a_tensor_needs_only_its_data_type_and_sizes() -> None:
+    assert accepted(tensor_of(2, 3)) == TensorDesc("FLOAT32", (2, 3), None, None, 0, "NONE")
+
+
+def test_every_field_of_a_tensor_is_read() -> None:
+    given_desc = tensor_of(
+        2, 3, Flags="OWNED_BY_DML", DimensionCount=2, Strides=[4, 1], TotalTensorSizeInBytes=64,
+        GuaranteedBaseOffsetAlignment=16,
+    )  # fmt: skip
+    assert accepted(given_desc) == TensorDesc("FLOAT32", (2, 3), (4, 1), 64, 16, "OWNED_BY_DML")
+
+
+def test_optional_fields_may_be_null() -> None:
+    given_desc = tensor_of(
+        2, 3, Flags=None, DimensionCount=None, Strides=None, TotalTensorSizeInBytes=None,
+        GuaranteedBaseOffsetAlignment=None,
+    )  # fmt: skip
+    assert accepted(given_desc) == TensorDesc("FLOAT32", (2, 3))
+
+
+@pytest.mark.parametrize(
+    ("given_desc", "missing"),
+    [
+        ({}, ["T.DataType", "T.Sizes"]),
+        ({"DataType": None, "Sizes": None}, ["T.DataType", "T.Sizes"]),
+        ({"Sizes": [1]}, ["T.DataType"]),
+        ({"DataType": "INT8"}, ["T.Sizes"]),
+        ({"DataType": "INT8", "Strides": [1]}, ["T.Sizes"]),
+        ({"DataType": "INT8", "Strides": [1], "Flags": "NONE"}, ["T.Sizes"]),
+    ],
+)
+def test_the_data_type_and_the_sizes_cannot_be_left_out(given_desc: Any, missing: list[str]) -> None:
+    tensor, findings = read(given_desc)
+    assert tensor is None
+    assert [(finding.rule, pointer(finding.path)) for finding in findings] == [("missing-field", at) for at in missing]
+
+
+@pytest.mark.parametrize(
+    ("found", "text"),
+    [
+        (None, "null"),
+        ([], "an empty list"),
+        ([2, 3], "a list of 2"),
+        ("FLOAT32", "'FLOAT32'"),
+        (3, "3"),
+        (True, "true"),
+    ],
+)
+def test_a_tensor_is_a_mapping(found: Any, text: str) -> None:
+    finding = refused(found)
+    assert (finding.rule, finding.path) == ("field-type", ("T",))
+    assert finding.message == f"T is {text}; it must be a mapping such as {{DataType: FLOAT32, Sizes: [2, 3]}}"
+
+
+@pytest.mark.parametrize(
+    ("field", "help"),
+    [
+        ("DataTyp", "did you mean DataType?"),
+        ("datatype", "did you mean DataType?"),
+        ("Stride", "did you mean Strides?"),
+        ("TotalTensorSizeInByte", "did you mean TotalTensorSizeInBytes?"),
+        (
+            "Zzz",
+            (
+                "a tensor's fields are DataType, Sizes, Flags, DimensionCount, Strides, TotalTensorSizeInBytes, "
+                "GuaranteedBaseOffsetAlignment"
+            ),
+        ),
+    ],
+)
+def test_an_unknown_field_is_refused_at_its_key(field: str, help: str) -> None:
+    finding = refused(tensor_of(2, **{field: 1}))
+    assert (finding.rule, finding.path, finding.at_key) == ("unknown-field", ("T", field), True)
+    assert finding.message == f"T has no field {field}"
+    assert finding.help == help
+
+
+@pytest.mark.parametrize(
+    ("found", "rule", "help"),
+    [
+        ("FLOAT3", "unknown-enum-value", "did you mean FLOAT32?"),
+        ("float32", "unknown-enum-value", "did you mean FLOAT32?"),
+        ("BFLOAT16", "unknown-enum-value", "did you mean FLOAT16?"),
+        ("QQQ", "unknown-enum-value", None),
+        ("", "unknown-enum-value", None),
+        (32, "field-type", None),
+        (True, "field-type", None),
+        (["FLOAT32"], "field-type", None),
+        ({"FLOAT32": 1}, "field-type", None),
+    ],
+    ids=str,
+)
+def test_a_wrong_data_type_is_refused(found: Any, rule: str, help: str | None) -> None:
+    finding = refused(tensor_of(2, data_type=found))
+    assert (finding.rule, finding.path) == (rule, ("T", "DataType"))
+    assert finding.help == help
+
+
+@pytest.mark.parametrize("key", ["Sizes", "Strides"])
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        (True, "true"), (False, "false"), (1.0, "1.0"), (1.5, "1.5"), ("1", "'1'"), (-1, "-1"), (2**32, "4294967296"),
+        (None, "null"), ([1], "a list of 1"), ({}, "a mapping"), (float("nan"), "nan"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_an_element_that_is_no_uint_is_refused_where_it_stands(key: str, element: Any, text: str) -> None:
+    finding = refused({**tensor_of(1, 1), key: [1, element]})
+    assert (finding.rule, finding.path) == ("field-type", ("T", key, 1))
+    assert finding.message == f"T.{key}[1] is {text}; it must be a whole number from 0 to 4294967295"
+
+
+@pytest.mark.parametrize("key", ["Sizes", "Strides"])
+@pytest.mark.parametrize("found", [3, True, 1.5, "1, 2", {"0": 1}], ids=str)
+def test_sizes_and_strides_are_lists(key: str, found: Any) -> None:
+    finding = refused({**tensor_of(1), key: found})
+    assert (finding.rule, finding.path) == ("field-type", ("T", key))
+    assert finding.help == ("write [3]" if found == 3 else None)
+
+
+def test_all_wrong_elements_are_reported() -> None:
+    assert places(tensor_of(-1, 2, "x", 2**32)) == [
+        ("field-type", "T.Sizes[0]"), ("field-type", "T.Sizes[2]"), ("field-type", "T.Sizes[3]"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("key", "most"),
+    [
+        ("DimensionCount", 2**32 - 1),
+        ("GuaranteedBaseOffsetAlignment", 2**32 - 1),
+        ("TotalTensorSizeInBytes", 2**64 - 1),
+    ],
+)
+def test_a_number_has_the_width_that_the_struct_gives_it(key: str, most: int) -> None:
+    for found in (True, 4.0, "4", -1, [4], {}, float("inf"), most + 1, 10**30):
+        finding = refused(tensor_of(1, **{key: found}))
+        assert (finding.rule, finding.path) == ("field-type", ("T", key))
+        assert finding.params["expected"] == f"a number from 0 to {most}"
+
+
+def test_a_number_of_more_digits_than_python_prints_is_refused() -> None:
+    assert places(tensor_of(int("f" * 3990, 16))) == [("field-type", "T.Sizes[0]")]
+
+
+def test_the_largest_total_size_is_read() -> None:
+    assert accepted(tensor_of(1, TotalTensorSizeInBytes=2**64 - 1)).total_size == 2**64 - 1
+
+
+# ---- everything at once
+
+
+def test_all_that_is_wrong_with_a_tensor_is_reported_at_once() -> None:
+    given_desc = {
+        "DataType": "FLOAT33", "Sizes": [2, 0], "Flags": "OWNED", "DimensionCount": 3, "Strides": [1],
+        "TotalTensorSizeInBytes": -1, "GuaranteedBaseOffsetAlignment": 3, "Size": 1,
+    }  # fmt: skip
+    assert sorted(places(given_desc)) == [
+        ("count-mismatch", "T.DimensionCount"), ("field-type", "T.TotalTensorSizeInBytes"),
+        ("invalid-alignment", "T.GuaranteedBaseOffsetAlignment"), ("invalid-sizes", "T.Sizes[1]"),
+        ("invalid-strides", "T.Strides"), ("unknown-enum-value", "T.DataType"), ("unknown-enum-value", "T.Flags"),
+        ("unknown-field", "T.Size"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("given_desc", "expected"),
+    [
+        (
+            {"DataType": "FLOAT33", "Sizes": [0]},
+            [("invalid-sizes", "T.Sizes[0]"), ("unknown-enum-value", "T.DataType")],
+        ),
+        ({"Sizes": [0]}, [("invalid-sizes", "T.Sizes[0]"), ("missing-field", "T.DataType")]),
+        ({"Sizes": [1], "Flags": "OWNED"}, [("missing-field", "T.DataType"), ("unknown-enum-value", "T.Flags")]),
+        ({"DataType": "INT8", "Strides": ["a"]}, [("field-type", "T.Strides[0]"), ("missing-field", "T.Sizes")]),
+    ],
+)
+def test_a_small_tensor_hides_nothing_either(given_desc: Any, expected: list[tuple[str, str]]) -> None:
+    assert sorted(places(given_desc)) == expected
+
+
+# ---- sizes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "at"), [((0,), [0]), ((0, 3), [0]), ((3, 0), [1]), ((2, 0, 4, 0), [1, 3]), ((0, 4294967295), [0])]
+)
+@pytest.mark.parametrize("is_output", [False, True])
+def test_no_size_may_be_0(sizes: tuple[int, ...], at: list[int], is_output: bool) -> None:
+    tensor, findings = read(tensor_of(*sizes), is_output=is_output)
+    assert tensor is None
+    assert [(finding.rule, finding.path) for finding in findings] == [
+        ("invalid-sizes", ("T", "Sizes", axis)) for axis in at
+    ]
+    assert findings[0].message == f"T.Sizes has a 0 at dimension {at[0]}; every size must be at least 1"
+
+
+@pytest.mark.parametrize(
+    "sizes", [(2**32 - 1,), (1, 2**32 - 1, 1), (65535, 65537), (3, 5, 17, 257, 65537), (2,) * 31, (1,) * 20]
+)
+@pytest.mark.parametrize("data_type", ["UINT4", "FLOAT64"])
+def test_a_tensor_may_have_2_to_the_32nd_minus_1_elements(sizes: tuple[int, ...], data_type: str) -> None:
+    assert accepted(tensor_of(*sizes, data_type=data_type)).sizes == sizes
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count"),
+    [
+        ((65536, 65536), "4,294,967,296"),
+        ((2,) * 32, "4,294,967,296"),
+        ((2, 2**31), "4,294,967,296"),
+        ((2, 2**32 - 1), "8,589,934,590"),
+        ((2**32 - 1, 2**32 - 1), "18,446,744,065,119,617,025"),
+    ],
+)
+@pytest.mark.parametrize("fields", [{}, {"Flags": "NONE"}], ids=["short", "long"])
+def test_a_tensor_may_not_have_2_to_the_32nd_elements(sizes: tuple[int, ...], count: str, fields: Any) -> None:
+    tensor, (finding,) = read(tensor_of(*sizes, **fields))
+    assert tensor is None
+    assert (finding.rule, finding.path) == ("invalid-sizes", ("T", "Sizes"))
+    assert finding.message == f"T.Sizes make {count} elements; a tensor has at most 4,294,967,295"
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, [("invalid-sizes", "T.Sizes")]),
+        ({"Strides": [1]}, [("invalid-sizes", "T.Sizes"), ("invalid-strides", "T.Strides")]),
+    ],
+    ids=["sizes", "strides"],
+)
+def test_a_product_of_more_digits_than_python_prints_is_refused(
+    fields: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert sorted(places(tensor_of(*[2**32 - 1] * 500, **fields))) == expected
+
+
+# ---- counts
+
+
+@pytest.mark.parametrize("sizes", [(3,), (2, 3), (1,) * 8])
+def test_the_dimension_count_agrees_with_the_sizes(sizes: tuple[int, ...]) -> None:
+    assert accepted(tensor_of(*sizes, DimensionCount=len(sizes))).sizes == sizes
+    for wrong in {0, len(sizes) - 1, len(sizes) + 1, 2**32 - 1} - {len(sizes)}:
+        finding = refused(tensor_of(*sizes, DimensionCount=wrong))
+        assert (finding.rule, finding.path) == ("count-mismatch", ("T", "DimensionCount"))
+        assert (
+            finding.message
+            == f"T.DimensionCount is {wrong}, and T.Sizes has {len(sizes)} element{'s' * (len(sizes) > 1)}"
+        )
+        assert finding.help == f"write {len(sizes)}, or leave DimensionCount out"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "problem"),
+    [
+        ((2, 3), [1], "has 1 element for 2 dimensions"),
+        ((2, 3), [3, 1, 1], "has 3 elements for 2 dimensions"),
+        ((2, 3), [], "has 0 elements for 2 dimensions"),
+        ((2,), [2, 1], "has 2 elements for 1 dimension"),
+    ],
+)
+@pytest.mark.parametrize("is_output", [False, True])
+def test_there_is_one_stride_for_each_dimension(
+    sizes: tuple[int, ...], strides: list[int], problem: str, is_output: bool
+) -> None:
+    finding = refused(tensor_of(*sizes, Strides=strides), is_output=is_output)
+    assert (finding.rule, finding.path) == ("invalid-strides", ("T", "Strides"))
+    assert finding.message == f"T.Strides {problem}"
+    packed = "[3, 1]" if len(sizes) == 2 else "[1]"
+    assert finding.help == f"packed strides are {packed}, as if Strides were left out"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"), [((5,), (1,)), ((2, 3), (3, 1)), ((2, 3, 4), (12, 4, 1)), ((4, 1, 1), (1, 1, 1)), ((), ())]
+)
+def test_packed_strides_are_those_of_row_major_order(sizes: tuple[int, ...], expected: tuple[int, ...]) -> None:
+    assert packed_strides(sizes) == expected
+
+
+# ---- overlap
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [
+        ((2, 3), (3, 1)), ((2, 3), (1, 2)), ((2, 3), (4, 1)), ((1, 3), (0, 1)), ((3, 1), (1, 0)), ((1, 1), (0, 0)),
+        ((2, 2), (2, 1)), ((2, 2), (3, 2)), ((2, 3), (5, 2)), ((2, 3), (3, 2)), ((3, 3), (2, 5)), ((4, 3), (3, 4)),
+        ((2, 2), (2**32 - 1, 1)), ((65536, 65535), (65535, 1)),
+    ],
+)  # fmt: skip
+def test_an_output_may_have_strides_that_give_every_element_its_place(
+    sizes: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
+    assert accepted(tensor_of(*sizes, Strides=list(strides)), is_output=True).strides == strides
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides"),
+    [
+        ((2, 2), (1, 1)), ((2, 3), (2, 1)), ((3, 3), (2, 2)), ((3, 3), (1, 2)), ((5, 4), (3, 4)), ((3, 6), (5, 2)),
+        ((2, 2, 2), (3, 2, 1)), ((65536, 65535), (65534, 1)), ((2**30, 3), (1, 2**30 - 1)),
+    ],
+)  # fmt: skip
+def test_an_outputs_elements_may_not_overlap(sizes: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    finding = refused(tensor_of(*sizes, Strides=list(strides)), is_output=True)
+    assert (finding.rule, finding.path) == ("invalid-strides", ("T", "Strides"))
+    assert finding.message == "T.Strides make elements overlap; each element of an output needs a place of its own"
+
+
+def test_a_stride_of_0_on_an_output_is_named_by_its_dimension() -> None:
+    finding = refused(tensor_of(2, 3, 4, Strides=[12, 0, 1]), is_output=True)
+    assert (finding.rule, finding.path) == ("invalid-strides", ("T", "Strides", 1))
+    assert finding.params["problem"] == "has a 0 at dimension 1 of size 3; an output's elements may not share memory"
+    assert finding.help == "packed strides are [12, 4, 1], as if Strides were left out"
+
+
+@pytest.mark.parametrize("strides", [[0, 1], [1, 0], [0, 0], [1, 1], [2, 1]], ids=str)
+def test_an_inputs_elements_may_overlap(strides: list[int]) -> None:
+    assert accepted(tensor_of(2, 3, Strides=strides)).strides == tuple(strides)
+
+
+DIMS = st.lists(st.tuples(st.integers(1, 5), st.integers(0, 30)), min_size=1, max_size=4)
+
+
+@settings(deadline=None, max_examples=500)
+@given(DIMS)
+@example([(3, 3), (2, 5), (2, 7)])
+@example([(5, 6), (4, 10), (3, 15)])
+@example([(2, 0), (1, 0)])
+def test_overlap_agrees_with_looking_at_every_element(dims: list[tuple[int, int]]) -> None:
+    sizes, strides = zip(*dims, strict=True)
+    everywhere = offsets(sizes, strides)
+    overlap = len(set(everywhere)) < len(everywhere)
+    assert elements_overlap(sizes, strides) == overlap
+    assert bool(read(tensor_of(*sizes, Strides=list(strides)), is_output=True)[1]) == overlap
+    assert TensorDesc("INT8", sizes, strides).shares_places or 0 in strides or not overlap
+
+
+@settings(deadline=None, max_examples=500)
+@given(DIMS)
+def test_strides_that_are_called_free_of_shared_places_share_none_but_by_0(dims: list[tuple[int, int]]) -> None:
+    sizes, strides = zip(*dims, strict=True)
+    if not TensorDesc("INT8", sizes, strides).shares_places:
+        kept = tuple(size if stride else 1 for size, stride in dims)
+        everywhere = offsets(kept, strides)
+        assert len(set(everywhere)) == len(everywhere)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "expected"),
+    [
+        # More elements than places.
+        ((65536, 65535), (1, 2), True),
+        ((16,) * 8, (1009, 1013, 1019, 1021, 1031, 1033, 1039, 1049), True),
+        ((2,) * 31, tuple(range(1, 32)), True),
+        # 1601 = 39 * 41 + 2
+        ((40, 40, 40, 40, 40), (1, 41, 1601, 62001, 2400001), True),
+        # Steps are the digits, from -14 to 14, of a number to base 30: only all zeros make 0. Found or given up.
+        ((15,) * 6, tuple(2**31 + 30**index for index in range(6)), False),
+    ],
+)
+def test_the_search_for_overlaps_ends_soon_however_tangled_the_strides(
+    sizes: tuple[int, ...], strides: tuple[int, ...], expected: bool
+) -> None:
+    assert elements_overlap(sizes, strides) == expected
+
+
+# ---- bytes
+
+
+@pytest.mark.parametrize(
+    ("data_type", "sizes", "strides", "needed"),
+    [
+        ("FLOAT32", (3, 3), None, 36),
+        ("FLOAT32", (1,), None, 4),
+        ("FLOAT16", (1,), None, 4),  # 2 bytes, rounded up
+        ("FLOAT16", (3,), None, 8),  # 6, rounded up
+        ("UINT8", (4,), None, 4),
+        ("UINT8", (5,), None, 8),
+        ("FLOAT64", (3,), None, 24),
+        ("INT4", (8,), None, 4),  # two a byte
+        ("INT4", (9,), None, 8),  # 4.5 bytes: 5, rounded up
+        ("UINT4", (1,), None, 4),
+        ("FLOAT32", (3, 3), (4, 1), 44),  # (2*4 + 2*1 + 1) * 4
+        ("FLOAT32", (3, 3), (0, 1), 12),
+        ("FLOAT32", (3, 3), (0, 0), 4),
+        ("FLOAT32", (3, 3), (1, 3), 36),
+        ("UINT8", (2, 2), (100, 3), 104),
+        ("FLOAT64", (2**32 - 1,), None, 34359738360),
+        ("FLOAT64", (2,), (2**32 - 1,), 34359738368),
+        ("UINT4", (2**32 - 1,), None, 2147483648),
+    ],
+)
+@pytest.mark.parametrize("is_output", [False, True])
+def test_the_total_size_is_at_least_what_the_elements_reach_over(
+    data_type: str, sizes: tuple[int, ...], strides: tuple[int, ...] | None, needed: int, is_output: bool
+) -> None:
+    fields: dict[str, Any] = {} if strides is None else {"Strides": list(strides)}
+    if is_output and strides is not None and 0 in strides:
+        return
+    for enough in (needed, needed + 1, needed + 4, 2**64 - 1):
+        desc = tensor_of(*sizes, data_type=data_type, **fields, TotalTensorSizeInBytes=enough)
+        assert accepted(desc, is_output=is_output).implied_bytes == needed
+    for little in (needed - 1, needed - 4, 0):
+        desc = tensor_of(*sizes, data_type=data_type, **fields, TotalTensorSizeInBytes=little)
+        finding = refused(desc, is_output=is_output)
+        assert (finding.rule, finding.path) == ("tensor-too-small", ("T", "TotalTensorSizeInBytes"))
+        assert finding.params == {"tensor": "T", "found": little, "needed": needed}
+        assert finding.help == f"write {needed} or more, or leave TotalTensorSizeInBytes out"
+
+
+@settings(deadline=None)
+@given(st.sampled_from(sorted(BITS)), DIMS, st.booleans())
+def test_the_implied_size_agrees_with_the_last_byte_of_the_last_element(
+    data_type: str, dims: list[tuple[int, int]], is_packed: bool
+) -> None:
+    sizes = tuple(size for size, _ in dims)
+    strides = packed_strides(sizes) if is_packed else tuple(stride for _, stride in dims)
+    last_bit = max((offset + 1) * BITS[data_type] for offset in offsets(sizes, strides))
+    needed = 0
+    while needed * 8 < last_bit:
+        needed += 4
+    desc = tensor_of(*sizes, data_type=data_type, **({} if is_packed else {"Strides": list(strides)}))
+    assert accepted(desc).implied_bytes == needed
+    assert places({**desc, "TotalTensorSizeInBytes": needed}) == []
+    assert places({**desc, "TotalTensorSizeInBytes": needed - 1}) == [("tensor-too-small", "T.TotalTensorSizeInBytes")]
+
+
+# ---- alignment
+
+
+@pytest.mark.parametrize("data_type", BITS)
+def test_an_alignment_is_0_or_a_power_of_two_that_holds_an_element(data_type: str) -> None:
+    least = max(1, BITS[data_type] // 8)
+    for alignment in (0, *(2**power for power in range(32) if 2**power >= least)):
+        desc = tensor_of(2, data_type=data_type, GuaranteedBaseOffsetAlignment=alignment)
+        assert accepted(desc).alignment == alignment
+    too_little = [2**power for power in range(4) if 2**power < least]
+    for alignment in (*too_little, 3, 5, 6, 7, 12, 24, 2**31 + 1, 2**32 - 1):
+        finding = refused(tensor_of(2, data_type=data_type, GuaranteedBaseOffsetAlignment=alignment))
+        assert (finding.rule, finding.path) == ("invalid-alignment", ("T", "GuaranteedBaseOffsetAlignment"))
+        assert finding.params == {"tensor": "T", "found": alignment, "least": least}
+
+
+# ---- flags
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        ("NONE", "NONE"),
+        ("DML_TENSOR_FLAG_NONE", "NONE"),
+        ("OWNED_BY_DML", "OWNED_BY_DML"),
+        ("DML_TENSOR_FLAG_OWNED_BY_DML", "OWNED_BY_DML"),
+        ([], "NONE"),
+        (["NONE"], "NONE"),
+        (["DML_TENSOR_FLAG_OWNED_BY_DML"], "OWNED_BY_DML"),
+        (["NONE", "OWNED_BY_DML"], "OWNED_BY_DML"),
+    ],
+    ids=str,
+)
+def test_flags_are_one_or_a_list(flags: Any, expected: str) -> None:
+    assert accepted(tensor_of(2, Flags=flags)).flags == expected
+
+
+@pytest.mark.parametrize("flags", ["OWNED_BY_DML", "DML_TENSOR_FLAG_OWNED_BY_DML", ["NONE", "OWNED_BY_DML"]], ids=str)
+def test_an_output_may_not_be_owned_by_directml(flags: Any) -> None:
+    finding = refused(tensor_of(2, Flags=flags), is_output=True)
+    assert (finding.rule, finding.path) == ("invalid-flags", ("T", "Flags"))
+    assert finding.message == "T.Flags is OWNED_BY_DML; only an input can be owned by DirectML"
+    assert finding.help == "leave Flags out"
+
+
+@pytest.mark.parametrize("flags", ["NONE", [], None], ids=str)
+def test_an_output_may_say_that_it_has_no_flags(flags: Any) -> None:
+    assert accepted(tensor_of(2, Flags=flags), is_output=True).flags == "NONE"
+
+
+@pytest.mark.parametrize(
+    ("flags", "rule", "help"),
+    [
+        ("OWNED_BY_DLM", "unknown-enum-value", "did you mean OWNED_BY_DML?"),
+        ("DML_TENSOR_FLAGS_NONE", "unknown-enum-value", None),
+        (["X"], "unknown-enum-value", None),
+        (1, "field-type", None),
+        (True, "field-type", None),
+        ([1], "field-type", None),
+        ({}, "field-type", None),
+    ],
+    ids=str,
+)
+def test_an_unknown_flag_is_refused(flags: Any, rule: str, help: str | None) -> None:
+    finding = refused(tensor_of(2, Flags=flags))
+    assert (finding.rule, finding.path[:2]) == (rule, ("T", "Flags"))
+    assert finding.help == help
+
+
+# ---- the long form
+
+
+@pytest.mark.parametrize("kind", ["BUFFER", "DML_TENSOR_TYPE_BUFFER", None])
+def test_a_tensor_may_be_given_as_a_type_and_a_desc(kind: str | None) -> None:
+    assert accepted({"Type": kind, "Desc": tensor_of(2, 3)}) == TensorDesc("FLOAT32", (2, 3))
+
+
+def test_either_part_of_the_long_form_may_stand_alone() -> None:
+    assert accepted({"Desc": tensor_of(2, 3)}) == TensorDesc("FLOAT32", (2, 3))
+    assert accepted({"Type": "BUFFER", **tensor_of(2, 3)}) == TensorDesc("FLOAT32", (2, 3))
+
+
+def test_findings_in_the_long_form_stand_inside_desc() -> None:
+    given_desc = {"Type": "BUFFER", "Desc": tensor_of(2, 0, data_type="FLOAT33", Strides=[1])}
+    assert sorted(places(given_desc)) == [
+        ("invalid-sizes", "T.Desc.Sizes[1]"),
+        ("invalid-strides", "T.Desc.Strides"),
+        ("unknown-enum-value", "T.Desc.DataType"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"),
+    [
+        ("INVALID", "field-type"),
+        ("DML_TENSOR_TYPE_INVALID", "field-type"),
+        ("BUFER", "unknown-enum-value"),
+        (1, "field-type"),
+    ],
+)
+def test_a_tensor_of_another_type_than_buffer_is_refused(kind: Any, rule: str) -> None:
+    assert places({"Type": kind, "Desc": tensor_of(2, 3)}) == [(rule, "T.Type")]
+    assert places({"Type": kind, **tensor_of(2, 3)}) == [(rule, "T.Type")]
+
+
+@pytest.mark.parametrize("inner", [None, [], "x", 5], ids=str)
+def test_the_desc_of_the_long_form_is_a_mapping(inner: Any) -> None:
+    tensor, findings = read({"Type": "BUFFER", "Desc": inner})
+    assert tensor is None
+    assert [(finding.rule, pointer(finding.path)) for finding in findings] == [("field-type", "T.Desc")]
+
+
+def test_fields_beside_desc_are_refused() -> None:
+    finding = refused({"Type": "BUFFER", "Desc": tensor_of(2), "Strides": [1]})
+    assert (finding.rule, finding.path, finding.at_key) == ("unknown-field", ("T", "Strides"), True)
+    assert finding.help == "with Desc, all fields but Type belong inside it"
+
+
+def test_a_desc_inside_a_desc_is_not_unwrapped_again() -> None:
+    found = places({"Desc": {"Type": "BUFFER", "Desc": tensor_of(2)}})
+    assert ("unknown-field", "T.Desc.Desc") in found
+    assert ("missing-field", "T.Desc.Sizes") in found

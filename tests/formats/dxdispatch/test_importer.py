@@ -1,0 +1,258 @@
+"""DxDispatch models as case files, and the round trip of the shipped cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+import dmlcheck as api
+from dmlcheck import validation
+from dmlcheck.cases.prepare import read_inputs
+from dmlcheck.cases.records import Case
+from dmlcheck.cli import main
+from dmlcheck.descs.write import notation
+from dmlcheck.formats.case_file import flow, free_name, safe_name, text
+from dmlcheck.formats.dxdispatch import importer
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.values.literals import Source
+
+CASES = Path(__file__).parent.parent.parent.parent / "cases"
+REDUCTIONS = ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")
+DESC = {
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]},
+    "OutputTensor": {"DataType": "UINT32", "Sizes": [2, 1]},
+    "Axes": [1],
+    "AxisDirection": "DML_AXIS_DIRECTION_INCREASING",
+}
+
+
+def model_of(**changes: Any) -> dict[str, Any]:
+    """Return a model with one ArgMax, some of its parts replaced."""
+    model: dict[str, Any] = {
+        "resources": {
+            "in": {"initialValuesDataType": "FLOAT32", "initialValues": [1, 2, 3, 6, 5, 4]},
+            "out": {"initialValuesDataType": "UINT32", "initialValues": {"valueCount": 2, "value": 0}},
+        },
+        "dispatchables": {"argmax": {"type": "DML_OPERATOR_ARGMAX", "desc": DESC}},
+        "commands": [dispatch("argmax", InputTensor="in", OutputTensor="out")],
+    }
+    return {**model, **changes}
+
+
+def dispatch(name: str, **bindings: Any) -> dict[str, Any]:
+    return {"type": "dispatch", "dispatchable": name, "bindings": bindings}
+
+
+def dmlcheck(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def imported(tmp_path: Path, model: Any, name: str = "model-1.json") -> tuple[Any, Result]:
+    """Import a model; return its case file as YAML reads it, or None, and the result."""
+    path = tmp_path / name
+    path.write_text(model if isinstance(model, str) else json.dumps(model), encoding="utf-8")
+    result = dmlcheck("import", "dxdispatch", path, "-o", tmp_path / "imported")
+    written = (tmp_path / "imported" / name).with_suffix(".yaml")
+    return (yaml.safe_load(written.read_text(encoding="utf-8")) if written.exists() else None), result
+
+
+def test_a_dispatch_is_a_case_with_what_it_reads(tmp_path: Path) -> None:
+    case, result = imported(tmp_path, model_of())
+    assert result.exit_code == 0
+    assert "1 case imported to model-1.yaml" in result.output
+    assert case == {
+        "source": "DxDispatch model model-1.json",
+        "cases": [
+            {
+                "name": "argmax",
+                "operator": "DML_OPERATOR_ARGMAX",
+                "desc": {**DESC, "AxisDirection": "INCREASING"},
+                "inputs": {"InputTensor": [[1, 2, 3], [6, 5, 4]]},
+            }
+        ],
+    }
+
+
+def test_an_operator_that_is_dispatched_twice_is_two_cases(tmp_path: Path) -> None:
+    model = model_of()
+    model["resources"]["other"] = {"initialValuesDataType": "FLOAT32", "initialValues": [0, 0, 0, 0, 0, 1]}
+    model["resources"]["out2"] = model["resources"]["out"]
+    model["commands"].append(dispatch("argmax", InputTensor="other", OutputTensor="out2"))
+    case, _ = imported(tmp_path, model)
+    assert [(one["name"], one["inputs"]["InputTensor"][1]) for one in case["cases"]] == [
+        ("argmax", [6, 5, 4]),
+        ("argmax-2", [0, 0, 1]),
+    ]
+
+
+def test_a_dispatch_that_reads_what_another_writes_has_no_known_inputs(tmp_path: Path) -> None:
+    model = model_of()
+    desc = {
+        "InputTensor": {"DataType": "UINT32", "Sizes": [2]},
+        "OutputTensor": {"DataType": "UINT32", "Sizes": [2]},
+    }
+    model["dispatchables"]["copy"] = {"type": "DML_OPERATOR_ELEMENT_WISE_IDENTITY", "desc": desc}
+    model["resources"]["last"] = model["resources"]["out"]
+    model["commands"].append(dispatch("copy", InputTensor="out", OutputTensor="last"))
+    case, result = imported(tmp_path, model)
+    assert [one["name"] for one in case["cases"]] == ["argmax"]
+    assert "copy is not imported: it reads out, which argmax writes before" in result.output
+
+
+def test_a_shader_is_no_case(tmp_path: Path) -> None:
+    model = model_of()
+    model["dispatchables"]["shader"] = {"type": "hlsl", "sourcePath": "x.hlsl", "compiler": "dxc"}
+    model["commands"].append({**dispatch("shader"), "threadGroupCount": [1, 1, 1]})
+    case, result = imported(tmp_path, model)
+    assert len(case["cases"]) == 1
+    assert "shader is not imported: hlsl is not DirectML" in result.output
+
+
+def test_a_resource_of_another_type_is_read_as_the_tensors_bytes(tmp_path: Path) -> None:
+    model = model_of()
+    numbers = np.array([1, 2, 3, 6, 5, 4], dtype=np.float32).view(np.uint32).tolist()
+    model["resources"]["in"] = {"initialValuesDataType": "UINT32", "initialValues": numbers}
+    case, _ = imported(tmp_path, model)
+    assert case["cases"][0]["inputs"] == {"InputTensor": [[1, 2, 3], [6, 5, 4]]}
+
+
+def test_a_desc_that_is_not_valid_is_shown_where_it_stands(tmp_path: Path) -> None:
+    model = model_of(dispatchables={"argmax": {"type": "DML_OPERATOR_ARGMAX", "desc": {**DESC, "Axes": [2]}}})
+    case, result = imported(tmp_path, model)
+    assert case is None
+    assert result.exit_code == 2
+    assert "axis-out-of-range" in result.output
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        ("{", "yaml-syntax"),
+        ("[1, 2]", "not a DxDispatch model: left out"),
+        ("[" * 100_000, "yaml-syntax"),
+        (json.dumps(model_of(resources={})), "unknown-key"),
+        (json.dumps(model_of(commands=[dispatch("argmax", InputTensor="in")])), "1 case imported"),
+    ],
+)
+def test_a_broken_model_is_named_and_no_traceback(tmp_path: Path, model: str, said: str) -> None:
+    _, result = imported(tmp_path, model)
+    assert said in result.output
+
+
+def test_a_values_file_outside_of_the_models_folder_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "inner").mkdir()
+    np.save(tmp_path / "x.npy", np.zeros(6, dtype=np.float32))
+    model = model_of()
+    model["resources"]["in"] = {"initialValuesDataType": "FLOAT32", "initialValues": {"sourcePath": "../x.npy"}}
+    case, result = imported(tmp_path, model, "inner/model-1.json")
+    assert case is None
+    assert result.exit_code == 2
+    assert "file-not-found" in result.output
+
+
+def test_an_import_that_is_cut_off_can_be_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("A.json", "B.json"):
+        (tmp_path / name).write_text(json.dumps(model_of()), encoding="utf-8")
+    arguments = ("import", "dxdispatch", tmp_path / "A.json", tmp_path / "B.json", "-o", tmp_path / "imported")
+    with monkeypatch.context() as patch:
+        patch.setattr(importer, "safe_name", Mock(side_effect=["A", KeyboardInterrupt]))
+        assert dmlcheck(*arguments).exit_code == 130
+    assert (tmp_path / "imported" / "A.yaml").exists()
+    assert dmlcheck(*arguments).exit_code == 0
+
+
+def test_models_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "M.json").write_text(json.dumps(model_of()), encoding="utf-8")
+    dmlcheck("import", "dxdispatch", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "imported")
+    assert sorted(path.name for path in (tmp_path / "imported").glob("*.yaml")) == ["M-2.yaml", "M.yaml"]
+
+
+# ---- the round trip
+
+
+def arrays(case: Case) -> dict[str, list[bytes]]:
+    """Return the bytes of a case's inputs, by field and part, in logical order."""
+    desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    assert desc is not None
+    wrong: list[Any] = []
+    source = Source(str(Path(case.file).parent), case.origin.literal)
+    values = read_inputs(desc, case.inputs or {}, source, wrong)
+    assert wrong == []
+    return {
+        name: [part.tobytes() for part in (each if isinstance(each, list) else [each])] for name, each in values.items()
+    }
+
+
+def fields(case: Case) -> dict[str, Any]:
+    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    assert desc is not None
+    assert not findings
+    return {"operator": desc.spec.operator, **notation(desc)}
+
+
+def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> None:
+    paths = [path for name in REDUCTIONS for path in sorted((CASES / name).iterdir()) if path.name != "large.yaml"]
+    dmlcheck("export", "--to", "dxdispatch", *paths, "-o", tmp_path / "exported")
+    dmlcheck("import", "dxdispatch", tmp_path / "exported", "-o", tmp_path / "back")
+    cases = {case.id: case for path in paths for case in api.load_cases(str(path))}
+    entries = json.loads((tmp_path / "exported" / "manifest.json").read_text(encoding="utf-8"))["entries"]
+    assert len(entries) > 600
+    for entry in entries:
+        (read,) = api.load_cases(str(tmp_path / "back" / f"{entry['folder']}.yaml"))
+        for case in entry["cases"]:
+            assert fields(read) == fields(cases[case]), case
+            assert arrays(read) == arrays(cases[case]), case
+
+
+def test_arrays_of_tensors_come_back(tmp_path: Path) -> None:
+    case = """\
+operator: JOIN
+source: by hand
+desc:
+  InputTensors: [{DataType: INT8, Sizes: [1, 2]}, {DataType: INT8, Sizes: [2, 2], Strides: [4, 1]}]
+  OutputTensor: {DataType: INT8, Sizes: [3, 2]}
+  Axis: 0
+inputs: {InputTensors: [[1, 2], [[3, 4], [5, 6]]]}
+"""
+    (tmp_path / "join.yaml").write_text(case, encoding="utf-8")
+    dmlcheck("export", "--to", "dxdispatch", tmp_path / "join.yaml", "-o", tmp_path / "exported")
+    dmlcheck("import", "dxdispatch", tmp_path / "exported", "-o", tmp_path / "back")
+    (path,) = (tmp_path / "back").glob("*.yaml")
+    (read,), (wanted,) = api.load_cases(str(path)), api.load_cases(str(tmp_path / "join.yaml"))
+    assert (fields(read), arrays(read)) == (fields(wanted), arrays(wanted))
+
+
+# ---- the words of case files
+
+
+@pytest.mark.parametrize(
+    "value", ["NO", "on", "1e5", "a: b", "# no", "", " x", "é\x85\u2028", "\ud800", "NULL", "SUM", "-"]
+)
+def test_a_text_reads_back_as_itself(value: str) -> None:
+    assert yaml.safe_load(flow({"key": [value]})) == {"key": [value]}
+    assert text(value).isprintable()
+
+
+@pytest.mark.parametrize("name", ["con", "COM1", "a/b", "..", "", "a" * 300, "ä?*"])
+def test_a_name_is_one_that_every_file_system_takes(name: str) -> None:
+    safe = safe_name(name)
+    assert safe.isascii()
+    assert 0 < len(safe) <= 81
+    assert not set(safe) - set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+    assert safe.lower() not in ("con", "com1")
+
+
+def test_names_that_differ_in_case_only_are_not_free() -> None:
+    taken: set[str] = set()
+    assert [free_name(name, taken) for name in ("a", "A", "a")] == ["a", "A-2", "a-3"]

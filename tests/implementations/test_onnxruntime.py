@@ -1,0 +1,501 @@
+"""ONNX Runtime as an implementation: its names, results, refusals and failures, and the bundled cases on its CPU."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck import load_cases, run_cases, validation
+from dmlcheck.comparison.compare import compare, limit_for
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.implementations import Failure, Unavailable, Unsupported, about, close, make
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.reference.kernels import compute
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
+runtime = pytest.importorskip("onnxruntime", reason="the extra `onnxruntime` is not installed: no package onnxruntime")
+
+from dmlcheck.implementations import onnxruntime as module  # noqa: E402
+from dmlcheck.implementations.onnxruntime import CPU, DML, INSTALL, INSTALL_DML, OnnxRuntime  # noqa: E402
+
+HERE = Path(__file__).parent.parent
+CASES = HERE.parent / "cases"
+KNOWN = HERE / "expectations" / "onnxruntime_cpu.yaml"
+VERSION = tuple(int(part) for part in re.findall(r"\d+", runtime.__version__)[:2])
+SEEN = (1, 31)  # the version that KNOWN is about
+
+
+@pytest.fixture(scope="module")
+def cpu() -> OnnxRuntime:
+    return OnnxRuntime()
+
+
+def desc_of(operator: str, **fields: Any) -> OperatorDesc:
+    made, findings = validation.validate(operator, fields, NEWEST_LEVEL)
+    assert made is not None
+    assert not findings, [finding.rule for finding in findings]
+    return made
+
+
+def tensor(kind: str, *sizes: int, **more: Any) -> dict[str, Any]:
+    return {"DataType": kind, "Sizes": list(sizes), **more}
+
+
+def reduced(kind: str, function: str = "SUM", axes: tuple[int, ...] = (1,)) -> OperatorDesc:
+    sizes = [1 if axis in axes else 2 for axis in range(2)]
+    tensors = {"InputTensor": tensor(kind, 2, 2), "OutputTensor": tensor(kind, *sizes)}
+    return desc_of("REDUCE", Function=function, Axes=list(axes), **tensors)
+
+
+def cli(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "dmlcheck", "run", *words],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        env=os.environ | environment,
+    )
+
+
+# ---- names
+
+
+@pytest.mark.parametrize("name", ["onnxruntime", "onnxruntime:cpu", "onnxruntime:CPU", f"onnxruntime:{CPU}"])
+def test_the_cpu_is_the_default_and_says_what_was_judged(name: str) -> None:
+    made = make(name)
+    version, device = about(made)
+    assert (made.name, version) == (f"onnxruntime:{CPU}", runtime.__version__)
+    assert device.startswith(f"{CPU} on ")
+    close(made)
+
+
+def test_a_provider_that_is_none_is_refused_with_those_that_are_there() -> None:
+    there = ", ".join(runtime.get_available_providers())
+    with pytest.raises(Unavailable, match=re.escape(f"this onnxruntime has no Nonsense, only {there}")):
+        make("onnxruntime:Nonsense")
+
+
+@pytest.mark.skipif(DML in runtime.get_available_providers(), reason="DirectML is here")
+@pytest.mark.parametrize("place", ["dml", DML])
+def test_without_directml_the_message_says_how_to_get_it(place: str) -> None:
+    done = cli("--implementation", f"onnxruntime:{place}", str(CASES / "argmax"))
+    assert done.returncode == 2
+    assert f"this onnxruntime has no {DML}" in done.stderr
+    assert INSTALL_DML in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("package", ["onnx", "onnxruntime"])
+@pytest.mark.parametrize(("place", "install"), [("", INSTALL), (":cpu", INSTALL), (":dml", INSTALL_DML)])
+def test_without_a_package_the_message_says_how_to_get_it(
+    package: str, place: str, install: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(Unavailable, match=re.escape(f"needs the package {package}; install it with: {install}")):
+        make(f"onnxruntime{place}")
+
+
+def test_a_package_that_cannot_be_loaded_says_why(tmp_path: Path) -> None:
+    (tmp_path / "onnxruntime.py").write_text("raise ImportError('DLL load\\n failed')", encoding="utf-8")
+    done = cli("--implementation", "onnxruntime", str(CASES / "argmax"), PYTHONPATH=str(tmp_path))
+    assert done.returncode == 2
+    assert "onnxruntime cannot be imported: DLL load failed" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+# ---- results
+
+
+def test_several_axes_give_the_index_that_directml_counts(cpu: OnnxRuntime) -> None:
+    x = np.zeros((2, 3, 4), np.float32)
+    x[1, 0, 2] = x[0, 1, 3] = 5  # 1 * 4 + 2 and 0 * 4 + 3 in the order of both axes
+    desc = desc_of(
+        "ARGMAX",
+        InputTensor=tensor("FLOAT32", 2, 3, 4),
+        OutputTensor=tensor("UINT32", 1, 3, 1),
+        Axes=[0, 2],
+        AxisDirection="INCREASING",
+    )
+    result = cpu.run(desc, {"InputTensor": x})["OutputTensor"]
+    assert result.dtype == np.uint32
+    assert result.tolist() == [[[6], [3], [0]]]
+
+
+def test_an_array_of_tensors_goes_in_and_comes_out_by_its_labels(cpu: OnnxRuntime) -> None:
+    parts = [np.array([[1, 2]], np.int32), np.array([[3]], np.int32)]
+    joined = desc_of(
+        "JOIN",
+        InputTensors=[tensor("INT32", 1, 2), tensor("INT32", 1, 1)],
+        OutputTensor=tensor("INT32", 1, 3),
+        Axis=1,
+    )
+    whole = cpu.run(joined, {"InputTensors": parts})["OutputTensor"]
+    assert whole.tolist() == [[1, 2, 3]]
+    split = desc_of(
+        "SPLIT",
+        InputTensor=tensor("INT32", 1, 3),
+        OutputTensors=[tensor("INT32", 1, 2), tensor("INT32", 1, 1)],
+        Axis=1,
+    )
+    back = cpu.run(split, {"InputTensor": whole})
+    assert {label: values.tolist() for label, values in back.items()} == {
+        "OutputTensors[0]": [[1, 2]],
+        "OutputTensors[1]": [[3]],
+    }
+
+
+def test_each_element_may_have_a_scale_of_its_own(cpu: OnnxRuntime) -> None:
+    sizes = (2, 3)
+    desc = desc_of(
+        "ELEMENT_WISE_QUANTIZE_LINEAR",
+        InputTensor=tensor("FLOAT32", *sizes),
+        ScaleTensor=tensor("FLOAT32", *sizes),
+        ZeroPointTensor=tensor("UINT8", *sizes),
+        OutputTensor=tensor("UINT8", *sizes),
+    )
+    inputs = {
+        "InputTensor": np.array([[8, 16, -8], [24, 40, 80]], np.float32),
+        "ScaleTensor": np.array([[1, 2, 4], [8, 1, 2]], np.float32),
+        "ZeroPointTensor": np.array([[1, 2, 3], [4, 5, 6]], np.uint8),
+    }
+    assert cpu.run(desc, inputs)["OutputTensor"].tolist() == [[9, 10, 1], [7, 45, 46]]
+
+
+def test_a_sum_of_quantized_tensors_may_lack_zero_points(cpu: OnnxRuntime) -> None:
+    one = tensor("FLOAT32", 1, 1)
+    x = tensor("INT8", 1, 2)
+    desc = desc_of(
+        "ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+        **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), x),
+        **dict.fromkeys(("AScaleTensor", "BScaleTensor", "OutputScaleTensor"), one),
+    )
+    scales = {name: np.array([[scale]], np.float32) for name, scale in (("A", 2), ("B", 1), ("Output", 4))}
+    inputs: dict[str, Any] = {f"{name}ScaleTensor": scale for name, scale in scales.items()}
+    inputs |= {"ATensor": np.array([[8, -20]], np.int8), "BTensor": np.array([[12, 4]], np.int8)}
+    assert cpu.run(desc, inputs)["OutputTensor"].tolist() == [[7, -9]]
+
+
+def test_the_same_desc_with_other_values_makes_no_other_session(cpu: OnnxRuntime) -> None:
+    desc = reduced("FLOAT32")
+    values = [cpu.run(desc, {"InputTensor": np.full((2, 2), x, np.float32)})["OutputTensor"].tolist() for x in (1, 2)]
+    assert values == [[[2], [2]], [[4], [4]]]
+    before = list(cpu._sessions)
+    cpu.run(reduced("FLOAT32"), {"InputTensor": np.ones((2, 2), np.float32)})
+    assert list(cpu._sessions) == before
+
+
+def test_only_a_few_sessions_are_kept() -> None:
+    own = OnnxRuntime()
+    for size in range(1, 2 * module._KEPT):
+        desc = desc_of("ELEMENT_WISE_ABS", **dict.fromkeys(("InputTensor", "OutputTensor"), tensor("FLOAT32", size)))
+        own.run(desc, {"InputTensor": np.ones(size, np.float32)})
+    assert len(own._sessions) == module._KEPT
+    own.close()
+    assert not own._sessions
+
+
+# ---- what is not run
+
+
+def test_what_onnx_cannot_say_is_unsupported_before_anything_runs(cpu: OnnxRuntime) -> None:
+    x = tensor("FLOAT32", 2, 2)
+    desc = desc_of("ELEMENT_WISE_ATAN_YX", ATensor=x, BTensor=x, OutputTensor=x)
+    assert cpu.unsupported(desc) == "ONNX has no operator for DML_OPERATOR_ELEMENT_WISE_ATAN_YX"
+    assert cpu.unsupported(reduced("FLOAT32")) is None
+
+
+def test_a_type_that_the_provider_has_no_kernel_for_is_unsupported(cpu: OnnxRuntime) -> None:
+    desc = reduced("UINT64")
+    assert cpu.unsupported(desc) is None
+    with pytest.raises(Unsupported, match=f"onnxruntime has no ReduceSum of UINT64 on {CPU}"):
+        cpu.run(desc, {"InputTensor": np.ones((2, 2), np.uint64)})
+
+
+def test_an_operator_that_onnxruntime_makes_of_others_is_named_with_them(cpu: OnnxRuntime) -> None:
+    with pytest.raises(Unsupported, match=r"onnxruntime has no \w+, which it needs for ReduceSumSquare of UINT64,"):
+        cpu.run(reduced("UINT64", "SUM_SQUARE"), {"InputTensor": np.ones((2, 2), np.uint64)})
+
+
+NO_CHANNELS = (
+    "[ONNXRuntimeError] : 1 : FAIL : Non-zero status code returned while running ConvInteger node. Name:'' Status "
+    "Message: /src/conv_integer.cc:52 virtual Status onnxruntime::ConvInteger::Compute(OpKernelContext*) const "
+    "IsScalarOr1ElementVector(W_Zero_Point) was false. Non per-tensor quantization is not supported now."
+)
+TWO_DIMENSIONS = (
+    "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: upsamplebase.h:553 ScalesValidation "
+    "'Linear' mode only supports 2-D inputs"
+)
+EVEN = (
+    "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: /src/lrn.h:23 onnxruntime::LRN<T>::LRN(const "
+    "OpKernelInfo&) [with T = float] size_ % 2 == 1 was false."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (EVEN, "size_ % 2 == 1 was false"),
+        (NO_CHANNELS, "Non per-tensor quantization is not supported now"),
+        (TWO_DIMENSIONS, "ScalesValidation 'Linear' mode only supports 2-D inputs"),
+    ],
+)
+def test_what_a_kernel_says_that_it_lacks_is_unsupported_in_its_words(cpu: OnnxRuntime, text: str, reason: str) -> None:
+    found = cpu._problem(RuntimeError(text), cpu._model(reduced("FLOAT32")).graph)
+    assert isinstance(found, Unsupported)
+    assert str(found) == f"{CPU}: {reason}"
+
+
+def test_a_provider_that_would_leave_a_node_to_the_cpu_is_unsupported(cpu: OnnxRuntime) -> None:
+    text = "This session contains graph nodes that are assigned to the default CPU EP, but fallback to CPU EP has been "
+    graph = cpu._model(reduced("INT64")).graph
+    found = cpu._problem(RuntimeError(text + "explicitly disabled by the user."), graph)
+    assert isinstance(found, Unsupported)
+    assert str(found) == f"{CPU} does not run every node of ReduceSum of INT64"
+    assert module._options(runtime, DML).get_session_config_entry("session.disable_cpu_ep_fallback") == "1"
+
+
+def test_an_opset_that_this_onnxruntime_does_not_know_is_unsupported(cpu: OnnxRuntime) -> None:
+    model = cpu._model(reduced("FLOAT32"))
+    proto = onnx.load_from_string(model.data)
+    proto.opset_import[0].version = 999
+    newer = module.Model(model.graph._replace(opset=999), proto.SerializeToString())
+    with pytest.raises(Unsupported, match=f"onnxruntime {runtime.__version__} does not know opset 999"):
+        cpu._session(newer)
+    proto = onnx.load_from_string(model.data)
+    proto.ir_version = 999
+    with pytest.raises(Unsupported, match="does not know opset"):
+        cpu._session(module.Model(model.graph, proto.SerializeToString()))
+
+
+def test_an_operator_that_is_newer_than_this_onnx_is_unsupported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(onnx.defs, "onnx_opset_version", lambda: 19)
+    x = tensor("FLOAT32", 2, 2)
+    reason = OnnxRuntime().unsupported(desc_of("ACTIVATION_GELU", InputTensor=x, OutputTensor=x))
+    assert reason == "the package onnx here has opsets up to 19, and opset 20 is needed"
+
+
+@pytest.mark.parametrize(
+    ("above", "below", "reason"),
+    [([4, 6], [2, 0], "division by 0"), ([-(2**31), 6], [-1, 2], "division that overflows")],
+)
+def test_an_integer_division_that_ends_the_process_is_not_tried(
+    cpu: OnnxRuntime, above: list[int], below: list[int], reason: str
+) -> None:
+    x = tensor("INT32", 2)
+    desc = desc_of("ELEMENT_WISE_DIVIDE", ATensor=x, BTensor=x, OutputTensor=x)
+    with pytest.raises(Unsupported, match=reason):
+        cpu.run(desc, {"ATensor": np.array(above, np.int32), "BTensor": np.array(below, np.int32)})
+    good = cpu.run(desc, {"ATensor": np.array([6, -9], np.int32), "BTensor": np.array([-2, 3], np.int32)})
+    assert good["OutputTensor"].tolist() == [-3, -3]
+
+
+@pytest.mark.parametrize(("scale", "kept", "lost"), [(2, 2.0**126, 2.0**127), (0.25, 2.0**-147, 2.0**-149)])
+def test_a_product_that_leaves_the_range_before_its_operator_is_not_held_against_that(
+    cpu: OnnxRuntime, scale: float, kept: float, lost: float
+) -> None:
+    x = tensor("FLOAT32", 1)
+    scaling = {"Scale": scale, "Bias": 0}
+    root = desc_of("ELEMENT_WISE_SQRT", InputTensor=x, OutputTensor=x, ScaleBias=scaling)
+    good = cpu.run(root, {"InputTensor": np.array([kept], np.float32)})["OutputTensor"]
+    assert good.tolist() == [np.sqrt(np.float32(kept * scale))]
+    with pytest.raises(Unsupported, match="leaves the range of the data type"):
+        cpu.run(root, {"InputTensor": np.array([lost], np.float32)})
+    size = desc_of("ELEMENT_WISE_ABS", InputTensor=x, OutputTensor=x, ScaleBias=scaling)  # rounds once all the same
+    found = cpu.run(size, {"InputTensor": np.array([-lost], np.float32)})["OutputTensor"]
+    assert found.tolist() == [math.inf if scale > 1 else 0]
+
+
+# ---- what goes wrong
+
+
+def test_another_provider_never_passes_for_the_one_that_is_judged() -> None:
+    other = OnnxRuntime()
+    asked: dict[str, Any] = {}
+
+    def session(data: bytes, options: Any, **more: Any) -> Any:  # noqa: ARG001
+        asked.update(more)
+        return SimpleNamespace(get_providers=lambda: [CPU], disable_fallback=lambda: None)
+
+    other.provider = DML
+    other._runtime = SimpleNamespace(
+        **{name: getattr(runtime, name) for name in ("SessionOptions", "GraphOptimizationLevel", "ExecutionMode")},
+        InferenceSession=session,
+    )
+    with pytest.raises(Failure, match=f"ran on {CPU} instead of {DML}"):
+        other.run(reduced("FLOAT32"), {"InputTensor": np.ones((2, 2), np.float32)})
+    assert asked == {"providers": [DML], "enable_fallback": 0}
+
+
+def test_what_onnxruntime_raises_is_the_cases_error_and_nothing_else_is_written(
+    cpu: OnnxRuntime, capfd: pytest.CaptureFixture[str]
+) -> None:
+    desc = desc_of(
+        "GATHER",
+        InputTensor=tensor("FLOAT32", 3),
+        IndicesTensor=tensor("INT64", 1),
+        OutputTensor=tensor("FLOAT32", 1),
+        Axis=0,
+        IndexDimensions=1,
+    )
+    inputs = {"InputTensor": np.ones(3, np.float32), "IndicesTensor": np.array([7])}
+    with pytest.raises(Failure, match=r"raised InvalidArgument: .*idx=7 must be within"):
+        cpu.run(desc, inputs)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_what_native_code_writes_while_it_is_loaded_is_not_shown(capfd: pytest.CaptureFixture[str]) -> None:
+    with module._silenced():
+        os.write(2, b"[W:onnxruntime:Default] no GPU was found\n")
+    os.write(2, b"after\n")
+    assert capfd.readouterr() == ("", "after\n")
+
+
+FRAGILE = """\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+desc:
+  Function: SUM
+  InputTensor: {DataType: INT32, Sizes: [2]}
+  OutputTensor: {DataType: INT32, Sizes: [1]}
+  Axes: [0]
+cases:
+- {name: before, inputs: {InputTensor: [1, 2]}, outputs: {OutputTensor: [3]}}
+- {name: bad, inputs: {InputTensor: [NUMBER, 2]}, outputs: {OutputTensor: [3]}}
+- {name: after, inputs: {InputTensor: [3, 2]}, outputs: {OutputTensor: [5]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "options", "rule"), [("101", [], "implementation-error"), ("102", ["--timeout", "2"], "timeout")]
+)
+def test_native_code_that_crashes_or_hangs_is_one_cases_error(
+    tmp_path: Path, number: str, options: list[str], rule: str
+) -> None:
+    (tmp_path / "case.yaml").write_text(FRAGILE.replace("NUMBER", number), encoding="utf-8")
+    report = tmp_path / "report.json"
+    words = ["--implementation", "python:fragile_onnxruntime:Fragile", *options, "--json", str(report)]
+    done = cli(*words, str(tmp_path / "case.yaml"), PYTHONPATH=str(HERE))
+    assert done.returncode == 1, done.stderr
+    cases = json.loads(report.read_text(encoding="utf-8"))["cases"]
+    assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
+    assert [found["rule"] for found in cases[1]["diagnostics"]] == [rule]
+
+
+# ---- the bundled cases
+
+
+def test_strides_are_of_the_desc_and_not_of_the_arrays(tmp_path: Path) -> None:
+    text = """\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+desc:
+  Function: SUM
+  InputTensor: {DataType: INT32, Sizes: [2, 3], Strides: [1, 2]}
+  OutputTensor: {DataType: INT32, Sizes: [2, 1], Strides: [4, 1]}
+  Axes: [1]
+inputs: {InputTensor: {buffer: [1, 2, 3, 4, 5, 6]}}
+outputs: {OutputTensor: [[9], [12]]}
+"""
+    path = tmp_path / "strided.yaml"
+    path.write_text(text, encoding="utf-8")
+    assert [result.outcome for result in run_cases(load_cases(path), "onnxruntime")] == ["passed"]
+
+
+def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Path) -> None:
+    report = tmp_path / "report.json"
+    words = ["--expectations", str(KNOWN), "--json", str(report), str(CASES)]
+    done = cli("--implementation", "onnxruntime", *words)
+    assert done.stderr == ""
+    found = json.loads(report.read_text(encoding="utf-8"))
+    assert found["summary"]["passed"] > 3500
+    assert [case["id"] for case in found["cases"] if case["outcome"] == "error"] == []
+    reasons = {case["reason"] for case in found["cases"] if case["outcome"] == "skipped"}
+    assert all(
+        reason.startswith(("unsupported-by-implementation: ", "a plain desc: ", "no expected outputs, and "))
+        for reason in reasons
+    ), reasons
+    if VERSION != SEEN:
+        pytest.skip(f"{KNOWN.name} is about onnxruntime {SEEN[0]}.{SEEN[1]}, and this is {runtime.__version__}")
+    # How correctly sums are rounded depends on the processor, and is promised by the reference engine alone.
+    wrong = [case["id"] for case in found["cases"] if case["outcome"] in ("failed", "xpassed")]
+    assert [each for each in wrong if "reduce/rounding.yaml::" not in each] == []
+    assert found["summary"]["xfailed"] >= 10
+    assert done.returncode == (1 if wrong else 0)
+
+
+def descs_without_values() -> Iterator[OperatorDesc]:
+    """Yield a valid desc of the bundled ones for each choice of data types of each operator with a kernel."""
+    seen = set()
+    for path in sorted(CASES.glob("*/accepts.yaml")):
+        for case in load_cases(path):
+            desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+            if desc is None or not desc.spec.kernel:
+                continue
+            key = (desc.spec.short, *(part.tensor.data_type for part in desc.tensors()))
+            if key not in seen and all(part.tensor.element_count < 2**12 for part in desc.tensors()):
+                seen.add(key)
+                yield desc
+
+
+def ordinary(desc: OperatorDesc) -> dict[str, Any]:
+    """Return inputs that leave nothing open: numbers between 0 and 1 and small positive integers, the first index."""
+    random = np.random.default_rng(7)
+    inputs: dict[str, Any] = {}
+    for label, _, tensor in desc.tensors(INPUT):
+        field, bracket, _ = label.partition("[")
+        dtype = NUMPY_TYPES[tensor.data_type]
+        if dtype.kind == "f":
+            values = random.uniform(0.05, 1, tensor.sizes).astype(dtype)
+        else:
+            values = random.integers(1, 4, tensor.sizes).astype(dtype) * ("Indices" not in label)
+        for axis, stride in enumerate(tensor.strides or ()):
+            if stride == 0:  # one element, however often it is read
+                values = np.repeat(values.take([0], axis), tensor.sizes[axis], axis)
+        if bracket:
+            inputs.setdefault(field, []).append(values)
+        else:
+            inputs[field] = values
+    return inputs
+
+
+@pytest.mark.skipif(VERSION != SEEN, reason=f"what differs is known of onnxruntime {SEEN[0]}.{SEEN[1]}")
+def test_the_reference_and_the_cpu_agree_on_every_operator_that_both_have(cpu: OnnxRuntime) -> None:
+    agreed = {desc.spec.short for desc in descs_without_values() if agree(cpu, desc)}
+    assert len(agreed) > 60
+
+
+def agree(cpu: OnnxRuntime, desc: OperatorDesc) -> bool:
+    """Check the results of a desc, and return whether there were any."""
+    if cpu.unsupported(desc):
+        return False
+    inputs = ordinary(desc)
+    try:
+        actual = cpu.run(desc, inputs)
+    except Unsupported:
+        return False
+    expected = Reference().run(desc, inputs)
+    for label, _, tensor in desc.tensors(OUTPUT):
+        found = compare(
+            expected[label],
+            actual[label],
+            tensor,
+            limit_for(desc, None),
+            lambda label=label: compute(desc, inputs)[label],
+        )
+        assert not found.mismatches, (desc.spec.short, inputs, found)
+    return True

@@ -1,0 +1,62 @@
+"""The special functions against independent ones: those of the C library, which are within 1 ULP."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.kernels import _special
+from dmlcheck.reference.kernels._special import cos, erf, erfc, sin
+
+POINTS = np.concatenate([np.linspace(-11, 11, 40_001), np.ldexp(1.0, np.arange(-1000, 4)), [1.0, -1.0, 0.0, -0.0]])
+
+
+def test_erf_is_within_a_few_units_of_roundoff() -> None:
+    expected = np.array([math.erf(x) for x in POINTS])
+    assert np.max(np.abs(erf(POINTS) - expected) / np.maximum(np.abs(expected), 5e-324)) < 2**-50
+
+
+def test_erfc_loses_nothing_where_it_is_small() -> None:
+    expected = np.array([math.erfc(x) for x in POINTS])
+    assert np.max(np.abs(erfc(POINTS) - expected) / expected) < 2**-44
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+@pytest.mark.parametrize(("ours", "theirs"), [(sin, math.sin), (cos, math.cos)])
+def test_sines_and_cosines_are_within_a_few_units_of_roundoff(
+    monkeypatch: pytest.MonkeyPatch, ours: Callable[..., Any], theirs: Callable[[float], float], *, is_fast: bool
+) -> None:
+    monkeypatch.setattr(_special, "_is_tangent_fast", lambda: is_fast)
+    turns = np.arange(-400, 400) * math.pi / 2
+    angles = np.concatenate([turns, np.nextafter(turns.astype(np.float32), 9), POINTS, 1e6 * POINTS, [1e30, -3e38]])
+    angles = angles.astype(np.float32).astype(np.float64)
+    expected = np.array([theirs(x) for x in angles])
+    with np.errstate(all="ignore"):
+        found = ours(angles)
+    assert np.max(np.abs(found - expected) / np.maximum(np.abs(expected), 5e-324)) < 2**-50
+
+
+@pytest.mark.parametrize("is_fast", [True, False])
+def test_the_sine_of_a_zero_has_its_sign_and_infinite_angles_have_none(
+    monkeypatch: pytest.MonkeyPatch, *, is_fast: bool
+) -> None:
+    monkeypatch.setattr(_special, "_is_tangent_fast", lambda: is_fast)
+    with np.errstate(all="ignore"):
+        found = sin(np.array([0.0, -0.0, math.inf, math.nan]))
+    assert np.signbit(found[:2]).tolist() == [False, True]
+    assert np.isnan(found[2:]).all()
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan, 100.0, -100.0])
+def test_the_ends_are_those_of_the_definition(value: float) -> None:
+    with np.errstate(all="ignore"):
+        found = (float(erf(np.array([value]))[0]), float(erfc(np.array([value]))[0]))
+    assert found == (math.erf(value), math.erfc(value)) or all(map(math.isnan, found)) == math.isnan(value)
+
+
+def test_the_sign_of_zero_stays() -> None:
+    assert math.copysign(1, float(erf(np.array([-0.0]))[0])) == -1

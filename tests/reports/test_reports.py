@@ -1,0 +1,402 @@
+"""The machine-readable reports: against JSON Schemas written from the contract, and what they say of a known run."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+
+from dmlcheck.cli import main
+from dmlcheck.cli.console import Console
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports import page
+from dmlcheck.reports.json import output_dict
+from dmlcheck.reports.text import PLAIN, Style, diagnostic_text
+from dmlcheck.specs.load import operator_names
+from dmlcheck.specs.names import LEVELS
+
+FILES = Path(__file__).parent.parent / "snapshots" / "files"
+LEVEL = {"enum": list(LEVELS)}
+TEXT = {"type": "string", "minLength": 1}
+TEXT_OR_NULL = {"type": ["string", "null"], "minLength": 1}
+COUNT = {"type": "integer", "minimum": 0}
+NUMBER = {"type": "number", "minimum": 0}
+
+
+def record(**fields: Any) -> dict[str, Any]:
+    """Return the schema of an object that has exactly these keys."""
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+def with_optional(schema: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    """Return the schema of a record that may have more keys."""
+    return {**schema, "properties": {**schema["properties"], **fields}}
+
+
+def items(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a list."""
+    return {"type": "array", "items": schema}
+
+
+DIAGNOSTIC = record(
+    rule=TEXT,
+    severity={"enum": ["error", "note"]},
+    message=TEXT,
+    file=TEXT_OR_NULL,
+    line={"type": ["integer", "null"], "minimum": 1},
+    column={"type": ["integer", "null"], "minimum": 1},
+    pointer=TEXT_OR_NULL,
+    help=TEXT_OR_NULL,
+    constraint=TEXT_OR_NULL,
+)
+VALUE = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
+ELEMENT = record(
+    index=items(COUNT), expected=VALUE, actual=VALUE, ulp=NUMBER, share={"type": ["number", "null"], "minimum": 0}
+)
+DETAILS = record(
+    data_type={"type": "string"},
+    sizes=items(COUNT),
+    shape=TEXT_OR_NULL,
+    bound={"type": "string"},
+    decided_by={"type": "string"},
+    unspecified=COUNT,
+    elements=items(ELEMENT),
+    profile=items(NUMBER),
+)
+NUMBER_OR_NULL = {"type": ["number", "null"], "minimum": 0}
+ELEMENT_OR_NULL = {"anyOf": [{"type": "null"}, ELEMENT]}
+OUTPUT = with_optional(
+    record(
+        data_type={"type": "string"},
+        max_ulp=NUMBER,
+        max_share=NUMBER_OR_NULL,
+        mismatches=COUNT,
+        elements=COUNT,
+        first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+        worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+        closest=ELEMENT_OR_NULL,
+    ),
+    details=DETAILS,
+)
+SPOT = {"case": TEXT, "output": TEXT, "index": items(COUNT)}
+NO_SPOT: dict[str, Any] = {key: {"type": "null"} for key in SPOT}
+WORST = {"operator": TEXT, "data_type": {"type": "string"}, "max_ulp": NUMBER, "max_share": NUMBER_OR_NULL}
+CLOSEST = {"anyOf": [{"type": "null"}, record(**SPOT)]}
+ACCURACY = {"anyOf": [record(**WORST, **SPOT, closest=CLOSEST), record(**WORST, **NO_SPOT, closest=CLOSEST)]}
+DRIFT = {"output": TEXT, "old_ulp": NUMBER, "new_ulp": NUMBER, "failure": {"type": "boolean"}}
+INDEX_OR_NULL = {"anyOf": [{"type": "null"}, items(COUNT)]}
+OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+REPORT = with_optional(
+    record(
+        schema={"const": "dmlcheck-report/1"},
+        tool=record(name={"const": "dmlcheck"}, version=TEXT),
+        implementation=TEXT,
+        implementation_version=TEXT_OR_NULL,
+        implementation_device=TEXT_OR_NULL,
+        feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+        accumulate={"enum": ["float16", "float32"]},
+        warn_above={"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        compared_to={
+            "anyOf": [
+                {"type": "null"},
+                record(file=TEXT, version=TEXT_OR_NULL, max_drift=NUMBER_OR_NULL, implementation=TEXT),
+            ]
+        },
+        accuracy=items(ACCURACY),
+        summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
+        digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
+        cases=items(
+            with_optional(
+                record(
+                    id=TEXT,
+                    name=TEXT,
+                    file=TEXT,
+                    line={"type": "integer", "minimum": 1},
+                    operator={"type": "string"},
+                    feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+                    outcome={"enum": OUTCOMES},
+                    reason=TEXT_OR_NULL,
+                    diagnostics=items(DIAGNOSTIC),
+                    seconds=NUMBER,
+                    outputs={"type": "object", "additionalProperties": OUTPUT},
+                ),
+                desc={"type": "string"},
+                inputs={"type": "object", "additionalProperties": {"type": "string"}},
+                source=TEXT_OR_NULL,
+                ordinal=COUNT,
+                warnings=items(record(output=TEXT, share=NUMBER, ulp=NUMBER, index=INDEX_OR_NULL)),
+                drift=items(record(**DRIFT)),
+            )
+        ),
+    ),
+    warned=COUNT,
+    compared=record(cases=COUNT, new=COUNT),
+    drift=items(record(case=TEXT, **DRIFT)),
+    shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
+    interrupted={"const": True},
+)
+VALIDATION = record(
+    schema={"const": "dmlcheck-validation/1"},
+    valid={"type": "boolean"},
+    descs=items(
+        record(
+            file=TEXT,
+            name=TEXT,
+            operator=TEXT_OR_NULL,
+            feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+            valid={"type": "boolean"},
+            minimum_feature_level={"anyOf": [{"type": "null"}, LEVEL]},
+            diagnostics=items(DIAGNOSTIC),
+        )
+    ),
+)
+TOLERANCE = with_optional(
+    record(source=TEXT),
+    exact={"const": True},
+    accumulate={"const": True},
+    **dict.fromkeys(("ulp", "absolute", "relative", "ulp_per_exponent"), NUMBER),
+    times=TEXT,
+    when={"type": "object", "additionalProperties": items(TEXT)},
+    present=items(TEXT),
+)
+OPERATOR = record(
+    operator={"enum": list(operator_names())},
+    introduced=LEVEL,
+    in_place={"type": "boolean"},
+    fields=items(
+        record(
+            name=TEXT,
+            kind={"enum": ["input_tensor", "output_tensor", "attribute"]},
+            type=TEXT,
+            optional={"type": "boolean"},
+        )
+    ),
+    support=items(
+        record(
+            when={"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": items(TEXT)}]},
+            levels=items(
+                record(
+                    level=LEVEL,
+                    tensors={
+                        "type": "object",
+                        "additionalProperties": record(dims=items(COUNT), types=items(TEXT)),
+                    },
+                )
+            ),
+        )
+    ),
+    constraints=items(record(id=TEXT, text=TEXT)),
+    errata=items(record(id=TEXT, page=TEXT, holds=TEXT, source=TEXT)),
+    unspecified=items(TEXT),
+    known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    tolerance=items(TOLERANCE),
+    reference={"type": "boolean"},
+)
+
+
+def dmlcheck(*words: str) -> Result:
+    """Run a command, letting bugs show as tracebacks."""
+    return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> dict[str, Any]:
+    """Run the cases that end in every way and return the JSON report."""
+    path = tmp_path / "report.json"
+    assert dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path)).exit_code == 2
+    read: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return read
+
+
+def test_a_run_is_reported_as_the_schema_says(report: dict[str, Any]) -> None:
+    jsonschema.validate(report, REPORT)
+
+
+def test_a_run_report_says_how_every_case_ended(report: dict[str, Any]) -> None:
+    outcomes = {case["name"]: case["outcome"] for case in report["cases"]}
+    assert outcomes == {
+        "right": "passed",
+        "wrong": "failed",
+        "many-wrong": "failed",
+        "not-a-number": "failed",
+        "not-legal": "failed",
+        "values-that-do-not-fit": "error",
+        "nothing-to-compare": "skipped",
+        "rightly-rejected": "passed",
+        "wrongly-rejected": "failed",
+        "not-well-formed": "error",
+    }
+    counts = {outcome: list(outcomes.values()).count(outcome) for outcome in OUTCOMES}
+    assert {key: report["summary"][key] for key in OUTCOMES} == counts
+    assert report["summary"]["total"] == 10
+
+
+def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> None:
+    cases = {case["name"]: case for case in report["cases"]}
+    wrong = cases["wrong"]
+    assert wrong["id"] == f"{FILES.as_posix()}/case.yaml::wrong"
+    assert (wrong["line"], wrong["operator"], wrong["feature_level"]) == (14, "DML_OPERATOR_REDUCE", "6_4")
+    assert wrong["outputs"] == {
+        # 15 and 15.5 are 2^19 units of 2^-20 apart.
+        "OutputTensor": {
+            "data_type": "FLOAT32",
+            "max_ulp": 524288.0,
+            "max_share": 262144.0,
+            "mismatches": 1,
+            "elements": 2,
+            "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+            "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
+            "closest": {"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0},
+            "details": {
+                "data_type": "FLOAT32",
+                "sizes": [2, 1],
+                "shape": None,
+                "bound": "2 ULP",
+                "decided_by": "the case's own tolerance",
+                "unspecified": 0,
+                "elements": [{"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0}],
+                "profile": [0.0, 524288.0],
+            },
+        }
+    }
+    (diagnostic,) = wrong["diagnostics"]
+    assert (diagnostic["rule"], diagnostic["line"], diagnostic["column"]) == ("output-mismatch", 15, 36)
+    assert diagnostic["pointer"] == "outputs.OutputTensor[1][0]"
+    assert cases["not-a-number"]["outputs"]["OutputTensor"]["first"] == {
+        "index": [0, 0],
+        "expected": 6.0,
+        "actual": "nan",
+    }
+    assert cases["nothing-to-compare"]["reason"] == "no expected outputs: nothing independent to compare with"
+
+
+def test_a_run_report_of_the_level_names_it(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    dmlcheck("run", str(FILES / "case.yaml"), "--feature-level", "DML_FEATURE_LEVEL_2_1", "--json", str(path))
+    read = json.loads(path.read_text(encoding="utf-8"))
+    jsonschema.validate(read, REPORT)
+    assert read["feature_level"] == "2_1"
+    assert read["cases"][0]["outcome"] == "skipped"
+    assert "DML_FEATURE_LEVEL_3_0" in read["cases"][0]["reason"]
+
+
+@pytest.mark.parametrize("name", ["bad.yaml", "levels.yaml", "case.yaml", "model.json", "missing.yaml"])
+def test_a_validation_is_reported_as_the_schema_says(name: str) -> None:
+    read = json.loads(dmlcheck("validate", str(FILES / name), "--format", "json").stdout)
+    jsonschema.validate(read, VALIDATION)
+    assert read["valid"] == (name == "levels.yaml")
+
+
+def test_a_validation_report_names_the_lowest_level() -> None:
+    read = json.loads(dmlcheck("validate", str(FILES / "levels.yaml"), "--format", "json").stdout)
+    assert read["descs"] == [
+        {
+            "file": (FILES / "levels.yaml").as_posix(),
+            "name": "levels",
+            "operator": "DML_OPERATOR_REDUCE",
+            "feature_level": "6_4",
+            "valid": True,
+            "minimum_feature_level": "5_0",
+            "diagnostics": [],
+        }
+    ]
+
+
+def test_the_lowest_level_is_there_below_it_too() -> None:
+    words = ("validate", str(FILES / "levels.yaml"), "--format", "json", "--feature-level", "0x3000")
+    (desc,) = json.loads(dmlcheck(*words).stdout)["descs"]
+    assert (desc["valid"], desc["minimum_feature_level"], desc["feature_level"]) == (False, "5_0", "3_0")
+
+
+@pytest.mark.parametrize("operator", operator_names())
+def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
+    jsonschema.validate(json.loads(dmlcheck("show", operator, "--format", "json").stdout), OPERATOR)
+
+
+def test_all_operators_are_shown_as_one_object() -> None:
+    read = json.loads(dmlcheck("show", "--format", "json").stdout)
+    jsonschema.validate(read, record(operators=items(OPERATOR)))
+    assert [operator["operator"] for operator in read["operators"]] == list(operator_names())
+
+
+def test_an_infinite_error_stays_a_number() -> None:
+    jsonschema.validate(output_dict(OutputResult(1, mismatches=1, max_ulp=1.7976931348623157e308)), OUTPUT)
+
+
+def test_the_report_takes_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "report.json"
+    path.write_text("older", encoding="utf-8")
+    result = dmlcheck("run", str(FILES / "case.yaml"), "--json", str(tmp_path / "nowhere" / "report.json"))
+    assert (result.exit_code, "nowhere" in result.stderr) == (2, True)
+    assert path.read_text(encoding="utf-8") == "older"
+    dmlcheck("run", str(FILES / "case.yaml"), "--json", str(path))
+    assert sorted(found.name for found in tmp_path.iterdir()) == ["report.json"]
+
+
+def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:
+    def element() -> Element:
+        return Element((0,), float("nan"), 1.0, 1.5, None)
+
+    output = OutputResult(1, mismatches=1, first=(element(),), worst=element(), data_type="FLOAT32", sizes=(1,))
+    assert [shown["expected"] for shown in output_dict(output)["details"]["elements"]] == ["nan"]
+
+
+# ---- room for lines and texts
+
+
+LONG = "desc: {" + ", ".join(f"Field{number}: {number}" for number in range(40)) + "}"
+
+
+def marked(columns: int | None) -> list[str]:
+    """Return the source line and the line of carets of a diagnostic about Field20."""
+    found = Diagnostic("unknown-field", "no", file="a.yaml", line=1, column=LONG.index("Field20") + 1, width=7)
+    style = PLAIN if columns is None else Style(columns=columns)
+    return diagnostic_text(found, lambda _: LONG, style).split("\n")[1:3]
+
+
+@pytest.mark.parametrize("columns", [None, 40, 80, 200])
+def test_a_caret_is_under_what_it_marks_however_much_room_there_is(columns: int | None) -> None:
+    source, carets = marked(columns)
+    assert source[carets.index("^") : carets.index("^") + 7] == "Field20"
+    assert carets.count("^") == 7
+    assert len(source) <= (columns or len(LONG)) + len("  1 | ......")
+
+
+def test_a_line_is_whole_where_no_terminal_limits_it() -> None:
+    assert marked(None)[0] == f"  1 | {LONG}"
+    assert "..." in marked(200)[0]
+
+
+class Terminal(io.StringIO):
+    """A terminal that remembers what it shows."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("columns", "room"), [("60", 42), ("200", 182), ("20", 40)])
+def test_a_terminal_leaves_as_much_room_as_it_has(columns: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(sys, "stdout", Terminal())
+    assert (Console().style.columns, Console().columns) == (room, int(columns))
+    monkeypatch.setattr(sys, "stdout", io.StringIO())
+    assert (Console().style.columns, Console().columns) == (1000, None)
+
+
+def test_a_text_goes_on_under_its_own_beginning() -> None:
+    lines = ["a line of its own that is longer", page.Text("  C1  ", "one two three " * 5), page.Text("  C2  ", "")]
+    assert list(page.printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
+    assert list(page.printed(lines, 50)) == [
+        lines[0],
+        "  C1  one two three one two three one two three",
+        "      one two three one two three",
+        "  C2",
+    ]

@@ -1,0 +1,654 @@
+"""Accuracy: bounds and shares worked out by hand, what comes near its bound, and what became worse."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import jsonschema
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from reports.test_reports import REPORT
+from reports.test_sarif import SCHEMA as SARIF
+
+from dmlcheck.cli import main
+from dmlcheck.comparison import compare
+from dmlcheck.comparison.records import Element
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.files.yaml import parse
+from dmlcheck.formats.reading import read_document
+from dmlcheck.specs.records import Tolerance
+
+NAME = "python:answering:Answering"
+SUMS = """\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 4]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1]}
+  Axes: [1]
+cases:
+  - {name: six, inputs: {InputTensor: [[1, -2, 3, 4]]}, outputs: {OutputTensor: [[6]]}}
+  - {name: hundred, inputs: {InputTensor: [[10, 20, 30, 40]]}, outputs: {OutputTensor: [[100]]}}
+"""
+# 4 terms, magnitudes 10: 40 * 2^-24 = 5 * 2^-21, and 1 ULP of 6, which is 2^-21: 6 units.
+SIX = 2.0**-21
+# 4 terms, magnitudes 100: 400 * 2^-24 = 3.125 * 2^-17, and 1 ULP of 100, which is 2^-17: 4.125 units.
+HUNDRED = 2.0**-17
+
+
+class Answering:
+    """Exact sums of small whole numbers but for those that `answers` has another result for; integers wrap."""
+
+    name = "answering"
+    version = "1.0"
+    answers: Mapping[float, float] = {}
+
+    def unsupported(self, desc: Any) -> str | None:
+        """Take everything."""
+
+    def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        """Add up a row."""
+        total = float(inputs["InputTensor"].astype(np.float64).sum())
+        output = desc.tensor("OutputTensor")
+        value = np.array(self.answers.get(total, total), dtype=output.data_type.lower())
+        return {"OutputTensor": np.full(output.sizes, value)}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run every test in an empty folder with the sums in it; what `answers` a test changes is set back."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "answering", SimpleNamespace(Answering=Answering))  # type: ignore[misc]
+    monkeypatch.setattr(Answering, "answers", {})
+    monkeypatch.setattr(Answering, "version", "1.0")
+    Path("sums.yaml").write_text(SUMS, encoding="utf-8")
+    return tmp_path
+
+
+def run(*words: str, implementation: str = NAME, **answers: float) -> Result:
+    """Judge an implementation that answers `six` and `hundred` as given."""
+    Answering.answers = {float({"six": 6, "hundred": 100}[name]): value for name, value in answers.items()}
+    words = ("run", "sums.yaml", "--implementation", implementation, *words)
+    return CliRunner().invoke(main, words, catch_exceptions=False)
+
+
+def report(*words: str, path: str = "report.json", **answers: float) -> dict[str, Any]:
+    """Return the JSON report of a run, which is as its schema says."""
+    run(*words, "--json", path, **answers)
+    return read(path)
+
+
+def read(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    jsonschema.validate(found, REPORT)
+    return found
+
+
+def refused(result: Result) -> str:
+    """Return what a command says that was used wrongly."""
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    return result.stderr
+
+
+# ---- bounds and shares
+
+
+@pytest.mark.parametrize(
+    ("data_type", "accumulate", "unit", "units", "bound"),
+    [
+        # 4 terms, magnitudes 10, u = 2^-24: 5 * 2^-21, and 1 ULP of 6.
+        ("FLOAT32", "float32", 2.0**-21, 3, 6),
+        ("FLOAT32", "float32", 2.0**-21, 7, 6),
+        # u = 2^-11: 40 * 2^-11 = 5 * 2^-8 = 40960 * 2^-21, and 1.
+        ("FLOAT32", "float16", 2.0**-21, 20000, 40961),
+        ("FLOAT32", "float16", 2.0**-21, 40962, 40961),
+        # A unit of 6 is 2^-8 in FLOAT16: 40 * 2^-24 = 5 * 2^-13 of it, and 1.
+        ("FLOAT16", "float32", 2.0**-8, 1, 1 + 5 * 2.0**-13),
+        ("FLOAT16", "float32", 2.0**-8, 2, 1 + 5 * 2.0**-13),
+        ("FLOAT16", "float16", 2.0**-8, 4, 6),
+        ("FLOAT16", "float16", 2.0**-8, 7, 6),
+    ],
+)
+def test_a_share_of_an_accumulations_bound_is_what_it_is_by_hand(
+    data_type: str, accumulate: str, unit: float, units: int, bound: float
+) -> None:
+    Path("sums.yaml").write_text(SUMS.replace("FLOAT32", data_type), encoding="utf-8")
+    found = report("--accumulate", accumulate, six=6 + units * unit)
+    six, hundred = found["cases"]
+    assert six["outcome"] == ("passed" if units <= bound else "failed")
+    output = six["outputs"]["OutputTensor"]
+    assert output["max_ulp"] == units
+    assert output["max_share"] == pytest.approx(units / bound, rel=1e-12)
+    assert output["closest"]["index"] == [0, 0]
+    assert output["closest"]["share"] == output["max_share"]
+    assert (hundred["outputs"]["OutputTensor"]["max_share"], hundred["outputs"]["OutputTensor"]["closest"]) == (0, None)
+    assert found["accumulate"] == accumulate
+
+
+def test_what_may_only_be_equal_has_no_share() -> None:
+    Path("sums.yaml").write_text(SUMS.replace("FLOAT32", "INT32"), encoding="utf-8")
+    found = report(six=9)
+    output = found["cases"][0]["outputs"]["OutputTensor"]
+    assert (output["max_ulp"], output["max_share"], output["closest"]) == (3, None, None)
+    (worst,) = found["accuracy"]
+    assert (worst["max_ulp"], worst["max_share"], worst["closest"]) == (3, None, None)
+
+
+def test_the_largest_share_is_found_wherever_in_a_large_output_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares of 1/4, 3/4 and 1/2, each in a region of its own."""
+    monkeypatch.setattr(compare, "_BLOCK", 2)
+    expected = np.ones(6, dtype=np.float32)
+    actual = expected + np.array([0, 1, 3, 0, 0, 2], dtype=np.float32) * np.float32(2.0**-23)
+    limit = compare.Limit(Tolerance(ulp=4), is_own=True)
+    result = compare.compare(expected, actual, TensorDesc("FLOAT32", (6,)), limit)
+    assert (result.max_ulp, result.max_share) == (3, 0.75)
+    assert result.most_off == result.closest == Element((2,), 1.0, 1 + 3 * 2.0**-23, 3, 0.75)
+
+
+# ---- the table
+
+
+def test_the_report_has_the_worst_by_operator_and_type() -> None:
+    """4 of 6 units are the largest error; 3 of 4.125 are the largest share."""
+    whole = "{InputTensor: {DataType: INT32, Sizes: [1, 4]}, OutputTensor: {DataType: INT32, Sizes: [1, 1]}}"
+    values = "inputs: {InputTensor: [[1, 2, 3, 5]]}, outputs: {OutputTensor: [[11]]}"
+    Path("sums.yaml").write_text(f"{SUMS}  - {{name: whole, desc: {whole}, {values}}}\n", encoding="utf-8")
+    result = run("--json", "report.json", six=6 + 4 * SIX, hundred=100 + 3 * HUNDRED)
+    six, hundred = (
+        {"case": f"sums.yaml::{name}", "output": "OutputTensor", "index": [0, 0]} for name in ("six", "hundred")
+    )
+    nowhere = dict.fromkeys(six)
+    assert read("report.json")["accuracy"] == [
+        {
+            "operator": "DML_OPERATOR_REDUCE",
+            "data_type": "FLOAT32",
+            "max_ulp": 4,
+            "max_share": pytest.approx(3 / 4.125, rel=1e-12),
+            **six,
+            "closest": hundred,
+        },
+        {
+            "operator": "DML_OPERATOR_REDUCE",
+            "data_type": "INT32",
+            "max_ulp": 0,
+            "max_share": None,
+            **nowhere,
+            "closest": None,
+        },
+    ]
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("worst of")]
+    ulp, _, share = line.partition("; ")
+    assert ulp == "worst of REDUCE FLOAT32: 4 ULP, sums.yaml::six OutputTensor[0, 0]"
+    assert share == "0.727 times the bound, sums.yaml::hundred OutputTensor[0, 0]"
+
+
+def test_one_place_may_be_the_worst_in_both_ways() -> None:
+    result = run(six=6 + 4 * SIX)
+    assert "worst of REDUCE FLOAT32: 4 ULP, 0.667 times the bound, sums.yaml::six OutputTensor[0, 0]\n" in result.stdout
+
+
+def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processes import the implementation from a file."""
+    Path("slightly.py").write_text(
+        "import numpy as np\n"
+        "class Off:\n"
+        "    name = 'off'\n"
+        "    def unsupported(self, desc): return None\n"
+        "    def run(self, desc, inputs):\n"
+        "        total = inputs['InputTensor'].sum()\n"
+        f"        return {{'OutputTensor': np.full((1, 1), total + (total == 6) * {4 * SIX!r}, np.float32)}}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.setenv("PYTHONPATH", ".")
+    Path("more.yaml").write_text(SUMS, encoding="utf-8")
+    words = ("run", "more.yaml", "sums.yaml", "--implementation", "python:slightly:Off")
+    for jobs in ("1", "2"):
+        result = CliRunner().invoke(main, [*words, "-j", jobs, "--json", f"{jobs}.json"], catch_exceptions=False)
+        assert result.exit_code == 0, result.output
+    one, two = read("1.json"), read("2.json")
+    assert one["accuracy"] == two["accuracy"]
+    assert (one["warned"], two["warned"]) == (2, 2)
+    (worst,) = one["accuracy"]
+    assert (worst["case"], worst["max_ulp"]) == ("more.yaml::six", 4)
+
+
+# ---- near the bound
+
+
+@pytest.mark.parametrize(
+    ("words", "units", "warned"),
+    [
+        ((), 3, False),  # half of the 6 is not above it
+        ((), 4, True),
+        (("--warn-above", "0.5"), 3, False),
+        (("--warn-above", "0.49"), 3, True),
+        (("--warn-above", "0.7"), 4, False),
+        (("--warn-above", "0"), 1, True),
+        (("--warn-above", "0"), 0, False),
+        (("--warn-above", "1"), 6, False),
+        ((), 7, False),  # it fails
+    ],
+)
+def test_a_case_above_the_share_is_named_and_passes(words: tuple[str, ...], units: int, warned: bool) -> None:
+    result = run(*words, "--json", "report.json", six=6 + units * SIX)
+    assert result.exit_code == (1 if units > 6 else 0)
+    found = read("report.json")
+    share = pytest.approx(units / 6, rel=1e-12)
+    warnings = [{"output": "OutputTensor", "share": share, "ulp": units, "index": [0, 0]}] if warned else None
+    assert found["cases"][0].get("warnings") == warnings
+    assert "warnings" not in found["cases"][1]
+    assert found["warned"] == warned
+    assert found["warn_above"] == float(words[1] if words else 0.5)
+    line = f"1 case near the bound:\n  sums.yaml::six OutputTensor[0, 0]: {units} ULP, "
+    assert (line in result.stdout) == warned
+    assert ("(1 near the bound)" in result.stdout) == warned
+    assert ("near-the-bound" in run(*words, "-v", six=6 + units * SIX).stdout) == warned
+
+
+def test_the_reference_is_not_warned_of_unless_asked_for() -> None:
+    """6 + 4 * 2^-21 is what the case expects, and 6 what the reference computes."""
+    Path("sums.yaml").write_text(SUMS.replace("[[6]]", f"[[{6 + 4 * SIX!r}]]"), encoding="utf-8")
+    result = run("--json", "report.json", implementation="reference")
+    assert (result.exit_code, "near the bound" in result.stdout) == (0, False)
+    assert read("report.json")["warn_above"] is None
+    assert "(1 near the bound)" in run("--warn-above", "0.5", implementation="reference").stdout
+
+
+def test_few_of_many_are_named_the_nearest_first() -> None:
+    case = "  - {name: six, inputs: {InputTensor: [[1, -2, 3, 4]]}, outputs: {OutputTensor: [[6]]}}\n"
+    cases = "".join(case.replace("six", f"c{number}") for number in range(8))
+    Path("sums.yaml").write_text(SUMS + cases, encoding="utf-8")
+    result = run(six=6 + 4 * SIX, hundred=100 + 4 * HUNDRED)
+    lines = result.stdout.partition("10 cases near the bound:\n")[2].splitlines()
+    assert lines[0] == "  sums.yaml::hundred OutputTensor[0, 0]: 4 ULP, 0.97 times the bound"
+    assert lines[1] == "  sums.yaml::six OutputTensor[0, 0]: 4 ULP, 0.667 times the bound"
+    assert lines[4] == "  sums.yaml::c2 OutputTensor[0, 0]: 4 ULP, 0.667 times the bound"
+    assert lines[5] == "  and 5 more"
+    assert run("-q", six=6 + 4 * SIX).stdout.startswith("10 passed (9 near the bound) in ")
+
+
+@pytest.mark.parametrize("share", ["1.5", "-0.1", "nan", "inf", "half"])
+def test_a_share_is_from_0_to_1(share: str) -> None:
+    assert "--warn-above" in refused(run("--warn-above", share))
+
+
+def test_other_reports_say_what_is_near_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    result = run("--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif", six=6 + 4 * SIX)
+    assert result.exit_code == 0
+    said = "OutputTensor[0, 0]: 4 ULP, 0.667 times the bound"
+    assert f"<system-out>warning: {said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
+    assert 'failures="0"' in Path("a.xml").read_text(encoding="utf-8")
+    assert f'<b class="noted warning">warning</b> <span>{said}</span>' in Path("a.html").read_text(encoding="utf-8")
+    sarif = json.loads(Path("a.sarif").read_text(encoding="utf-8"))
+    SARIF.validate(sarif)
+    (found,) = sarif["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("near-the-bound", "warning")
+    assert said in found["message"]["text"]
+    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert annotation.startswith("::warning file=sums.yaml,line=9,")
+    assert annotation.endswith(said)
+    assert "1 near the bound" in Path("summary.md").read_text(encoding="utf-8").splitlines()[0]
+
+
+# ---- drift
+
+
+def earlier(**answers: float) -> None:
+    """Write the report of an earlier run, `old.json`."""
+    report(path="old.json", **answers)
+
+
+@pytest.mark.parametrize(
+    ("words", "units", "outcome"),
+    [
+        ((), 2, None),
+        ((), 1, None),
+        ((), 3, "worse"),
+        (("--max-drift", "0"), 2, None),
+        (("--max-drift", "0"), 3, "drifted"),
+        (("--max-drift", "1"), 3, None),  # no more than 1
+        (("--max-drift", "1"), 4, "drifted"),
+        (("--max-drift", "0.5"), 3, "drifted"),
+        (("--max-drift", "100"), 6, None),
+    ],
+)
+def test_a_run_fails_where_an_error_rose_by_more_than_it_may(
+    words: tuple[str, ...], units: int, outcome: str | None
+) -> None:
+    earlier(six=6 + 2 * SIX)
+    result = run("--compare-to", "old.json", *words, "--json", "new.json", six=6 - units * SIX)
+    assert result.exit_code == (outcome == "drifted"), result.output
+    found = read("new.json")
+    drift = {"output": "OutputTensor", "old_ulp": 2, "new_ulp": units, "failure": outcome == "drifted"}
+    assert found["cases"][0]["outcome"] == "passed"
+    assert found["cases"][0].get("drift") == ([drift] if outcome else None)
+    assert found["drift"] == ([{"case": "sums.yaml::six", **drift}] if outcome else [])
+    assert found["compared"] == {"cases": 2, "new": 0}
+    assert found["compared_to"] == {
+        "file": "old.json",
+        "version": "1.0",
+        "max_drift": float(words[1]) if words else None,
+        "implementation": NAME,
+    }
+    said = f"OutputTensor[0, 0]: {units} ULP, and was 2 ULP"
+    assert (said in result.stdout) == bool(outcome)
+    assert ("DRIFTED sums.yaml::six   accuracy-drift\n" in result.stdout) == (outcome == "drifted")
+    assert (f"1 case less accurate than before:\n  sums.yaml::six {said}\n" in result.stdout) == (outcome == "worse")
+    assert f"compared with old.json ({NAME} 1.0): 2 cases; 0 not in it\n" in result.stdout
+
+
+def test_every_case_that_drifted_is_told_with_the_command_that_shows_it_again() -> None:
+    earlier()
+    words = ("--compare-to", "old.json", "--max-drift", "0.5")
+    result = run(*words, six=6 + SIX, hundred=100 - 2 * HUNDRED)
+    assert result.stdout.count("DRIFTED") == 2
+    assert "  error[accuracy-drift]: OutputTensor[0, 0]: 1 ULP, and was 0 ULP\n" in re.sub(
+        r"sums\.yaml:\d+:\d+: ", "", result.stdout
+    )
+    assert "2 passed (2 drifted)" in result.stdout
+    again = f"again: dmlcheck run --implementation {NAME} --compare-to old.json --max-drift 0.5 sums.yaml::hundred\n"
+    assert again in result.stdout
+    first = run(*words, "-x", six=6 + SIX, hundred=100 - 2 * HUNDRED)
+    assert (first.exit_code, first.stdout.count("DRIFTED")) == (1, 1)
+
+
+def test_integers_drift_by_units() -> None:
+    Path("sums.yaml").write_text(SUMS.replace("FLOAT32", "INT32") + "tolerance: {absolute: 5}\n", encoding="utf-8")
+    earlier(six=7)
+    result = run("--compare-to", "old.json", "--max-drift", "2", six=10)
+    assert (result.exit_code, "OutputTensor[0, 0]: off by 4, and was off by 1" in result.stdout) == (1, True)
+    assert run("--compare-to", "old.json", "--max-drift", "3", six=10).exit_code == 0
+
+
+def test_only_what_was_right_and_is_right_is_compared() -> None:
+    Path("sums.yaml").write_text(f"{SUMS}tolerance: {{ulp: 1}}\n", encoding="utf-8")
+    earlier(six=6 + 2 * SIX)  # wrong then, by less than what is right now
+    Path("sums.yaml").write_text(SUMS, encoding="utf-8")
+    mended = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json", six=6 + 5 * SIX)
+    assert (mended.exit_code, read("new.json")["drift"]) == (0, [])
+    earlier()
+    broken = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json", six=7.0)
+    assert (broken.exit_code, read("new.json")["drift"], "DRIFTED" in broken.stdout) == (1, [], False)
+
+
+def test_a_case_that_the_earlier_report_does_not_have_is_counted() -> None:
+    Path("sums.yaml").write_text(SUMS.rpartition("  - ")[0], encoding="utf-8")
+    earlier()
+    Path("sums.yaml").write_text(SUMS, encoding="utf-8")
+    result = run("--compare-to", "old.json", "--max-drift", "0", hundred=100 + HUNDRED)
+    assert (result.exit_code, "1 case; 1 not in it" in result.stdout) == (0, True)
+
+
+def test_a_report_of_other_cases_is_no_comparison() -> None:
+    earlier()
+    old = read("old.json")
+    for case in old["cases"]:
+        case["id"] = f"elsewhere/{case['id']}"
+    Path("old.json").write_text(json.dumps(old), encoding="utf-8")
+    assert "has none of these cases" in refused(run("--compare-to", "old.json"))
+
+
+def test_another_version_is_what_a_report_is_compared_with() -> None:
+    earlier()
+    Answering.version = "2.0"
+    result = run("--compare-to", "old.json", "--max-drift", "0", "--json", "new.json")
+    assert (result.exit_code, f"compared with old.json ({NAME} 1.0)" in result.stdout) == (0, True)
+    assert read("new.json")["implementation_version"] == "2.0"
+
+
+def test_another_place_of_the_same_kind_of_implementation_may_be_compared() -> None:
+    earlier()
+    spoil("old.json", implementation="python:older_build:Answering")
+    assert run("--compare-to", "old.json", "--max-drift", "0").exit_code == 0
+
+
+def spoil(path: str, **keys: Any) -> None:
+    """Change keys of a report."""
+    found = json.loads(Path(path).read_text(encoding="utf-8"))
+    Path(path).write_text(json.dumps({**found, **keys}), encoding="utf-8")
+
+
+GOOD_CASE = {"id": "a", "outcome": "passed", "outputs": {"OutputTensor": {"max_ulp": 0, "mismatches": 0}}}
+HEAD = {"schema": "dmlcheck-report/1", "implementation": NAME}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "old.json: No such file"),
+        ("", "old.json: not JSON"),
+        ("{", "old.json: not JSON"),
+        ("\x00", "old.json: not JSON"),
+        ("[" * 100_000, "old.json: not JSON"),
+        ("[]", "not a report of a run (dmlcheck-report/1)"),
+        ({"schema": "dmlcheck-validation/1"}, "not a report of a run (dmlcheck-report/1)"),
+        ({**HEAD}, "not a whole report"),
+        ({**HEAD, "cases": {}}, "not a whole report"),
+        ({**HEAD, "cases": [GOOD_CASE], "implementation": 5}, "not a whole report"),
+        ({**HEAD, "cases": [1]}, "not a whole report"),
+        ({**HEAD, "cases": [{"id": "a", "outcome": "passed"}]}, "not a whole report"),
+        ({**HEAD, "cases": [{**GOOD_CASE, "outcome": "good"}]}, "not a whole report"),
+        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"mismatches": 0}}}]}, "not a whole report"),
+        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"max_ulp": "0", "mismatches": 0}}}]}, "not a whole report"),
+        ({**HEAD, "cases": [{**GOOD_CASE, "outputs": {"O": {"max_ulp": -1, "mismatches": 0}}}]}, "not a whole report"),
+        ('{"schema": "dmlcheck-report/1", "implementation": "reference", "cases": [NaN]}', "not JSON"),
+        (
+            {**HEAD, "cases": [GOOD_CASE], "implementation": "onnxruntime"},
+            "--implementation onnxruntime; this run has python",
+        ),
+        ({**HEAD, "cases": [GOOD_CASE], "accumulate": "float16"}, "--accumulate float16; this run has float32"),
+        ({**HEAD, "cases": [GOOD_CASE]}, "has none of these cases"),
+        ({**HEAD, "cases": []}, "has none of these cases"),
+    ],
+)
+def test_a_report_that_says_nothing_of_the_run_is_refused(text: Any, words: str) -> None:
+    if text is not None:
+        Path("old.json").write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8")
+    said = refused(run("--compare-to", "old.json", "--max-drift", "1"))
+    assert words in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("drift", ["-1", "nan", "inf", "much"])
+def test_a_drift_is_a_number_from_0_on(drift: str) -> None:
+    earlier()
+    assert "--max-drift" in refused(run("--compare-to", "old.json", "--max-drift", drift))
+
+
+def test_a_drift_from_nothing_is_refused() -> None:
+    assert "--compare-to" in refused(run("--max-drift", "1"))
+
+
+def test_the_earlier_report_is_not_written_over() -> None:
+    earlier()
+    before = Path("old.json").read_bytes()
+    assert "old.json is read by this command" in refused(run("--compare-to", "old.json", "--json", "old.json"))
+    assert Path("old.json").read_bytes() == before
+
+
+def test_other_reports_say_what_drifted(monkeypatch: pytest.MonkeyPatch) -> None:
+    earlier()
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    files = ("--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif")
+    result = run("--compare-to", "old.json", "--max-drift", "1", *files, six=6 + 3 * SIX)
+    assert result.exit_code == 1
+    said = "OutputTensor[0, 0]: 3 ULP, and was 0 ULP"
+    xml = Path("a.xml").read_text(encoding="utf-8")
+    assert f'<failure message="{said}" type="accuracy-drift">' in xml
+    assert 'tests="2" failures="1"' in xml
+    html = Path("a.html").read_text(encoding="utf-8")
+    assert f'<b class="noted drifted">drifted</b> <span>{said}</span>' in html
+    assert "1 of 2 cases drifted" in html
+    assert re.findall(r'<details open id="c\d+" class="case passed"', html)  # told in full, as a failure is
+    sarif = json.loads(Path("a.sarif").read_text(encoding="utf-8"))
+    SARIF.validate(sarif)
+    (found,) = sarif["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("accuracy-drift", "error")
+    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert annotation.startswith("::error file=sums.yaml,line=9,")
+    assert annotation.endswith(said)
+    summary = Path("summary.md").read_text(encoding="utf-8")
+    assert "1 drifted" in summary.splitlines()[0]
+    assert "DRIFTED sums.yaml::six" in summary
+
+
+def test_without_a_limit_drift_is_a_warning_in_other_reports() -> None:
+    earlier()
+    result = run("--compare-to", "old.json", "--junitxml", "a.xml", "--sarif", "a.sarif", six=6 + 3 * SIX)
+    assert result.exit_code == 0
+    said = "warning: OutputTensor[0, 0]: 3 ULP, and was 0 ULP"
+    assert f"<system-out>{said}</system-out>" in Path("a.xml").read_text(encoding="utf-8")
+    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("accuracy-drift", "warning")
+
+
+# ---- shards
+
+
+def shards(*words: str, **answers: float) -> list[str]:
+    """Run two shards, each with a case or two of its own, and return their reports."""
+    names = ["1.json", "2.json"]
+    for number, name in enumerate(names, 1):
+        run(*words, "--shard", f"{number}/2", "--json", name, **answers)
+        assert read(name)["cases"]
+    return names
+
+
+def merge(*words: str) -> Result:
+    return CliRunner().invoke(main, ["merge", *words], catch_exceptions=False)
+
+
+def timeless(path: str) -> dict[str, Any]:
+    found = read(path)
+    for part in (found["summary"], *found["cases"]):
+        part["seconds"] = 0
+    return found
+
+
+WIDE = SUMS + "".join(
+    f"  - {{name: {name}, inputs: {{InputTensor: [[1, -2, 3, 4]]}}, outputs: {{OutputTensor: [[6]]}}}}\n"
+    for name in "abcdef"
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("--warn-above", "0.6", "--accumulate", "float32"),
+        ("--compare-to", "old.json"),
+        ("--compare-to", "old.json", "--max-drift", "1"),
+    ],
+)
+def test_merged_shards_have_the_accuracy_of_the_whole(words: tuple[str, ...]) -> None:
+    Path("sums.yaml").write_text(WIDE, encoding="utf-8")
+    earlier()
+    answers = {"six": 6 + 4 * SIX, "hundred": 100 + 3 * HUNDRED}
+    whole = run(*words, "--json", "whole.json", **answers)
+    merged = merge(*shards(*words, **answers), "--json", "merged.json")
+    assert merged.exit_code == whole.exit_code == ("--max-drift" in words), merged.output
+    assert timeless("merged.json") == timeless("whole.json")
+    assert len(read("merged.json")["accuracy"]) == 1
+    assert _stable(merged.stdout) == _stable(whole.stdout)
+
+
+def _stable(text: str) -> list[str]:
+    """Return the lines of a text report without times and without the lines of the source."""
+    return [re.sub(r"\d+\.\d\d( s)?$", "", line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("--warn-above", "0.7"), "another --warn-above"),
+        (("--accumulate", "float16"), "another --accumulate"),
+        (("--compare-to", "old.json"), "another --compare-to"),
+    ],
+)
+def test_shards_of_runs_with_other_options_are_no_run(words: tuple[str, ...], name: str) -> None:
+    earlier()
+    Path("sums.yaml").write_text(WIDE, encoding="utf-8")
+    names = shards()
+    run(*words, "--shard", "2/2", "--json", "2.json")
+    assert name in refused(merge(*names))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"compared_to": 5},
+        {"compared_to": {"file": 5}},
+        {"compared_to": {"file": "old.json", "max_drift": "much"}},
+        {"compared_to": {"file": "old.json", "version": None, "extra": 1}},
+        {"compared": None},
+        {"compared": {"cases": "2", "new": 0}},
+        {"accumulate": 16},
+        {"warn_above": "half"},
+        {"summary": []},
+        {"cases": [{"id": "a", "outcome": "passed", "ordinal": None}]},
+        {"cases": [{"id": "a", "outcome": "passed", "outputs": 5}]},
+        {
+            "cases": [
+                {"id": "a", "outcome": "passed", "outputs": {"O": {"elements": 1, "mismatches": 0, "max_ulp": "1"}}}
+            ]
+        },
+        {"cases": [{"id": "a", "outcome": "passed", "warnings": [{"output": "O"}]}]},
+        {"cases": [{"id": "a", "outcome": "passed", "drift": [{"output": "O"}]}]},
+        {"cases": [{"id": "a", "outcome": "passed", "drift": 1}]},
+    ],
+)
+def test_a_shard_that_somebody_changed_is_refused_and_not_stumbled_over(keys: dict[str, Any]) -> None:
+    Path("sums.yaml").write_text(WIDE, encoding="utf-8")
+    earlier()
+    names = shards("--compare-to", "old.json", "--max-drift", "1", six=6 + 4 * SIX)
+    for name in names:
+        spoil(name, **keys)
+    assert "as `dmlcheck run`" in refused(merge(*names, "--json", "merged.json"))
+    assert not Path("merged.json").exists()
+
+
+# ---- tolerances of cases, and why
+
+
+def test_a_case_says_why_it_has_a_tolerance_of_its_own() -> None:
+    file = read_document(parse(f"{SUMS}tolerance: {{ulp: 2, reason: a source}}\n".encode(), "sums.yaml"))
+    assert [case.tolerance for case in file.cases] == [Tolerance(ulp=2, source="the case", reason="a source")] * 2
+    Path("sums.yaml").write_text(SUMS + "tolerance: {ulp: 2, reason: rounded by hand}\n", encoding="utf-8")
+    result = run(six=6 + 3 * SIX)
+    assert "  OutputTensor is allowed: 2 ULP\n    by the case's own tolerance: rounded by hand\n" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "words"),
+    [
+        ("{reason: only this}", "a reason and no limit"),
+        ("{ulp: 1, reason: 5}", "tolerance.reason"),
+        ("{ulp: 1, reason: ''}", "tolerance.reason"),
+        ("{ulp: 1, reason: }", "tolerance.reason"),
+        ("{ulp: 1, reasons: because}", "did you mean reason?"),
+    ],
+)
+def test_a_reason_is_text_beside_a_limit(tolerance: str, words: str) -> None:
+    file = read_document(parse(f"{SUMS}tolerance: {tolerance}\n".encode(), "sums.yaml"))
+    problems = [problem for problems in [file.problems, *file.broken.values()] for problem in problems]
+    assert problems
+    assert all(words in f"{problem.message} {problem.help}" for problem in problems)
+
+
+def test_the_operators_own_tolerance_is_named_with_its_source() -> None:
+    lines = run(six=7.0).stdout.splitlines()
+    (by,) = [line for line in lines if line.startswith("    by ")]
+    assert re.match(r"    by the tolerance of REDUCE with Function SUM: \S+ ", by)

@@ -1,0 +1,269 @@
+"""Known results: which entries name which cases, what becomes of results, and keeping a file up to date."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from misbehaving import CRASH, WRONG
+from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
+
+from dmlcheck.cli import main
+from dmlcheck.running.expectations import matches
+
+TODAY = dt.datetime.now(tz=dt.timezone.utc).date()
+
+
+def expect(text: str) -> None:
+    Path("known.yaml").write_text(text, encoding="utf-8")
+
+
+def run(*words: str) -> tuple[Result, dict[str, Any]]:
+    command = ["run", "a.yaml", "--implementation", BAD, "--expectations", "known.yaml", "--json", "r.json", *words]
+    Path("r.json").unlink(missing_ok=True)
+    result = CliRunner().invoke(main, command, catch_exceptions=False)
+    found = json.loads(Path("r.json").read_text(encoding="utf-8")) if Path("r.json").exists() else {"cases": []}
+    return result, {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}
+
+
+@pytest.mark.parametrize(
+    ("glob", "text", "expected"),
+    [
+        ("a.yaml::c1", "a.yaml::c1", True),
+        ("a.yaml::c1", "a.yaml::c11", False),
+        ("*::c?", "f/a.yaml::c1", True),
+        ("*::c?", "f/a.yaml::c11", False),
+        ("a.yaml::c[T=FLOAT32]", "a.yaml::c[T=FLOAT32]", True),
+        ("a.yaml::c[T=*]", "a.yaml::c[T=FLOAT16]", True),
+        ("a.yaml::c[12]", "a.yaml::c1", False),
+        ("*", "line\nbreak", True),
+        ("a.yaml", "a_yaml", False),
+    ],
+)
+def test_a_glob_names_ids(glob: str, text: str, expected: bool) -> None:
+    assert matches(glob, text) is expected
+
+
+def test_a_failure_that_is_expected_is_no_failure() -> None:
+    write("a.yaml", 1, WRONG)
+    expect("- {cases: 'a.yaml::c1', expect: failed, reason: off by one, link: https://example.org/1}\n")
+    result, found = run()
+    assert result.exit_code == 0
+    assert found == {"c0": ("passed", None), "c1": ("xfailed", "off by one (https://example.org/1)")}
+    assert result.stdout.splitlines()[-1].startswith("1 passed, 1 xfailed in ")
+    assert "FAILED" not in result.stdout
+
+
+def test_a_case_that_passes_although_it_is_expected_to_fail_fails_the_run() -> None:
+    write("a.yaml", 1, 2)
+    expect("- {cases: '*::c1', expect: failed, reason: off by one}\n")
+    result, found = run()
+    assert result.exit_code == 1
+    assert found["c1"] == ("xpassed", "expected failed, and passes: off by one")
+    assert "XPASSED a.yaml::c1" in result.stdout
+
+
+def test_a_case_that_is_worse_than_expected_is_not_expected() -> None:
+    write("a.yaml", CRASH)
+    expect("- {cases: '*::c0', expect: failed, reason: off by one}\n")
+    result, found = run("--timeout", "60")
+    assert result.exit_code == 1
+    assert found["c0"][0] == "error"
+    assert found["c0"][1].startswith("worse than expected, which is failed: ")
+
+
+def test_a_case_that_is_better_than_expected_and_still_wrong_is_not_expected() -> None:
+    write("a.yaml", WRONG)
+    expect("- {cases: '*::c0', expect: error, reason: crashes}\n")
+    result, found = run()
+    assert (result.exit_code, found["c0"][0]) == (1, "failed")
+    assert "expected was error: crashes" in found["c0"][1]
+
+
+def test_an_error_and_a_skip_may_be_expected_as_well() -> None:
+    write("a.yaml", CRASH, 1)
+    text = Path("a.yaml").read_text(encoding="utf-8").replace("- {name: c1,", "- {name: c1, feature_level: '6_4',")
+    Path("a.yaml").write_text(text, encoding="utf-8")
+    expect("- {cases: '*::c0', expect: error, reason: crashes}\n- {cases: '*::c1', expect: skipped, reason: too new}\n")
+    result, found = run("--timeout", "60", "--feature-level", "6_0")
+    assert result.exit_code == 0
+    assert found == {"c0": ("xfailed", "crashes"), "c1": ("skipped", "too new")}
+
+
+@pytest.mark.parametrize(
+    ("keys", "applies"),
+    [
+        ("implementation: 'python:*'", True),
+        ("implementation: reference", False),
+        ("feature_level: '6_4'", True),
+        ("feature_level: 6.0", False),
+        (f"expires: {TODAY}", True),
+        ("expires: 9999-12-31", True),
+    ],
+)
+def test_an_entry_is_about_an_implementation_and_a_level(keys: str, applies: bool) -> None:
+    write("a.yaml", WRONG)
+    expect(f"- {{cases: '*', expect: failed, reason: x, {keys}}}\n")
+    result, found = run()
+    assert (result.exit_code, found["c0"][0]) == ((0, "xfailed") if applies else (1, "failed"))
+
+
+@pytest.mark.parametrize(
+    ("text", "rule", "line", "column"),
+    [
+        ("- {cases: '*', expect: failed, reason: x}\n- {cases: nowhere, expect: failed, reason: y}\n",
+         "unmatched-expectation", 2, 11),
+        ("- cases: '*'\n  expect: failed\n  reason: x\n  expires: 2020-02-29\n", "expired-expectation", 4, 12),
+        ("- cases: '*'\n  expect: failed\n  reason: x\n  expire: 2999-01-01\n", "unknown-key", 4, 3),
+        ("- {cases: '*', expect: failed}\n", "missing-key", 1, 3),
+        ("- {expect: failed, reason: x}\n", "missing-key", 1, 3),
+        ("- {cases: '*', expect: passed, reason: x}\n", "wrong-type", 1, 24),
+        ("- {cases: '*', expect: failed, reason: x, expires: tomorrow}\n", "wrong-type", 1, 52),
+        ("- {cases: '*', expect: failed, reason: x, expires: 2026-02-30}\n", "wrong-type", 1, 52),
+        ("- {cases: '*', expect: failed, reason: x, feature_level: 9_9}\n", "wrong-type", 1, 58),
+        ("- {cases: 3, expect: failed, reason: x}\n", "wrong-type", 1, 11),
+        ("- just text\n", "wrong-type", 1, 3),
+        ("cases: '*'\n", "wrong-type", 1, 1),
+        ("- [\n", "yaml-syntax", 2, 1),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_a_file_is_told_at_its_place(text: str, rule: str, line: int, column: int) -> None:
+    write("a.yaml", WRONG)
+    expect(text)
+    result, _ = run()
+    assert result.exit_code == 2
+    assert f"known.yaml:{line}:{column}: error[{rule}]" in result.stderr
+
+
+def test_an_entry_is_matched_by_cases_that_do_not_run() -> None:
+    write("a.yaml", WRONG, 1)
+    expect("- {cases: '*::c0', expect: failed, reason: x}\n")
+    assert run("-k", "c1")[0].exit_code == 0
+    assert [run("--shard", f"{index}/2")[0].exit_code for index in (1, 2)] == [0, 0]
+
+
+def test_a_run_that_was_cut_short_does_not_know_what_is_unmatched() -> None:
+    write("a.yaml", WRONG, 1, 2)
+    expect("- {cases: '*::c2', expect: failed, reason: x}\n")
+    result, found = run("-x")
+    assert (result.exit_code, list(found)) == (1, ["c0"])
+
+
+def test_an_empty_file_expects_nothing() -> None:
+    write("a.yaml", 1)
+    expect("# nothing is known yet\n")
+    assert run()[0].exit_code == 0
+
+
+def test_a_file_that_is_not_there_is_told() -> None:
+    write("a.yaml", 1)
+    Path("known.yaml").unlink(missing_ok=True)
+    result, _ = run()
+    assert (result.exit_code, "known.yaml" in result.stderr) == (2, True)
+
+
+# ---- keeping it up to date
+
+
+def update(*words: str) -> Result:
+    command = ["expectations", "update", "r.json", "known.yaml", *words]
+    return CliRunner().invoke(main, command, catch_exceptions=False)
+
+
+KNOWN = """\
+# of the driver of last week
+- cases: "*::c0"
+  expect: failed
+  reason: off by one
+
+# another one
+- cases: "*::c1"
+  expect: failed   # still
+  reason: off by two
+- {cases: "*::gone", expect: error, reason: was there}
+- {cases: "*::c9", expect: failed, reason: of others, implementation: reference}
+"""
+
+
+def test_entries_that_no_longer_hold_are_dropped_and_the_others_stay_as_they_are() -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    expect(KNOWN)
+    run()
+    result = update()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "dropped *::c0 (failed): now passed",
+        "dropped *::gone (error): no case has such an id",
+        "known.yaml: 2 dropped, 0 added",
+    ]
+    assert Path("known.yaml").read_text(encoding="utf-8") == (
+        '# another one\n- cases: "*::c1"\n  expect: failed   # still\n  reason: off by two\n'
+        '- {cases: "*::c9", expect: failed, reason: of others, implementation: reference}\n'
+    )
+
+
+def test_new_failures_are_added_only_when_asked_for_and_with_a_reason() -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    expect("- {cases: '*::c1', expect: failed, reason: known}\n")
+    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    assert update().stdout == "known.yaml: 0 dropped, 0 added\n"
+    assert update("--add").exit_code == 2
+    assert update("--reason", "x").exit_code == 2
+    result = update("--add", "--reason", 'the "new" driver: #12')
+    assert result.stdout.splitlines() == ["added a.yaml::c2 (failed)", "known.yaml: 0 dropped, 1 added"]
+    outcome, found = run()
+    assert outcome.exit_code == 0
+    assert found["c2"] == ("xfailed", 'the "new" driver: #12')
+    assert update("--add", "--reason", "again").stdout == "known.yaml: 0 dropped, 0 added\n"
+
+
+def test_the_last_entry_may_go() -> None:
+    write("a.yaml", 1)
+    expect("- {cases: '*::c0', expect: failed, reason: x}\n")
+    run()
+    update()
+    assert run()[0].exit_code == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# none yet\n---\n",
+        "[]\n",
+        "# none yet\n[]  # really\n",
+        "- {cases: '*::gone', expect: failed, reason: x}\n",
+        "# the driver\n\n  - cases: '*::c1'\n    expect: failed\n    reason: known",
+    ],
+)
+def test_what_is_added_makes_a_list_with_what_is_there(text: str) -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    expect(text)
+    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    assert update("--add", "--reason", "new").exit_code == 0
+    outcome, found = run()
+    assert outcome.exit_code == 0
+    assert found["c2"] == ("xfailed", "new")
+    assert Path("known.yaml").read_text(encoding="utf-8").startswith(text.partition("[]")[0].partition("- {")[0])
+
+
+def test_nothing_is_added_to_a_list_in_brackets() -> None:
+    write("a.yaml", 1, WRONG, WRONG)
+    text = "[{cases: '*::c1', expect: failed, reason: known}]\n"
+    expect(text)
+    CliRunner().invoke(main, ["run", "a.yaml", "--implementation", BAD, "--json", "r.json"])
+    result = update("--add", "--reason", "new")
+    assert result.exit_code == 2
+    assert "a list with a dash before each" in result.output
+    assert Path("known.yaml").read_text(encoding="utf-8") == text
+
+
+@pytest.mark.parametrize("text", ["{}", "[1, 2]", "not json", '{"schema": "dmlcheck-report/1", "cases": [{}]}'])
+def test_what_is_no_report_is_refused(text: str) -> None:
+    expect("[]\n")
+    Path("r.json").write_text(text, encoding="utf-8")
+    assert update().exit_code == 2

@@ -1,0 +1,443 @@
+"""Runs in one process and in several: order, crashes, time limits, interrupts, shards, and what memory they take."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from click.testing import CliRunner, Result
+from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
+
+import dmlcheck
+from dmlcheck.cases.find import Target
+from dmlcheck.cli import main
+from dmlcheck.comparison import compare
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.one_case import run_case
+from dmlcheck.running.processes import Done, Ended, Execution, Plan, Started, digest_of, in_shard
+
+HERE = Path(__file__).parent.parent
+BAD = "python:misbehaving:Misbehaving"
+HEAD = """\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+desc:
+  Function: SUM
+  InputTensor: {DataType: INT32, Sizes: [3]}
+  OutputTensor: {DataType: INT32, Sizes: [1]}
+  Axes: [0]
+cases:
+"""
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run every test in an empty folder, from which the misbehaving implementations can be imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    return tmp_path
+
+
+def write(name: str, *firsts: int) -> None:
+    """Write a file of cases, one for each first element."""
+    Path(name).parent.mkdir(parents=True, exist_ok=True)
+    cases = "".join(
+        f"- {{name: c{number}, inputs: {{InputTensor: [{first}, 1, 2]}}, outputs: {{OutputTensor: [{first + 3}]}}}}\n"
+        for number, first in enumerate(firsts)
+    )
+    Path(name).write_text(HEAD + cases, encoding="utf-8")
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(main, ["run", *words], catch_exceptions=False)
+
+
+def report(*words: str) -> Any:
+    run(*words, "--json", "report.json")
+    return json.loads(Path("report.json").read_text(encoding="utf-8"))
+
+
+def timeless(path: str) -> str:
+    """Return a report with its seconds put to 0."""
+    return re.sub(r'"seconds": [0-9.e-]+', '"seconds": 0', Path(path).read_text(encoding="utf-8"))
+
+
+def outcomes(found: Any) -> list[tuple[str, str]]:
+    return [(case["id"], case["outcome"]) for case in found["cases"]]
+
+
+# ---- several processes
+
+
+def test_several_processes_report_what_one_does() -> None:
+    for number in range(7):
+        write(f"f/{number}.yaml", *range(10 * number), WRONG)
+    Path("f/broken.yaml").write_text("operator: [\n", encoding="utf-8")
+    one = run("f", "--implementation", BAD, "--json", "one.json")
+    four = run("f", "--implementation", BAD, "--json", "four.json", "-j", "4")
+    assert one.exit_code == four.exit_code == 2
+    assert timeless("one.json") == timeless("four.json")
+    seconds = re.compile(r"\d+\.\d\d( s)?$", re.MULTILINE)
+    assert seconds.sub("", one.stdout) == seconds.sub("", four.stdout)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize(("wrong", "words"), [(CRASH, "SIGKILL"), (EXIT, "exit code 3")])
+def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, jobs: str) -> None:
+    if sys.platform == "win32" and wrong == CRASH:
+        pytest.skip("there are no signals to name there")
+    write("a.yaml", 1, wrong, 2, wrong, wrong, 3)
+    write("b.yaml", 4)
+    found = report("a.yaml", "b.yaml", "--implementation", BAD, "-j", jobs, "--timeout", "60")
+    expected = ["passed", "error", "passed", "error", "error", "passed", "passed"]
+    assert [outcome for _, outcome in outcomes(found)] == expected
+    (diagnostic,) = found["cases"][1]["diagnostics"]
+    assert (diagnostic["rule"], diagnostic["line"]) == ("implementation-error", 10)
+    assert words in diagnostic["message"]
+
+
+def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
+    write("a.yaml", 1, HANG, 2)
+    start = time.monotonic()
+    found = report("a.yaml", "--implementation", BAD, "--timeout", "1.5")
+    assert [outcome for _, outcome in outcomes(found)] == ["passed", "error", "passed"]
+    (diagnostic,) = found["cases"][1]["diagnostics"]
+    assert (diagnostic["rule"], diagnostic["message"]) == ("timeout", "no result after 1.5 s")
+    assert time.monotonic() - start < 30
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_an_implementation_raises_is_the_cases_error(jobs: str) -> None:
+    write("a.yaml", MEMORY, RAISE, WRONG, 1)
+    found = report("a.yaml", "--implementation", BAD, "-j", jobs)
+    assert [outcome for _, outcome in outcomes(found)] == ["error", "error", "failed", "passed"]
+    rules = [[diagnostic["rule"] for diagnostic in case["diagnostics"]] for case in found["cases"]]
+    assert rules == [["tensor-too-large"], ["implementation-error"], ["output-mismatch"], []]
+
+
+def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.yaml", 1, 2)
+    judge = Mock(side_effect=[MemoryError, None])
+    monkeypatch.setattr(compare, "compare", judge)
+    (case, other) = dmlcheck.load_cases("a.yaml")
+    result = run_case(case, Reference())
+    assert (result.outcome, result.reason) == ("error", "out of memory")
+    assert [diagnostic.rule for diagnostic in result.diagnostics] == ["tensor-too-large"]
+    monkeypatch.undo()
+    assert run_case(other, Reference()).outcome == "passed"
+
+
+def test_the_first_failure_may_end_a_run_of_several_processes() -> None:
+    write("a.yaml", 1, WRONG, *range(50))
+    write("b.yaml", *range(50))
+    found = report("a.yaml", "b.yaml", "--implementation", BAD, "-j", "2", "-x")
+    assert [outcome for _, outcome in outcomes(found)] == ["passed", "failed"]
+    assert found["digest"] is None
+
+
+@pytest.mark.parametrize("seconds", ["2147484", "1e300", "inf"])
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_timeout_may_be_longer_than_a_system_can_wait(seconds: str, jobs: str) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "--timeout", seconds, "-j", jobs).exit_code == 0
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "-inf", "soon"])
+def test_a_timeout_that_is_none_is_refused(seconds: str) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "--timeout", seconds).exit_code == 2
+
+
+@pytest.mark.parametrize("words", [["-j", "0"], ["-j", "many"], ["--timeout", "0"], ["--implementation", "nobody"]])
+def test_what_makes_no_sense_is_refused(words: list[str]) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", *words).exit_code == 2
+
+
+def test_an_implementation_that_cannot_be_made_is_refused_before_the_run() -> None:
+    write("a.yaml", 1)
+    result = run("a.yaml", "--implementation", "python:misbehaving:broken")
+    assert (result.exit_code, "OSError: no device" in result.stderr) == (2, True)
+
+
+def test_auto_takes_a_process_for_each_core() -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "-j", "auto").exit_code == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_run_of_several_processes_keeps_its_report_and_leaves_none_behind(number: int) -> None:
+    for file in range(4):
+        write(f"f/{file}.yaml", *range(60), *([HANG] if file == 3 else []))
+    command = [
+        sys.executable,
+        "-m",
+        "dmlcheck",
+        "run",
+        "f",
+        "-v",
+        "-j",
+        "2",
+        "--json",
+        "r.json",
+        "--implementation",
+        BAD,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        for _ in range(240):
+            process.stdout.readline()
+        children = _children(process.pid)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert (process.returncode, err) == (130, b"")
+    assert b"interrupted after" in out
+    found = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert (len(found["cases"]), found["interrupted"]) == (240, True)
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert [child for child in children if Path(f"/proc/{child}").exists()] == []
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        text = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii")
+    except OSError:
+        return []
+    return [int(child) for child in text.split()]
+
+
+# ---- the course of a run
+
+
+def test_events_come_in_order_and_a_slow_case_is_known_by_name() -> None:
+    write("a.yaml", 1, 2)
+    execution = Execution([Target("a.yaml", "a.yaml")], Plan())
+    seen = []
+    for event in execution.events():
+        slow = execution.slowest()
+        seen.append((type(event), slow[0] if slow else None))
+    assert seen == [
+        (Started, "a.yaml::c0"),
+        (Done, None),
+        (Started, "a.yaml::c1"),
+        (Done, None),
+        (Ended, None),
+    ]
+
+
+# ---- shards
+
+
+def test_every_case_is_in_one_shard() -> None:
+    ids = [f"f.yaml::case-{number}[T=FLOAT32]" for number in range(3000)]
+    shards = [{case for case in ids if in_shard(case, (index, 7))} for index in range(1, 8)]
+    assert sum(map(len, shards)) == len(set().union(*shards)) == 3000
+    assert min(map(len, shards)) > 300
+    assert all(in_shard(case, None) for case in ids)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 1000])
+def test_which_shard_a_case_is_in_never_changes(count: int) -> None:
+    """`printf a.yaml::a | sha256sum` begins with e34c484569e4264d."""
+    assert in_shard("a.yaml::a", (0xE34C484569E4264D % count + 1, count))
+
+
+def shards(count: int, *words: str) -> list[str]:
+    names = []
+    for index in range(1, count + 1):
+        names.append(f"shard{index}.json")
+        run("f", "--shard", f"{index}/{count}", "--json", names[-1], *words)
+    return names
+
+
+def merge(*words: str) -> Result:
+    return CliRunner().invoke(main, ["merge", *words], catch_exceptions=False)
+
+
+def test_merged_shards_are_the_whole_run() -> None:
+    for number in range(5):
+        write(f"f/{number}.yaml", *range(8), WRONG)
+    whole = run("f", "--implementation", BAD, "--json", "whole.json")
+    names = shards(3, "--implementation", BAD)
+    merged = merge(*reversed(names), "--json", "merged.json")
+    assert merged.exit_code == whole.exit_code == 1
+    assert json.loads(timeless("merged.json")) == json.loads(timeless("whole.json"))
+    assert merged.stdout.splitlines()[-1].startswith("40 passed, 5 failed in ")
+
+
+def test_a_selection_has_a_digest_of_its_own() -> None:
+    write("f/a.yaml", *range(8))
+    assert report("f")["digest"] != report("f", "-k", "c1")["digest"]
+    assert report("f")["digest"] == report("f", "--shard", "1/3")["digest"]
+    assert report("f")["digest"] != digest_of([])
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda names: names[:2], "shard 3 of 3 is missing"),
+        (lambda names: [*names, names[0]], "shard 1 again"),
+        (lambda names: [*names[:2], "whole.json"], "not a shard of a run"),
+        (lambda names: [*names[:2], "other.json"], "a shard of another case set"),
+        (lambda names: [*names[:2], "more.json"], "one of 4 shards"),
+        (lambda names: [*names[:2], "level.json"], "another feature level"),
+        (lambda names: [*names[:2], "cut.json"], "did not get to its end"),
+        (lambda names: [*names[:2], "nowhere.json"], "No such file"),
+        (lambda names: [*names[:2], "f/a.yaml"], "not JSON"),
+        (lambda names: [*names[:2], "list.json"], "not a report of a run"),
+    ],
+)
+def test_shards_that_are_not_one_run_are_refused(spoil: Any, words: str) -> None:
+    write("f/a.yaml", *range(20))
+    write("g/a.yaml", *range(21))
+    names = shards(3)
+    run("f", "--json", "whole.json")
+    run("g", "--shard", "3/3", "--json", "other.json")
+    run("f", "--shard", "3/4", "--json", "more.json")
+    run("f", "--shard", "3/3", "--feature-level", "6_0", "--json", "level.json")
+    cut = json.loads(Path(names[2]).read_text(encoding="utf-8"))
+    Path("cut.json").write_text(json.dumps({**cut, "digest": None}), encoding="utf-8")
+    Path("list.json").write_text("[]", encoding="utf-8")
+    result = merge(*spoil(names), "--json", "merged.json")
+    assert (result.exit_code, words in result.stderr) == (2, True), result.stderr
+    assert not Path("merged.json").exists()
+
+
+@pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "-1/3", "1/\u0663"])
+def test_a_shard_that_there_is_not_is_refused(shard: str) -> None:
+    write("a.yaml", 1)
+    assert run("a.yaml", "--shard", shard).exit_code == 2
+
+
+# ---- memory
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
+@pytest.mark.parametrize(("jobs", "files"), [("1", 40), ("2", 200)])
+def test_results_are_not_kept(jobs: str, files: int) -> None:
+    """20,000 and 100,000 cases take little more memory than a tenth of them."""
+    for number in range(files):
+        write(f"few/{number}.yaml", *range(50))
+        write(f"many/{number}.yaml", *range(500))
+    peaks = [_peak(name, jobs) for name in ("few", "many")]
+    assert peaks[1] - peaks[0] < 24 * 2**20
+
+
+def _peak(name: str, jobs: str) -> int:
+    script = (
+        "import sys\nfrom dmlcheck.cli import main\n"
+        "try:\n    main(sys.argv[1:])\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        "sys.stdout.flush()\nprint(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')))\n"
+    )
+    command = [sys.executable, "-c", script, "run", name, "-q", "-j", jobs, "--json", os.devnull]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.rpartition("VmHWM:")[2].split()[0]) * 1024
+
+
+# ---- what is known of DirectML
+
+
+def test_a_mismatch_of_an_implementation_names_what_directml_is_known_to_get_wrong() -> None:
+    write("a.yaml", WRONG)
+    known = "  known of DirectML (not fixed as of 2026-06): LOG_SUM_EXP overflows where the result does not: "
+    assert known in run("a.yaml", "--implementation", BAD).stdout
+    text = Path("a.yaml").read_text(encoding="utf-8").replace(f"[{WRONG + 3}]", "[7]")
+    Path("a.yaml").write_text(text, encoding="utf-8")
+    assert "known of DirectML" not in run("a.yaml").stdout
+
+
+# ---- disks and pipes
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Any:
+    """Mount a disk of 64 KiB, where this user may."""
+    place = tmp_path / "small"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if sys.platform == "win32" or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("no disk can be mounted here")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_full_disk_costs_its_report_only(small_disk: Path, jobs: str) -> None:
+    write("a.yaml", *range(100), *([WRONG] * 200))
+    (small_disk / "report.json").write_text("older", encoding="utf-8")
+    words = ["--json", str(small_disk / "report.json"), "--junitxml", "junit.xml", "--html", "report.html"]
+    result = run("a.yaml", "--implementation", BAD, "-j", jobs, *words)
+    assert result.exit_code == 2
+    path = (small_disk / "report.json").resolve()
+    assert result.stderr == f"dmlcheck: the report could not be written: {path}: No space left on device\n"
+    assert [found.name for found in small_disk.iterdir()] == ["report.json"]
+    assert (small_disk / "report.json").read_text(encoding="utf-8") == "older"
+    assert Path("junit.xml").read_text(encoding="utf-8").count("<failure") == 200
+    assert Path("report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
+    assert "100 passed, 200 failed" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes there")
+def test_a_report_into_a_pipe_that_nobody_reads_costs_itself_only() -> None:
+    write("a.yaml", *range(1000, 3000))
+    command = f"exec 3> >(head -c 100 >/dev/null); sleep 0.2; {sys.executable} -m dmlcheck run a.yaml -q "
+    done = subprocess.run(
+        ["bash", "-c", command + "--json /dev/fd/3 --junitxml ok.xml"], capture_output=True, check=False, timeout=60
+    )
+    assert done.returncode == 2, done.stderr
+    assert b"could not be written" in done.stderr
+    assert b"Traceback" not in done.stderr
+    assert Path("ok.xml").read_text(encoding="utf-8").count("<testcase") == 2000
+
+
+@pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes in /proc")
+def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
+    for number in range(8):
+        write(f"f/{number}.yaml", *range(1000, 1300))
+    command = [
+        sys.executable,
+        "-m",
+        "dmlcheck",
+        "run",
+        "f",
+        "-j",
+        "2",
+        "-q",
+        "--json",
+        "r.json",
+        "--implementation",
+        BAD,
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        deadline = time.monotonic() + 30
+        killed = 0
+        most = 2  # a third at one place would end its file
+        while process.poll() is None and killed < most and time.monotonic() < deadline:
+            time.sleep(0.3)
+            for child in _children(process.pid)[-1:]:
+                with contextlib.suppress(OSError):
+                    if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+                        os.kill(child, signal.SIGKILL)
+                        killed += 1
+        _, err = process.communicate(timeout=60)
+    assert err == b""
+    found = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    lost = [case for case in found["cases"] if case["outcome"] != "passed"]
+    assert len(lost) <= killed
+    assert all("SIGKILL" in case["diagnostics"][0]["message"] for case in lost)
+    assert found["summary"]["passed"] >= 8 * 300 - killed

@@ -1,0 +1,63 @@
+"""The direction of imports: a module imports only from its own package and from those above it in the README's map."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "dmlcheck"
+MAP = (ROOT / "README.md").read_text(encoding="utf-8").partition("| package |")[2].partition("\n\n")[0]
+ORDER = [name for row in MAP.split("\n")[1:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "data")
+LOOSE = {"__init__.py", "__main__.py"}
+NEEDS_NUMPY = {"files/npy.py", "validation/value_words.py"}  # which validating does not need
+
+
+def package_of(path: Path) -> str:
+    """Return the package that a file belongs to; a module beside the packages is one of its own."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Yield the modules that a file imports, inside functions and for types too."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module == "dmlcheck":
+            yield from (f"dmlcheck.{alias.name}" for alias in node.names if alias.name != "__version__")
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module or ""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.relative_to(PACKAGE).as_posix() not in LOOSE],
+    ids=lambda path: path.relative_to(PACKAGE).as_posix(),
+)
+def test_a_module_imports_only_from_its_own_package_and_those_above_it(path: Path) -> None:
+    allowed = ORDER[: ORDER.index(package_of(path)) + 1]
+    names = imported(ast.parse(path.read_text(encoding="utf-8")))
+    assert [name for name in names if name.startswith("dmlcheck") and name.split(".")[1] not in allowed] == []
+
+
+def test_all_code_is_in_a_package_but_for_the_front_door() -> None:
+    loose = {path.name for path in PACKAGE.glob("*.py")}
+    assert loose == {*LOOSE, "api.py", "pytest_plugin.py"}
+
+
+def test_validation_needs_neither_numpy_nor_rich() -> None:
+    reading = {*ORDER[: ORDER.index("validation") + 1], "cases"}
+    for path in FILES:
+        if package_of(path) in reading and path.relative_to(PACKAGE).as_posix() not in NEEDS_NUMPY:
+            names = {name.split(".")[0] for name in imported(ast.parse(path.read_text(encoding="utf-8")))}
+            assert not names & {"numpy", "rich", "click"}, path
+
+
+def test_the_order_is_that_of_the_map() -> None:
+    assert ORDER[0] == "diagnostics"
+    assert ORDER[-1] == "cli"

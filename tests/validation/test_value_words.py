@@ -1,0 +1,127 @@
+"""The constraint words about the values of tensors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from validation.test_words_by_field_type import OPERATOR, desc, spec_of, tensor
+
+import dmlcheck
+from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.specs.load import _LOADED
+from dmlcheck.validation import value_words
+
+FIELDS = {
+    "A": {"kind": "input_tensor"},
+    "B": {"kind": "input_tensor", "optional": True},
+    "Parts": {"kind": "input_tensor", "type": "TENSOR_DESC_ARRAY", "optional": True},
+    "Axis": {"type": "UINT", "optional": True},
+}
+
+
+@pytest.fixture(autouse=True)
+def _operator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_LOADED, OPERATOR, spec_of(FIELDS, []))
+
+
+def places(word: str, args: Any, inputs: dict[str, Any], **fields: Any) -> list[str]:
+    found = list(value_words.WORDS[word](desc(**fields), args, inputs))
+    assert {finding.rule for finding in found} <= {"value-out-of-range"}
+    return [pointer(finding.path) for finding in found]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([1, -1, 2.5], []), ([1, 0, -0.0], ["inputs.A[1]", "inputs.A[2]"]), ([np.nan, np.inf, 1e-45], [])],
+)
+def test_no_element_is_0(values: list[float], expected: list[str]) -> None:
+    array = np.array(values, dtype=np.float32)
+    assert places("elements_not_zero", ["A", "B"], {"A": array}) == expected
+
+
+def test_elements_of_every_part_are_checked() -> None:
+    parts = [np.array([1, 0]), None, np.array([0])]
+    found = places("elements_not_zero", ["Parts"], {"Parts": parts}, Parts=[tensor(2), tensor(1), tensor(1)])
+    assert found == ["inputs.Parts[0][1]", "inputs.Parts[2][0]"]
+
+
+def test_elements_are_those_of_a_list() -> None:
+    array = np.array([[0, 1], [2, 1]], dtype=np.uint8)
+    assert places("elements_one_of", {"A": [0, 1]}, {"A": array}) == ["inputs.A[1][0]"]
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [([0, 3], []), ([4, -1], ["inputs.B[0]", "inputs.B[1]"]), ([2, 2**40], ["inputs.B[1]"])],
+)
+def test_elements_are_within_bounds(values: list[int], expected: list[str]) -> None:
+    array = np.array(values, dtype=np.int64)
+    assert places("elements_between", {"B": [0, "A.Sizes[0] - 1"]}, {"B": array}, B=tensor(2)) == expected
+
+
+def test_a_nan_is_within_no_bounds() -> None:
+    assert places("elements_between", {"A": [0, 1]}, {"A": np.array([np.nan, 0.5])}) == ["inputs.A[0]"]
+
+
+CLAIM = {"indices": "B", "axis": "Axis", "of": "A"}
+
+
+@pytest.mark.parametrize(
+    ("axis", "values", "expected"),
+    [
+        (1, [[0, 1, 2], [2, 2, 0]], ["inputs.B[1][1]"]),
+        (1, [[0, -6, 1], [5, -1, 4]], ["inputs.B[0][1]", "inputs.B[1][1]"]),
+        (0, [[0, 1, 2], [0, 2, 3]], ["inputs.B[1][0]"]),
+        (0, [[0, 1, 2], [1, 2, 3]], []),
+    ],
+)
+def test_indices_along_an_axis_are_distinct(axis: int, values: list[list[int]], expected: list[str]) -> None:
+    array = np.array(values, dtype=np.int32)
+    assert places("distinct_indices", CLAIM, {"B": array}, B=tensor(2, 3), Axis=axis) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([[0, 1], [1, 0], [0, 2]], []),
+        ([[0, 1], [1, 0], [0, 1]], ["inputs.B[2][0]"]),
+        ([[3, 5], [-1, -1], [0, 0]], ["inputs.B[1][0]"]),
+    ],
+)
+def test_tuples_of_indices_are_distinct(values: list[list[int]], expected: list[str]) -> None:
+    claim = {"indices": "B", "dimensions": "Axis", "of": "A"}
+    array = np.array(values, dtype=np.int64)
+    assert places("distinct_tuples", claim, {"B": array}, B=tensor(3, 2), Axis=2) == expected
+
+
+def test_columns_are_in_order() -> None:
+    array = np.array([[0, 1, 2, 3, 4, 5], [0, 1, 2, 1, 1, 5], [0, 1, np.nan, 3, 4, 5]])
+    found = places("columns_in_order", {"A": [[1, 3], [2, 4]]}, {"A": array})
+    assert found == ["inputs.A[1][4]", "inputs.A[2][4]"]
+
+
+def test_only_the_first_wrong_elements_are_reported() -> None:
+    assert len(places("elements_not_zero", ["A"], {"A": np.zeros((4, 6))})) == 10
+
+
+def test_a_case_with_wrong_contents_is_an_error_and_a_negative_case_may_be_about_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"id": "C1", "text": "No element of B is 0.", "elements_not_zero": ["B"], "help": "write 1"}
+    fields = {**FIELDS, "Out": {"kind": "output_tensor"}}
+    spec = spec_of(fields, [row])
+    monkeypatch.setitem(_LOADED, OPERATOR, spec)
+    desc_text = (
+        "{A: {DataType: UINT8, Sizes: [2]}, B: {DataType: UINT8, Sizes: [2]}, Out: {DataType: UINT8, Sizes: [2]}}"
+    )
+    file = tmp_path / "case.yaml"
+    head = f"operator: {OPERATOR}\ndesc: {desc_text}\ninputs: {{A: [1, 2], B: [3, 0]}}\n"
+    file.write_text(head + "invalid: [MADE_FOR_TESTS/C1]\n", encoding="utf-8")
+    (result,) = dmlcheck.run_cases(dmlcheck.load_cases(file))
+    assert result.outcome == "passed"
+    file.write_text(head.replace("3, 0", "3, 4") + "invalid: [MADE_FOR_TESTS/C1]\n", encoding="utf-8")
+    (result,) = dmlcheck.run_cases(dmlcheck.load_cases(file))
+    assert result.outcome == "failed"
