@@ -10,6 +10,7 @@ from dmlcheck import validation
 from dmlcheck.cases.find import find_files
 from dmlcheck.cases.prepare import content_findings, read_inputs, too_large
 from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.formats.reading import read_file
@@ -47,7 +48,7 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
 
 def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:
     """Return the lowest feature level (`4_1`) at which a desc is legal, or None when it is at none."""
-    return validation.minimum_level(operator, _plain(desc))
+    return validation.minimum_level(read_desc(operator, _plain(desc)))
 
 
 def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) -> dict[str, Array]:

@@ -17,7 +17,7 @@ HEADROOM = 256 * 2**20  # bytes that a kernel may take beside its inputs and out
 
 def content_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
     """Return what the values of inputs break of the rows that are about them."""
-    if not any(row.word in constraint_words.CONTENT_WORDS for row in desc.spec.constraints):
+    if not any(row.word in constraint_words.VALUE_WORDS for row in desc.spec.constraints):
         return []
     from dmlcheck.validation import value_words
 

@@ -90,6 +90,23 @@ def size_text(amount: int) -> str:
     return f"{amount / 2**30:.1f} GiB"
 
 
+def dimensions_text(count: int) -> str:
+    """Return `1 dimension` or `3 dimensions`."""
+    return f"{count} dimension" if count == 1 else f"{count} dimensions"
+
+
+def dimension_counts_text(counts: Iterable[int]) -> str:
+    """Return ascending dimension counts as people write them: `1 to 8`, `4`, `4 or 5`, `1 to 3 or 5 to 8`."""
+    runs: list[list[int]] = []
+    for count in counts:
+        if runs and count == runs[-1][-1] + 1:
+            runs[-1].append(count)
+        else:
+            runs.append([count])
+    parts = [f"{run[0]} to {run[-1]}" if len(run) > 2 else " or ".join(map(str, run)) for run in runs]
+    return " or ".join(parts)
+
+
 def error_text(ulp: float, data_type: str) -> str:
     """Return an error in words: floats are off by units in the last place, integers by a number."""
     return f"{figure(ulp)} ULP" if data_type.startswith("FLOAT") else f"off by {figure(ulp)}"

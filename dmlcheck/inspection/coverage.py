@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL
 from dmlcheck.specs.records import OperatorSpec, SupportTable
+from dmlcheck.validation.support_tables import support_table
 
 LAYOUTS = ("packed", "strided", "broadcast", "padded", "owned by DirectML")
 
@@ -140,8 +140,8 @@ def seen(spec: OperatorSpec, cases: Iterable[Case]) -> tuple[set[Edge], set[Edge
             continue
         if case.invalid is not None and LEVEL_ORDER[level] < LEVEL_ORDER[spec.introduced]:
             rejected.add(Edge(0, "", "operator", spec.short, level))
-        table = validation.support_table(desc)
-        row = None if table is None else validation.row_at(table, level)
+        table = support_table(desc)
+        row = None if table is None else table.heading_at(level)
         if table is None or row is None:
             continue
         number = spec.support.index(table)
@@ -172,8 +172,8 @@ def _rows(spec: OperatorSpec) -> Iterator[str]:
 
 
 def _rows_of(spec: OperatorSpec, case: Case, desc: OperatorDesc) -> Iterator[str]:
-    table = validation.support_table(desc)
-    row = None if table is None else validation.row_at(table, case.feature_level or NEWEST_LEVEL)
+    table = support_table(desc)
+    row = None if table is None else table.heading_at(case.feature_level or NEWEST_LEVEL)
     if table is not None and row is not None:
         yield f"table {spec.support.index(table) + 1} from {row}"
 

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable
-from dmlcheck.validation import row_at
 
 Condition = Mapping[str, tuple[Any, ...]]
 
@@ -61,7 +60,7 @@ def _operator(spec: OperatorSpec, low: str, high: str) -> OperatorChange:
 
 
 def _tensors(table: SupportTable, low: str, high: str) -> Iterator[TensorChange]:
-    below, above = row_at(table, low), row_at(table, high)
+    below, above = table.heading_at(low), table.heading_at(high)
     if below is None or above is None or below == above:
         return
     for name, support in table.rows[above].items():
@@ -73,7 +72,7 @@ def _tensors(table: SupportTable, low: str, high: str) -> Iterator[TensorChange]
 
 
 def _starts_between(table: SupportTable, low: str, high: str) -> bool:
-    return row_at(table, low) is None and row_at(table, high) is not None
+    return table.heading_at(low) is None and table.heading_at(high) is not None
 
 
 def _between(level: str, low: str, high: str) -> bool:

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports import Summary, tally
 from dmlcheck.reports.problems import full_message, problems_of, repository_path, validated_problems
-from dmlcheck.reports.text import TextReport, Validated, count
+from dmlcheck.reports.text import TextReport, count
 from dmlcheck.running.accuracy import drifts
+from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
 Write = Callable[[str], None]

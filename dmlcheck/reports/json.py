@@ -12,8 +12,8 @@ from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.text import Validated
 from dmlcheck.running.accuracy import Accuracy, Spot, Worst, has_drifted
+from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
 

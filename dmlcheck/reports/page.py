@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from dmlcheck.comparison.tolerances import DATA_TYPE
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.text import columns_of
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.specs.records import INPUT, OUTPUT, Constraint, Field, OperatorSpec, SupportTable, Tolerance
-from dmlcheck.validation import dims_text
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 _LEAST = 40  # columns that a text gets, however far it is indented
@@ -221,7 +221,9 @@ def _support(table: SupportTable) -> Iterator[Line]:
     for level in sorted(table.rows, key=LEVEL_ORDER.__getitem__, reverse=True):
         for number, (name, support) in enumerate(table.rows[level].items()):
             heading = f"{level} and above" if number == 0 else ""
-            rows.append([heading, name, dims_text(support.dims), " ".join(support.types) or "(the page lists none)"])
+            rows.append(
+                [heading, name, dimension_counts_text(support.dims), " ".join(support.types) or "(the page lists none)"]
+            )
     for line in columns_of(("level", "tensor", "dimensions", "data types"), rows, right=False):
         yield "  " + line
 

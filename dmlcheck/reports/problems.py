@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
-from dmlcheck.reports.text import Validated
 from dmlcheck.running.accuracy import drifts, warnings
+from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, CaseResult
 
 FAILURES = (FAILED, ERRORED, "xpassed")

@@ -23,7 +23,7 @@ from dmlcheck.reports.problems import (
     repository_path,
     validated_problems,
 )
-from dmlcheck.reports.text import Validated
+from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

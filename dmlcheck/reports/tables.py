@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.inspection.coverage import Coverage
 from dmlcheck.inspection.level_diff import OperatorChange
 from dmlcheck.reports.page import condition_text
 from dmlcheck.reports.text import columns_of, count
 from dmlcheck.specs.names import level_name, short_operator
-from dmlcheck.validation import dims_text
 
 DIFF_SCHEMA = "dmlcheck-diff/1"
 COVERAGE_SCHEMA = "dmlcheck-coverage/1"
@@ -42,7 +42,7 @@ def _change_lines(change: OperatorChange) -> Iterator[str]:
     for (where, types, dims), names in merged.items():
         parts = [" ".join(types)] if types else []
         if dims:
-            parts.append(f"{dims_text(dims)} dimension{'' if dims == (1,) else 's'}")
+            parts.append(f"{dimension_counts_text(dims)} dimension{'' if dims == (1,) else 's'}")
         yield f"{', '.join(names)}{where}: {'; '.join(parts)}"
     yield from (f"accepted at all: {condition_text(values)}" for values in change.values)
     yield from (f"no longer required: {row.text} ({row.id})" for row in change.lifted)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
@@ -337,44 +336,3 @@ def hexadecimal(value: float) -> str:
     if "." in mantissa:
         mantissa = mantissa.rstrip("0").rstrip(".")
     return f"{mantissa}p{exponent}"
-
-
-class AtLevel(NamedTuple):
-    """Whether a desc is legal at a level, and if not the first reason why."""
-
-    level: str
-    is_valid: bool
-    reason: str | None = None
-
-
-class Validated(NamedTuple):
-    """One desc that was validated."""
-
-    file: str
-    name: str
-    operator: str | None
-    feature_level: str | None
-    minimum: str | None
-    diagnostics: tuple[Diagnostic, ...]
-    is_plain: bool = True
-    levels: tuple[AtLevel, ...] = ()
-
-    @property
-    def is_valid(self) -> bool:
-        """Whether the desc is legal at its level; what is no desc of DirectML, and only noted, breaks nothing."""
-        return not (self.diagnostics if self.operator is not None else self.errors)
-
-    @property
-    def label(self) -> str:
-        """The name that reports give the desc."""
-        return self.file if self.is_plain else f"{self.file}::{self.name}"
-
-    @property
-    def errors(self) -> int:
-        """The number of diagnostics that are errors: those that a negative case lists are not."""
-        return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == "error")
-
-
-def errors_in(descs: Iterable[Validated]) -> int:
-    """Return the number of errors among validated descs."""
-    return sum(desc.errors for desc in descs)

@@ -41,7 +41,7 @@ def lists_values(case: Case) -> bool:
         f"{spec.short}/{row.id}"
         for spec in _spec_of(case)
         for row in spec.constraints
-        if row.word in constraint_words.CONTENT_WORDS
+        if row.word in constraint_words.VALUE_WORDS
     }
     entries = [entry.removeprefix("DML_OPERATOR_") for entry in case.invalid or ()]
     return any(entry in rows or (entry in RULES and RULES[entry].group == "data") for entry in entries)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
+from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import brief, elements_text
@@ -143,7 +144,7 @@ class _Run:
             return None
         asked = self.case.feature_level
         if asked is None and self.case.invalid is None:
-            asked = validation.minimum_level(self.case.operator, self.case.desc)
+            asked = validation.minimum_level(read_desc(self.case.operator, self.case.desc))
         return asked if asked is not None and LEVEL_ORDER[asked] > LEVEL_ORDER[most] else None
 
     # ---- negative cases

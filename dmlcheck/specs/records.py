@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.specs.names import short_operator
+from dmlcheck.specs.names import LEVEL_ORDER, short_operator
 
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
@@ -50,6 +50,11 @@ class SupportTable(NamedTuple):
 
     when: Mapping[str, tuple[str, ...]] | None
     rows: Mapping[str, Row]
+
+    def heading_at(self, level: str) -> str | None:
+        """Return the level that heads the row which holds at a target level, or None below the first."""
+        order = LEVEL_ORDER[level]
+        return next((heading for heading in self.rows if LEVEL_ORDER[heading] <= order), None)
 
 
 class Constraint(NamedTuple):

@@ -1,7 +1,7 @@
-"""A desc against the rules: one desc at one level, the lowest level that accepts it."""
+"""A desc against its operator's spec: at one level, at all levels, and the lowest level that accepts it."""
 
 from __future__ import annotations
 
-from dmlcheck.validation.levels import applicable, dims_text, minimum_level, row_at, support_table, validate
+from dmlcheck.validation.levels import check, minimum_level, validate
 
-__all__ = ["applicable", "dims_text", "minimum_level", "row_at", "support_table", "validate"]
+__all__ = ["check", "minimum_level", "validate"]

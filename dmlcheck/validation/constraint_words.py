@@ -11,28 +11,20 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, pointer
+from dmlcheck.diagnostics.wording import describe, dimensions_text, pointer
+from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
 
 Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
-_Path = tuple["str | int", ...]
 
 
 def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have the data type of the first."""
     for label, path, tensor, first, expected in _against_first(desc, names):
         if tensor.data_type != expected.data_type:
-            params = {
-                "tensor": label,
-                "found": tensor.data_type,
-                "problem": f"{first} is {expected.data_type}",
-            }
-            yield Finding(
-                "data-type-mismatch",
-                (*path, "DataType"),
-                params,
-                help=f"use {expected.data_type} for both",
-            )
+            help = f"use {expected.data_type} for both"
+            problem = f"{first} is {expected.data_type}"
+            yield _wrong_type(label, (*path, "DataType"), tensor.data_type, problem, help)
 
 
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
@@ -40,13 +32,8 @@ def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Findi
     for label, path, tensor, first, expected in _against_first(desc, names):
         found, wanted = len(tensor.sizes), len(expected.sizes)
         if found != wanted:
-            params = {
-                "tensor": label,
-                "found": dimensions(found),
-                "problem": f"{first} has {wanted}",
-            }
             help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
-            yield Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
+            yield _wrong_rank(label, path, found, f"{first} has {wanted}", help)
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
@@ -87,21 +74,19 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
             if all(size in (1, None) for size in last[: max(0, -surplus)]):
                 yield from _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :])
             else:
-                params = {"tensor": label, "found": dimensions(len(tensor.sizes)), "problem": f"it needs {len(last)}"}
-                yield Finding("rank-mismatch", (*path, "Sizes"), params)
+                yield _wrong_rank(label, path, len(tensor.sizes), f"it needs {len(last)}")
 
 
 def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
     """Each size of some tensors is 1 or that of another tensor."""
     for target, names in claims.items():
         whole = desc.tensor(target)
-        for name in names if whole else ():
-            for label, path, tensor in desc.parts[name]:
-                wide = whole.sizes if whole else ()
-                if len(tensor.sizes) == len(wide):
-                    yield from _compare_sizes(
-                        label, path, tensor, [size if size == 1 else wide[i] for i, size in enumerate(tensor.sizes)]
-                    )
+        if whole is None:
+            continue
+        for label, path, tensor in (part for name in names for part in desc.parts[name]):
+            if len(tensor.sizes) == len(whole.sizes):
+                pairs = zip(tensor.sizes, whole.sizes, strict=True)
+                yield from _compare_sizes(label, path, tensor, [1 if own == 1 else wide for own, wide in pairs])
 
 
 def element_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -120,9 +105,7 @@ def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Find
         expected = evaluate(claim, desc)
         for label, path, tensor in desc.parts[name]:
             if expected is not None and len(tensor.sizes) != expected:
-                problem = f"it must have {expected}"
-                params = {"tensor": label, "found": dimensions(len(tensor.sizes)), "problem": problem}
-                yield Finding("rank-mismatch", (*path, "Sizes"), params)
+                yield _wrong_rank(label, path, len(tensor.sizes), f"it must have {expected}")
 
 
 def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]:
@@ -133,9 +116,8 @@ def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]
         return
     alike = [part for part in parts if len(part.tensor.sizes) == len(whole.sizes)]
     for label, path, tensor in alike:
-        yield from _compare_sizes(
-            label, path, tensor, [None if i == axis else size for i, size in enumerate(whole.sizes)]
-        )
+        others = [None if i == axis else size for i, size in enumerate(whole.sizes)]
+        yield from _compare_sizes(label, path, tensor, others)
     total = sum(part.tensor.sizes[axis] for part in alike)
     if len(alike) == len(given) and total != whole.sizes[axis]:
         path = (claim["whole"], "Sizes", axis)
@@ -151,8 +133,7 @@ def data_type(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Find
         for label, path, tensor in desc.parts[name]:
             if tensor.data_type not in types:
                 problem = f"it must be {' or '.join(types)}"
-                params = {"tensor": label, "found": tensor.data_type, "problem": problem}
-                yield Finding("data-type-mismatch", (*path, "DataType"), params)
+                yield _wrong_type(label, (*path, "DataType"), tensor.data_type, problem)
 
 
 def data_type_of(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
@@ -160,8 +141,8 @@ def data_type_of(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding
     for field, name in claims.items():
         found, tensor = desc.values.get(field), desc.tensor(name)
         if found is not None and tensor is not None and found != tensor.data_type:
-            params = {"tensor": field, "found": found, "problem": f"{name} is {tensor.data_type}"}
-            yield Finding("data-type-mismatch", (field,), params, help=f"use {tensor.data_type} for both")
+            help = f"use {tensor.data_type} for both"
+            yield _wrong_type(field, (field,), found, f"{name} is {tensor.data_type}", help)
 
 
 def axes_within(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
@@ -241,9 +222,8 @@ def one_of(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding
     for field, allowed in claims.items():
         for label, path, found, _ in _values(desc, field):
             if found not in allowed:
-                yield _out_of_range(
-                    label, path, found, ("one of " if len(allowed) > 1 else "") + " ".join(map(str, allowed))
-                )
+                expected = ("one of " if len(allowed) > 1 else "") + " ".join(map(str, allowed))
+                yield _out_of_range(label, path, found, expected)
 
 
 def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
@@ -262,8 +242,7 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
         name, _, member = field.partition(".")
         value = desc.values.get(name)
         if isinstance(value, TensorDesc) and member == "DataType":
-            params = {"tensor": name, "found": value.data_type, "problem": "the row of the spec asks for another type"}
-            yield Finding("data-type-mismatch", (name, member), params)
+            yield _wrong_type(name, (name, member), value.data_type, "the row of the spec asks for another type")
         elif isinstance(value, TensorDesc):
             found = f"{{{', '.join(map(str, value.sizes))}}}"
             params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
@@ -312,11 +291,8 @@ def not_owned_by_dml(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     for name in names:
         for label, path, tensor in desc.parts[name]:
             if tensor.flags == "OWNED_BY_DML":
-                params = {
-                    "tensor": label,
-                    "found": "OWNED_BY_DML",
-                    "problem": "this tensor must be bound by the caller",
-                }
+                problem = "this tensor must be bound by the caller"
+                params = {"tensor": label, "found": "OWNED_BY_DML", "problem": problem}
                 yield Finding("invalid-flags", (*path, "Flags"), params, help="leave Flags out")
 
 
@@ -334,12 +310,12 @@ def unchecked(desc: OperatorDesc, why: str) -> Iterator[Finding]:  # noqa: ARG00
     yield from ()
 
 
-def of_contents(desc: OperatorDesc, args: Any) -> Iterator[Finding]:  # noqa: ARG001 - value_words.py checks it
+def of_values(desc: OperatorDesc, args: Any) -> Iterator[Finding]:  # noqa: ARG001 - value_words.py checks it
     """Claims about the values of tensors, which a desc does not have: `value_words.py` checks them in a run."""
     yield from ()
 
 
-CONTENT_WORDS = (
+VALUE_WORDS = (
     "columns_in_order",
     "distinct_indices",
     "distinct_tuples",
@@ -348,7 +324,7 @@ CONTENT_WORDS = (
     "elements_one_of",
 )
 WORDS: dict[str, Word] = {
-    **dict.fromkeys(CONTENT_WORDS, of_contents),
+    **dict.fromkeys(VALUE_WORDS, of_values),
     **{word.__name__: word for word in (
         all_or_none, at_least, at_most, axes_within, between, broadcastable, data_type, data_type_of,
         dimension_count, distinct_axes, effective_dimension_count_at_most, element_count, excluded, holds,
@@ -358,38 +334,39 @@ WORDS: dict[str, Word] = {
 }  # fmt: skip
 
 
-def dimensions(count: int) -> str:
-    """Return `1 dimension` or `3 dimensions`."""
-    return f"{count} dimension" if count == 1 else f"{count} dimensions"
-
-
 # ---- what the words share
 
 
-def _against_first(desc: OperatorDesc, names: list[str]) -> Iterator[tuple[str, _Path, TensorDesc, str, TensorDesc]]:
+def _against_first(desc: OperatorDesc, names: list[str]) -> Iterator[tuple[str, Path, TensorDesc, str, TensorDesc]]:
     parts = [part for name in names for part in desc.parts[name]]
     for label, path, tensor in parts[1:]:
         yield label, path, tensor, parts[0].label, parts[0].tensor
 
 
-def _compare_sizes(label: str, path: _Path, tensor: TensorDesc, expected: Sequence[Any]) -> Iterator[Finding]:
+def _compare_sizes(label: str, path: Path, tensor: TensorDesc, expected: Sequence[Any]) -> Iterator[Finding]:
     """Yield a finding for each size that is not the expected one; None stands for any."""
     # A wrong number of dimensions is the business of same_dimension_count.
     if len(tensor.sizes) == len(expected):
         for axis, (found, wanted) in enumerate(zip(tensor.sizes, expected, strict=True)):
             if wanted is not None and found != wanted:
-                yield Finding(
-                    "size-mismatch",
-                    (*path, "Sizes", axis),
-                    _size_params(label, axis, found, wanted),
-                )
+                yield Finding("size-mismatch", (*path, "Sizes", axis), _size_params(label, axis, found, wanted))
+
+
+def _wrong_rank(label: str, path: Path, found: int, problem: str, help: str | None = None) -> Finding:
+    params = {"tensor": label, "found": dimensions_text(found), "problem": problem}
+    return Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
+
+
+def _wrong_type(label: str, path: Path, found: str, problem: str, help: str | None = None) -> Finding:
+    params = {"tensor": label, "found": found, "problem": problem}
+    return Finding("data-type-mismatch", path, params, help=help)
 
 
 def _size_params(label: str, axis: int, found: int, expected: int) -> dict[str, Any]:
     return {"size": f"{label}.Sizes[{axis}]", "found": found, "expected": expected}
 
 
-def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, int]]:
+def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, int]]:
     value = desc.values.get(field)
     if isinstance(value, tuple):
         for index, axis in enumerate(value):
@@ -398,7 +375,7 @@ def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, int]]:
         yield field, (field,), value
 
 
-def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, Any, int | None]]:
+def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, int | None]]:
     """Yield the value of a field, of each of its elements, or of a member (`ScaleSize.Height`), with its number."""
     name, _, member = field.partition(".")
     found = desc.values.get(name)
@@ -413,6 +390,6 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, _Path, Any, i
         yield name, (counted or name,), found, None
 
 
-def _out_of_range(label: str, path: _Path, found: Any, expected: str) -> Finding:
+def _out_of_range(label: str, path: Path, found: Any, expected: str) -> Finding:
     params = {"field": label, "found": found if isinstance(found, str) else describe(found), "expected": expected}
     return Finding("value-out-of-range", path, params)

@@ -14,7 +14,7 @@ from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.github import MOST_BYTES, GithubReport, annotations, markdown
-from dmlcheck.reports.text import Validated
+from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
 FILES = Path(__file__).parent.parent / "snapshots" / "files"

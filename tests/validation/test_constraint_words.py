@@ -241,14 +241,6 @@ def test_a_word_says_nothing_of_fields_that_are_not_there(word: str, args: Any) 
     assert check(word, desc(), args) == []
 
 
-def test_dimensions_are_counted_in_words() -> None:
-    assert [constraint_words.dimensions(count) for count in (0, 1, 2)] == [
-        "0 dimensions",
-        "1 dimension",
-        "2 dimensions",
-    ]
-
-
 # ---- expressions
 
 SUBJECT = desc(InputTensor=tensor(2, 3, 4), Axes=(0, 2), AxisCount=2)

@@ -194,7 +194,7 @@ def test_the_rows_of_an_operator_inside_another_hold_for_it() -> None:
     assert pointer(finding.path) == "desc.Many[0].Steepness"
     assert (finding.rule, finding.constraint) == ("unsupported-value", "NESTED_FOR_TESTS/C1")
     assert finding.help == "accepted from DML_FEATURE_LEVEL_6_4 (DirectML 1.15.0)"
-    assert validation.minimum_level(OPERATOR, raw) == "6_4"
+    assert validation.minimum_level(reading.read_desc(OPERATOR, raw)) == "6_4"
 
 
 # ---- words about sizes
@@ -410,7 +410,7 @@ def test_an_operator_inside_another_must_exist_at_the_level(monkeypatch: pytest.
     _, (finding,) = validation.validate(OPERATOR, raw, "5_0")
     assert (finding.rule, pointer(finding.path)) == ("operator-unavailable", "desc.Fused.Type")
     assert finding.help == "it came with DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0)"
-    assert validation.minimum_level(OPERATOR, raw) == "5_1"
+    assert validation.minimum_level(reading.read_desc(OPERATOR, raw)) == "5_1"
 
 
 def test_a_finding_inside_an_operator_in_its_long_form_stands_in_its_desc() -> None:

@@ -1,0 +1,116 @@
+"""The descs of a file checked against their operators' specs: what `dmlcheck validate` says of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from dmlcheck.cases.records import Case, CaseFile
+from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic, Finding
+from dmlcheck.running.negatives import check_invalid, lists_values
+from dmlcheck.running.one_case import all_problems
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL
+from dmlcheck.validation import check, minimum_level
+
+
+class AtLevel(NamedTuple):
+    """Whether a desc is legal at a level, and if not the first reason why."""
+
+    level: str
+    is_valid: bool
+    reason: str | None = None
+
+
+class Validated(NamedTuple):
+    """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator."""
+
+    file: str
+    name: str
+    operator: str | None
+    feature_level: str | None
+    minimum: str | None
+    diagnostics: tuple[Diagnostic, ...]
+    is_plain: bool = True
+    levels: tuple[AtLevel, ...] = ()
+
+    @property
+    def is_valid(self) -> bool:
+        """Whether the desc is legal at its level; what is no desc of DirectML, and only noted, breaks nothing."""
+        return not (self.diagnostics if self.operator is not None else self.errors)
+
+    @property
+    def label(self) -> str:
+        """The name that reports give the desc."""
+        return self.file if self.is_plain else f"{self.file}::{self.name}"
+
+    @property
+    def errors(self) -> int:
+        """The number of diagnostics that are errors: those that a negative case lists are not."""
+        return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == ERROR)
+
+
+def errors_in(descs: Iterable[Validated]) -> int:
+    """Return the number of errors among validated descs."""
+    return sum(desc.errors for desc in descs)
+
+
+def validated(file: CaseFile, level: str | None, *, all_levels: bool = False) -> Iterator[Validated]:
+    """Validate every desc of a file, at a level or each at its own; what is wrong with the file itself comes first."""
+    name = file.document.name
+    if file.problems:
+        yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
+    for note in file.notes:
+        yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
+    for case in file.cases:
+        broken = file.broken.get(case.id)
+        if broken is None:
+            desc = _validated_case(case, level, all_levels=all_levels)
+        else:
+            desc = _broken_case(case, level, broken)
+        yield desc._replace(is_plain=not file.document.lists_cases)
+
+
+def _validated_case(case: Case, level: str | None, *, all_levels: bool) -> Validated:
+    own = case.feature_level or NEWEST_LEVEL
+    asked = level or own
+    reading = read_desc(case.operator, case.desc)
+    findings = check(reading, asked)
+    found = _placed(case, findings)
+    if case.invalid is not None and asked == own:
+        found = _beside_its_list(case, findings, found)
+    levels = _at_levels(case, reading) if all_levels else ()
+    operator = full_name(case.operator) or case.operator
+    return Validated(case.file, case.name, operator, asked, minimum_level(reading), tuple(found), levels=levels)
+
+
+def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...]) -> Validated:
+    """Say what is wrong with a case that is not well formed, and with its desc where there is one."""
+    asked = level or case.feature_level or NEWEST_LEVEL
+    operator = full_name(case.operator) or case.operator or None
+    return Validated(case.file, case.name, operator, asked, None, all_problems(case, of_form, asked))
+
+
+def _beside_its_list(case: Case, findings: list[Finding], found: list[Diagnostic]) -> list[Diagnostic]:
+    """Return what was found in a negative case: notes where it lists exactly that, else the mismatch as well."""
+    # Values are not read here, so a negative case that is about them cannot be judged.
+    is_of_values = not findings and (bool(case.inputs) or lists_values(case))
+    mismatch = None if is_of_values else check_invalid(case, findings)
+    if mismatch is None:
+        return [diagnostic._replace(severity=NOTE) for diagnostic in found]
+    return sorted([case.origin.diagnostic(mismatch), *found], key=Diagnostic.place)
+
+
+def _at_levels(case: Case, reading: Reading) -> tuple[AtLevel, ...]:
+    """Say for every level whether it accepts a desc, and if not the first reason in the order of the file."""
+    found = []
+    for level in LEVELS:
+        first = next(iter(_placed(case, check(reading, level))), None)
+        found.append(AtLevel(level, first is None, None if first is None else f"{first.rule}: {first.message}"))
+    return tuple(found)
+
+
+def _placed(case: Case, findings: Iterable[Finding]) -> list[Diagnostic]:
+    return sorted(map(case.origin.diagnostic, findings), key=Diagnostic.place)

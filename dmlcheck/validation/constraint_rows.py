@@ -1,0 +1,122 @@
+"""The labelled rows of a spec's constraints: which apply to a desc at a level, and what breaks them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.files.document import Path
+from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
+from dmlcheck.specs.records import Constraint
+from dmlcheck.validation import constraint_words
+
+_MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
+
+
+def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    """Yield what breaks the rows of a desc's operator, and of the operators inside it, that apply at a level."""
+    if any(len(part.tensor.sizes) > _MOST_DIMENSIONS for part in desc.tensors()):
+        return
+    yield from _of_operator(desc, level, ("desc",))
+    for path, nested in desc.nested():
+        yield from _of_operator(nested, level, ("desc", *path, *nested.steps))
+
+
+def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
+    """Yield what breaks the rows of one operator, whose fields stand at a path."""
+    broken: set[str] = set()
+    for row in desc.spec.constraints:
+        if broken.isdisjoint(row.given) and _applies(row, desc, level):
+            for finding in constraint_words.WORDS[row.word](desc, row.args):
+                broken.add(row.id)
+                yield _of_row(finding, row, desc, level)._replace(path=(*path, *finding.path))
+
+
+# ---- what a finding says of its row
+
+
+def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
+    """Return what a word found with what its row says of it, and from which level it would be no mistake."""
+    lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
+    helps = (row.help or finding.help, f"accepted from {level_and_version(lifted)}" if lifted else None)
+    if lifted and finding.rule == "value-out-of-range":
+        finding = _unsupported_value(finding, desc, level)
+    return _in_words_of_row(finding, row)._replace(
+        constraint=f"{desc.spec.short}/{row.id}",
+        note=finding.note or row.text,
+        help="; ".join(filter(None, helps)) or None,
+    )
+
+
+def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
+    """Return the lowest level above one at which no row says the same of the same place, or None."""
+    for higher in LEVELS[LEVEL_ORDER[level] + 1 :]:
+        alike = [other for other in applicable(desc, higher) if other.word == row.word]
+        again = (later.path for other in alike for later in constraint_words.WORDS[other.word](desc, other.args))
+        if finding.path not in again:
+            return higher
+    return None
+
+
+def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
+    """Return a finding about a value that a higher level accepts, in the words of that rule."""
+    field, found = finding.params["field"], finding.params["found"]
+    params = {"field": field, "found": found, "operator": desc.spec.operator, "level": level_name(level)}
+    return finding._replace(rule="unsupported-value", params=params)
+
+
+def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
+    """Return a finding whose word cannot say all of it with what only the row knows."""
+    if row.word == "holds":
+        claim = f"as the row says: {row.text}"
+        return finding._replace(params={**finding.params, "expected": claim, "problem": f"must be {claim}"})
+    if finding.rule == "excluded-field" and row.present:
+        return finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
+    return finding
+
+
+# ---- when a row applies
+
+
+def applicable(desc: OperatorDesc, level: str) -> Iterator[Constraint]:
+    """Yield the rows of a desc's operator that apply to it at a level."""
+    return (row for row in desc.spec.constraints if _applies(row, desc, level))
+
+
+def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
+    return row.is_unconditional or (_is_at(row, level) and _is_about(row, desc))
+
+
+def _is_at(row: Constraint, level: str) -> bool:
+    """Whether a level is among those that a row is for."""
+    order = LEVEL_ORDER[level]
+    if row.since is not None and order < LEVEL_ORDER[row.since]:
+        return False
+    return row.until is None or order < LEVEL_ORDER[row.until]
+
+
+def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
+    """Whether the fields of a desc are those that a row is for."""
+    values = desc.values
+    if any(name not in values for name in row.present) or any(name in values for name in row.absent):
+        return False
+    if row.when is not None and not matches(row.when, desc):
+        return False
+    return row.unless is None or (_is_known(row.unless, desc) and not matches(row.unless, desc))
+
+
+def matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    """Whether every field of a condition (`Function`, `InputTensor.DataType`) has one of its values."""
+    for name, allowed in condition.items():
+        field, _, member = name.partition(".")
+        value = desc.values.get(field)
+        if (getattr(value, member, None) if member else value) not in allowed:
+            return False
+    return True
+
+
+def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    """Whether every field of a condition has a value, or may do without one."""
+    names = [name.partition(".")[0] for name in condition]
+    return all(name in desc.values or desc.spec.fields[name].optional for name in names)

@@ -1,0 +1,129 @@
+"""The support tables of an operator: which hold for a desc at a level, and what they do not accept of its tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text
+from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
+from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
+from dmlcheck.validation.constraint_rows import matches
+
+
+def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
+    """Yield what the support table of a desc does not accept at a level from which its operator exists."""
+    table = support_table(desc)
+    if table is None:
+        return
+    heading = table.heading_at(level)
+    if heading is None:
+        yield from _value_findings(desc, table, level)
+        return
+    for name, support in table.rows[heading].items():
+        for part in desc.parts[name]:
+            if len(part.tensor.sizes) not in support.dims:
+                yield _dimension_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part)
+            if support.types and part.tensor.data_type not in support.types:
+                yield _type_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part)
+
+
+def support_table(desc: OperatorDesc) -> SupportTable | None:
+    """Return the support table that a desc's fields select, or None where a field that decides it is wrong."""
+    for table in desc.spec.support:
+        if table.when is None or matches(table.when, desc):
+            return table
+    return None
+
+
+class _Row(NamedTuple):
+    """The row of a support table that holds for a tensor field at a target level."""
+
+    spec: OperatorSpec
+    table: SupportTable
+    field: Field
+    heading: str
+    level: str
+
+    @property
+    def support(self) -> TensorSupport:
+        return self.table.rows[self.heading][self.field.name]
+
+    def lowest(self, accepts: Callable[[TensorSupport], bool]) -> str | None:
+        """Return the lowest level whose row for the same field satisfies a condition."""
+        name = self.field.name
+        levels = [level for level, row in self.table.rows.items() if name in row and accepts(row[name])]
+        return min(levels, key=LEVEL_ORDER.__getitem__, default=None)
+
+
+def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iterator[Finding]:
+    """Yield the fields that select a table which begins above a level."""
+    lowest = min(table.rows, key=LEVEL_ORDER.__getitem__)
+    operator = desc.spec.operator
+    for field in table.when or ():
+        params = {"field": field, "found": desc.values[field], "operator": operator, "level": level_name(level)}
+        yield Finding("unsupported-value", ("desc", field), params, help=f"accepted from {level_and_version(lowest)}")
+
+
+def _dimension_finding(row: _Row, part: Part) -> Finding:
+    found, dims = len(part.tensor.sizes), row.support.dims
+    lowest = row.lowest(lambda support: found in support.dims)
+    params = {
+        "tensor": part.label,
+        "found": dimensions_text(found),
+        "operator": row.spec.operator,
+        "level": level_name(row.level),
+    }
+    help = _level_help(lowest, "no feature level accepts that many", _rank_remedy(part.tensor.sizes, dims))
+    note = f"{row.heading} takes {dimension_counts_text(dims)} dimensions"
+    return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
+
+
+def _rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
+    """Say which leading dimensions of size 1 make sizes fit dimension counts, if any do."""
+    higher = [count for count in dims if count > len(sizes)]
+    if higher:
+        return f"add leading dimensions of size 1 to rank {min(higher)}"
+    surplus = len(sizes) - max(dims)
+    if all(size == 1 for size in sizes[:surplus]):
+        return f"drop leading dimensions of size 1 to rank {max(dims)}"
+    return None
+
+
+def _type_finding(row: _Row, part: Part) -> Finding:
+    data_type, types = part.tensor.data_type, row.support.types
+    is_output = row.field.kind == OUTPUT
+    lowest = row.lowest(lambda support: data_type in support.types)
+    nearest = _nearest_type(data_type, types)
+    remedy = None if nearest is None else f"use {nearest}" if is_output else f"cast to {nearest}"
+    verb = "write" if is_output else "read"
+    params = {
+        "tensor": part.label,
+        "found": data_type,
+        "operator": row.spec.operator,
+        "verb": verb,
+        "level": level_name(row.level),
+    }
+    help = _level_help(lowest, f"no feature level accepts {data_type} here", remedy)
+    note = f"{row.heading} {verb}s {' '.join(types)}"
+    return Finding("unsupported-data-type", ("desc", *part.path, "DataType"), params, help=help, note=note)
+
+
+def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
+    """Say from which level on something is accepted, and what to do below it."""
+    if lowest is None:
+        return f"{never}; {remedy}" if remedy else never
+    accepted = f"accepted from {level_and_version(lowest)}"
+    return f"{accepted}; below it, {remedy}" if remedy else accepted
+
+
+def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:
+    """Return the widest supported type of the same kind that is no wider, else the narrowest that is wider."""
+    kind, bits = DATA_TYPES[data_type]
+    same = sorted((DATA_TYPES[name].bits, name) for name in types if DATA_TYPES[name].kind == kind)
+    narrower = [name for width, name in same if width <= bits]
+    if narrower:
+        return narrower[-1]
+    return same[0][1] if same else None
