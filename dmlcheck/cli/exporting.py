@@ -18,6 +18,7 @@ from dmlcheck.cli import Exit, select_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.selecting import selector, targets
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Document
 from dmlcheck.formats.export_folder import Occupied, check
 from dmlcheck.formats.exporting import Exported, Imported, Unavailable
@@ -68,11 +69,11 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
     folders = {one.folder for one in exported if one.folder is not None}
     gone = sum(one.folder is not None for one in exported)
     if exported:
-        write(f"{_count(gone, 'case')} exported to {_count(len(folders), 'model')} in {folder}")
+        write(f"{counted(gone, 'case')} exported to {counted(len(folders), 'model')} in {folder}")
     else:
         write("dmlcheck: no cases to export", to_errors=True)
     for reason, count in sorted(reasons.items()):
-        write(f"{_count(count, 'case')} not exported: {reason}")
+        write(f"{counted(count, 'case')} not exported: {reason}")
     if files.has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     if any(one.problems for one in exported):
@@ -99,7 +100,7 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
         for remark in one.remarks:
             write(f"{one.source}: {remark}")
         if one.file is not None:
-            write(f"{one.source}: {_count(one.cases, 'case')} imported to {one.file}")
+            write(f"{one.source}: {counted(one.cases, 'case')} imported to {one.file}")
     if any(one.problems for one in imported):
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_COLLECTED)
@@ -157,7 +158,3 @@ def _models(path: str, endings: tuple[str, ...]) -> list[str]:
         folders.sort()
         found.extend(os.path.join(place, name) for name in sorted(files) if name.lower().endswith(endings))
     return [file for file in found if not (file.lower().endswith(".json") and is_report(file))]
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

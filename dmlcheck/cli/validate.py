@@ -12,10 +12,11 @@ from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli import Exit, level_option
 from dmlcheck.cli.console import Console, write
 from dmlcheck.diagnostics.record import NOTE
+from dmlcheck.diagnostics.wording import plural
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.reading import read_document, read_file
-from dmlcheck.reports.text import count, diagnostic_text
+from dmlcheck.reports.text import diagnostic_text
 from dmlcheck.running.legality import Validated, errors_in, validated
 from dmlcheck.specs.names import level_and_version, level_name
 
@@ -95,7 +96,7 @@ def _print(descs: list[Validated], documents: dict[str, Document]) -> None:
     if errors:
         wrong = sum(1 for desc in descs if desc.errors)
         explain = f"`dmlcheck explain {next(reversed(rules))}` says more."
-        console.echo(f"{count(errors, 'error')} in {count(wrong, 'desc')}. {explain}")
+        console.echo(f"{errors} {plural(errors, 'error')} in {wrong} {plural(wrong, 'desc')}. {explain}")
 
 
 def _verdict(desc: Validated) -> str:

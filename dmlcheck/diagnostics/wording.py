@@ -18,7 +18,7 @@ def describe(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return "null" if value is None else str(value).lower()
     if isinstance(value, str):
-        return repr(value if len(value) <= 60 else value[:57] + "...")
+        return repr(cut(value, 60))
     if isinstance(value, Mapping):
         return "a mapping"
     if isinstance(value, (list, tuple)):
@@ -28,10 +28,29 @@ def describe(value: Any) -> str:
     return str(value)
 
 
+def plural(number: int, noun: str) -> str:
+    """Return a noun as it follows a number: `case` after 1, `cases` after any other."""
+    return noun if number == 1 else noun + "s"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return `1 case` or `1,000 cases`."""
+    return f"{number:,} {plural(number, noun)}"
+
+
+def is_or_are(number: int) -> str:
+    """Return the verb that follows a number of things."""
+    return "is" if number == 1 else "are"
+
+
+def cut(text: str, most: int) -> str:
+    """Return a text of at most so many characters, with dots where it goes on."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
 def brief(value: Any, most: int = 160) -> str:
     """Return a value of a case file in YAML's flow style, cut off where it gets long."""
-    text = _flow(value, most)
-    return text if len(text) <= most else text[: most - 3] + "..."
+    return cut(_flow(value, most), most)
 
 
 def _flow(value: Any, most: int) -> str:
@@ -52,6 +71,16 @@ def _flow(value: Any, most: int) -> str:
 def elements_text(count: int) -> str:
     """Return `1 element` or `1,000 elements`."""
     return "1 element" if count == 1 else f"{count:,} elements"
+
+
+def braces(sizes: Iterable[int]) -> str:
+    """Return sizes as reports print them: `{2, 3}`."""
+    return "{" + ", ".join(map(str, sizes)) + "}"
+
+
+def brackets(place: Iterable[int]) -> str:
+    """Return where an element stands in its tensor: `[0, 3]`."""
+    return f"[{', '.join(map(str, place))}]"
 
 
 def closest(word: str, known: Any) -> str | None:
@@ -92,7 +121,7 @@ def size_text(amount: int) -> str:
 
 def dimensions_text(count: int) -> str:
     """Return `1 dimension` or `3 dimensions`."""
-    return f"{count} dimension" if count == 1 else f"{count} dimensions"
+    return f"{count} {plural(count, 'dimension')}"
 
 
 def dimension_counts_text(counts: Iterable[int]) -> str:

@@ -5,9 +5,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import cut, plural
 from dmlcheck.reports import Summary, tally
 from dmlcheck.reports.problems import full_message, problems_of, repository_path, validated_problems
-from dmlcheck.reports.text import TextReport, count
+from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
@@ -56,7 +57,7 @@ class _Annotations:
         """Say how many there were beside those."""
         left = {kind: number - MOST_ANNOTATIONS for kind, number in self.counts.items() if number > MOST_ANNOTATIONS}
         if left:
-            more = ", ".join(count(number, f"more {kind}") for kind, number in left.items())
+            more = ", ".join(f"{number} {plural(number, f'more {kind}')}" for kind, number in left.items())
             self.write(f"dmlcheck: {more}; GitHub shows {MOST_ANNOTATIONS} of each kind for a step")
 
 
@@ -138,9 +139,9 @@ class _Page(TextReport):
         causes = (*result.diagnostics, *drifts(result))
         rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes)) or result.outcome
         text = "\n".join(self.lines).rstrip("\n")
-        summary = f"<code>{markdown(_cut(result.case.id, 500))}</code> {markdown(_cut(rules, 500))}"
+        summary = f"<code>{markdown(cut(result.case.id, 500))}</code> {markdown(cut(rules, 500))}"
         self.failures.append(
-            f"<details><summary>{summary}</summary>\n\n{_fenced(_cut(text, MOST_TEXT))}\n\n</details>\n"
+            f"<details><summary>{summary}</summary>\n\n{_fenced(cut(text, MOST_TEXT))}\n\n</details>\n"
         )
 
     def finish(self, summary: Summary) -> None:
@@ -151,12 +152,12 @@ class _Page(TextReport):
         super().finish(summary)
         said = self.lines[:-1]  # the last line is the title's
         self.head.insert(0, title)
-        self.head.extend(f"- {markdown(_cut(line, 500))}\n" for line in said[:MOST_FAILURES])
+        self.head.extend(f"- {markdown(cut(line, 500))}\n" for line in said[:MOST_FAILURES])
 
     def take_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         """Take the table by operator, the first column to the left and the others to the right."""
         self.head.append(f"| {' | '.join(head)} |\n|{' --- |' + ' ---: |' * (len(head) - 1)}\n")
-        self.head.extend(f"| {' | '.join(markdown(_cut(cell, 200)) for cell in row)} |\n" for row in rows)
+        self.head.extend(f"| {' | '.join(markdown(cut(cell, 200)) for cell in row)} |\n" for row in rows)
         self.head.append("\n")
 
 
@@ -170,7 +171,7 @@ def _append(path: str, page: _Page) -> None:
             raise OSError(errno.EFBIG, f"full: GitHub takes {MOST_BYTES >> 20} MiB of a step")
         failures = _fitting(page.failures, room - sum(map(len, head)))
         left = page.failed - len(failures)
-        last = f"\n{count(left, 'more failure')}: see the log.\n" if left else ""
+        last = f"\n{left} {plural(left, 'more failure')}: see the log.\n" if left else ""
         file.write(b"".join([*head, *failures, last.encode()]))
 
 
@@ -197,7 +198,3 @@ def _fenced(text: str) -> str:
     longest = max((len(run) for run in re.findall("`+", text)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}text\n{_CONTROL.sub(chr(0xFFFD), text)}\n{fence}"
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 3] + "..."

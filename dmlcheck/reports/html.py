@@ -15,10 +15,10 @@ from itertools import islice
 from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
-from dmlcheck.diagnostics.wording import brief, error_text, figure
+from dmlcheck.diagnostics.wording import braces, brackets, brief, counted, cut, error_text, figure, is_or_are
 from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.text import LineOf, decimal, hexadecimal, place_text
+from dmlcheck.reports.text import LineOf, decimal, hexadecimal
 from dmlcheck.running.accuracy import drifts, has_drifted, warnings
 from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import DATA_TYPES, LEVELS, level_and_version, short_operator
@@ -45,8 +45,7 @@ _INFINITE = 1e308
 
 def plain(text: str, most: int = _LONGEST) -> str:
     """Return a text with what does not print spelt out as its number, and cut off where it gets long."""
-    if len(text) > most:
-        text = text[: most - 3] + "..."
+    text = cut(text, most)
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _spelt_out(c) for c in text)
@@ -62,10 +61,6 @@ def _spelt_out(character: str) -> str:
 def escape(text: str, most: int = _LONGEST) -> str:
     """Return a text as it stands in HTML, in attributes too."""
     return escape_markup(plain(text, most))
-
-
-def _number_of(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 # ---- the report
@@ -254,7 +249,7 @@ def _note_worst(row: _Row, result: CaseResult, anchor: str | None) -> None:
         if output.max_ulp > row.ulp and output.most_off is not None:
             row.ulp = output.max_ulp
             row.error = error_text(output.max_ulp, output.data_type)
-            row.place = f"{plain(result.case.id, 300)} {name}{place_text(output.most_off)}"
+            row.place = f"{plain(result.case.id, 300)} {name}{brackets(output.most_off.place)}"
             row.anchor = anchor
 
 
@@ -265,9 +260,8 @@ def _count(number: int) -> str:
 def _left_out(part: _Part) -> str:
     if not part.left_out:
         return ""
-    are = "is" if part.left_out == 1 else "are"
-    more = f"{_number_of(part.left_out, 'more case')} {are} only counted, to keep this page of a size that opens"
-    return f'<p class="left-out">{more}; the JSON report has all of them.</p>\n'
+    more = f"{counted(part.left_out, 'more case')} {is_or_are(part.left_out)} only counted"
+    return f'<p class="left-out">{more}, to keep this page of a size that opens; the JSON report has all of them.</p>\n'
 
 
 def _reasons(reasons: Mapping[str, int]) -> Iterator[str]:
@@ -298,10 +292,10 @@ def headline(summary: Summary) -> str:
     if not summary.total:
         return "Nothing ran"
     if wrong:
-        return f"{wrong:,} of {_number_of(summary.total, 'case')} failed"
+        return f"{wrong:,} of {counted(summary.total, 'case')} failed"
     if summary.drifted:
-        return f"{summary.drifted:,} of {_number_of(summary.total, 'case')} drifted"
-    return f"No failures in {_number_of(summary.total, 'case')}"
+        return f"{summary.drifted:,} of {counted(summary.total, 'case')} drifted"
+    return f"No failures in {counted(summary.total, 'case')}"
 
 
 def _head(summary: Summary, info: RunInfo) -> str:
@@ -391,7 +385,7 @@ def _by_operator(operators: Mapping[str, _Row]) -> Iterator[str]:
     else:
         if wrong:
             yield from _operator_table(wrong, columns)
-        yield f'<details class="fold"><summary>{_number_of(len(good), "operator")} without failures</summary>\n'
+        yield f'<details class="fold"><summary>{counted(len(good), "operator")} without failures</summary>\n'
         yield from _operator_table(good, columns)
         yield "</details>"
     yield "</section>\n"
@@ -475,13 +469,13 @@ def _case(result: CaseResult, operator: str, anchor: str, again: str | None) -> 
     line_of = case.origin.document.line if case.origin is not None else None
     pieces.extend(_diagnostic(found, line_of) for found in islice(result.diagnostics, _MOST_DIAGNOSTICS))
     if len(result.diagnostics) > _MOST_DIAGNOSTICS:
-        more = _number_of(len(result.diagnostics) - _MOST_DIAGNOSTICS, "more diagnostic")
+        more = counted(len(result.diagnostics) - _MOST_DIAGNOSTICS, "more diagnostic")
         pieces.append(f'<p class="left-out">and {more}</p>\n')
     pieces.extend(f'<p class="reason">{_mark(found)}</p>\n' for found in islice(drifts(result), _MOST_OUTPUTS))
     wrong = [(name, output) for name, output in result.outputs.items() if output.mismatches]
     pieces.extend(_output(name, output) for name, output in wrong[:_MOST_OUTPUTS])
     if len(wrong) > _MOST_OUTPUTS:
-        pieces.append(f'<p class="left-out">and {_number_of(len(wrong) - _MOST_OUTPUTS, "more output")}</p>\n')
+        pieces.append(f'<p class="left-out">and {counted(len(wrong) - _MOST_OUTPUTS, "more output")}</p>\n')
     pieces.append(_facts(result, again))
     pieces.append("</details>\n")
     return "".join(pieces)
@@ -499,7 +493,7 @@ def _glance(result: CaseResult) -> str:
         if output.worst is not None:
             element = output.worst
             return (
-                f"{escape(name)}<b>{place_text(element)}</b> is {_decimal(element.actual, output.data_type)}, not "
+                f"{escape(name)}<b>{brackets(element.place)}</b> is {_decimal(element.actual, output.data_type)}, not "
                 f"{_decimal(element.expected, output.data_type)}"
             )
     rules = dict.fromkeys(found.rule for found in result.diagnostics)
@@ -591,15 +585,11 @@ def _output(name: str, output: OutputResult) -> str:
     by = f', by <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
     return (
         f'<div class="output"><h4>{label} <span class="quiet">{escape(output.data_type)} '
-        f"{_sizes(output.sizes)}</span></h4>"
-        f"<p><b>{output.mismatches:,} of {_number_of(output.elements, 'element')}</b> outside the tolerance, which is "
+        f"{braces(output.sizes)}</span></h4>"
+        f"<p><b>{output.mismatches:,} of {counted(output.elements, 'element')}</b> outside the tolerance, which is "
         f'<span class="bound">{escape(output.bound)}</span>{by}{open_ones}</p>\n'
         f'<div class="seen">{_elements(output)}{picture(name, output)}</div></div>\n'
     )
-
-
-def _sizes(sizes: Sequence[int]) -> str:
-    return "{" + ", ".join(map(str, sizes)) + "}"
 
 
 def _elements(output: OutputResult) -> str:
@@ -624,7 +614,7 @@ def _elements(output: OutputResult) -> str:
         values = [_value(value, output.data_type) for value in (element.expected, element.actual)]
         cells = [*values, _difference(element, output.data_type), _figure(element.ulp), *share]
         rows.append(
-            f'<tr class="{"worst" if word == "worst" else ""}"><th scope="row">{place_text(element)}{mark}</th>'
+            f'<tr class="{"worst" if word == "worst" else ""}"><th scope="row">{brackets(element.place)}{mark}</th>'
             + "".join(f"<td>{cell}</td>" for cell in cells)
             + "</tr>\n"
         )
@@ -805,8 +795,7 @@ def _worst_mark(output: OutputResult, width: float) -> str:
 
 def _ends(output: OutputResult) -> tuple[str, str]:
     """Return the indices of the first element and the last, or their numbers where those are long."""
-    first = "[" + ", ".join("0" for _ in output.sizes) + "]"
-    last = "[" + ", ".join(str(size - 1) for size in output.sizes) + "]"
+    first, last = brackets(0 for _ in output.sizes), brackets(size - 1 for size in output.sizes)
     if len(last) > 26:
         return "0", f"{output.elements - 1:,}"
     return first, last

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dmlcheck.diagnostics.wording import dimension_counts_text
+from dmlcheck.diagnostics.wording import dimension_counts_text, plural
 from dmlcheck.inspection.coverage import Coverage
 from dmlcheck.inspection.level_diff import OperatorChange
 from dmlcheck.reports.page import condition_text
-from dmlcheck.reports.text import columns_of, count
+from dmlcheck.reports.text import columns_of
 from dmlcheck.specs.names import level_name, short_operator
 
 DIFF_SCHEMA = "dmlcheck-diff/1"
@@ -23,7 +23,8 @@ def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[s
     """Yield what a level accepts that a lower one does not, operator by operator."""
     new = [change for change in changes if change.is_new]
     wider = [change for change in changes if not change.is_new]
-    yield f"{level_name(low)} to {level_name(high)}: {count(len(new), 'new operator')}, {len(wider)} that accept more"
+    added = f"{len(new)} {plural(len(new), 'new operator')}"
+    yield f"{level_name(low)} to {level_name(high)}: {added}, {len(wider)} that accept more"
     if new:
         yield ""
         yield "New operators"
@@ -42,7 +43,7 @@ def _change_lines(change: OperatorChange) -> Iterator[str]:
     for (where, types, dims), names in merged.items():
         parts = [" ".join(types)] if types else []
         if dims:
-            parts.append(f"{dimension_counts_text(dims)} dimension{'' if dims == (1,) else 's'}")
+            parts.append(f"{dimension_counts_text(dims)} {plural(max(dims), 'dimension')}")
         yield f"{', '.join(names)}{where}: {'; '.join(parts)}"
     yield from (f"accepted at all: {condition_text(values)}" for values in change.values)
     yield from (f"no longer required: {row.text} ({row.id})" for row in change.lifted)

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import brief, error_text, figure
+from dmlcheck.diagnostics.wording import brackets, brief, error_text, figure, plural
 from dmlcheck.reports import Earlier, Summary, tally
-from dmlcheck.running.accuracy import Accuracy, brackets, closest_to_bound, drifts, has_drifted, warnings, worst_text
+from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, has_drifted, warnings, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, SKIPPED, CaseResult
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import short_operator
@@ -89,11 +89,6 @@ def _width(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
-def count(number: int, noun: str) -> str:
-    """Return `1 error` or `2 errors`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 # ---- a run
 
 
@@ -123,7 +118,8 @@ class _Noted:
             return []
         more = self.count - len(self.most)
         shown = [f"  {line}" for _, lines in self.most for line in lines]
-        return [f"{count(self.count, 'case')} {what}:", *shown, *([f"  and {more:,} more"] if more else [])]
+        head = f"{self.count} {plural(self.count, 'case')} {what}:"
+        return [head, *shown, *([f"  and {more:,} more"] if more else [])]
 
 
 class TextReport:
@@ -238,7 +234,8 @@ class TextReport:
         yield from self.close.lines("near the bound")
         if summary.compared is not None:
             cases, new = summary.compared
-            yield f"compared with {self.earlier or 'the earlier report'}: {count(cases, 'case')}; {new:,} not in it"
+            earlier = self.earlier or "the earlier report"
+            yield f"compared with {earlier}: {cases} {plural(cases, 'case')}; {new:,} not in it"
         yield from self.worse.lines("less accurate than before")
 
     def plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
@@ -294,7 +291,7 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
 
 
 def _cells(element: Element, data_type: str) -> list[str]:
-    index = place_text(element)
+    index = brackets(element.place)
     expected, actual = element.expected, element.actual
     share = f", {figure(element.share)} times the bound" if element.share is not None else ""
     distance = error_text(element.ulp, data_type) + share
@@ -307,11 +304,6 @@ def _cells(element: Element, data_type: str) -> list[str]:
         gap,
         distance,
     ]
-
-
-def place_text(element: Element) -> str:
-    """Return where an element stands in its tensor: `[0, 3]`."""
-    return brackets(element.place)
 
 
 def number(value: float, data_type: str) -> str:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
-from dmlcheck.diagnostics.wording import error_text, figure
+from dmlcheck.diagnostics.wording import brackets, error_text, figure
 from dmlcheck.running.results import PASSED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
 
@@ -77,11 +77,6 @@ def worst_text(worst: Worst) -> str:
         where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()
     return f"worst of {name}: {error_text(worst.max_ulp, worst.data_type)}{share}, {where}"
-
-
-def brackets(place: tuple[int, ...]) -> str:
-    """Return where an element stands in its tensor: `[0, 3]`."""
-    return f"[{', '.join(map(str, place))}]"
 
 
 # ---- a run

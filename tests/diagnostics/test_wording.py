@@ -1,9 +1,14 @@
+<<<<<<< HEAD
 """How messages say things."""
+=======
+"""How messages say things: values, figures, names that were meant."""
+>>>>>>> bbf6254 (Plurals, braces, brackets and dots are worded in one place)
 
 from __future__ import annotations
 
 import pytest
 
+<<<<<<< HEAD
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text
 
 
@@ -23,3 +28,125 @@ def test_dimension_counts_are_written_as_people_write_them(dims: tuple[int, ...]
 
 def test_dimensions_are_counted_in_words() -> None:
     assert [dimensions_text(count) for count in (0, 1, 2)] == ["0 dimensions", "1 dimension", "2 dimensions"]
+=======
+from dmlcheck.diagnostics.wording import (
+    braces,
+    brackets,
+    brief,
+    closest,
+    counted,
+    cut,
+    describe,
+    did_you_mean,
+    error_text,
+    figure,
+    is_or_are,
+    plural,
+    pointer,
+    size_text,
+    unknown_names,
+)
+
+
+def test_a_path_is_printed_as_people_write_it() -> None:
+    assert pointer(("desc", "Axes", 0)) == "desc.Axes[0]"
+    assert pointer(("outputs", "OutputTensor", 1, 2)) == "outputs.OutputTensor[1][2]"
+    assert pointer(()) == ""
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, "null"),
+        (True, "true"),
+        ("abc", "'abc'"),
+        ({}, "a mapping"),
+        ([], "an empty list"),
+        ([1, 2], "a list of 2"),
+        (3.5, "3.5"),
+        ("x" * 100, "'" + "x" * 57 + "...'"),
+    ],
+)
+def test_a_value_is_described_in_a_few_words(value: object, expected: str) -> None:
+    assert describe(value) == expected
+
+
+def test_a_misspelt_name_finds_the_closest() -> None:
+    known = ["InputTensor", "OutputTensor", "Axes", "AxisDirection"]
+    assert closest("axes", known) == "Axes"
+    assert did_you_mean("AxisDirektion", known) == "did you mean AxisDirection?"
+    assert did_you_mean("Exponent", known) is None
+
+
+def test_the_first_unknown_names_come_with_what_may_be_meant_or_with_all_that_is_known() -> None:
+    known = ["cases", "reason"]
+    assert list(unknown_names(["case", "reason", "x"], known)) == [
+        ("case", "did you mean cases?"),
+        ("x", "its keys are cases, reason"),
+    ]
+    assert len(list(unknown_names(map(str, range(100)), known))) == 20
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(0, "0 cases"), (1, "1 case"), (2, "2 cases"), (1234567, "1,234,567 cases")]
+)
+def test_a_number_of_things_is_counted_in_singular_or_plural(number: int, expected: str) -> None:
+    assert counted(number, "case") == expected
+
+
+def test_nouns_and_verbs_agree_with_their_number() -> None:
+    assert [plural(number, "error") for number in (0, 1, 2)] == ["errors", "error", "errors"]
+    assert [is_or_are(number) for number in (0, 1, 2)] == ["are", "is", "are"]
+
+
+def test_a_text_is_cut_only_where_it_is_too_long() -> None:
+    assert cut("abcdef", 6) == "abcdef"
+    assert cut("abcdefg", 6) == "abc..."
+
+
+def test_sizes_stand_in_braces_and_places_in_brackets() -> None:
+    assert braces((2, 3)) == "{2, 3}"
+    assert braces(()) == "{}"
+    assert brackets((0, 10)) == "[0, 10]"
+    assert brackets(()) == "[]"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"Axes": [0, 1], "On": True}, "{Axes: [0, 1], On: true}"),
+        ([[1.5], "text"], "[[1.5], text]"),
+        (list(range(1000)), "[" + ", ".join(map(str, range(1000)))[:156] + "..."),
+    ],
+)
+def test_a_value_is_written_briefly_as_a_case_file_has_it(value: object, expected: str) -> None:
+    assert brief(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (0, "0"),
+        (0.12345, "0.123"),
+        (1.0, "1"),
+        (1.0000001, "1.000001"),
+        (1.0012, "1.0012"),
+        (2.5, "2.5"),
+        (123.4, "123"),
+        (1e300, "1e+300"),
+        (float("inf"), "infinite"),
+        (1.7976931348623157e308, "infinite"),
+    ],
+)
+def test_a_figure_is_short_and_never_says_1_of_what_is_more_than_1(value: float, expected: str) -> None:
+    assert figure(value) == expected
+
+
+def test_floats_are_off_by_ulp_and_integers_by_a_number() -> None:
+    assert error_text(2.5, "FLOAT16") == "2.5 ULP"
+    assert error_text(3, "UINT32") == "off by 3"
+
+
+def test_memory_is_said_in_gib() -> None:
+    assert size_text(3 * 2**29) == "1.5 GiB"
+>>>>>>> bbf6254 (Plurals, braces, brackets and dots are worded in one place)
