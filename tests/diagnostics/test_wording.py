@@ -1,34 +1,9 @@
-<<<<<<< HEAD
-"""How messages say things."""
-=======
 """How messages say things: values, figures, names that were meant."""
->>>>>>> bbf6254 (Plurals, braces, brackets and dots are worded in one place)
 
 from __future__ import annotations
 
 import pytest
 
-<<<<<<< HEAD
-from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text
-
-
-@pytest.mark.parametrize(
-    ("dims", "text"),
-    [
-        ((4,), "4"),
-        ((4, 5), "4 or 5"),
-        ((1, 2, 3, 4, 5, 6, 7, 8), "1 to 8"),
-        ((3, 4, 5), "3 to 5"),
-        ((2, 4, 8), "2 or 4 or 8"),
-    ],
-)
-def test_dimension_counts_are_written_as_people_write_them(dims: tuple[int, ...], text: str) -> None:
-    assert dimension_counts_text(dims) == text
-
-
-def test_dimensions_are_counted_in_words() -> None:
-    assert [dimensions_text(count) for count in (0, 1, 2)] == ["0 dimensions", "1 dimension", "2 dimensions"]
-=======
 from dmlcheck.diagnostics.wording import (
     braces,
     brackets,
@@ -38,6 +13,8 @@ from dmlcheck.diagnostics.wording import (
     cut,
     describe,
     did_you_mean,
+    dimension_counts_text,
+    dimensions_text,
     error_text,
     figure,
     is_or_are,
@@ -149,4 +126,21 @@ def test_floats_are_off_by_ulp_and_integers_by_a_number() -> None:
 
 def test_memory_is_said_in_gib() -> None:
     assert size_text(3 * 2**29) == "1.5 GiB"
->>>>>>> bbf6254 (Plurals, braces, brackets and dots are worded in one place)
+
+
+@pytest.mark.parametrize(
+    ("dims", "text"),
+    [
+        ((4,), "4"),
+        ((4, 5), "4 or 5"),
+        ((1, 2, 3, 4, 5, 6, 7, 8), "1 to 8"),
+        ((3, 4, 5), "3 to 5"),
+        ((2, 4, 8), "2 or 4 or 8"),
+    ],
+)
+def test_dimension_counts_are_written_as_people_write_them(dims: tuple[int, ...], text: str) -> None:
+    assert dimension_counts_text(dims) == text
+
+
+def test_dimensions_are_counted_in_words() -> None:
+    assert [dimensions_text(count) for count in (0, 1, 2)] == ["0 dimensions", "1 dimension", "2 dimensions"]
