@@ -23,9 +23,10 @@ from dmlcheck.implementations import About, Unavailable, about, close, make, spe
 from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import Baseline, Watch, has_drifted
+from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
 from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result
 from dmlcheck.running.one_case import Settings
-from dmlcheck.running.processes import Done, Ended, Event, Execution, Other, Plan, digest_of
+from dmlcheck.running.processes import Execution
 from dmlcheck.running.results import OUTCOMES, CaseResult
 from dmlcheck.values import memory
 
@@ -165,7 +166,8 @@ def run(
     """Run the cases of files and folders, or one as PATH::NAME, and report what fails; the bundled ones by default."""
     selector(expression)
     said = _try(implementation)
-    plan = Plan(implementation, Settings(level, accumulate.upper()), expression, shard, timeout)
+    details = expected is not None or compare_to is not None  # which may make a case that passes a failure
+    plan = Plan(implementation, Settings(level, accumulate.upper()), expression, shard, timeout, details)
     known = None if expected is None else load(expected, plan.implementation, level)
     if warn_above is None and plan.implementation != "reference":
         warn_above = _CLOSE

@@ -13,8 +13,8 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.diagnostics.wording import brief, elements_text
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Placed
+from dmlcheck.diagnostics.wording import elements_text
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
@@ -48,26 +48,6 @@ def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: 
     finally:
         if is_own:
             close(made)
-
-
-def portable(result: CaseResult) -> CaseResult:
-    """Return a result without the file that its case is from, so that it can go to another process or be kept.
-
-    What reports show of the file goes with it: the lines that diagnostics are on, and inputs as brief text.
-    """
-    case = result.case
-    lines = {
-        diagnostic.line: case.origin.document.line(diagnostic.line)[:MAX_LINE]
-        for diagnostic in result.diagnostics
-        if diagnostic.line is not None
-    }
-    inputs = None if case.inputs is None else {name: brief(raw) for name, raw in case.inputs.items()}
-    outputs = None if case.outputs is None else dict.fromkeys(case.outputs)
-    placed = Placed(case.position, lines)
-    return result._replace(case=case._replace(origin=placed, inputs=inputs, outputs=outputs))
-
-
-MAX_LINE = 10_000  # characters of a line that are worth taking along
 
 
 def run_case(case: Case, implementation: Any, settings: Settings = _DEFAULT) -> CaseResult:

@@ -19,12 +19,11 @@ from click.testing import CliRunner, Result
 from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 
 import dmlcheck
-from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
 from dmlcheck.comparison import compare
 from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.events import digest_of
 from dmlcheck.running.one_case import run_case
-from dmlcheck.running.processes import Done, Ended, Execution, Plan, Started, digest_of, in_shard
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
@@ -92,14 +91,24 @@ def test_several_processes_report_what_one_does() -> None:
     assert seconds.sub("", one.stdout) == seconds.sub("", four.stdout)
 
 
-@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_several_processes_tell_as_much_of_a_case_that_passes_and_should_not() -> None:
+    write("a.yaml", 1, 2)
+    Path("known.yaml").write_text("- {cases: 'a.yaml::c1', expect: failed, reason: off by one}\n", encoding="utf-8")
+    for jobs in "12":
+        result = run("a.yaml", "--expectations", "known.yaml", "--json", f"{jobs}.json", "-j", jobs)
+        assert "  InputTensor: [2, 1, 2]\n" in result.stdout
+    assert timeless("1.json") == timeless("2.json")
+
+
+@pytest.mark.parametrize("options", [["-j", "1", "--timeout", "60"], ["-j", "2", "--timeout", "60"], ["-j", "2"]])
 @pytest.mark.parametrize(("wrong", "words"), [(CRASH, "SIGKILL"), (EXIT, "exit code 3")])
-def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, jobs: str) -> None:
+def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, options: list[str]) -> None:
+    """Also where no case is named before it runs, as without a time limit: what was not heard of runs again."""
     if sys.platform == "win32" and wrong == CRASH:
         pytest.skip("there are no signals to name there")
     write("a.yaml", 1, wrong, 2, wrong, wrong, 3)
     write("b.yaml", 4)
-    found = report("a.yaml", "b.yaml", "--implementation", BAD, "-j", jobs, "--timeout", "60")
+    found = report("a.yaml", "b.yaml", "--implementation", BAD, *options)
     expected = ["passed", "error", "passed", "error", "error", "passed", "passed"]
     assert [outcome for _, outcome in outcomes(found)] == expected
     (diagnostic,) = found["cases"][1]["diagnostics"]
@@ -109,12 +118,10 @@ def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, j
 
 def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     write("a.yaml", 1, HANG, 2)
-    start = time.monotonic()
     found = report("a.yaml", "--implementation", BAD, "--timeout", "1.5")
     assert [outcome for _, outcome in outcomes(found)] == ["passed", "error", "passed"]
     (diagnostic,) = found["cases"][1]["diagnostics"]
     assert (diagnostic["rule"], diagnostic["message"]) == ("timeout", "no result after 1.5 s")
-    assert time.monotonic() - start < 30
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -220,40 +227,7 @@ def _children(pid: int) -> list[int]:
     return [int(child) for child in text.split()]
 
 
-# ---- the course of a run
-
-
-def test_events_come_in_order_and_a_slow_case_is_known_by_name() -> None:
-    write("a.yaml", 1, 2)
-    execution = Execution([Target("a.yaml", "a.yaml")], Plan())
-    seen = []
-    for event in execution.events():
-        slow = execution.slowest()
-        seen.append((type(event), slow[0] if slow else None))
-    assert seen == [
-        (Started, "a.yaml::c0"),
-        (Done, None),
-        (Started, "a.yaml::c1"),
-        (Done, None),
-        (Ended, None),
-    ]
-
-
 # ---- shards
-
-
-def test_every_case_is_in_one_shard() -> None:
-    ids = [f"f.yaml::case-{number}[T=FLOAT32]" for number in range(3000)]
-    shards = [{case for case in ids if in_shard(case, (index, 7))} for index in range(1, 8)]
-    assert sum(map(len, shards)) == len(set().union(*shards)) == 3000
-    assert min(map(len, shards)) > 300
-    assert all(in_shard(case, None) for case in ids)
-
-
-@pytest.mark.parametrize("count", [2, 3, 5, 1000])
-def test_which_shard_a_case_is_in_never_changes(count: int) -> None:
-    """`printf a.yaml::a | sha256sum` begins with e34c484569e4264d."""
-    assert in_shard("a.yaml::a", (0xE34C484569E4264D % count + 1, count))
 
 
 def shards(count: int, *words: str) -> list[str]:

@@ -1,0 +1,150 @@
+"""What happens in a run: the cases of a file one after the other, each with its result."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case, CaseFile, Origin
+from dmlcheck.cases.select import matcher
+from dmlcheck.formats.reading import read_file
+from dmlcheck.implementations import Implementation
+from dmlcheck.running.one_case import Settings, all_problems, run_case
+from dmlcheck.running.results import ERRORED, CaseResult
+
+
+class Plan(NamedTuple):
+    """What a run is to do with its cases: plain values, which every process of the run is given.
+
+    `details` asks for the desc and the inputs of cases that pass too, where the run may still fail for them.
+    """
+
+    implementation: str = "reference"
+    settings: Settings = Settings()
+    expression: str | None = None
+    shard: tuple[int, int] | None = None
+    timeout: float | None = None
+    details: bool = False
+
+
+class Done(NamedTuple):
+    """A case with its result."""
+
+    result: CaseResult
+
+
+class Other(NamedTuple):
+    """A case that is there and does not run: not selected, or another shard's."""
+
+    id: str
+
+
+class Ended(NamedTuple):
+    """The end of a file, with the digest of the ids of its selected cases."""
+
+    digest: bytes
+
+
+Event = Done | Other | Ended
+
+
+def file_events(
+    target: Target, plan: Plan, implementation: Implementation, begin: Callable[[Case], object], skip: int = 0
+) -> Iterator[Event]:
+    """Run the selected cases of a file, but for the first few; a file that is wrong as a whole is one result.
+
+    `begin` is told of each case before it runs.
+    """
+    file = read_file(target.file, target.name)
+    ids = hashlib.sha256()
+    if file.problems:
+        name = file.document.name
+        ids.update(_of_id(name))
+        if in_shard(name, plan.shard) and not skip:
+            yield Done(_wrong_file(file))
+        yield Ended(ids.digest())
+        return
+    selected = matcher(plan.expression) if plan.expression is not None else None
+    number = 0
+    for case in file.cases:
+        if target.case not in (None, case.name):
+            continue
+        is_selected = selected is None or selected(case.id)
+        if is_selected:
+            ids.update(_of_id(case.id))
+        if not is_selected or not in_shard(case.id, plan.shard):
+            yield Other(case.id)
+            continue
+        number += 1
+        if number > skip:
+            yield Done(_result(case, file, plan, implementation, begin))
+    yield Ended(ids.digest())
+
+
+def _result(
+    case: Case, file: CaseFile, plan: Plan, implementation: Implementation, begin: Callable[[Case], object]
+) -> CaseResult:
+    broken = file.broken.get(case.id)
+    if broken is None:
+        begin(case)
+        return run_case(case, implementation, plan.settings)
+    problems = all_problems(case, broken)
+    return CaseResult(case, ERRORED, "not a well-formed case", problems, level=case.feature_level, is_malformed=True)
+
+
+def _wrong_file(file: CaseFile) -> CaseResult:
+    """Return the result of a file whose cases cannot be read."""
+    problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
+    case = case_of_file(file.document.name, Origin(file.document, ((),)))
+    return CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True)
+
+
+def bare_case(id: str, name: str, file: str, origin: Any, operator: str = "", level: str | None = None) -> Case:
+    """Return what reports need of a case to name it and its place."""
+    return Case(
+        id=id,
+        name=name,
+        file=file,
+        operator=operator,
+        feature_level=level,
+        desc={},
+        inputs=None,
+        outputs=None,
+        invalid=None,
+        tolerance=None,
+        source=None,
+        tags=(),
+        note=None,
+        origin=origin,
+    )
+
+
+def case_of_file(name: str, origin: Any) -> Case:
+    """Return what stands in reports for a file as a whole."""
+    return bare_case(name, os.path.basename(name), name, origin)
+
+
+# ---- shards, and the digest of a case set
+
+
+def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
+    """Whether a case is one of a shard's: the same for everybody, whatever other cases there are."""
+    if shard is None:
+        return True
+    digest = hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") % shard[1] == shard[0] - 1
+
+
+def _of_id(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass") + b"\0"
+
+
+def digest_of(digests: Iterable[bytes]) -> str:
+    """Return the digest of a case set from those of its files, in order."""
+    whole = hashlib.sha256()
+    for digest in digests:
+        whole.update(digest)
+    return whole.hexdigest()

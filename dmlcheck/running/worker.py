@@ -1,0 +1,153 @@
+"""A process of a run: it runs the files that it is given and sends what happens, many events in a message.
+
+A message costs about as much as a small case. So a process keeps what happens for a moment, and names the case that it
+is about to run only where it is asked to: that is one message a case.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import signal
+import threading
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.wording import brief
+from dmlcheck.implementations import close, make
+from dmlcheck.running.events import Done, Event, Plan, bare_case, file_events
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Placed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+MOST = 100  # events of a message
+PAUSE = 0.1  # seconds that an event is kept for at most
+RARE = 100_000  # objects between two searches for cycles, of which a run makes few
+
+_MAX_LINE = 10_000  # characters of a line that are worth taking along
+
+
+class Task(NamedTuple):
+    """A file to run, but for its first few cases; `announces` asks for the name of each case before it runs."""
+
+    target: Target
+    skip: int = 0
+    announces: bool = False
+
+
+class Started(NamedTuple):
+    """A case that is about to run, or has been running for a while: what there is to say should it never end."""
+
+    case: Case
+
+
+Message = list["Event | Started"]
+
+
+def work(connection: Connection, plan: Plan) -> None:
+    """Run files as they are asked for and send what happens; the body of a process."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
+    signal.signal(signal.SIGTERM, _leave)
+    gc.set_threshold(RARE)
+    implementation = make(plan.implementation, plan.timeout)
+    outbox = Outbox(connection)
+    outbox.start()
+    try:
+        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
+            while (task := connection.recv()) is not None:
+                outbox.announces = task.announces
+                for event in file_events(task.target, plan, implementation, outbox.begin, task.skip):
+                    outbox.add(portable(event, details=plan.details))
+                outbox.send()
+    finally:
+        close(implementation)
+        gc.freeze()  # all that is left goes with the process: there is nothing to search it for
+
+
+def _leave(*_: Any) -> None:
+    """End this process, but let the implementation end what it has started."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit
+
+
+class Outbox:
+    """What happens in a process, on its way to another: sent when it is much, or has been kept for long enough."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+        self.announces = False
+        self._kept: Message = []
+        self._case: Case | None = None  # that runs and was not announced
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Begin to send what has been kept for long enough, whatever case is running."""
+        threading.Thread(target=self._send_now_and_then, daemon=True).start()
+
+    def _send_now_and_then(self) -> None:
+        pause = threading.Event()
+        with contextlib.suppress(OSError):  # nobody listens any more
+            while not pause.wait(PAUSE):
+                self.send()
+
+    def begin(self, case: Case) -> None:
+        """Note that a case is about to run, and say so at once where that is asked for."""
+        with self._lock:
+            self._case = case
+        if self.announces:
+            self.send()
+
+    def add(self, event: Event) -> None:
+        """Take in what happened; no case is running after it."""
+        with self._lock:
+            self._case = None
+            self._kept.append(event)
+        if len(self._kept) >= MOST:
+            self.send()
+
+    def send(self) -> None:
+        """Send what was kept, and which case is running."""
+        with self._lock:
+            if self._case is not None:
+                self._kept.append(Started(bare(self._case)))
+                self._case = None
+            if self._kept:
+                self.connection.send(self._kept)
+                self._kept = []
+
+
+# ---- what goes from one process to another
+
+
+def portable(event: Event, *, details: bool) -> Event:
+    """Return an event without the file that its case is from.
+
+    What reports show of the file goes with it: of a case that did not pass, or of any with `details`, the lines that
+    diagnostics are on, and inputs as brief text.
+    """
+    if not isinstance(event, Done):
+        return event
+    result = event.result
+    if result.outcome in (PASSED, SKIPPED) and not (details or result.diagnostics):
+        return Done(result._replace(case=bare(result.case)))
+    return Done(_detailed(result))
+
+
+def bare(case: Case) -> Case:
+    """Return a case with its name and its place alone."""
+    return bare_case(case.id, case.name, case.file, Placed(case.position), case.operator, case.feature_level)
+
+
+def _detailed(result: CaseResult) -> CaseResult:
+    case = result.case
+    lines = {
+        diagnostic.line: case.origin.document.line(diagnostic.line)[:_MAX_LINE]
+        for diagnostic in result.diagnostics
+        if diagnostic.line is not None
+    }
+    inputs = None if case.inputs is None else {name: brief(raw) for name, raw in case.inputs.items()}
+    outputs = None if case.outputs is None else dict.fromkeys(case.outputs)
+    placed = Placed(case.position, lines)
+    return result._replace(case=case._replace(origin=placed, inputs=inputs, outputs=outputs))

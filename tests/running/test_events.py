@@ -1,0 +1,62 @@
+"""What happens in a run: the order of its events, which case is running, and which cases are a shard's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from running.test_processes import folder, write  # noqa: F401 - the fixture is used by its name
+
+from dmlcheck.cases.find import Target
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running import processes
+from dmlcheck.running.events import Done, Ended, Other, Plan, in_shard
+from dmlcheck.running.processes import Execution
+
+
+def kinds(plan: Plan, jobs: int = 1, case: str | None = None) -> list[type]:
+    """Return the kinds of the events of a run of a.yaml and b.yaml."""
+    targets = [Target(name, name, case) for name in ("a.yaml", "b.yaml")]
+    return [type(event) for event in Execution(targets, plan, jobs).events()]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_events_come_in_order(jobs: int) -> None:
+    write("a.yaml", 1, 2)
+    write("b.yaml", 3)
+    assert kinds(Plan(), jobs) == [Done, Done, Ended, Done, Ended]
+    assert kinds(Plan(expression="c1"), jobs) == [Other, Done, Ended, Other, Ended]
+    assert kinds(Plan(), jobs, case="c0") == [Done, Ended, Done, Ended]
+
+
+def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.yaml", 1, 2)
+    execution = Execution([Target("a.yaml", "a.yaml")], Plan())
+    running = []
+
+    class Asking(Reference):
+        def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+            running.append(execution.slowest())
+            return super().run(desc, inputs)
+
+    monkeypatch.setattr(processes, "make", lambda *_: Asking())
+    between = [execution.slowest() for _ in execution.events()]
+    assert [slow and slow[0] for slow in running] == ["a.yaml::c0", "a.yaml::c1"]
+    assert between == [None, None, None]
+
+
+# ---- shards
+
+
+def test_every_case_is_in_one_shard() -> None:
+    ids = [f"f.yaml::case-{number}[T=FLOAT32]" for number in range(3000)]
+    shards = [{case for case in ids if in_shard(case, (index, 7))} for index in range(1, 8)]
+    assert sum(map(len, shards)) == len(set().union(*shards)) == 3000
+    assert min(map(len, shards)) > 300
+    assert all(in_shard(case, None) for case in ids)
+
+
+@pytest.mark.parametrize("count", [2, 3, 5, 1000])
+def test_which_shard_a_case_is_in_never_changes(count: int) -> None:
+    """`printf a.yaml::a | sha256sum` begins with e34c484569e4264d."""
+    assert in_shard("a.yaml::a", (0xE34C484569E4264D % count + 1, count))

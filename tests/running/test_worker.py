@@ -1,0 +1,119 @@
+"""What a process of a run sends: when, and how much."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import pytest
+
+import dmlcheck
+from dmlcheck.cases.records import Case
+from dmlcheck.running.events import Done, Other
+from dmlcheck.running.results import CaseResult
+from dmlcheck.running.worker import MOST, Outbox, Started, portable
+
+TEXT = """\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+cases:
+  - name: sum
+    desc:
+      Function: SUM
+      InputTensor: {DataType: INT32, Sizes: [3]}
+      OutputTensor: {DataType: INT32, Sizes: [1]}
+      Axes: [0]
+    inputs: {InputTensor: [1, 2, 3]}
+    outputs: {OutputTensor: [TOTAL]}
+"""
+
+
+class Line:
+    """A connection that keeps what is sent."""
+
+    def __init__(self) -> None:
+        self.sent: list[list[Any]] = []
+
+    def send(self, message: list[Any]) -> None:
+        self.sent.append(list(message))
+
+
+@pytest.fixture
+def line() -> Line:
+    return Line()
+
+
+@pytest.fixture
+def outbox(line: Line) -> Outbox:
+    return Outbox(line)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def passed(tmp_path: Any) -> CaseResult:
+    return result_of(tmp_path, 6)
+
+
+@pytest.fixture
+def case(passed: CaseResult) -> Case:
+    return passed.case
+
+
+def result_of(folder: Any, total: int) -> CaseResult:
+    """Return the result of a case whose sum is 6."""
+    path = folder / "a.yaml"
+    path.write_text(TEXT.replace("TOTAL", str(total)), encoding="utf-8")
+    (result,) = dmlcheck.run_cases(dmlcheck.load_cases(path))
+    return result
+
+
+def test_many_events_are_one_message(outbox: Outbox, line: Line, case: Case) -> None:
+    for number in range(2 * MOST + 1):
+        outbox.begin(case)
+        outbox.add(Other(str(number)))
+    assert [len(message) for message in line.sent] == [MOST, MOST]
+    outbox.send()
+    outbox.send()
+    assert line.sent[2:] == [[Other(str(2 * MOST))]]
+
+
+def test_a_case_is_named_before_it_runs_where_that_is_asked_for(outbox: Outbox, line: Line, case: Case) -> None:
+    outbox.announces = True
+    for number in range(2):
+        outbox.begin(case)
+        outbox.add(Other(str(number)))
+    kinds = [[type(event) for event in message] for message in line.sent]
+    assert kinds == [[Started], [Other, Started]]
+    assert line.sent[0][0].case.id == case.id
+
+
+def test_a_case_that_runs_for_a_while_is_named_once(outbox: Outbox, line: Line, case: Case) -> None:
+    outbox.add(Other("before"))
+    outbox.begin(case)
+    outbox.send()
+    outbox.send()
+    outbox.add(Other("after"))
+    outbox.send()
+    assert [[type(event) for event in message] for message in line.sent] == [[Other, Started], [Other]]
+
+
+def test_a_case_that_passes_costs_few_bytes(passed: CaseResult) -> None:
+    sent = portable(Done(passed), details=False)
+    assert isinstance(sent, Done)
+    assert (sent.result.case.desc, sent.result.case.inputs, sent.result.case.source) == ({}, None, None)
+    assert sent.result.outputs == passed.outputs
+    assert sent.result.case.position == passed.case.position
+    assert len(pickle.dumps(sent)) < 700
+
+
+def test_what_a_case_fails_with_goes_along_but_for_its_file(tmp_path: Any, passed: CaseResult) -> None:
+    failed = result_of(tmp_path, 7)
+    for result, details in ((failed, False), (passed, True)):
+        sent = portable(Done(result), details=details)
+        assert isinstance(sent, Done)
+        assert sent.result.case.desc == result.case.desc
+        assert sent.result.case.inputs == {"InputTensor": "[1, 2, 3]"}
+        assert sent.result.case.source == "by hand"
+        assert len(pickle.dumps(sent)) < 2000
+    (diagnostic,) = failed.diagnostics
+    sent = pickle.loads(pickle.dumps(portable(Done(failed), details=False)))  # noqa: S301 - what was just made
+    assert sent.result.case.origin.document.line(diagnostic.line) == "    outputs: {OutputTensor: [7]}"
