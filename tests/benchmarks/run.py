@@ -3,8 +3,8 @@
     python tests/benchmarks/run.py [start-up | run | jobs | sum | element-wise] [--rounds N] [--only NAME]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
-little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, a run in
-two processes 0.75 of its time in one, a sum 3, an element-wise operator 4, and 3 times the memory of the same NumPy
+little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
+processes 0.75 of the time of one, a sum 3, an element-wise operator 4, and 3 times the memory of the same NumPy
 expression in FLOAT32.
 """
 
