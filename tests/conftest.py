@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from made_operator import SPECS
+
+from dmlcheck.specs import load
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 
@@ -18,3 +24,23 @@ def _outside_of_workflows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep what tests print the same in a GitHub workflow, and out of its summary."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="module")
+def made_operators(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let a module have the operators made for tests among the others."""
+    folder = tmp_path_factory.mktemp("specs")
+    shutil.copytree(load.data_folder("specs"), folder, dirs_exist_ok=True)
+    for spec in SPECS:
+        name = spec["operator"].removeprefix("DML_OPERATOR_").lower()
+        (folder / f"{name}.yaml").write_text(json.dumps(spec), encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(load, "data_folder", {"specs": str(folder)}.__getitem__)
+        _forget_specs()
+        yield
+    _forget_specs()
+
+
+def _forget_specs() -> None:
+    for function in (load.load_spec, load.full_name, load.operator_names):
+        function.cache_clear()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from dmlcheck.diagnostics.wording import closest
 from dmlcheck.files import yaml
-from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
 from dmlcheck.specs.records import (
     ATTRIBUTE,
     INPUT,
@@ -42,42 +42,35 @@ def operator_names() -> tuple[str, ...]:
     return tuple(sorted(OPERATOR_PREFIX + file[:-5].upper() for file in files if file.endswith(".yaml")))
 
 
+@lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
 def full_name(name: str) -> str | None:
     """Return the full name of an operator given in full or without its prefix, or None where there is no spec."""
     full = name if name.startswith(OPERATOR_PREFIX) else OPERATOR_PREFIX + name
-    if full in _LOADED or full in operator_names():
-        return full
-    return None
+    return full if full in operator_names() else None
 
 
 def closest_operator(name: str) -> str | None:
     """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
     bare = name.removeprefix(OPERATOR_PREFIX).upper()
-    known = [full.removeprefix(OPERATOR_PREFIX) for full in operator_names()]
+    known = [short_operator(full) for full in operator_names()]
     # HARDMAX1 for ACTIVATION_HARDMAX1, ADD1 for ELEMENT_WISE_ADD1
-    short = next((operator for operator in known if bare and operator.endswith("_" + bare)), None) or closest(
-        bare, known
-    )
+    ends_so = (operator for operator in known if bare and operator.endswith("_" + bare))
+    short = next(ends_so, None) or closest(bare, known)
     if short is None:
         return None
     return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short
 
 
-_LOADED: dict[str, OperatorSpec] = {}
-
-
+@cache
 def load_spec(operator: str) -> OperatorSpec:
     """Return the spec of an operator by its full name; KeyError where there is none."""
-    spec = _LOADED.get(operator)
-    if spec is None:
-        path = os.path.join(data_folder("specs"), operator.removeprefix(OPERATOR_PREFIX).lower() + ".yaml")
-        if not os.path.isfile(path):
-            raise KeyError(operator)
-        document = yaml.read(path)
-        if document.problems:
-            raise ValueError(f"{path}: {document.problems[0].message}")
-        spec = _LOADED[operator] = _spec(document.value)
-    return spec
+    path = os.path.join(data_folder("specs"), short_operator(operator).lower() + ".yaml")
+    if not os.path.isfile(path):
+        raise KeyError(operator)
+    document = yaml.read(path)
+    if document.problems:
+        raise ValueError(f"{path}: {document.problems[0].message}")
+    return _spec(document.value)
 
 
 def _spec(raw: dict[str, Any]) -> OperatorSpec:

@@ -18,25 +18,24 @@ class FeatureLevel(NamedTuple):
 
     value: int
     directml: str
-    max_dimension_count: int
 
 
 FEATURE_LEVELS: dict[str, FeatureLevel] = {
-    "1_0": FeatureLevel(0x1000, "1.0.0", 5),
-    "2_0": FeatureLevel(0x2000, "1.1.0", 5),
-    "2_1": FeatureLevel(0x2100, "1.2.0", 5),
-    "3_0": FeatureLevel(0x3000, "1.4.0", 8),
-    "3_1": FeatureLevel(0x3100, "1.5.0", 8),
-    "4_0": FeatureLevel(0x4000, "1.6.0", 8),
-    "4_1": FeatureLevel(0x4100, "1.7.0", 8),
-    "5_0": FeatureLevel(0x5000, "1.8.0", 8),
-    "5_1": FeatureLevel(0x5100, "1.9.0", 8),
-    "5_2": FeatureLevel(0x5200, "1.10.0", 8),
-    "6_0": FeatureLevel(0x6000, "1.11.0", 8),
-    "6_1": FeatureLevel(0x6100, "1.12.0", 8),
-    "6_2": FeatureLevel(0x6200, "1.13.0", 8),
-    "6_3": FeatureLevel(0x6300, "1.15.0", 8),
-    "6_4": FeatureLevel(0x6400, "1.15.0", 8),
+    "1_0": FeatureLevel(0x1000, "1.0.0"),
+    "2_0": FeatureLevel(0x2000, "1.1.0"),
+    "2_1": FeatureLevel(0x2100, "1.2.0"),
+    "3_0": FeatureLevel(0x3000, "1.4.0"),
+    "3_1": FeatureLevel(0x3100, "1.5.0"),
+    "4_0": FeatureLevel(0x4000, "1.6.0"),
+    "4_1": FeatureLevel(0x4100, "1.7.0"),
+    "5_0": FeatureLevel(0x5000, "1.8.0"),
+    "5_1": FeatureLevel(0x5100, "1.9.0"),
+    "5_2": FeatureLevel(0x5200, "1.10.0"),
+    "6_0": FeatureLevel(0x6000, "1.11.0"),
+    "6_1": FeatureLevel(0x6100, "1.12.0"),
+    "6_2": FeatureLevel(0x6200, "1.13.0"),
+    "6_3": FeatureLevel(0x6300, "1.15.0"),
+    "6_4": FeatureLevel(0x6400, "1.15.0"),
 }
 LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)
 LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS)}

@@ -7,24 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from validation.test_words_by_field_type import OPERATOR, desc, spec_of, tensor
+from made_operator import OF_VALUES, desc, tensor
 
 import dmlcheck
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.specs.load import _LOADED
 from dmlcheck.validation import value_words
 
-FIELDS = {
-    "A": {"kind": "input_tensor"},
-    "B": {"kind": "input_tensor", "optional": True},
-    "Parts": {"kind": "input_tensor", "type": "TENSOR_DESC_ARRAY", "optional": True},
-    "Axis": {"type": "UINT", "optional": True},
-}
-
-
-@pytest.fixture(autouse=True)
-def _operator(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(_LOADED, OPERATOR, spec_of(FIELDS, []))
+pytestmark = pytest.mark.usefixtures("made_operators")
 
 
 def places(word: str, args: Any, inputs: dict[str, Any], **fields: Any) -> list[str]:
@@ -107,21 +96,15 @@ def test_only_the_first_wrong_elements_are_reported() -> None:
     assert len(places("elements_not_zero", ["A"], {"A": np.zeros((4, 6))})) == 10
 
 
-def test_a_case_with_wrong_contents_is_an_error_and_a_negative_case_may_be_about_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    row = {"id": "C1", "text": "No element of B is 0.", "elements_not_zero": ["B"], "help": "write 1"}
-    fields = {**FIELDS, "Out": {"kind": "output_tensor"}}
-    spec = spec_of(fields, [row])
-    monkeypatch.setitem(_LOADED, OPERATOR, spec)
+def test_a_case_with_wrong_values_is_an_error_and_a_negative_case_may_be_about_them(tmp_path: Path) -> None:
     desc_text = (
         "{A: {DataType: UINT8, Sizes: [2]}, B: {DataType: UINT8, Sizes: [2]}, Out: {DataType: UINT8, Sizes: [2]}}"
     )
     file = tmp_path / "case.yaml"
-    head = f"operator: {OPERATOR}\ndesc: {desc_text}\ninputs: {{A: [1, 2], B: [3, 0]}}\n"
-    file.write_text(head + "invalid: [MADE_FOR_TESTS/C1]\n", encoding="utf-8")
+    head = f"operator: {OF_VALUES}\ndesc: {desc_text}\ninputs: {{A: [1, 2], B: [3, 0]}}\n"
+    file.write_text(head + "invalid: [OF_VALUES_FOR_TESTS/C1]\n", encoding="utf-8")
     (result,) = dmlcheck.run_cases(dmlcheck.load_cases(file))
     assert result.outcome == "passed"
-    file.write_text(head.replace("3, 0", "3, 4") + "invalid: [MADE_FOR_TESTS/C1]\n", encoding="utf-8")
+    file.write_text(head.replace("3, 0", "3, 4") + "invalid: [OF_VALUES_FOR_TESTS/C1]\n", encoding="utf-8")
     (result,) = dmlcheck.run_cases(dmlcheck.load_cases(file))
     assert result.outcome == "failed"

@@ -1,0 +1,131 @@
+"""Specs are read from their files one at a time, by names in full or short."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dmlcheck.specs import load
+from dmlcheck.specs.records import Constraint, Field, TensorSupport
+
+SPEC = """\
+operator: DML_OPERATOR_TWICE
+introduced: "2_0"
+in_place: true
+supersedes: [DML_OPERATOR_ONCE]
+page: {folder: "win32/api", file: "twice.md", date: 2025-01-01}
+fields:
+  InputTensor: {kind: input_tensor}
+  OutputTensor: {kind: output_tensor, optional: true}
+  AxisCount: {type: UINT, counts: [Axes]}
+  Axes: {type: UINT_ARRAY, about: "which axes"}
+support:
+  - when: {Axes: 1}
+    levels:
+      "3_0":
+        InputTensor: {dims: "1..3, 5", types: [FLOAT32]}
+        OutputTensor: {dims: 4, types: []}
+constraints:
+  - {id: C1, text: "One type.", same_data_type: [InputTensor, OutputTensor]}
+  - {id: C2, text: "Axes.", distinct_axes: [Axes], when: {Axes: [1, 2]}, until: "4_0", given: [C1], help: "no"}
+tolerance:
+  - {ulp: 1, source: a page}
+"""
+
+
+@pytest.fixture
+def specs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the folder that specs are read from."""
+    monkeypatch.setattr(load, "data_folder", {"specs": str(tmp_path)}.__getitem__)
+    return tmp_path
+
+
+def write(folder: Path, name: str, text: str = SPEC) -> str:
+    """Write a spec and return its operator, which no other test has loaded."""
+    (folder / f"{name.lower()}.yaml").write_text(text, encoding="utf-8")
+    return f"DML_OPERATOR_{name}"
+
+
+def test_a_spec_is_what_its_file_says(specs: Path) -> None:
+    spec = load.load_spec(write(specs, "READ_FOR_TEST_LOAD"))
+    assert (spec.operator, spec.short, spec.introduced, spec.in_place) == ("DML_OPERATOR_TWICE", "TWICE", "2_0", True)
+    assert spec.supersedes == ("DML_OPERATOR_ONCE",)
+    assert spec.page["url"] == "https://learn.microsoft.com/windows/win32/api/twice"
+    assert spec.fields["AxisCount"] == Field("AxisCount", "attribute", "UINT", counts=("Axes",))
+    assert spec.fields["OutputTensor"] == Field("OutputTensor", "output_tensor", "TENSOR_DESC", optional=True)
+    (table,) = spec.support
+    assert table.when == {"Axes": (1,)}
+    assert table.rows["3_0"]["InputTensor"] == TensorSupport((1, 2, 3, 5), ("FLOAT32",))
+    assert table.rows["3_0"]["OutputTensor"] == TensorSupport((4,), ())
+    assert [row.ulp for row in spec.tolerance] == [1]
+    assert (spec.kernel, spec.let, spec.errata, spec.examples) == (None, {}, (), ())
+
+
+def test_a_constraint_is_a_word_with_its_arguments_and_when_it_applies(specs: Path) -> None:
+    first, second = load.load_spec(write(specs, "ROWS_FOR_TEST_LOAD")).constraints
+    tensors = ["InputTensor", "OutputTensor"]
+    assert first == Constraint("C1", "One type.", "same_data_type", tensors, is_unconditional=True)
+    assert second == Constraint(
+        "C2", "Axes.", "distinct_axes", ["Axes"], when={"Axes": (1, 2)}, until="4_0", given=("C1",), help="no"
+    )
+
+
+def test_a_spec_is_read_once(specs: Path) -> None:
+    name = write(specs, "ONCE_FOR_TEST_LOAD")
+    spec = load.load_spec(name)
+    (specs / "once_for_test_load.yaml").unlink()
+    assert load.load_spec(name) is spec
+
+
+@pytest.mark.usefixtures("specs")
+def test_an_operator_without_a_spec_is_a_key_error() -> None:
+    with pytest.raises(KeyError, match="NONE_FOR_TEST_LOAD"):
+        load.load_spec("DML_OPERATOR_NONE_FOR_TEST_LOAD")
+
+
+def test_a_spec_that_is_not_yaml_is_an_error_of_dmlcheck(specs: Path) -> None:
+    with pytest.raises(ValueError, match=r"broken_for_test_load\.yaml: "):
+        load.load_spec(write(specs, "BROKEN_FOR_TEST_LOAD", "operator: ["))
+
+
+def test_every_spec_is_named_after_its_operator() -> None:
+    assert len(load.operator_names()) == 177
+    for name in load.operator_names():
+        assert load.load_spec(name).operator == name
+
+
+@pytest.mark.parametrize(
+    ("name", "full"),
+    [
+        ("ARGMAX", "DML_OPERATOR_ARGMAX"),
+        ("DML_OPERATOR_ARGMAX", "DML_OPERATOR_ARGMAX"),
+        ("argmax", None),
+        ("ARGMAXX", None),
+        ("", None),
+        ("DML_OPERATOR_", None),
+    ],
+)
+def test_an_operators_name_may_leave_out_its_prefix(name: str, full: str | None) -> None:
+    assert load.full_name(name) == full
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [
+        ("ARGMXA", "ARGMAX"),
+        ("DML_OPERATOR_ARGMXA", "DML_OPERATOR_ARGMAX"),
+        ("gemm", "GEMM"),
+        ("HARDMAX1", "ACTIVATION_HARDMAX1"),
+        ("ADD1", "ELEMENT_WISE_ADD1"),
+        ("", None),
+        ("QQQQQQ", None),
+    ],
+)
+def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: str, close: str | None) -> None:
+    assert load.closest_operator(name) == close
+
+
+@pytest.mark.parametrize("name", ["specs", "cases"])
+def test_the_data_are_beside_the_package_or_in_it(name: str) -> None:
+    assert Path(load.data_folder(name)).is_dir()

@@ -1,0 +1,71 @@
+"""What DirectML.h defines: feature levels, data types and enumerations, by the names it gives them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from five_operators import LEVELS
+
+from dmlcheck.specs import names
+
+
+def test_the_levels_are_ordered_as_directml_brought_them() -> None:
+    assert list(names.FEATURE_LEVELS) == LEVELS
+    assert [names.LEVEL_ORDER[level] for level in LEVELS] == list(range(15))
+    assert names.NEWEST_LEVEL == "6_4"
+    # 4_1 is 0x4100 in DirectML.h.
+    assert [level.value for level in names.FEATURE_LEVELS.values()] == [
+        int(name[0]) * 0x1000 + int(name[2]) * 0x100 for name in LEVELS
+    ]
+    assert [level.directml for level in names.FEATURE_LEVELS.values()] == [
+        "1.0.0", "1.1.0", "1.2.0", "1.4.0", "1.5.0", "1.6.0", "1.7.0", "1.8.0", "1.9.0", "1.10.0", "1.11.0", "1.12.0",
+        "1.13.0", "1.15.0", "1.15.0",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "spelling",
+    ["4_1", "4.1", 4.1, "DML_FEATURE_LEVEL_4_1", "0x4100", "0X4100", 0x4100, " 4_1 "],
+)
+def test_a_level_may_be_spelt_as_people_do(spelling: Any) -> None:
+    assert names.parse_level(spelling) == "4_1"
+
+
+@pytest.mark.parametrize("spelling", ["4_2", "41", "", "0x4101", "0x", "0xQ", 41, 0x4101, True, None, 4.10001, "4_1_0"])
+def test_what_is_no_level_is_none(spelling: Any) -> None:
+    assert names.parse_level(spelling) is None
+
+
+def test_a_level_is_told_as_the_header_names_it_and_with_its_directml() -> None:
+    assert names.level_name("4_1") == "DML_FEATURE_LEVEL_4_1"
+    assert names.level_and_version("4_1") == "DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)"
+
+
+def test_the_name_of_a_data_type_says_its_kind_and_its_bits() -> None:
+    kinds = {"FLOAT": "float", "INT": "int", "UINT": "uint"}
+    for name, (kind, bits) in names.DATA_TYPES.items():
+        letters = name.rstrip("0123456789")
+        assert (kind, bits) == (kinds.get(letters, "none"), int(name.removeprefix(letters) or 0))
+    assert len(names.DATA_TYPES) == 14
+
+
+@pytest.mark.parametrize(
+    ("enum", "prefix"),
+    [
+        ("DML_TENSOR_FLAGS", "DML_TENSOR_FLAG_"),
+        ("DML_REDUCE_FUNCTION", "DML_REDUCE_FUNCTION_"),
+        ("DML_TENSOR_DATA_TYPE", "DML_TENSOR_DATA_TYPE_"),
+    ],
+)
+def test_the_values_of_an_enumeration_have_its_name_before_them(enum: str, prefix: str) -> None:
+    assert names.enum_prefix(enum) == prefix
+
+
+def test_no_enumeration_has_a_value_twice() -> None:
+    assert all(len(set(values)) == len(values) > 0 for values in names.ENUMS.values())
+
+
+def test_an_operators_short_name_has_no_prefix() -> None:
+    assert names.short_operator("DML_OPERATOR_ARGMAX") == "ARGMAX"
+    assert names.short_operator("ARGMAX") == "ARGMAX"

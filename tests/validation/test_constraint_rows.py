@@ -1,0 +1,313 @@
+"""The labelled rows of specs: those of five operators, when a row applies, and what a finding says of its row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from five_operators import GOOD_ARG, GOOD_HARDMAX, GOOD_HARDMAX1, GOOD_SUM, LEVELS, X4, arg, hardmax, reduce
+from five_operators import tensor as tensor_of
+from made_operator import NESTED, OPERATOR, tensor, with_rows
+
+from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.records import Constraint
+from dmlcheck.validation import check, minimum_level, validate
+
+pytestmark = pytest.mark.usefixtures("made_operators")
+
+
+def places(operator: str, desc: Any) -> set[tuple[str, str]]:
+    return {(finding.rule, pointer(finding.path)) for finding in validate(operator, desc, "6_4")[1]}
+
+
+# ---- the rows of five operators
+
+IN, OUT = "desc.InputTensor", "desc.OutputTensor"
+GOOD = [
+    ("ARGMAX", GOOD_ARG), ("ARGMIN", GOOD_ARG), ("REDUCE", GOOD_SUM), ("ACTIVATION_HARDMAX", GOOD_HARDMAX),
+    ("ACTIVATION_HARDMAX1", GOOD_HARDMAX1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operator", "desc"), GOOD)
+def test_a_good_desc_breaks_nothing(operator: str, desc: Any) -> None:
+    assert validate(operator, desc, "6_4")[1] == []
+
+
+def broken() -> Iterator[tuple[str, dict[str, Any], set[tuple[str, str, str]]]]:
+    """Yield a desc for every way to break a constraint, with what must be found: constraint, rule, place."""
+    for operator in ("ARGMAX", "ARGMIN"):
+        yield operator, {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2)}, {("C1", "rank-mismatch", f"{OUT}.Sizes")}
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2, 1, 1)},
+            {("C1", "rank-mismatch", f"{OUT}.Sizes")},
+        )
+        yield operator, {**GOOD_ARG, "Axes": [2]}, {("C2", "axis-out-of-range", "desc.Axes[0]")}
+        yield (
+            operator,
+            {**GOOD_ARG, "Axes": [1, 2, 4294967295]},
+            {("C2", "axis-out-of-range", "desc.Axes[1]"), ("C2", "axis-out-of-range", "desc.Axes[2]")},
+        )
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 2, 3)},
+            {("C3", "size-mismatch", f"{OUT}.Sizes[1]")},
+        )
+        yield (
+            operator,
+            {**GOOD_ARG, "OutputTensor": tensor_of("UINT32", 1, 1)},
+            {("C3", "size-mismatch", f"{OUT}.Sizes[0]")},
+        )
+        yield operator, {**GOOD_ARG, "Axes": []}, {("C3", "size-mismatch", f"{OUT}.Sizes[1]")}
+        yield operator, {**GOOD_ARG, "Axes": [1, 1]}, {("C4", "duplicate-axis", "desc.Axes[1]")}
+    yield "REDUCE", {**GOOD_SUM, "OutputTensor": tensor_of("FLOAT32", 2)}, {("C1", "rank-mismatch", f"{OUT}.Sizes")}
+    yield "REDUCE", {**GOOD_SUM, "Axes": [2]}, {("C2", "axis-out-of-range", "desc.Axes[0]")}
+    yield "REDUCE", {**GOOD_SUM, "Axes": [0]}, {
+        ("C3", "size-mismatch", f"{OUT}.Sizes[0]"), ("C3", "size-mismatch", f"{OUT}.Sizes[1]"),
+    }  # fmt: skip
+    yield (
+        "REDUCE",
+        {**GOOD_SUM, "OutputTensor": tensor_of("FLOAT16", 2, 1)},
+        {("C4", "data-type-mismatch", f"{OUT}.DataType")},
+    )
+    yield "REDUCE", {**GOOD_SUM, "Axes": [1, 1, 1]}, {
+        ("C5", "duplicate-axis", "desc.Axes[1]"), ("C5", "duplicate-axis", "desc.Axes[2]"),
+    }  # fmt: skip
+    for operator, good, last in (("ACTIVATION_HARDMAX", GOOD_HARDMAX, 3), ("ACTIVATION_HARDMAX1", GOOD_HARDMAX1, 1)):
+        sizes = good["InputTensor"]["Sizes"]
+        other = tensor_of("FLOAT16", *sizes)
+        yield operator, {**good, "OutputTensor": other}, {("C1", "data-type-mismatch", f"{OUT}.DataType")}
+        more = tensor_of("FLOAT32", 1, *sizes)
+        yield operator, {**good, "OutputTensor": more}, {("C2", "rank-mismatch", f"{OUT}.Sizes")}
+        narrow = tensor_of("FLOAT32", *sizes[:-1], 1)
+        yield operator, {**good, "OutputTensor": narrow}, {("C3", "size-mismatch", f"{OUT}.Sizes[{last}]")}
+    yield (
+        "ACTIVATION_HARDMAX",
+        hardmax("FLOAT32", 4, 1, 2, 3),
+        {("C4", "size-mismatch", f"{IN}.Sizes[0]")},
+    )
+    yield "ACTIVATION_HARDMAX", hardmax("FLOAT32", 2, 2, 3), {("C4", "size-mismatch", f"{IN}.Sizes[0]")}
+    yield "ACTIVATION_HARDMAX1", {**GOOD_HARDMAX1, "Axes": [0, 2]}, {("C4", "axis-out-of-range", "desc.Axes[1]")}
+    yield "ACTIVATION_HARDMAX1", {**GOOD_HARDMAX1, "Axes": [0, 1, 0]}, {("C5", "duplicate-axis", "desc.Axes[2]")}
+
+
+@pytest.mark.parametrize(("operator", "desc", "expected"), list(broken()))
+def test_a_constraint_that_is_broken_is_named_with_its_row_and_place(
+    operator: str, desc: Any, expected: set[tuple[str, str, str]]
+) -> None:
+    findings = validate(operator, desc, "6_4")[1]
+    found = {(finding.constraint or "", finding.rule, pointer(finding.path)) for finding in findings}
+    assert found == {(f"{operator}/{label}", rule, path) for label, rule, path in expected}
+    texts = {row.id: row.text for row in load_spec("DML_OPERATOR_" + operator).constraints}
+    assert all(finding.note == texts[str(finding.constraint).partition("/")[2]] for finding in findings)
+
+
+def test_every_constraint_of_the_five_operators_is_broken_above() -> None:
+    seen = {(operator, label) for operator, _, expected in broken() for label, _, _ in expected}
+    operators = ["ARGMAX", "ARGMIN", "REDUCE", "ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1"]
+    assert seen == {(name, row.id) for name in operators for row in load_spec("DML_OPERATOR_" + name).constraints}
+
+
+def test_a_rank_mismatch_is_not_a_size_mismatch_as_well() -> None:
+    desc = {**arg("FLOAT32", "UINT32", 3, 3), "OutputTensor": tensor_of("UINT32", 3), "Axes": [0]}
+    assert places("ARGMAX", desc) == {("rank-mismatch", f"{OUT}.Sizes")}
+    desc = {**arg("FLOAT32", "UINT32", 3), "OutputTensor": tensor_of("UINT32", 1, 3), "Axes": [0]}
+    assert places("ARGMAX", desc) == {("rank-mismatch", f"{OUT}.Sizes")}
+
+
+def test_hardmax_points_to_the_operator_without_its_limit() -> None:
+    _, (finding,) = validate("ACTIVATION_HARDMAX", hardmax("FLOAT32", 2, 2, 3), "6_4")
+    assert pointer(finding.path) == f"{IN}.Sizes[0]"
+    assert finding.help == "DML_OPERATOR_ACTIVATION_HARDMAX1 has no such limit, from DML_FEATURE_LEVEL_5_1"
+
+
+def test_indices_need_not_have_the_inputs_data_type() -> None:
+    for function in ("ARGMIN", "ARGMAX"):
+        assert validate("REDUCE", reduce(function, "FLOAT32", *X4, output="UINT32"), "1_0")[1] == []
+
+
+def test_no_axes_leave_every_size_as_it_is() -> None:
+    desc = {**GOOD_SUM, "OutputTensor": tensor_of("FLOAT32", 2, 3), "Axes": []}
+    assert validate("REDUCE", desc, "6_4")[1] == []
+
+
+# ---- when a row applies
+
+
+def levels_that_find(rule: str, desc: dict[str, Any], *constraints: Constraint) -> list[str]:
+    """Return the levels at which a rule is broken by a desc of ARGMAX that has other rows."""
+    made, findings = read_desc("ARGMAX", desc)
+    assert made is not None
+    reading = Reading(made._replace(spec=made.spec._replace(constraints=constraints)), findings)
+    return [level for level in LEVELS if rule in {finding.rule for finding in check(reading, level)}]
+
+
+TWICE = {**GOOD_ARG, "Axes": [1, 1]}
+DISTINCT = Constraint("X1", "No axis is named twice.", "distinct_axes", ["Axes"])
+
+
+@pytest.mark.parametrize(
+    ("since", "until", "expected"),
+    [
+        (None, None, LEVELS),
+        ("4_0", None, LEVELS[5:]),
+        (None, "4_0", LEVELS[:5]),
+        ("2_1", "5_1", LEVELS[2:8]),
+        ("6_4", None, ["6_4"]),
+        ("1_0", None, LEVELS),
+        (None, "1_0", []),
+        ("5_0", "5_0", []),
+    ],
+)
+def test_a_row_applies_since_a_level_and_until_below_another(
+    since: str | None, until: str | None, expected: list[str]
+) -> None:
+    row = DISTINCT._replace(since=since, until=until)
+    assert levels_that_find("duplicate-axis", TWICE, row) == expected
+
+
+@pytest.mark.parametrize(
+    ("when", "unless", "direction", "applies"),
+    [
+        (("INCREASING",), None, "INCREASING", True),
+        (("INCREASING",), None, "DECREASING", False),
+        (("INCREASING", "DECREASING"), None, "DECREASING", True),
+        (None, ("INCREASING",), "INCREASING", False),
+        (None, ("INCREASING",), "DECREASING", True),
+        (("DECREASING",), ("INCREASING",), "DECREASING", True),
+        (("INCREASING",), None, None, False),
+        (None, ("INCREASING",), None, False),
+    ],
+)
+def test_a_row_applies_when_a_field_has_a_value_and_not_unless_it_has(
+    when: tuple[str, ...] | None, unless: tuple[str, ...] | None, direction: str | None, applies: bool
+) -> None:
+    row = DISTINCT._replace(
+        when=None if when is None else {"AxisDirection": when},
+        unless=None if unless is None else {"AxisDirection": unless},
+    )
+    found = levels_that_find("duplicate-axis", {**TWICE, "AxisDirection": direction}, row)
+    assert found == (LEVELS if applies else [])
+
+
+def test_a_row_is_silent_where_the_row_that_it_builds_on_is_broken() -> None:
+    within = Constraint("X0", "Every axis is a dimension.", "axes_within", {"Axes": "InputTensor"})
+    rows = (within, DISTINCT._replace(given=("X0",)))
+    assert levels_that_find("duplicate-axis", TWICE, *rows) == LEVELS
+    assert levels_that_find("duplicate-axis", {**TWICE, "Axes": [2, 2]}, *rows) == []
+    assert levels_that_find("axis-out-of-range", {**TWICE, "Axes": [2, 2]}, *rows) == LEVELS
+
+
+@pytest.mark.parametrize(
+    ("condition", "fields", "applies"),
+    [
+        ({"present": ["B"]}, {"B": tensor(4, 6)}, True),
+        ({"present": ["B"]}, {}, False),
+        ({"absent": ["B"]}, {}, True),
+        ({"absent": ["B"]}, {"B": tensor(4, 6)}, False),
+        ({"when": {"Flag": [True]}}, {"Flag": True}, True),
+        ({"when": {"Flag": [True]}}, {"Flag": False}, False),
+        ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "EDGE"}, False),
+        ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "CONSTANT"}, True),
+        ({"unless": {"Mode": ["EDGE"]}}, {}, True),
+        ({"when": {"A.DataType": ["UINT8"]}}, {"A": tensor(4, 6, data_type="UINT8")}, True),
+        ({"when": {"A.DataType": ["UINT8"]}}, {}, False),
+    ],
+)
+def test_a_row_applies_under_its_conditions(condition: dict[str, Any], fields: dict[str, Any], applies: bool) -> None:
+    row = {"id": "C1", "text": "A has 9 rows.", "sizes": {"A": [9, None]}, **condition}
+    found = [pointer(finding.path) for finding in check(with_rows(row, **fields), "6_4")]
+    assert found == (["desc.A.Sizes[0]"] if applies else [])
+
+
+# ---- what a finding says of its row
+
+
+def test_a_row_that_a_higher_level_lifts_says_which() -> None:
+    row = {"id": "C1", "text": "B is given.", "required": ["B"], "until": "6_2"}
+    same = {"id": "C2", "text": "B is given.", "required": ["B"], "since": "6_2", "until": "6_3"}
+    for_ever = {**same, "until": None}
+    for rows, help in (
+        ([row], "accepted from DML_FEATURE_LEVEL_6_2 (DirectML 1.13.0)"),
+        ([row, same], "accepted from DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0)"),
+        ([row, for_ever], None),
+    ):
+        (finding,) = check(with_rows(*rows), "6_1")
+        assert (finding.rule, finding.help) == ("missing-field", help)
+
+
+def test_a_value_that_needs_a_higher_level_is_unsupported_below_it() -> None:
+    first = {"id": "C1", "text": "Mode is EDGE.", "one_of": {"Mode": ["EDGE"]}, "until": "4_0"}
+    then = {"id": "C2", "text": "Mode is EDGE or SYMMETRIC.", "one_of": {"Mode": ["EDGE", "SYMMETRIC"]}, "since": "4_0"}
+    (finding,) = check(with_rows(first, then, Mode="SYMMETRIC"), "2_0")
+    assert (finding.rule, finding.help) == (
+        "unsupported-value",
+        "accepted from DML_FEATURE_LEVEL_4_0 (DirectML 1.6.0)",
+    )
+    assert finding.message.endswith(
+        "Mode is SYMMETRIC, which DML_OPERATOR_MADE_FOR_TESTS does not take at DML_FEATURE_LEVEL_2_0"
+    )
+    (finding,) = check(with_rows(first, then, Mode="CONSTANT"), "2_0")
+    assert (finding.rule, finding.help) == ("value-out-of-range", None)
+
+
+def test_a_claim_without_a_word_of_its_own_is_told_by_its_text() -> None:
+    row = {"id": "C1", "text": "Axis is odd.", "holds": {"Axis": "Axis % 2 == 1"}}
+    (finding,) = check(with_rows(row, Axis=2), "1_0")
+    assert finding.message == "Axis is 2; it must be as the row says: Axis is odd."
+
+
+def test_a_field_that_another_one_rules_out_is_told_with_it() -> None:
+    row = {"id": "C1", "text": "Axis or B.", "excluded": ["Axis"], "present": ["B"]}
+    (finding,) = check(with_rows(row, Axis=2, B=tensor(1)), "1_0")
+    assert (finding.message, finding.help) == ("Axis may not be given beside B", "leave Axis out")
+
+
+def test_a_finding_names_its_row_and_shows_its_text_and_its_help() -> None:
+    row = {"id": "X0", "text": "A claim.", "axes_within": {"Axis": "A"}, "help": "a remedy"}
+    (finding,) = check(with_rows(row, Axis=2), "6_4")
+    assert (finding.help, finding.note, finding.constraint) == ("a remedy", "A claim.", "MADE_FOR_TESTS/X0")
+
+
+def test_the_help_of_a_row_goes_before_that_of_its_word() -> None:
+    row = {"id": "C1", "text": "Both or none.", "all_or_none": ["B", "Out"], "until": "5_2", "help": "give both"}
+    (finding,) = check(with_rows(row, B=tensor(1)), "5_1")
+    assert finding.help == "give both; accepted from DML_FEATURE_LEVEL_5_2 (DirectML 1.10.0)"
+
+
+def test_a_count_that_disagrees_is_one_mistake() -> None:
+    row = {"id": "C1", "text": "There are two.", "value": {"Count": 2}}
+    (finding,) = check(with_rows(row, Count=3, Windows=[1, 2]), "1_0")
+    assert finding.rule == "count-mismatch"
+
+
+# ---- operators inside others
+
+
+def test_the_rows_of_an_operator_inside_another_hold_for_it() -> None:
+    raw = {"A": tensor(4, 6), "Fused": {"Type": NESTED, "Steepness": 0.5}}
+    for level, expected in (("6_3", ["desc.Fused.Steepness"]), ("6_4", [])):
+        _, findings = validate(OPERATOR, raw, level)
+        assert [pointer(finding.path) for finding in findings] == expected
+    _, (finding,) = validate(OPERATOR, {**raw, "Fused": None, "Many": [raw["Fused"]]}, "1_0")
+    assert pointer(finding.path) == "desc.Many[0].Steepness"
+    assert (finding.rule, finding.constraint) == ("unsupported-value", "NESTED_FOR_TESTS/C1")
+    assert finding.help == "accepted from DML_FEATURE_LEVEL_6_4 (DirectML 1.15.0)"
+    assert minimum_level(read_desc(OPERATOR, raw)) == "6_4"
+
+
+def test_a_finding_inside_an_operator_in_its_long_form_stands_in_its_desc() -> None:
+    raw = {"A": tensor(4, 6), "Fused": {"Type": NESTED, "Desc": {"Steepness": 0.5}}}
+    _, (finding,) = validate(OPERATOR, raw, "1_0")
+    assert pointer(finding.path) == "desc.Fused.Desc.Steepness"
+
+
+def test_the_rows_of_a_desc_with_more_dimensions_than_any_level_takes_are_not_looked_at() -> None:
+    row = {"id": "C1", "text": "A has 9 rows.", "sizes": {"A": "9"}}
+    for rank, expected in ((64, ["size-mismatch"] * 64), (65, [])):
+        findings = check(with_rows(row, A=tensor(*[1] * rank)), "6_4")
+        assert [finding.rule for finding in findings if finding.rule == "size-mismatch"] == expected
