@@ -120,7 +120,7 @@ class CaseFailure(Exception):
 
 
 def _diagnostics(problems: tuple[Diagnostic, ...], document: Any) -> str:
-    from dmlcheck.reports.text import diagnostic_text
+    from dmlcheck.reports.diagnostics import diagnostic_text
 
     return "\n".join(diagnostic_text(problem, document.line) for problem in problems)
 

@@ -9,7 +9,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
-from dmlcheck.reports import Reporter, Summary
+from dmlcheck.reports.records import Reporter, Summary
 from dmlcheck.running.results import OUTCOMES, CaseResult, Placed
 
 LINE = "  outputs: {OutputTensor: [[21]]}"

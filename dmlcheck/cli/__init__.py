@@ -4,65 +4,30 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import IntEnum
 from importlib import import_module
 from typing import Any
 
 import click
 
 from dmlcheck import __version__
-from dmlcheck.specs.names import LEVELS, parse_level
+from dmlcheck.cli.exit_codes import Exit
 
-_COMMANDS = {
-    "run": "run",
-    "validate": "validate",
-    "eval": "evaluate",
-    "show": "knowledge",
-    "explain": "knowledge",
-    "schema": "knowledge",
-    "merge": "merging",
-    "expectations": "expecting",
-    "diff": "tables",
-    "coverage": "tables",
-    "export": "exporting",
-    "import": "exporting",
-    "selfcheck": "knowledge",
-}
-_FUNCTIONS = {"eval": "evaluate", "import": "import_"}  # where a command cannot be named as it is called
-
-
-class Exit(IntEnum):
-    """What the exit codes mean."""
-
-    GOOD = 0
-    FAILED = 1
-    WRONG_INPUT = 2
-    NOTHING_COLLECTED = 5
-    INTERRUPTED = 130
-
-
-class Level(click.ParamType):  # type: ignore[type-arg]
-    """A feature level, however it is spelt."""
-
-    name = "level"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the level's short name."""
-        level = parse_level(value)
-        if level is None:
-            self.fail(f"{value!r} is not a feature level; the levels are {' '.join(LEVELS)}", param, ctx)
-        return level
-
-
-level_option = click.option(
-    "--feature-level", "level", type=Level(), metavar="LEVEL", help="A DML_FEATURE_LEVEL: 4_1, 4.1 or 0x4100."
+_COMMANDS = (
+    "run",
+    "validate",
+    "eval",
+    "show",
+    "explain",
+    "schema",
+    "merge",
+    "expectations",
+    "diff",
+    "coverage",
+    "export",
+    "import",
+    "selfcheck",
 )
-format_option = click.option(
-    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
-)
-select_option = click.option(
-    "-k", "expression", metavar="EXPR", help="Only cases whose id contains this; and, or, not and parentheses."
-)
+_NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
 
 
 class _Commands(click.Group):
@@ -87,8 +52,8 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:
             return None
-        module = import_module(f"dmlcheck.cli.{_COMMANDS[cmd_name]}")
-        command: click.Command = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
+        name = _NAMES.get(cmd_name, cmd_name)
+        command: click.Command = getattr(import_module(f"dmlcheck.cli.{name}"), name)
         return command
 
 

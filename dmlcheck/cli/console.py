@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
-from dmlcheck.reports.text import Style, columns_of, diagnostic_text
+from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.layout import Line, Style, columns_of, printed
 
 if TYPE_CHECKING:
     from dmlcheck.running.processes import Execution
@@ -35,6 +36,19 @@ def print_pieces(pieces: Iterable[str]) -> None:
         write(piece, end="")
         if sys.stdout in _left:
             return
+
+
+def print_page(lines: Iterable[Line]) -> None:
+    """Print the lines of a page, its texts cut to the columns of a terminal."""
+    columns = Console().columns
+    write("\n".join(printed(lines, None if columns is None else columns - 1)))
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON."""
+    import json
+
+    write(json.dumps(value, indent=2))
 
 
 def flush() -> bool:

@@ -8,9 +8,10 @@ from itertools import chain
 
 import click
 
-from dmlcheck.cli import Exit, select_option
 from dmlcheck.cli.console import Console, print_pieces, write
-from dmlcheck.cli.selecting import selector
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.options import select_option
+from dmlcheck.cli.selection import selector
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch import models

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.cli import Exit, level_option, select_option
 from dmlcheck.cli.console import Console, write
-from dmlcheck.cli.expecting import load
-from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, options_of, report_options
-from dmlcheck.cli.selecting import selector, targets
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.expectations import load
+from dmlcheck.cli.options import level_option, select_option
+from dmlcheck.cli.report_files import again, finish_reports, github_report, open_reports, options_of, report_options
+from dmlcheck.cli.selection import selector, targets
 from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
-from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
+from dmlcheck.reports.records import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import Baseline, Watch, has_drifted
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of

@@ -9,14 +9,15 @@ import click
 
 from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.cli import Exit, level_option
 from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.options import level_option
 from dmlcheck.diagnostics.record import NOTE
 from dmlcheck.diagnostics.wording import plural
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.reading import read_document, read_file
-from dmlcheck.reports.text import diagnostic_text
+from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.running.legality import Validated, errors_in, validated
 from dmlcheck.specs.names import level_and_version, level_name
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import cut, plural
-from dmlcheck.reports import Summary, tally
 from dmlcheck.reports.problems import full_message, problems_of, repository_path, validated_problems
+from dmlcheck.reports.records import Summary, tally
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.legality import Validated

@@ -16,9 +16,10 @@ from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import braces, brackets, brief, counted, cut, error_text, figure, is_or_are
-from dmlcheck.reports import RunInfo, Summary
+from dmlcheck.reports.diagnostics import LineOf
+from dmlcheck.reports.elements import decimal, hexadecimal
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.text import LineOf, decimal, hexadecimal
+from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import drifts, has_drifted, warnings
 from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import DATA_TYPES, LEVELS, level_and_version, short_operator

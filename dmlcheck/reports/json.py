@@ -10,8 +10,8 @@ from typing import Any
 from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
-from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
+from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import Accuracy, Spot, Worst, has_drifted
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift

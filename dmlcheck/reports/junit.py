@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.problems import FAILURES
+from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import drifts, has_drifted, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult

@@ -12,9 +12,8 @@ from urllib.parse import quote
 from dmlcheck import __version__
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
-from dmlcheck.reports import RunInfo, Summary, tally
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.page import printed, rule_lines
+from dmlcheck.reports.layout import printed
 from dmlcheck.reports.problems import (
     encodable,
     full_message,
@@ -23,6 +22,8 @@ from dmlcheck.reports.problems import (
     repository_path,
     validated_problems,
 )
+from dmlcheck.reports.records import RunInfo, Summary, tally
+from dmlcheck.reports.rule_page import rule_lines
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 

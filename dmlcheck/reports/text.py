@@ -2,91 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 
-from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import brackets, brief, error_text, figure, plural
-from dmlcheck.reports import Earlier, Summary, tally
+from dmlcheck.diagnostics.wording import brief, figure, plural
+from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.elements import mismatch_lines
+from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
+from dmlcheck.reports.records import Earlier, Summary, tally
 from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, has_drifted, warnings, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, SKIPPED, CaseResult
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import short_operator
 
 Echo = Callable[[str], None]
-LineOf = Callable[[int], str]
 
-_COLUMNS = 100
-_MOST_COLUMNS = 1000  # of a line where no terminal limits them
 _MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
-_COLOURS = {"red": "31", "green": "32", "yellow": "33", "bold": "1", "dim": "2"}
-
-
-class Style:
-    """Colours, or none, and how many columns of a source line there is room for."""
-
-    def __init__(self, *, colour: bool = False, columns: int = _MOST_COLUMNS) -> None:
-        self.colour = colour
-        self.columns = columns
-
-    def __call__(self, text: str, name: str) -> str:
-        """Return a text in a colour."""
-        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self.colour else text
-
-
-PLAIN = Style()
-
-
-# ---- diagnostics
-
-
-def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
-    """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
-    place = "".join(f"{part}:" for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part is not None)
-    label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""
-    head = style(
-        f"{diagnostic.severity}[{diagnostic.rule}]",
-        "red" if diagnostic.severity == "error" else "yellow",
-    )
-    lines = [f"{place} {head}: {diagnostic.message}{label}".lstrip()]
-    source = line_of(diagnostic.line) if line_of and diagnostic.line else ""
-    if source.strip():
-        lines.extend(_snippet(diagnostic, source, style))
-    elif diagnostic.note:
-        lines.append(f"  {diagnostic.note}")
-    if diagnostic.help:
-        lines.append(f"  help: {diagnostic.help}")
-    return "\n".join(lines)
-
-
-def _snippet(diagnostic: Diagnostic, source: str, style: Style) -> list[str]:
-    number, column = str(diagnostic.line), diagnostic.column or 1
-    start, columns = 0, style.columns
-    if len(source) > columns:
-        start = max(0, min(column - 1 - columns // 3, len(source) - columns))
-    shown = "".join(character if character.isprintable() else " " for character in source[start : start + columns])
-    before = ("..." if start else "") + shown[: column - 1 - start]
-    carets = "^" * max(1, min(diagnostic.width, len(shown) - (column - 1 - start)))
-    text = ("..." if start else "") + shown + ("..." if start + columns < len(source) else "")
-    margin = " " * (len(number) + 2)
-    mark = " " * _width(before) + style(carets, "red")
-    lines = [f"  {number} | {text}", f"{margin} | {mark}"]
-    if diagnostic.note:
-        fits = _width(before) + len(carets) + len(diagnostic.note) < min(columns, _COLUMNS)
-        lines[-1] += " " + diagnostic.note if fits else ""
-        if not fits:
-            lines.append(f"{margin} | {diagnostic.note}")
-    return lines
-
-
-def _width(text: str) -> int:
-    """Return how many columns a terminal gives a text."""
-    if text.isascii():
-        return len(text)
-    import unicodedata
-
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
 # ---- a run
@@ -244,87 +174,8 @@ class TextReport:
             self.echo(line)
 
 
-def columns_of(head: Sequence[str], rows: list[list[str]], *, right: bool = True) -> list[str]:
-    """Return a table as aligned lines; with `right` all columns but the first stand to the right."""
-    widths = [max(len(row[index]) for row in (head, *rows)) for index in range(len(head))]
-    lines = []
-    for row in (head, *rows):
-        cells = [
-            cell.rjust(width) if right and index else cell.ljust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return lines
-
-
-def indent(text: str) -> str:
-    """Return a text two columns further in."""
-    return "\n".join("  " + line if line else line for line in text.split("\n"))
-
-
 def known_lines(operator: str) -> Iterator[str]:
     """Yield what some versions of DirectML are known to get wrong about an operator."""
     name = full_name(operator)
     for deviation in load_spec(name).known_deviations if name else ():
         yield f"known of DirectML ({deviation.versions}): {deviation.text} ({deviation.source})"
-
-
-def mismatch_lines(name: str, output: OutputResult) -> list[str]:
-    """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
-    if output.shape is not None or not output.mismatches:
-        return []
-    elements = list(output.first)
-    lines = [f"{name} is allowed: {output.bound}"]
-    if output.decided_by:
-        lines.append(f"  by {output.decided_by}")
-    table = [_cells(element, output.data_type) for element in elements]
-    if output.worst is not None and output.worst.place not in [element.place for element in elements]:
-        *cells, last = _cells(output.worst, output.data_type)
-        table.append([*cells, last + "   (worst)"])
-    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), table, right=False)[1:])
-    more = output.mismatches - len(table)
-    if more > 0:
-        lines.append(f"  and {more:,} more")
-    if output.unspecified:
-        lines.append(f"  ({output.unspecified} more differ where the documentation leaves the result open)")
-    return lines
-
-
-def _cells(element: Element, data_type: str) -> list[str]:
-    index = brackets(element.place)
-    expected, actual = element.expected, element.actual
-    share = f", {figure(element.share)} times the bound" if element.share is not None else ""
-    distance = error_text(element.ulp, data_type) + share
-    difference = actual - expected
-    gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
-    return [
-        index,
-        f"expected {number(expected, data_type)}",
-        f"actual {number(actual, data_type)}",
-        gap,
-        distance,
-    ]
-
-
-def number(value: float, data_type: str) -> str:
-    """Return a value in decimal and, where it is a float, in hex, which leaves no digit open."""
-    if isinstance(value, int):
-        return str(value)
-    if not math.isfinite(value):
-        return str(value)
-    return f"{decimal(value, data_type)} ({hexadecimal(value)})"
-
-
-def decimal(value: float, data_type: str) -> str:
-    """Return the shortest decimal that stands for a value of a data type."""
-    from dmlcheck.values.number_formats import spell
-
-    return spell(value, data_type)
-
-
-def hexadecimal(value: float) -> str:
-    """Return a hex float without the zeros at its end: `0x1.8p+1`."""
-    mantissa, _, exponent = value.hex().partition("p")
-    if "." in mantissa:
-        mantissa = mantissa.rstrip("0").rstrip(".")
-    return f"{mantissa}p{exponent}"

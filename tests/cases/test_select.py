@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from dmlcheck.cases.find import each_once
 from dmlcheck.cases.select import ExpressionError, matcher
-from dmlcheck.cli.selecting import targets
+from dmlcheck.cli.selection import targets
 
 ID = 'cases/reduce/values.yaml::sum cancels[DataType=FLOAT16,Axes=[0,1],Value={"a":1}] (line 3)'
 

@@ -24,8 +24,8 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
 from dmlcheck.formats.reading import read_file
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reports import RunInfo, Summary
 from dmlcheck.reports.html import _STYLE, HtmlReport, bits_text, picture, plain
+from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.one_case import Settings, run_case
 from dmlcheck.running.results import OUTCOMES, CaseResult, Placed
 

@@ -16,9 +16,10 @@ from results import case, every_outcome, failed, report, summary_of
 from dmlcheck import __version__
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports import RunInfo
 from dmlcheck.reports.junit import JunitReport
-from dmlcheck.reports.text import TextReport, indent
+from dmlcheck.reports.layout import indent
+from dmlcheck.reports.records import RunInfo
+from dmlcheck.reports.text import TextReport
 from dmlcheck.running.results import CaseResult
 
 HERE = Path(__file__).parent.parent

@@ -16,9 +16,9 @@ from dmlcheck.cli import main
 from dmlcheck.cli.console import Console
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports import page
+from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.json import output_dict
-from dmlcheck.reports.text import PLAIN, Style, diagnostic_text
+from dmlcheck.reports.layout import PLAIN, Style, Text, printed
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import LEVELS
 
@@ -392,9 +392,9 @@ def test_a_terminal_leaves_as_much_room_as_it_has(columns: str, room: int, monke
 
 
 def test_a_text_goes_on_under_its_own_beginning() -> None:
-    lines = ["a line of its own that is longer", page.Text("  C1  ", "one two three " * 5), page.Text("  C2  ", "")]
-    assert list(page.printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
-    assert list(page.printed(lines, 50)) == [
+    lines = ["a line of its own that is longer", Text("  C1  ", "one two three " * 5), Text("  C2  ", "")]
+    assert list(printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
+    assert list(printed(lines, 50)) == [
         lines[0],
         "  C1  one two three one two three one two three",
         "      one two three one two three",

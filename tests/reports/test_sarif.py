@@ -18,7 +18,7 @@ from dmlcheck import __version__
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports import RunInfo
+from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.sarif import SarifReport, file_uri
 from dmlcheck.running.results import CaseResult
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from dmlcheck.cli import Exit
 from dmlcheck.cli.console import Console
-from dmlcheck.cli.reporting import again, finish_reports, github_report, open_reports, options_of, report_options
-from dmlcheck.reports import Earlier, Reporter, RunInfo, Summary
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.report_files import again, finish_reports, github_report, open_reports, options_of, report_options
+from dmlcheck.reports.records import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import Compared, has_drifted
 from dmlcheck.running.results import OUTCOMES, CaseResult

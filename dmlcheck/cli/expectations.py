@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from dmlcheck.cli import Exit
 from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.files import yaml
 from dmlcheck.running.expectations import Expectations, read_expectations, updated
 

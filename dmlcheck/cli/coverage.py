@@ -1,37 +1,21 @@
-"""`dmlcheck diff` and `coverage`: the support tables across levels, and what cases use of them."""
+"""`dmlcheck coverage`: what cases use of the support tables."""
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from dmlcheck.cases.records import Case
-from dmlcheck.cli import Exit, Level, format_option
-from dmlcheck.cli.console import Console, write
-from dmlcheck.cli.knowledge import operator_name
-from dmlcheck.cli.selecting import targets
+from dmlcheck.cli.console import Console, print_json, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.operators import operator_name
+from dmlcheck.cli.options import format_option
+from dmlcheck.cli.selection import targets
 from dmlcheck.formats.reading import read_file
-from dmlcheck.specs.load import full_name, load_spec, operator_names
-from dmlcheck.specs.names import LEVEL_ORDER
-
-
-@click.command()
-@click.argument("low", type=Level(), metavar="LEVEL")
-@click.argument("high", type=Level(), metavar="LEVEL")
-@format_option
-def diff(*, low: str, high: str, form: str) -> None:
-    """Say what the higher of two feature levels accepts that the lower does not, operator by operator."""
-    from dmlcheck.inspection.level_diff import differences
-    from dmlcheck.reports import tables
-
-    low, high = sorted((low, high), key=LEVEL_ORDER.__getitem__)
-    changes = differences((load_spec(name) for name in operator_names()), low, high)
-    if form == "json":
-        write(json.dumps(tables.diff_dict(changes, low, high), indent=2))
-    else:
-        write("\n".join(tables.diff_lines(changes, low, high)))
+from dmlcheck.inspection.coverage import of_operator
+from dmlcheck.reports.coverage import coverage_dict, coverage_lines
+from dmlcheck.specs.load import full_name, load_spec
 
 
 @click.command()
@@ -40,9 +24,6 @@ def diff(*, low: str, high: str, form: str) -> None:
 @format_option
 def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -> None:
     """Say which support rows, table edges, constraints, values and layouts cases exercise; the bundled by default."""
-    from dmlcheck.inspection.coverage import of_operator
-    from dmlcheck.reports import tables
-
     cases: dict[str, list[Case]] = {}
     wanted = [operator_name(operator) for operator in operators]
     has_wrong_file = False
@@ -58,9 +39,9 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
                 cases.setdefault(name, []).append(case)
     found = [of_operator(load_spec(name), cases[name]) for name in sorted(cases)]
     if form == "json":
-        write(json.dumps(tables.coverage_dict(found), indent=2))
+        print_json(coverage_dict(found))
     elif found:
-        write("\n".join(tables.coverage_lines(found, names=True)))
+        write("\n".join(coverage_lines(found, names=True)))
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if found else Exit.NOTHING_COLLECTED)

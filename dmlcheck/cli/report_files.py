@@ -12,7 +12,7 @@ import click
 
 from dmlcheck.cases.find import real_path
 from dmlcheck.cli.console import write
-from dmlcheck.reports import Reporter, RunInfo, Summary
+from dmlcheck.reports.records import Reporter, RunInfo, Summary
 from dmlcheck.running.results import CaseResult
 
 Again = Callable[[CaseResult], str]

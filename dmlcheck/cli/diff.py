@@ -1,0 +1,26 @@
+"""`dmlcheck diff`: what a feature level accepts that a lower one does not."""
+
+from __future__ import annotations
+
+import click
+
+from dmlcheck.cli.console import print_json, write
+from dmlcheck.cli.options import Level, format_option
+from dmlcheck.inspection.level_diff import differences
+from dmlcheck.reports.level_diff import diff_dict, diff_lines
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVEL_ORDER
+
+
+@click.command()
+@click.argument("low", type=Level(), metavar="LEVEL")
+@click.argument("high", type=Level(), metavar="LEVEL")
+@format_option
+def diff(*, low: str, high: str, form: str) -> None:
+    """Say what the higher of two feature levels accepts that the lower does not, operator by operator."""
+    low, high = sorted((low, high), key=LEVEL_ORDER.__getitem__)
+    changes = differences((load_spec(name) for name in operator_names()), low, high)
+    if form == "json":
+        print_json(diff_dict(changes, low, high))
+    else:
+        write("\n".join(diff_lines(changes, low, high)))

@@ -1,0 +1,15 @@
+"""What the exit codes mean."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """How a command ended."""
+
+    GOOD = 0
+    FAILED = 1
+    WRONG_INPUT = 2
+    NOTHING_COLLECTED = 5
+    INTERRUPTED = 130

@@ -1,0 +1,37 @@
+"""`dmlcheck explain`: the rules, and the labelled constraints of operators."""
+
+from __future__ import annotations
+
+import click
+
+from dmlcheck.cli.console import print_page
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
+from dmlcheck.specs.load import full_name, load_spec
+
+
+@click.command()
+@click.argument("rule", required=False)
+def explain(*, rule: str | None) -> None:
+    """Explain a rule (size-mismatch) or a labelled constraint (REDUCE/C2); without one, list the rules."""
+    if rule is None:
+        print_page(rules_lines())
+    elif rule in RULES:
+        print_page(rule_lines(rule))
+    else:
+        _explain_constraint(rule)
+
+
+def _explain_constraint(label: str) -> None:
+    operator, _, row_id = label.upper().rpartition("/")
+    name = full_name(operator.upper()) if operator else None
+    if name is None:
+        hint = did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"
+        raise click.UsageError(f"{label} is neither a rule nor a constraint; {hint}")
+    spec = load_spec(name)
+    row = next((row for row in spec.constraints if row.id == row_id), None)
+    if row is None:
+        known = ", ".join(row.id for row in spec.constraints)
+        raise click.UsageError(f"{name} has no constraint {row_id}; it has {known}")
+    print_page(constraint_lines(spec, row))

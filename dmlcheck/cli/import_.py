@@ -1,0 +1,56 @@
+"""`dmlcheck import`: models of another format to case files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from dmlcheck.cases.find import is_report
+from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.model_formats import FORMATS, folder_option, written
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.formats.exporting import Imported
+
+CASES = "cases"  # the format of what `import` writes
+
+
+@click.command("import")
+@click.argument("form", type=click.Choice(list(FORMATS)), metavar="[dxdispatch|onnx]")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@folder_option
+def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
+    """Write the models of files and folders as case files."""
+    importer = import_module(f"{FORMATS[form].package}.importer")
+    found = [file for path in paths for file in _models(path, FORMATS[form].endings)]
+    imported: list[Imported] = written(folder, CASES, lambda: importer.import_(found, folder)) if found else []
+    if not found:
+        endings = " or ".join(FORMATS[form].endings)
+        write(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
+    console = Console()
+    for one in imported:
+        if one.document is not None:
+            console.problems(one.problems, one.document)
+        for remark in one.remarks:
+            write(f"{one.source}: {remark}")
+        if one.file is not None:
+            write(f"{one.source}: {counted(one.cases, 'case')} imported to {one.file}")
+    if any(one.problems for one in imported):
+        sys.exit(Exit.WRONG_INPUT)
+    sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_COLLECTED)
+
+
+def _models(path: str, endings: tuple[str, ...]) -> list[str]:
+    """Return a file as it is, or the files of a folder tree that end as those of a format do."""
+    if not os.path.exists(path):
+        raise click.UsageError(f"{path}: no such file or folder")
+    if not os.path.isdir(path):
+        return [path]
+    found: list[str] = []
+    for place, folders, files in os.walk(path):
+        folders.sort()
+        found.extend(os.path.join(place, name) for name in sorted(files) if name.lower().endswith(endings))
+    return [file for file in found if not (file.lower().endswith(".json") and is_report(file))]

@@ -1,0 +1,33 @@
+"""Options that commands share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dmlcheck.specs.names import LEVELS, parse_level
+
+
+class Level(click.ParamType):  # type: ignore[type-arg]
+    """A feature level, however it is spelt."""
+
+    name = "level"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the level's short name."""
+        level = parse_level(value)
+        if level is None:
+            self.fail(f"{value!r} is not a feature level; the levels are {' '.join(LEVELS)}", param, ctx)
+        return level
+
+
+level_option = click.option(
+    "--feature-level", "level", type=Level(), metavar="LEVEL", help="A DML_FEATURE_LEVEL: 4_1, 4.1 or 0x4100."
+)
+format_option = click.option(
+    "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
+)
+select_option = click.option(
+    "-k", "expression", metavar="EXPR", help="Only cases whose id contains this; and, or, not and parentheses."
+)

@@ -1,0 +1,14 @@
+"""`dmlcheck schema`."""
+
+from __future__ import annotations
+
+import click
+
+from dmlcheck.cli.console import print_json
+from dmlcheck.inspection.schema import case_file_schema
+
+
+@click.command()
+def schema() -> None:
+    """Print the JSON Schema of case files."""
+    print_json(case_file_schema())

@@ -1,0 +1,44 @@
+"""`dmlcheck show`: what is known of operators."""
+
+from __future__ import annotations
+
+import click
+
+from dmlcheck.cli.console import print_json, print_page
+from dmlcheck.cli.operators import operator_name
+from dmlcheck.cli.options import format_option
+from dmlcheck.inspection.operator_pages import operator_dict
+from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
+from dmlcheck.specs.load import load_spec, operator_names
+
+
+@click.command()
+@click.argument("operator", required=False)
+@click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
+@format_option
+def show(*, operator: str | None, errata: bool, form: str) -> None:
+    """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
+    if errata:
+        _show_errata([operator_name(operator)] if operator else list(operator_names()), form)
+        return
+    if operator is None:
+        known = [load_spec(name) for name in operator_names()]
+        if form == "json":
+            print_json({"operators": [operator_dict(spec) for spec in known]})
+        else:
+            print_page(operators_lines(known))
+        return
+    spec = load_spec(operator_name(operator))
+    if form == "json":
+        print_json(operator_dict(spec))
+    else:
+        print_page(operator_lines(spec))
+
+
+def _show_errata(operators: list[str], form: str) -> None:
+    known = [load_spec(name) for name in operators]
+    if form == "json":
+        errata = [{"operator": spec.operator, **erratum._asdict()} for spec in known for erratum in spec.errata]
+        print_json({"errata": errata})
+    else:
+        print_page(errata_lines(known))

@@ -1,0 +1,48 @@
+"""What is known of an operator, as plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlcheck.specs.records import OperatorSpec, Tolerance
+
+
+def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
+    """Return what `show OPERATOR --format json` prints."""
+    return {
+        "operator": spec.operator,
+        "introduced": spec.introduced,
+        "in_place": spec.in_place,
+        "fields": [
+            {"name": field.name, "kind": field.kind, "type": field.type, "optional": field.optional}
+            for field in spec.fields.values()
+        ],
+        "support": [
+            {
+                "when": None if table.when is None else {field: list(values) for field, values in table.when.items()},
+                "levels": [
+                    {
+                        "level": level,
+                        "tensors": {
+                            name: {"dims": list(support.dims), "types": list(support.types)}
+                            for name, support in row.items()
+                        },
+                    }
+                    for level, row in table.rows.items()
+                ],
+            }
+            for table in spec.support
+        ],
+        "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
+        "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
+        "errata": [erratum._asdict() for erratum in spec.errata],
+        "unspecified": list(spec.unspecified),
+        "known_deviations": [deviation._asdict() for deviation in spec.known_deviations],
+        "reference": spec.kernel is not None,
+    }
+
+
+def _tolerance_dict(row: Tolerance) -> dict[str, Any]:
+    """Return what a row says; what it leaves out does not apply."""
+    said = {key: value for key, value in row._asdict().items() if value not in (None, False, (), "")}
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in said.items()}

@@ -1,0 +1,79 @@
+"""What cases use of the support tables, as `coverage` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dmlcheck.inspection.coverage import Coverage
+from dmlcheck.reports.layout import columns_of
+from dmlcheck.specs.names import short_operator
+
+COVERAGE_SCHEMA = "dmlcheck-coverage/1"
+
+
+def coverage_lines(found: list[Coverage], *, names: bool) -> Iterator[str]:
+    """Yield how much the cases of each operator cover; with `names` what they leave out, too."""
+    if not found:
+        return
+    kinds = list(found[0].parts)
+    rows = [
+        [
+            short_operator(one.operator),
+            str(one.cases),
+            *(f"{part.covered}/{part.total}" for part in one.parts.values()),
+        ]
+        for one in found
+    ]
+    totals = [
+        f"{sum(one.parts[kind].covered for one in found)}/{sum(one.parts[kind].total for one in found)}"
+        for kind in kinds
+    ]
+    rows.append(["all", str(sum(one.cases for one in found)), *totals])
+    yield from columns_of(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
+    for one in found if names else ():
+        if any(part.missing for part in one.parts.values()):
+            yield ""
+            yield one.operator
+        for kind, part in one.parts.items():
+            if part.missing:
+                yield f"  not among {kind}:"
+                yield from (f"    {name}" for name in part.missing)
+    yield ""
+    yield from _layout_lines(found)
+
+
+_HEADS = {
+    "support rows accepted": "rows",
+    "types and dimensions accepted": "types, dims",
+    "table edges rejected": "edges",
+    "constraints rejected": "constraints",
+    "enumeration values accepted": "values",
+}
+
+
+def _layout_lines(found: Iterable[Coverage]) -> Iterator[str]:
+    layouts: dict[str, int] = {}
+    for one in found:
+        for layout in one.layouts:
+            layouts[layout] = layouts.get(layout, 0) + 1
+    yield "layouts, by number of operators: " + ", ".join(f"{name} {number}" for name, number in layouts.items())
+
+
+def coverage_dict(found: list[Coverage]) -> dict[str, Any]:
+    """Return what `coverage --format json` prints."""
+    return {
+        "schema": COVERAGE_SCHEMA,
+        "operators": [
+            {
+                "operator": one.operator,
+                "cases": one.cases,
+                "parts": {
+                    kind: {"total": part.total, "covered": part.covered, "missing": list(part.missing)}
+                    for kind, part in one.parts.items()
+                },
+                "layouts": list(one.layouts),
+            }
+            for one in found
+        ],
+    }

@@ -1,0 +1,60 @@
+"""Diagnostics as people read them: the place, the rule, the message, and the source line with a caret under it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports.layout import PLAIN, Style
+
+LineOf = Callable[[int], str]
+
+_COLUMNS = 100  # that a note beside the caret may go up to
+
+
+def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
+    """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
+    place = "".join(f"{part}:" for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part is not None)
+    label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""
+    head = style(
+        f"{diagnostic.severity}[{diagnostic.rule}]",
+        "red" if diagnostic.severity == "error" else "yellow",
+    )
+    lines = [f"{place} {head}: {diagnostic.message}{label}".lstrip()]
+    source = line_of(diagnostic.line) if line_of and diagnostic.line else ""
+    if source.strip():
+        lines.extend(_snippet(diagnostic, source, style))
+    elif diagnostic.note:
+        lines.append(f"  {diagnostic.note}")
+    if diagnostic.help:
+        lines.append(f"  help: {diagnostic.help}")
+    return "\n".join(lines)
+
+
+def _snippet(diagnostic: Diagnostic, source: str, style: Style) -> list[str]:
+    number, column = str(diagnostic.line), diagnostic.column or 1
+    start, columns = 0, style.columns
+    if len(source) > columns:
+        start = max(0, min(column - 1 - columns // 3, len(source) - columns))
+    shown = "".join(character if character.isprintable() else " " for character in source[start : start + columns])
+    before = ("..." if start else "") + shown[: column - 1 - start]
+    carets = "^" * max(1, min(diagnostic.width, len(shown) - (column - 1 - start)))
+    text = ("..." if start else "") + shown + ("..." if start + columns < len(source) else "")
+    margin = " " * (len(number) + 2)
+    mark = " " * _width(before) + style(carets, "red")
+    lines = [f"  {number} | {text}", f"{margin} | {mark}"]
+    if diagnostic.note:
+        fits = _width(before) + len(carets) + len(diagnostic.note) < min(columns, _COLUMNS)
+        lines[-1] += " " + diagnostic.note if fits else ""
+        if not fits:
+            lines.append(f"{margin} | {diagnostic.note}")
+    return lines
+
+
+def _width(text: str) -> int:
+    """Return how many columns a terminal gives a text."""
+    if text.isascii():
+        return len(text)
+    import unicodedata
+
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)

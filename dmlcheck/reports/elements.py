@@ -1,0 +1,70 @@
+"""The elements of an output that are wrong, in words and figures."""
+
+from __future__ import annotations
+
+import math
+
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.wording import brackets, error_text, figure
+from dmlcheck.reports.layout import columns_of
+
+
+def mismatch_lines(name: str, output: OutputResult) -> list[str]:
+    """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
+    if output.shape is not None or not output.mismatches:
+        return []
+    elements = list(output.first)
+    lines = [f"{name} is allowed: {output.bound}"]
+    if output.decided_by:
+        lines.append(f"  by {output.decided_by}")
+    table = [_cells(element, output.data_type) for element in elements]
+    if output.worst is not None and output.worst.place not in [element.place for element in elements]:
+        *cells, last = _cells(output.worst, output.data_type)
+        table.append([*cells, last + "   (worst)"])
+    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), table, right=False)[1:])
+    more = output.mismatches - len(table)
+    if more > 0:
+        lines.append(f"  and {more:,} more")
+    if output.unspecified:
+        lines.append(f"  ({output.unspecified} more differ where the documentation leaves the result open)")
+    return lines
+
+
+def _cells(element: Element, data_type: str) -> list[str]:
+    index = brackets(element.place)
+    expected, actual = element.expected, element.actual
+    share = f", {figure(element.share)} times the bound" if element.share is not None else ""
+    distance = error_text(element.ulp, data_type) + share
+    difference = actual - expected
+    gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
+    return [
+        index,
+        f"expected {number(expected, data_type)}",
+        f"actual {number(actual, data_type)}",
+        gap,
+        distance,
+    ]
+
+
+def number(value: float, data_type: str) -> str:
+    """Return a value in decimal and, where it is a float, in hex, which leaves no digit open."""
+    if isinstance(value, int):
+        return str(value)
+    if not math.isfinite(value):
+        return str(value)
+    return f"{decimal(value, data_type)} ({hexadecimal(value)})"
+
+
+def decimal(value: float, data_type: str) -> str:
+    """Return the shortest decimal that stands for a value of a data type."""
+    from dmlcheck.values.number_formats import spell
+
+    return spell(value, data_type)
+
+
+def hexadecimal(value: float) -> str:
+    """Return a hex float without the zeros at its end: `0x1.8p+1`."""
+    mantissa, _, exponent = value.hex().partition("p")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return f"{mantissa}p{exponent}"

@@ -1,0 +1,92 @@
+"""What a run is of, how it ended, and what takes its results."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.results import OUTCOMES, CaseResult
+
+
+class Summary(NamedTuple):
+    """How a run ended: the number of cases by outcome, and the seconds it took.
+
+    `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
+    `warned`, `worse` and `drifted` count passed cases: those close to their bound, those less accurate than in the
+    earlier run that `compared` tells of, and those for which the run fails.
+    """
+
+    counts: dict[str, int]
+    seconds: float
+    interrupted: bool = False
+    digest: str | None = None
+    warned: int = 0
+    worse: int = 0
+    drifted: int = 0
+    compared: Compared | None = None
+
+    @property
+    def total(self) -> int:
+        """The number of cases that have a result."""
+        return sum(self.counts.values())
+
+    @classmethod
+    def empty(cls) -> Summary:
+        """Return the summary of a run that has not begun."""
+        return cls(dict.fromkeys(OUTCOMES, 0), 0.0)
+
+
+class RunInfo(NamedTuple):
+    """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3).
+
+    `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
+    type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass.
+    """
+
+    implementation: str
+    feature_level: str | None = None
+    shard: tuple[int, int] | None = None
+    version: str = ""
+    device: str = ""
+    accumulate: str = "FLOAT32"
+    warn_above: float | None = None
+    compared_to: Earlier | None = None
+
+
+class Earlier(NamedTuple):
+    """The report that a run is compared with, the implementation in it and its version, and the drift that may be."""
+
+    file: str
+    version: str | None = None
+    max_drift: float | None = None
+    implementation: str = ""
+
+    def __str__(self) -> str:
+        about = " ".join(text for text in (self.implementation, self.version) if text)
+        return f"{self.file} ({about})" if about else self.file
+
+
+class Reporter(Protocol):
+    """Takes the results of a run one by one, in order.
+
+    A reporter keeps no results: a run may have any number of cases. Where it writes a file it goes through
+    `reports.files.ReportFile`, as `file`.
+    """
+
+    def case(self, result: CaseResult) -> None:
+        """Take the result of one case."""
+
+    def finish(self, summary: Summary) -> None:
+        """Take the end of the run; called on interruption too."""
+
+
+def tally(summary: Summary) -> str:
+    """Return the outcomes in words: `12 passed, 1 failed`, with what there is to say of those that passed."""
+    counted = [f"{count} {outcome}" for outcome, count in summary.counts.items() if count]
+    noted = {
+        "drifted": summary.drifted,
+        "less accurate": summary.worse - summary.drifted,
+        "near the bound": summary.warned,
+    }
+    notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)
+    return (", ".join(counted) or "nothing ran") + (f" ({notes})" if notes else "")

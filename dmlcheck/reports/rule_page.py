@@ -1,0 +1,46 @@
+"""The page of a rule, and that of a labelled constraint, as `explain` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.reports.conditions import constraint_text
+from dmlcheck.reports.layout import Line, Text, columns_of
+from dmlcheck.specs.records import Constraint, OperatorSpec
+
+
+def rules_lines() -> Iterator[Line]:
+    """Yield one line for each rule."""
+    yield from columns_of(
+        ("rule", "group", "summary"),
+        [[name, rule.group, rule.summary] for name, rule in RULES.items()],
+        right=False,
+    )
+
+
+def rule_lines(rule: str) -> Iterator[Line]:
+    """Yield the page of a rule: what is wrong, why it matters, the smallest wrong file and the same file mended."""
+    page = RULES[rule]
+    yield f"{rule}   ({page.group})"
+    yield ""
+    yield page.summary[:1].upper() + page.summary[1:] + "."
+    yield ""
+    yield Text("", page.why)
+    for title, text in (("Wrong", page.wrong), ("Right", page.right)):
+        if text:
+            yield ""
+            yield f"{title}:"
+            yield ""
+            yield from ("    " + line for line in text.rstrip("\n").split("\n"))
+
+
+def constraint_lines(spec: OperatorSpec, row: Constraint) -> Iterator[Line]:
+    """Yield the page of a labelled constraint."""
+    yield f"{spec.operator}/{row.id}"
+    yield ""
+    yield Text("", constraint_text(row))
+    if row.help:
+        yield Text("", row.help + ".")
+    yield ""
+    yield f"page: {spec.page['url']} ({spec.page['date']})"
