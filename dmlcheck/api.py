@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from dmlcheck import validation
 from dmlcheck.cases.find import find_files
-from dmlcheck.cases.prepare import content_findings, read_inputs, too_large
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.reading import read_file
 from dmlcheck.running import one_case
 from dmlcheck.running.results import CaseResult
@@ -60,29 +59,14 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     """
     from dmlcheck.reference import engine
 
-    inputs = inputs or {}
-    fields, findings = validation.validate(operator, _plain(desc), NEWEST_LEVEL)
-    if findings or fields is None:
-        raise InvalidInput(finding.diagnostic() for finding in findings)
-    reason = engine.unsupported(fields)
-    if reason is not None:
-        raise NotImplementedError(f"{fields.spec.operator}: {reason}")
-    arrays = _arrays(fields, inputs)
-    return engine.run(fields, arrays)
-
-
-def _arrays(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    from dmlcheck.values.literals import Source
-
-    excess = too_large(desc, inputs, {})
-    findings: list[Finding] = [] if excess is None else [excess]
-    if findings:
-        raise InvalidInput(finding.diagnostic() for finding in findings)
-    arrays = read_inputs(desc, inputs, Source(os.curdir), findings)
-    findings.extend(content_findings(desc, arrays, NEWEST_LEVEL))
-    if findings:
-        raise InvalidInput(finding.diagnostic() for finding in findings)
-    return arrays
+    case = Case("", "", "", operator, None, _plain(desc), inputs)
+    prepared = prepare(case, case.level)
+    reason = None if prepared.desc is None else engine.unsupported(prepared.desc)
+    if prepared.desc is not None and reason is not None:
+        raise NotImplementedError(f"{prepared.desc.spec.operator}: {reason}")
+    if prepared.desc is None or prepared.findings:
+        raise InvalidInput(finding.diagnostic() for finding in prepared.findings)
+    return engine.run(prepared.desc, prepared.inputs)
 
 
 def load_cases(path: str | os.PathLike[str]) -> list[Case]:

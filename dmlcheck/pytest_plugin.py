@@ -88,14 +88,14 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case: failed and error are failures, skipped is a skip."""
         from dmlcheck.reports.text import TextReport
-        from dmlcheck.running.one_case import Settings, run_case
+        from dmlcheck.running.one_case import Run, Settings, run_case
         from dmlcheck.running.results import PASSED, SKIPPED
 
         if self.problems or self.case is None:
             raise CaseFailure(_diagnostics(self.problems, self.document))
         level = self.config.getoption("--dmlcheck-feature-level")
         settings = Settings(None if level is None else parse_level(level))
-        result = run_case(self.case, _implementation(self.config), settings)
+        result = run_case(self.case, Run(_implementation(self.config), settings))
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")
         if result.outcome != PASSED:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
 from dmlcheck.reports.records import Reporter, Summary
-from dmlcheck.running.results import OUTCOMES, CaseResult, Placed
+from dmlcheck.running.results import OUTCOMES, CaseResult
 
 LINE = "  outputs: {OutputTensor: [[21]]}"
 MISMATCH = Diagnostic(
@@ -29,7 +29,7 @@ OUTPUT = OutputResult(
 
 def case(name: str = "sum", file: str = "cases/sum.yaml", operator: str = "DML_OPERATOR_REDUCE", **fields: Any) -> Case:
     """Return a case that stands on line 8 of its file."""
-    origin = Placed(Position(8, 3), {10: LINE})
+    origin = DetachedOrigin(Position(8, 3), {10: LINE})
     desc = {"Function": "SUM", "Axes": [0]}
     given = {"inputs": {"InputTensor": "[1, 20]"}, "outputs": None, "source": "a page", **fields}
     return Case(

@@ -16,7 +16,6 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.reading import read_file
 from dmlcheck.running.one_case import all_problems
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 FOLDER = Path(__file__).parent / "broken"
 EXPECTATIONS = sorted(path.name for path in FOLDER.glob("*.expect"))
@@ -50,7 +49,7 @@ def diagnostics(path: Path) -> list[Diagnostic]:
         if case.id in file.broken:
             found.extend(all_problems(case, file.broken[case.id]))
         else:
-            _, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+            _, findings = validation.validate(case.operator, case.desc, case.level)
             found.extend(case.origin.diagnostic(finding) for finding in findings)
     return found
 

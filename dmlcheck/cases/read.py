@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
@@ -16,7 +17,7 @@ from dmlcheck.cases.matrix import (
     longest_text,
     variable_of,
 )
-from dmlcheck.cases.records import MERGED, Case, CaseFile, Origin
+from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, unknown_names
 from dmlcheck.files.document import Document, Path
@@ -161,6 +162,9 @@ _TOO_MANY_CASES = f"makes more than {MAX_CASES:,} cases"
 _A_CASE_FILE = "a mapping with operator and desc, or with cases"
 
 
+_MARSHAL = 2  # the version of marshal's format that depends on values and their types alone, not on who else has them
+_MOST_SHARED = 4096  # bytes of a desc that other cases are likely to have
+
 _FILE_KEYS = (*CASE_KEYS, "cases")
 _KEYS_OF_CASES = frozenset(CASE_KEYS)
 _DECISIVE = ("operator", "desc", "matrix")  # without these nothing can be said of a case
@@ -179,6 +183,7 @@ class _Reader:
         self.unusable: set[str] = set()  # defaults of the wrong form
         self.unsettled: tuple[str, ...] = ()  # defaults that are right only if a matrix replaces their variables
         self.templates = Templates()
+        self.descs: dict[bytes, dict[str, Any]] = {}
         self.tuples: dict[int, tuple[list[str], tuple[str, ...]]] = {}
 
     def problem(self, finding: Finding, place: Path = ()) -> None:
@@ -203,7 +208,7 @@ class _Reader:
             self.problem(finding)
         items = value.get("cases")
         if items is None:
-            self.read_case(value, {}, Origin(self.document, ((),)), _stem(self.name))
+            self.read_case(value, {}, FileOrigin(self.document, ((),)), _stem(self.name))
             return
         if "name" in value:
             params = {"where": "a file with cases", "key": "name"}
@@ -224,7 +229,7 @@ class _Reader:
         self.unsettled = tuple(key for key, part in usable.items() if part is not None and not _FORMS[key][0](part))
         for index, item in enumerate(items):
             if isinstance(item, dict):
-                origin = Origin(self.document, (("cases", index), ()), (items, index))
+                origin = FileOrigin(self.document, (("cases", index), ()), (items, index))
                 self.read_case(item, usable, origin, None)
             else:
                 self.problem(_wrong_type(("cases", index), f"cases[{index}]", item, "a mapping"))
@@ -232,7 +237,7 @@ class _Reader:
                 self.problem(_too_many(("cases", index), self.document.name, _TOO_MANY_CASES))
                 return
 
-    def read_case(self, own: dict[str, Any], defaults: dict[str, Any], origin: Origin, stem: str | None) -> None:
+    def read_case(self, own: dict[str, Any], defaults: dict[str, Any], origin: FileOrigin, stem: str | None) -> None:
         merged = _merge(defaults, own) if defaults else own
         name: Any = own.get("name")
         if name is None:
@@ -263,7 +268,7 @@ class _Reader:
                 return True
         return any(merged[key] is not None and not _FORMS[key][0](merged[key]) for key in self.unsettled)
 
-    def add_broken(self, merged: dict[str, Any], origin: Origin, name: Any, findings: list[Finding]) -> None:
+    def add_broken(self, merged: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> None:
         """Add what can be used of a case: its desc too, where nothing is to be filled in and it is to be legal."""
         usable = {key: value for key, value in merged.items() if key in _FORMS and _FORMS[key][0](value)}
         is_settled = merged.get("matrix") is None and merged.get("invalid") is None
@@ -293,7 +298,7 @@ class _Reader:
             broken[self.cases[index].id] = tuple(found)
         return broken
 
-    def taken(self, origin: Origin, name: str) -> Finding | None:
+    def taken(self, origin: FileOrigin, name: str) -> Finding | None:
         """Take a name for a case; what is wrong if another case has it."""
         first = self.names.get(name)
         if first is None:
@@ -307,7 +312,15 @@ class _Reader:
             return None if value is None else tuple(value)
         return self.tuples.setdefault(id(value), (value, tuple(value)))[1]
 
-    def add(self, merged: dict[str, Any], origin: Origin, name: str) -> None:
+    def shared(self, desc: dict[str, Any]) -> dict[str, Any]:
+        """Return a desc, as the same object for all cases that have the same: it is worked on once."""
+        try:
+            written = marshal.dumps(desc, _MARSHAL)
+        except ValueError:  # a number that float64 does not hold
+            return desc
+        return self.descs.setdefault(written, desc) if len(written) <= _MOST_SHARED else desc
+
+    def add(self, merged: dict[str, Any], origin: FileOrigin, name: str) -> None:
         taken = self.taken(origin, name)
         if taken is not None:
             self.add_broken(merged, origin, name, [taken])
@@ -321,7 +334,7 @@ class _Reader:
                 self.document.name,
                 merged["operator"],
                 None if level is None else parse_level(level),
-                merged["desc"],
+                self.shared(merged["desc"]),
                 get("inputs"),
                 get("outputs"),
                 self.texts(get("invalid")),
@@ -333,7 +346,7 @@ class _Reader:
             )
         )
 
-    def expand(self, merged: dict[str, Any], origin: Origin, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    def expand(self, merged: dict[str, Any], origin: FileOrigin, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield one set of values for every combination of a matrix, with the suffix of its name."""
         matrix: dict[str, list[Any]] = merged["matrix"]
         rest = {key: value for key, value in merged.items() if key != "matrix"}

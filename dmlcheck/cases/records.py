@@ -2,12 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.files.document import Document, Path, Position
+from dmlcheck.files.document import Document, Path, Position, placed
+from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Tolerance
+
+
+class Origin(Protocol):
+    """Where a case comes from: what messages and reports ask of its file."""
+
+    def position(self) -> Position:
+        """Return where the case starts."""
+
+    def line(self, number: int) -> str:
+        """Return a line of the file by its number from 1, "" where it is not known."""
+
+    def literal(self, path: Path) -> str | None:
+        """Return the text of the number at a path of the case as the file spells it, None where that is not known."""
+
+    def diagnostic(self, finding: Finding) -> Diagnostic:
+        """Return a finding with its place in the file."""
+
+
+def in_order(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
+    """Return findings with their places in a case's file, in the order of these."""
+    return tuple(sorted(map(origin.diagnostic, findings), key=Diagnostic.place))
+
+
+class DetachedOrigin(NamedTuple):
+    """The origin of a case whose file is not at hand: it is in another process, or in an earlier run, or there is none.
+
+    What is left of the file is where the case starts, and the lines that its diagnostics are on.
+    """
+
+    start: Position = Position(1, 1)
+    lines: Mapping[int, str] = {}
+
+    def position(self) -> Position:
+        """Return where the case starts."""
+        return self.start
+
+    def line(self, number: int) -> str:
+        """Return the text of a line, "" where it is not known."""
+        return self.lines.get(number, "")
+
+    def literal(self, path: Path) -> str | None:  # noqa: ARG002 - as other origins have it
+        """Return None: no number is known by its text."""
+        return None
+
+    def diagnostic(self, finding: Finding) -> Diagnostic:
+        """Return a finding without a place."""
+        return finding.diagnostic()
 
 
 class Case(NamedTuple):
@@ -19,19 +67,24 @@ class Case(NamedTuple):
     operator: str
     feature_level: str | None
     desc: Mapping[str, Any]
-    inputs: Mapping[str, Any] | None
-    outputs: Mapping[str, Any] | None
-    invalid: tuple[str, ...] | None
-    tolerance: Tolerance | None
-    source: str | None
-    tags: tuple[str, ...]
-    note: str | None
-    origin: Any
+    inputs: Mapping[str, Any] | None = None
+    outputs: Mapping[str, Any] | None = None
+    invalid: tuple[str, ...] | None = None
+    tolerance: Tolerance | None = None
+    source: str | None = None
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+    origin: Origin = DetachedOrigin()
+
+    @property
+    def level(self) -> str:
+        """The level that the desc is validated at: the case's own, or the newest."""
+        return self.feature_level or NEWEST_LEVEL
 
     @property
     def position(self) -> Position:
         """Where the case starts in its file."""
-        return self.origin.position()  # type: ignore[no-any-return]
+        return self.origin.position()
 
     @property
     def is_plain_desc(self) -> bool:
@@ -42,8 +95,8 @@ class Case(NamedTuple):
 MERGED = ("desc", "inputs")
 
 
-class Origin(NamedTuple):
-    """Where a case's parts stand: the case's own place in its document first, then the defaults of the file."""
+class FileOrigin(NamedTuple):
+    """The file that a case is read from: the case's own place in it first, then those of the defaults."""
 
     document: Document
     places: tuple[Path, ...]
@@ -63,6 +116,10 @@ class Origin(NamedTuple):
         full = self._full(path)
         return self.position() if full is None else self.document.locate(full, key=key)
 
+    def line(self, number: int) -> str:
+        """Return the text of a line of the file."""
+        return self.document.line(number)
+
     def literal(self, path: Path) -> str | None:
         """Return the text of the plain scalar at `path` as the file spells it."""
         full = self._full(path)
@@ -70,13 +127,7 @@ class Origin(NamedTuple):
 
     def diagnostic(self, finding: Finding) -> Diagnostic:
         """Return a finding with its place in the file."""
-        position = self.locate(finding.path, key=finding.at_key)
-        return finding.diagnostic()._replace(
-            file=self.document.name,
-            line=position.line,
-            column=position.column,
-            width=position.width,
-        )
+        return placed(finding, self.document.name, self.locate(finding.path, key=finding.at_key))
 
     def _full(self, path: Path) -> Path | None:
         """Return a path of the case as a path of the file: in the first place that has the part that it is of.

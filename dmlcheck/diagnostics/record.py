@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.catalog import (
     RULES,
@@ -81,3 +82,17 @@ class Finding(NamedTuple):
             constraint=self.constraint,
             note=self.note,
         )
+
+
+T = TypeVar("T")
+Checking = Generator[Finding, None, T]  # a reading under way: it yields what is wrong, and returns what was read
+
+
+def collected(checking: Checking[T]) -> tuple[T, list[Finding]]:
+    """Return what was read, and everything that is wrong with it."""
+    findings = []
+    while True:
+        try:
+            findings.append(next(checking))
+        except StopIteration as end:
+            return end.value, findings

@@ -157,8 +157,12 @@ class Refused(Exception):
 
 def duplicate(name: str, key: str, at: Position, first: int) -> Diagnostic:
     """Return what is wrong with a key that stands in its mapping already, on line `first`."""
-    finding = Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two")
-    return finding.diagnostic()._replace(file=name, line=at.line, column=at.column, width=at.width)
+    return placed(Finding("duplicate-key", (), {"key": key, "first": first}, help="remove one of the two"), name, at)
+
+
+def placed(finding: Finding, file: str, at: Position, prefix: Path = ()) -> Diagnostic:
+    """Return a finding as the diagnostic of a place in a file; `prefix` goes before its path."""
+    return finding.diagnostic(prefix)._replace(file=file, line=at.line, column=at.column, width=at.width)
 
 
 # ---- positions

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Origin
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.values.literals import Array
-from dmlcheck.values.read import values_text
+from dmlcheck.values.write import values_text
 
 
 class Evaluated(NamedTuple):
@@ -20,11 +19,6 @@ class Evaluated(NamedTuple):
     remark: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     document: Any = None
-
-
-def placed(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
-    """Return findings with their places in a file, in order."""
-    return tuple(sorted((origin.diagnostic(finding) for finding in findings), key=Diagnostic.place))
 
 
 def evaluated_text(evaluated: Evaluated) -> Iterator[str]:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck import validation
-from dmlcheck.cases.prepare import content_findings, read_inputs, too_large
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.prepare import prepare
+from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import Document
 from dmlcheck.formats.export_folder import Folder
-from dmlcheck.specs.names import NEWEST_LEVEL
 
 
 class Unavailable(ValueError):
@@ -52,11 +49,12 @@ def finish(place: Folder, imported: Iterable[Imported]) -> None:
 
 
 class Ready(NamedTuple):
-    """A case that can be run anywhere: its valid desc, and its inputs as an implementation takes them."""
+    """A case that can be run anywhere: its valid desc, its inputs as an implementation takes them, and its outputs."""
 
     case: Case
     desc: OperatorDesc
     inputs: dict[str, Any]
+    expected: Mapping[str, Any]
 
 
 def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Exported]:
@@ -75,26 +73,13 @@ def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Expo
     return exported
 
 
-def ready(case: Case) -> Ready | Exported:
-    """Return a case with its inputs, or why there is nothing of it to run."""
-    from dmlcheck.values.literals import Source
-
+def ready(case: Case, *, with_outputs: bool = False) -> Ready | Exported:
+    """Return a case with its inputs, and with the outputs that it gives, or why there is nothing of it to run."""
     if case.invalid is not None:
         return Exported(case.id, reason="a negative case: nothing to run")
     if case.is_plain_desc:
         return Exported(case.id, reason="a plain desc: nothing to run")
-    level = case.feature_level or NEWEST_LEVEL
-    desc, findings = validation.validate(case.operator, case.desc, level)
-    inputs: dict[str, Any] = {}
-    if desc is not None and not findings:
-        excess = too_large(desc, case.inputs or {}, {})
-        findings = [excess] if excess is not None else []
-    if desc is not None and not findings:
-        source = Source(os.path.dirname(case.file), case.origin.literal)
-        inputs = read_inputs(desc, case.inputs or {}, source, findings)
-        if not findings:
-            findings.extend(content_findings(desc, inputs, level))
-    if desc is None or findings:
-        problems = sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)
-        return Exported(case.id, reason="it is not valid", problems=tuple(problems))
-    return Ready(case, desc, inputs)
+    prepared = prepare(case if with_outputs else case._replace(outputs=None), case.level)
+    if prepared.desc is None or prepared.findings:
+        return Exported(case.id, reason="it is not valid", problems=in_order(case.origin, prepared.findings))
+    return Ready(case, prepared.desc, prepared.inputs, prepared.expected)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, NEWEST_LEVEL
+from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS
 from dmlcheck.specs.records import OperatorSpec, SupportTable
 from dmlcheck.validation.support_tables import support_table
 
@@ -134,7 +134,7 @@ def seen(spec: OperatorSpec, cases: Iterable[Case]) -> tuple[set[Edge], set[Edge
     rejected: set[Edge] = set()
     accepted: set[Edge] = set()
     for case in cases:
-        level = case.feature_level or NEWEST_LEVEL
+        level = case.level
         desc = read_desc(case.operator, case.desc).desc
         if desc is None or desc.spec is not spec:
             continue
@@ -173,7 +173,7 @@ def _rows(spec: OperatorSpec) -> Iterator[str]:
 
 def _rows_of(spec: OperatorSpec, case: Case, desc: OperatorDesc) -> Iterator[str]:
     table = support_table(desc)
-    row = None if table is None else table.heading_at(case.feature_level or NEWEST_LEVEL)
+    row = None if table is None else table.heading_at(case.level)
     if table is not None and row is not None:
         yield f"table {spec.support.index(table) + 1} from {row}"
 

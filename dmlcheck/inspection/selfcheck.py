@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.formats.reading import read_file
 from dmlcheck.inspection import coverage
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, NEWEST_LEVEL
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import constraint_words, expressions
 
@@ -233,7 +233,7 @@ def _tolerance_problems(case: Case) -> Iterator[str]:
 def _positive_problems(case: Case) -> Iterator[str]:
     """Yield why a case that claims to be legal is not: `run` does not say so of a plain desc."""
     if case.invalid is None:
-        _, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+        _, findings = validation.validate(case.operator, case.desc, case.level)
         yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
 
 

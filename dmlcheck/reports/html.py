@@ -467,8 +467,7 @@ def _case(result: CaseResult, operator: str, anchor: str, again: str | None) -> 
     pieces = [head]
     if result.reason and result.reason.replace(" ", "-") not in [found.rule for found in result.diagnostics]:
         pieces.append(f'<p class="reason">{escape(result.reason)}</p>\n')
-    line_of = case.origin.document.line if case.origin is not None else None
-    pieces.extend(_diagnostic(found, line_of) for found in islice(result.diagnostics, _MOST_DIAGNOSTICS))
+    pieces.extend(_diagnostic(found, case.origin.line) for found in islice(result.diagnostics, _MOST_DIAGNOSTICS))
     if len(result.diagnostics) > _MOST_DIAGNOSTICS:
         more = counted(len(result.diagnostics) - _MOST_DIAGNOSTICS, "more diagnostic")
         pieces.append(f'<p class="left-out">and {more}</p>\n')

@@ -23,7 +23,7 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
     An expected failure is none, and neither are the notes of a negative case that breaks what it lists.
     """
     case = result.case
-    line = case.position.line if case.origin is not None else None
+    line = case.position.line
     problems = [
         diagnostic if diagnostic.file is not None else diagnostic._replace(file=case.file, line=line, column=None)
         for diagnostic in result.diagnostics

@@ -6,12 +6,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
-from dmlcheck.running.results import OUTCOMES, CaseResult, Drift, Placed
+from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
 
 
@@ -118,13 +118,8 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         feature_level=_of(raw, "feature_level", _TEXT_OR_NONE),
         desc=_of(raw, "desc", (str, dict), {}),
         inputs=_of(raw, "inputs", (dict, type(None))),
-        outputs=None,
-        invalid=None,
-        tolerance=None,
         source=_of(raw, "source", _TEXT_OR_NONE),
-        tags=(),
-        note=None,
-        origin=Placed(Position(_of(raw, "line", (int, type(None))) or 1, 1)),
+        origin=DetachedOrigin(Position(_of(raw, "line", (int, type(None))) or 1, 1)),
     )
     diagnostics = tuple(_diagnostic(found) for found in raw.get("diagnostics", ()))
     outputs = {name: _output(output) for name, output in raw.get("outputs", {}).items()}

@@ -118,9 +118,8 @@ class TextReport:
         rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in (*result.diagnostics, *drifted)))
         head = self.style("DRIFTED" if drifted else result.outcome.upper(), "red")
         self.echo(f"{head} {self.style(case.id, 'bold')}   {rules or result.reason or ''}")
-        line_of = case.origin.document.line if case.origin is not None else None
         for diagnostic in result.diagnostics:
-            self.echo(indent(diagnostic_text(diagnostic, line_of, self.style)))
+            self.echo(indent(diagnostic_text(diagnostic, case.origin.line, self.style)))
         for diagnostic in drifted:
             self.echo(indent(diagnostic_text(diagnostic, None, self.style)))
         for name, output in result.outputs.items():

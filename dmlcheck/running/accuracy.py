@@ -180,6 +180,5 @@ def _drift_diagnostic(result: CaseResult, drift: Drift) -> Diagnostic:
 def _diagnostic(result: CaseResult, output: str, rule: str, params: dict[str, str], severity: str) -> Diagnostic:
     """Return a diagnostic at the start of a case, which is known of every result."""
     case = result.case
-    line = case.position.line if case.origin is not None else None
     found = Finding(rule, ("outputs", output), params).diagnostic()
-    return found._replace(severity=severity, file=case.file, line=line, column=None if line is None else 1)
+    return found._replace(severity=severity, file=case.file, line=case.position.line, column=1)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from dmlcheck.cases.find import Target
-from dmlcheck.cases.records import Case, CaseFile, Origin
+from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.cases.select import matcher
 from dmlcheck.formats.reading import read_file
 from dmlcheck.implementations import Implementation
-from dmlcheck.running.one_case import Settings, all_problems, run_case
+from dmlcheck.running.one_case import Run, Settings, all_problems, run_case
 from dmlcheck.running.results import ERRORED, CaseResult
 
 
@@ -68,6 +68,7 @@ def file_events(
         yield Ended(ids.digest())
         return
     selected = matcher(plan.expression) if plan.expression is not None else None
+    run = Run(implementation, plan.settings)
     number = 0
     for case in file.cases:
         if target.case not in (None, case.name):
@@ -80,17 +81,15 @@ def file_events(
             continue
         number += 1
         if number > skip:
-            yield Done(_result(case, file, plan, implementation, begin))
+            yield Done(_result(case, file, run, begin))
     yield Ended(ids.digest())
 
 
-def _result(
-    case: Case, file: CaseFile, plan: Plan, implementation: Implementation, begin: Callable[[Case], object]
-) -> CaseResult:
+def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object]) -> CaseResult:
     broken = file.broken.get(case.id)
     if broken is None:
         begin(case)
-        return run_case(case, implementation, plan.settings)
+        return run_case(case, run)
     problems = all_problems(case, broken)
     return CaseResult(case, ERRORED, "not a well-formed case", problems, level=case.feature_level, is_malformed=True)
 
@@ -98,33 +97,13 @@ def _result(
 def _wrong_file(file: CaseFile) -> CaseResult:
     """Return the result of a file whose cases cannot be read."""
     problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
-    case = case_of_file(file.document.name, Origin(file.document, ((),)))
+    case = case_of_file(file.document.name, FileOrigin(file.document, ((),)))
     return CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True)
 
 
-def bare_case(id: str, name: str, file: str, origin: Any, operator: str = "", level: str | None = None) -> Case:
-    """Return what reports need of a case to name it and its place."""
-    return Case(
-        id=id,
-        name=name,
-        file=file,
-        operator=operator,
-        feature_level=level,
-        desc={},
-        inputs=None,
-        outputs=None,
-        invalid=None,
-        tolerance=None,
-        source=None,
-        tags=(),
-        note=None,
-        origin=origin,
-    )
-
-
-def case_of_file(name: str, origin: Any) -> Case:
+def case_of_file(name: str, origin: Origin) -> Case:
     """Return what stands in reports for a file as a whole."""
-    return bare_case(name, os.path.basename(name), name, origin)
+    return Case(name, os.path.basename(name), name, operator="", feature_level=None, desc={}, origin=origin)
 
 
 # ---- shards, and the digest of a case set

@@ -6,13 +6,13 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from dmlcheck.cases.records import Case, CaseFile
+from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic, Finding
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.running.one_case import all_problems
 from dmlcheck.specs.load import full_name
-from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL
+from dmlcheck.specs.names import LEVELS
 from dmlcheck.validation import check, minimum_level
 
 
@@ -74,43 +74,39 @@ def validated(file: CaseFile, level: str | None, *, all_levels: bool = False) ->
 
 
 def _validated_case(case: Case, level: str | None, *, all_levels: bool) -> Validated:
-    own = case.feature_level or NEWEST_LEVEL
+    own = case.level
     asked = level or own
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, asked)
-    found = _placed(case, findings)
+    found = in_order(case.origin, findings)
     if case.invalid is not None and asked == own:
         found = _beside_its_list(case, findings, found)
     levels = _at_levels(case, reading) if all_levels else ()
     operator = full_name(case.operator) or case.operator
-    return Validated(case.file, case.name, operator, asked, minimum_level(reading), tuple(found), levels=levels)
+    return Validated(case.file, case.name, operator, asked, minimum_level(reading), found, levels=levels)
 
 
 def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...]) -> Validated:
     """Say what is wrong with a case that is not well formed, and with its desc where there is one."""
-    asked = level or case.feature_level or NEWEST_LEVEL
+    asked = level or case.level
     operator = full_name(case.operator) or case.operator or None
     return Validated(case.file, case.name, operator, asked, None, all_problems(case, of_form, asked))
 
 
-def _beside_its_list(case: Case, findings: list[Finding], found: list[Diagnostic]) -> list[Diagnostic]:
+def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:
     """Return what was found in a negative case: notes where it lists exactly that, else the mismatch as well."""
     # Values are not read here, so a negative case that is about them cannot be judged.
     is_of_values = not findings and (bool(case.inputs) or lists_values(case))
     mismatch = None if is_of_values else check_invalid(case, findings)
     if mismatch is None:
-        return [diagnostic._replace(severity=NOTE) for diagnostic in found]
-    return sorted([case.origin.diagnostic(mismatch), *found], key=Diagnostic.place)
+        return tuple(diagnostic._replace(severity=NOTE) for diagnostic in found)
+    return in_order(case.origin, [mismatch, *findings])
 
 
 def _at_levels(case: Case, reading: Reading) -> tuple[AtLevel, ...]:
     """Say for every level whether it accepts a desc, and if not the first reason in the order of the file."""
     found = []
     for level in LEVELS:
-        first = next(iter(_placed(case, check(reading, level))), None)
+        first = next(iter(in_order(case.origin, check(reading, level))), None)
         found.append(AtLevel(level, first is None, None if first is None else f"{first.rule}: {first.message}"))
     return tuple(found)
-
-
-def _placed(case: Case, findings: Iterable[Finding]) -> list[Diagnostic]:
-    return sorted(map(case.origin.diagnostic, findings), key=Diagnostic.place)

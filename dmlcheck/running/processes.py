@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from dmlcheck.cases.find import Target
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.files.document import Position
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events
-from dmlcheck.running.results import ERRORED, CaseResult, Placed
+from dmlcheck.running.results import ERRORED, CaseResult
 
 if TYPE_CHECKING:
     from multiprocessing.context import SpawnProcess
@@ -285,7 +284,7 @@ def _never_ended(case: Case, reason: str, finding: Finding) -> CaseResult:
 def _unreadable(name: str, reason: str, problem: str) -> CaseResult:
     """Return the result of a file that one process after the other was lost with, in no case."""
     diagnostic = Diagnostic("implementation-error", f"the file {problem}", file=name, line=1, column=1)
-    case = case_of_file(name, Placed(Position(1, 1)))
+    case = case_of_file(name, DetachedOrigin())
     return CaseResult(case, ERRORED, reason, (diagnostic,), is_malformed=True)
 
 

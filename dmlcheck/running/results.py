@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from dmlcheck.diagnostics.record import Diagnostic
-
-if TYPE_CHECKING:
-    from dmlcheck.files.document import Position
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
 
 PASSED = "passed"
 FAILED = "failed"
@@ -29,29 +26,6 @@ class Drift(NamedTuple):
     old_ulp: float
     new_ulp: float
     is_failure: bool
-
-
-class Placed(NamedTuple):
-    """What reports need of the file that a case is from: where the case starts, and some of the file's lines.
-
-    It takes the place of a case's origin where the file itself is not at hand: in another process, or later.
-    """
-
-    start: Position
-    lines: Mapping[int, str] = {}
-
-    def position(self) -> Position:
-        """Return where the case starts."""
-        return self.start
-
-    @property
-    def document(self) -> Placed:
-        """The lines, which reports ask the file for."""
-        return self
-
-    def line(self, number: int) -> str:
-        """Return the text of a line, "" where it is not known."""
-        return self.lines.get(number, "")
 
 
 class CaseResult(NamedTuple):

@@ -13,11 +13,11 @@ import threading
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.find import Target
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.implementations import close, make
-from dmlcheck.running.events import Done, Event, Plan, bare_case, file_events
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Placed
+from dmlcheck.running.events import Done, Event, Plan, file_events
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -137,17 +137,15 @@ def portable(event: Event, *, details: bool) -> Event:
 
 def bare(case: Case) -> Case:
     """Return a case with its name and its place alone."""
-    return bare_case(case.id, case.name, case.file, Placed(case.position), case.operator, case.feature_level)
+    origin = DetachedOrigin(case.position)
+    return Case(case.id, case.name, case.file, case.operator, case.feature_level, desc={}, origin=origin)
 
 
 def _detailed(result: CaseResult) -> CaseResult:
     case = result.case
-    lines = {
-        diagnostic.line: case.origin.document.line(diagnostic.line)[:_MAX_LINE]
-        for diagnostic in result.diagnostics
-        if diagnostic.line is not None
-    }
+    numbers = {diagnostic.line for diagnostic in result.diagnostics if diagnostic.line is not None}
+    lines = {number: case.origin.line(number)[:_MAX_LINE] for number in numbers}
     inputs = None if case.inputs is None else {name: brief(raw) for name, raw in case.inputs.items()}
     outputs = None if case.outputs is None else dict.fromkeys(case.outputs)
-    placed = Placed(case.position, lines)
-    return result._replace(case=case._replace(origin=placed, inputs=inputs, outputs=outputs))
+    origin = DetachedOrigin(case.position, lines)
+    return result._replace(case=case._replace(origin=origin, inputs=inputs, outputs=outputs))

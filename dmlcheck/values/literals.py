@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe
+from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.wording import brackets, describe
 from dmlcheck.files.document import Overflow, Path
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, is_halfway, round_exact, spell
@@ -54,135 +54,152 @@ class Literals(NamedTuple):
     raw: list[Any] | None
     path: Path
     source: Source
-    findings: list[Finding]
 
-    def array(self, flat: list[Any]) -> Array | None:
-        """Return elements as a one-dimensional array of the tensor's data type, or None with the findings."""
+    def array(self, flat: list[Any]) -> Checking[Array | None]:
+        """Return elements as a one-dimensional array of the tensor's data type, or None where some are wrong."""
         data_type = self.tensor.data_type
-        kinds = set(map(type, flat))
-        if kinds == {int}:
+        if set(map(type, flat)) == {int}:
             low, high = exact_range(data_type)
             if low <= min(flat) and max(flat) <= high:
                 return np.array(flat, dtype=NUMPY_TYPES[data_type])
-        before = len(self.findings)
-        exact: dict[int, Fraction] = {}
-        if not kinds <= {int, float}:
-            flat = [self._number(element, index, exact) for index, element in enumerate(flat)]
-            if len(self.findings) > before:
-                return None
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self._floats(flat, exact) if data_type in FORMATS else self._integers(flat, exact)
-        return values if len(self.findings) == before else None
+        return (yield from _unless_wrong(self._array(flat)))
 
-    def bit_patterns(self, flat: list[Any]) -> Array | None:
-        """Return elements that are given as bit patterns."""
+    def bit_patterns(self, flat: list[Any]) -> Checking[Array | None]:
+        """Return elements that are given as bit patterns, or None where some are wrong."""
         data_type = self.tensor.data_type
         bits = DATA_TYPES[data_type].bits
-        before = len(self.findings)
-        for index, element in enumerate(flat):
-            if (type(element) is not int or not 0 <= element < 2**bits) and self._has_room():
-                params = {"element": self.name(index), "found": describe(element), "type": f"a pattern of {bits} bits"}
-                self.findings.append(Finding("value-not-representable", self._place(index), params))
-        if len(self.findings) > before:
+        wrong = [index for index, bit in enumerate(flat) if type(bit) is not int or not 0 <= bit < 2**bits]
+        for index in wrong[:_MOST_FINDINGS]:
+            found = {"element": self.name(index), "found": describe(flat[index])}
+            yield Finding("value-not-representable", self._place(index), {**found, "type": f"a pattern of {bits} bits"})
+        if wrong:
             return None
         if data_type == "INT4":
-            flat = [element - 16 if element > 7 else element for element in flat]
-            return np.array(flat, dtype=np.int8)
+            return np.array([element - 16 if element > 7 else element for element in flat], dtype=np.int8)
         dtype = NUMPY_TYPES[data_type]
         return np.array(flat, dtype=f"u{dtype.itemsize}").view(dtype)
 
     def name(self, index: int) -> str:
         """Name an element by its index in the tensor."""
-        return f"{self.label}[{', '.join(map(str, unravel(index, self.tensor.sizes)))}]"
+        return f"{self.label}{brackets(unravel(index, self.tensor.sizes))}"
 
     # ---- elements one by one
 
-    def _number(self, element: Any, index: int, exact: dict[int, Fraction]) -> float | int:
-        """Return an element as a number; what float64 cannot hold goes into `exact` as well."""
-        if type(element) in (int, float, Overflow):
-            return element  # type: ignore[no-any-return]
-        if isinstance(element, (np.integer, np.floating)):
-            return element.item()
-        if type(element) is str:
-            word = element.strip().lower()
-            if word.removeprefix("+") in ("nan", "inf", "-inf") and word != "+-inf":
-                return float(word)
-            value = hex_float(word)
-            if value is not None:
-                near = _nearest_float(value)
-                if near != value:
-                    exact[index] = value
-                return near if near or word[0] != "-" else -0.0
-        if self._has_room():
-            expected = "a number, nan, inf, -inf or a hex float like '0x1.8p+1'"
-            params = {"what": self.name(index), "found": describe(element), "expected": expected}
-            self.findings.append(Finding("wrong-type", self._place(index), params))
-        return 0
+    def _array(self, flat: list[Any]) -> Checking[Array | None]:
+        numbers = yield from self._numbers(flat)
+        if numbers is None:
+            return None
+        if self.tensor.data_type in FORMATS:
+            return (yield from self._floats(numbers))
+        return (yield from self._integers(numbers))
 
-    def _integers(self, flat: list[Any], exact: dict[int, Fraction]) -> Array | None:
+    def _numbers(self, flat: list[Any]) -> Checking[list[Any] | None]:
+        """Return elements as numbers, what float64 cannot hold as a Fraction, or None where one is no number."""
+        if set(map(type, flat)) <= {int, float}:
+            return flat
+        numbers = []
+        for index, element in enumerate(flat):
+            number = _number(element)
+            if number is None:
+                expected = "a number, nan, inf, -inf or a hex float like '0x1.8p+1'"
+                params = {"what": self.name(index), "found": describe(element), "expected": expected}
+                yield Finding("wrong-type", self._place(index), params)
+            numbers.append(number)
+        return None if None in numbers else numbers
+
+    def _integers(self, numbers: list[Any]) -> Checking[Array]:
         data_type = self.tensor.data_type
         low, high = integer_range(data_type)
         whole: list[int] = []
-        for index, element in enumerate(flat):
-            value = exact.get(index, element)
-            if type(value) is float and math.isfinite(value):
-                value = self.source.as_written(self._place(index), value)
-            number = int(value) if type(value) is not float and value == value // 1 else None
-            if number is None or not low <= number <= high:
-                self._unfit(index, element, f"{data_type} holds whole numbers from {low} to {high}")
-                number = 0
-            whole.append(number)
+        for index, number in enumerate(numbers):
+            value = number
+            if type(number) is float and math.isfinite(number):
+                value = self.source.as_written(self._place(index), number)
+            if isinstance(value, float) or value != value // 1 or not low <= value <= high:
+                yield self._unfit(index, number, f"{data_type} holds whole numbers from {low} to {high}")
+            else:
+                whole.append(int(value))
         return np.array(whole, dtype=NUMPY_TYPES[data_type])
 
-    def _floats(self, flat: list[Any], exact: dict[int, Fraction]) -> Array:
-        try:
-            wide = np.array(flat, dtype=np.float64)
-        except OverflowError:
-            wide = np.array([_nearest_float(element) for element in flat])
-        rounded = wide.astype(NUMPY_TYPES[self.tensor.data_type])
-        is_same = wide == rounded
-        suspects = set(exact)
-        if not (np.abs(wide) <= 2**53).all():  # integers that float64 rounded, numbers beyond it, infinities, NaN
-            for index, element in enumerate(flat):
-                if type(element) is int and abs(element) > 2**53:
-                    exact[index] = Fraction(element)
-                    suspects.add(index)
-                elif type(element) is Overflow:
-                    suspects.add(index)
-        if not is_same.all():
-            undecided = np.isfinite(wide) & (np.isinf(rounded) | is_halfway(wide, rounded))
-            suspects.update(np.flatnonzero(undecided & ~is_same).tolist())
-        for index in sorted(suspects):
-            self._settle(index, flat[index], exact.get(index), rounded)
+    def _floats(self, numbers: list[Any]) -> Checking[Array]:
+        data_type = self.tensor.data_type
+        rounded, undecided = _rounded(numbers, data_type)
+        for index in undecided:
+            near = self._nearest(numbers[index], index)
+            if math.isinf(near):
+                limit = spell(FORMATS[data_type].largest, data_type)
+                yield self._unfit(index, numbers[index], f"write inf, or a value of at most {limit}")
+            else:
+                rounded[index] = near
         return rounded
 
-    def _settle(self, index: int, element: Any, exact: Fraction | None, rounded: Array) -> None:
-        """Round one element from the number as written, where its float64 does not decide."""
-        data_type = self.tensor.data_type
-        if exact is None and type(element) is Overflow:
-            exact = decimal_fraction(element.text)
-        value = exact if exact is not None else self.source.as_written(self._place(index), element)
-        near = round_exact(value, data_type)
-        if math.isinf(near):
-            limit = spell(FORMATS[data_type].largest, data_type)
-            self._unfit(index, element, f"write inf, or a value of at most {limit}")
-        else:
-            rounded[index] = near
+    def _nearest(self, number: Any, index: int) -> float:
+        """Return the number of a float type that is nearest to an element as it is written."""
+        value = number
+        if type(number) is Overflow:
+            value = decimal_fraction(number.text)
+        elif type(number) is float:
+            value = self.source.as_written(self._place(index), number)
+        return math.inf if value is None else round_exact(Fraction(value), self.tensor.data_type)
 
-    def _unfit(self, index: int, element: Any, help: str) -> None:
-        if self._has_room():
-            params = {"element": self.name(index), "found": spelt(element), "type": self.tensor.data_type}
-            self.findings.append(Finding("value-not-representable", self._place(index), params, help=help))
-
-    def _has_room(self) -> bool:
-        mine = [finding for finding in self.findings if finding.path[: len(self.path)] == self.path]
-        return len(mine) < _MOST_FINDINGS
+    def _unfit(self, index: int, number: Any, help: str) -> Finding:
+        found = spelt(_nearest_float(number) if type(number) is Fraction else number)
+        params = {"element": self.name(index), "found": found, "type": self.tensor.data_type}
+        return Finding("value-not-representable", self._place(index), params, help=help)
 
     def _place(self, index: int) -> Path:
         if self.raw is None:
             return self.path
         is_nested = bool(self.raw) and type(self.raw[0]) is list
         return (*self.path, *(unravel(index, self.tensor.sizes) if is_nested else (index,)))
+
+
+def _unless_wrong(checking: Checking[Array | None]) -> Checking[Array | None]:
+    """Pass on the first few things that are wrong with a tensor; with none its array is right."""
+    for count in range(_MOST_FINDINGS):
+        try:
+            finding = next(checking)
+        except StopIteration as end:
+            return None if count else end.value
+        yield finding
+    return None
+
+
+def _number(element: Any) -> Any:
+    """Return an element as a number, as a Fraction where float64 does not hold it, or None when it is none."""
+    if type(element) in (int, float, Overflow):
+        return element
+    if isinstance(element, (np.integer, np.floating)):
+        return element.item()
+    word = element.strip().lower() if type(element) is str else ""
+    if word.removeprefix("+") in ("nan", "inf", "-inf") and word != "+-inf":
+        return float(word)
+    value = hex_float(word)
+    near = None if value is None else _nearest_float(value)
+    if near != value:
+        return value
+    return -0.0 if near == 0 and word[0] == "-" else near
+
+
+def _rounded(numbers: list[Any], data_type: str) -> tuple[Array, list[int]]:
+    """Round numbers to a float type by way of float64; return the indices of those for which it does not decide."""
+    try:
+        wide = np.array(numbers, dtype=np.float64)
+    except OverflowError:
+        wide = np.array([_nearest_float(number) for number in numbers])
+    with np.errstate(over="ignore", invalid="ignore"):
+        rounded = wide.astype(NUMPY_TYPES[data_type])
+        undecided = wide != rounded
+        if undecided.any():
+            undecided &= np.isfinite(wide) & (np.isinf(rounded) | is_halfway(wide, rounded))
+    if not set(map(type, numbers)) <= {int, float} or not (np.abs(wide) <= 2**53).all():
+        undecided |= [not _is_float64(number) for number in numbers]
+    return rounded, np.flatnonzero(undecided).tolist()
+
+
+def _is_float64(number: Any) -> bool:
+    """Whether float64 has a number as it is written, or all that is known of it."""
+    return type(number) is float or (type(number) is int and abs(number) <= 2**53)
 
 
 def unravel(index: int, sizes: tuple[int, ...]) -> tuple[int, ...]:

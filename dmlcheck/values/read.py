@@ -1,18 +1,18 @@
-"""The values of tensors: lists, bit patterns, generators and files to arrays in a tensor's layout, and back to text."""
+"""The values of tensors: lists, bit patterns, generators and files to arrays in a tensor's layout."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, elements_text, unknown_names
+from dmlcheck.diagnostics.record import Checking, Finding
+from dmlcheck.diagnostics.wording import braces, brackets, describe, elements_text, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES
@@ -23,25 +23,24 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, sp
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
 
 
-def read_values(
-    label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source, findings: list[Finding]
-) -> Array | None:
-    """Return a tensor's values in its logical shape and data type, or None with what is wrong among the findings.
+def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: Source) -> Checking[Array | None]:
+    """Read a tensor's values in its logical shape and data type; None where something is wrong with them.
 
     The result may be a view with the tensor's strides, and must not be written to.
     """
-    reader = _Reader(label, tensor, path, source, findings)
+    reader = _Reader(label, tensor, path, source)
     if type(raw) is list:
-        flat = reader.flat(raw)
-        values = None if flat is None else reader.literals(raw).array(flat)
-        return None if values is None else reader.laid_out(values.reshape(tensor.sizes))
+        return (yield from reader.from_list(raw, reader.literals(raw).array))
     if isinstance(raw, Mapping):
-        return reader.form(raw)
+        return (yield from reader.from_form(raw))
     if isinstance(raw, np.ndarray):
-        return reader.from_array(raw)
+        return (yield from reader.from_array(raw))
     help = f"write {{fill: {raw}}}" if isinstance(raw, (int, float)) and not isinstance(raw, bool) else None
-    reader.mistyped((), label, raw, f"a list, or a mapping with one of {', '.join(FORMS)}", help)
+    yield reader.mistyped((), label, raw, f"a list, or {_A_FORM}", help)
     return None
+
+
+_A_FORM = f"a mapping with one of {', '.join(FORMS)}"
 
 
 def bytes_needed(tensor: TensorDesc, raw: Any) -> int:
@@ -62,82 +61,70 @@ def _distinct_sizes(tensor: TensorDesc) -> tuple[int, ...]:
     return tuple(size if stride else 1 for size, stride in zip(tensor.sizes, tensor.strides, strict=True))
 
 
-class _Reader:
-    """One tensor's values being read."""
+class _Reader(NamedTuple):
+    """What the values of one tensor are read for: its name and desc, and where they stand in the case."""
 
-    def __init__(self, label: str, tensor: TensorDesc, path: Path, source: Source, findings: list[Finding]) -> None:
-        self.label = label
-        self.tensor = tensor
-        self.path = path
-        self.source = source
-        self.findings = findings
+    label: str
+    tensor: TensorDesc
+    path: Path
+    source: Source
 
     def literals(self, raw: list[Any] | None, steps: Path = ()) -> Literals:
-        return Literals(self.label, self.tensor, raw, (*self.path, *steps), self.source, self.findings)
+        return Literals(self.label, self.tensor, raw, (*self.path, *steps), self.source)
 
     # ---- what is wrong
 
-    def wrong(self, steps: Path, rule: str, params: dict[str, Any], help: str | None = None) -> None:
-        at_key = rule == "unknown-key"
-        self.findings.append(Finding(rule, (*self.path, *steps), params, help=help, at_key=at_key))
+    def wrong(self, steps: Path, rule: str, params: dict[str, Any], help: str | None = None) -> Finding:
+        return Finding(rule, (*self.path, *steps), params, help=help, at_key=rule == "unknown-key")
 
-    def mistyped(self, steps: Path, what: str, found: Any, expected: str, help: str | None = None) -> None:
-        self.wrong(steps, "wrong-type", {"what": what, "found": describe(found), "expected": expected}, help)
+    def mistyped(self, steps: Path, what: str, found: Any, expected: str, help: str | None = None) -> Finding:
+        return self.wrong(steps, "wrong-type", {"what": what, "found": describe(found), "expected": expected}, help)
 
-    def unknown_keys(self, steps: Path, given: Mapping[str, Any], known: Any, where: str) -> bool:
+    def unknown_keys(self, steps: Path, given: Mapping[str, Any], known: Any, where: str) -> Checking[bool]:
         found = list(unknown_names(given, known))
         for key, help in found:
-            self.wrong((*steps, key), "unknown-key", {"where": where, "key": key}, help)
+            yield self.wrong((*steps, key), "unknown-key", {"where": where, "key": key}, help)
         return bool(found)
 
-    def miscounted(self, found: str, steps: Path = ()) -> None:
-        expected = f"its Sizes {_braces(self.tensor.sizes)} take {elements_text(self.tensor.element_count)}"
-        self.wrong(steps, "element-count", {"tensor": self.label, "found": found, "expected": expected})
+    def miscounted(self, found: str, steps: Path = ()) -> Finding:
+        expected = f"its Sizes {braces(self.tensor.sizes)} take {elements_text(self.tensor.element_count)}"
+        return self.wrong(steps, "element-count", {"tensor": self.label, "found": found, "expected": expected})
+
+    def unfit(self, steps: Path, element: str, found: str, help: str | None = None) -> Finding:
+        params = {"element": element, "found": found, "type": self.tensor.data_type}
+        return self.wrong(steps, "value-not-representable", params, help)
 
     # ---- lists
 
-    def flat(self, raw: list[Any], steps: Path = ()) -> list[Any] | None:
-        """Return the elements of a list, nested like the sizes or flat, in row-major order."""
-        level = raw
-        is_nested = not raw or type(raw[0]) is list
-        for size in self.tensor.sizes[1:] if is_nested else ():
-            if set(map(type, level)) != {list} or set(map(len, level)) != {size}:
-                level = []
-                break
-            level = list(chain.from_iterable(level))
-        if len(level) == self.tensor.element_count and list not in set(map(type, level)):
-            return level
-        self.miscounted(_shape_text(raw), steps)
-        return None
+    def from_list(
+        self, raw: list[Any], read: Callable[[list[Any]], Checking[Array | None]], steps: Path = ()
+    ) -> Checking[Array | None]:
+        """Read the elements of a list, nested like the sizes or flat, in row-major order."""
+        flat = _flat(raw, self.tensor)
+        if flat is None:
+            yield self.miscounted(_shape_text(raw), steps)
+            return None
+        values = yield from read(flat)
+        return None if values is None else (yield from self.laid_out(values.reshape(self.tensor.sizes)))
 
     # ---- layouts
 
-    def laid_out(self, values: Array) -> Array | None:
+    def laid_out(self, values: Array) -> Checking[Array | None]:
         """Return logical values as a buffer with the tensor's strides would hold them; shared places must agree."""
-        tensor = self.tensor
-        if tensor.strides is None:
+        stored = _stored(self.tensor, values)
+        if stored is values:
             return values
-        if tensor.shares_places:
-            steps = (np.arange(size) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True))
-            _, first, place = np.unique(sum(np.ix_(*steps)), return_index=True, return_inverse=True)
-            stored = values.reshape(-1)[first[place.reshape(-1)]].reshape(tensor.sizes)
-        else:
-            kept = _distinct_sizes(tensor)
-            if kept == tensor.sizes:
-                return values
-            index = tuple(slice(count) for count in kept)
-            stored = np.broadcast_to(values[index], tensor.sizes)
         differs = (values != stored) & ((values == values) | (stored == stored))  # noqa: PLR0124 - NaN is not itself
-        if differs.any():
-            where = tuple(int(axis[0]) for axis in np.nonzero(differs))
-            params = {
-                "element": f"{self.label}[{', '.join(map(str, where))}]",
-                "found": spell(values[where].item(), tensor.data_type),
-                "expected": spell(stored[where].item(), tensor.data_type),
-            }
-            self.wrong((), "conflicting-elements", params, "give the buffer's elements: {buffer: [...]}")
-            return None
-        return stored
+        if not differs.any():
+            return stored
+        where = tuple(int(axis[0]) for axis in np.nonzero(differs))
+        params = {
+            "element": f"{self.label}{brackets(where)}",
+            "found": spell(values[where].item(), self.tensor.data_type),
+            "expected": spell(stored[where].item(), self.tensor.data_type),
+        }
+        yield self.wrong((), "conflicting-elements", params, "give the buffer's elements: {buffer: [...]}")
+        return None
 
     def strided(self, buffer: Array) -> Array:
         """Return the tensor's view of the elements of its buffer."""
@@ -149,41 +136,30 @@ class _Reader:
 
     # ---- mappings
 
-    def form(self, raw: Mapping[str, Any]) -> Array | None:
-        if self.unknown_keys((), raw, FORMS, f"the mapping for {self.label}"):
+    def from_form(self, raw: Mapping[str, Any]) -> Checking[Array | None]:
+        if (yield from self.unknown_keys((), raw, FORMS, f"the mapping for {self.label}")):
             return None
         if len(raw) != 1:
             found = "an empty mapping" if not raw else f"a mapping with {' and '.join(raw)}"
-            params = {"what": self.label, "found": found, "expected": f"a mapping with one of {', '.join(FORMS)}"}
-            self.wrong((), "wrong-type", params)
+            yield self.wrong((), "wrong-type", {"what": self.label, "found": found, "expected": _A_FORM})
             return None
-        ((key, value),) = raw.items()
-        readers: dict[str, Callable[[Any], Array | None]] = {
-            "fill": self.from_fill,
-            "sequence": self.from_sequence,
-            "random": self.from_random,
-            "file": self.from_file,
-            "bits": self.from_bits,
-            "buffer": self.from_buffer,
-        }
-        return readers[key](value)
+        ((form, value),) = raw.items()
+        return (yield from _READERS[form](self, value))
 
-    def from_fill(self, raw: Any) -> Array | None:
-        values = self.literals(None, ("fill",)).array([raw])
+    def from_fill(self, raw: Any) -> Checking[Array | None]:
+        values = yield from self.literals(None, ("fill",)).array([raw])
         return None if values is None else np.broadcast_to(values, self.tensor.sizes)
 
-    def from_bits(self, raw: Any) -> Array | None:
-        if not isinstance(raw, list):
-            self.mistyped(("bits",), "bits", raw, "a list of whole numbers")
-            return None
-        flat = self.flat(raw, ("bits",))
-        values = None if flat is None else self.literals(raw, ("bits",)).bit_patterns(flat)
-        return None if values is None else self.laid_out(values.reshape(self.tensor.sizes))
+    def from_bits(self, raw: Any) -> Checking[Array | None]:
+        if isinstance(raw, list):
+            return (yield from self.from_list(raw, self.literals(raw, ("bits",)).bit_patterns, ("bits",)))
+        yield self.mistyped(("bits",), "bits", raw, "a list of whole numbers")
+        return None
 
-    def from_buffer(self, raw: Any) -> Array | None:
+    def from_buffer(self, raw: Any) -> Checking[Array | None]:
         tensor = self.tensor
         if not isinstance(raw, list) or not raw or list in set(map(type, raw)):
-            self.mistyped(("buffer",), "buffer", raw, "a flat list of the buffer's elements")
+            yield self.mistyped(("buffer",), "buffer", raw, "a flat list of the buffer's elements")
             return None
         least = tensor.extent
         total = max(tensor.total_size or 0, tensor.implied_bytes)
@@ -193,141 +169,183 @@ class _Reader:
             takes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
             expected = f"its sizes and strides take {takes}"
             params = {"tensor": label, "found": elements_text(len(raw)), "expected": expected}
-            self.wrong(("buffer",), "element-count", params)
+            yield self.wrong(("buffer",), "element-count", params)
             return None
         buffer = TensorDesc(tensor.data_type, (len(raw),))
-        values = Literals(label, buffer, raw, (*self.path, "buffer"), self.source, self.findings).array(raw)
+        values = yield from Literals(label, buffer, raw, (*self.path, "buffer"), self.source).array(raw)
         return None if values is None else self.strided(values)
 
     # ---- generators
 
-    def generated(self) -> tuple[int, Callable[[Array], Array]]:
-        """Return how many elements a generator has to make, and what makes the tensor of them."""
-        if self.tensor.shares_places:
-            return self.tensor.extent, self.strided
-        kept = _distinct_sizes(self.tensor)
-        return math.prod(kept), lambda values: np.broadcast_to(values.reshape(kept), self.tensor.sizes)
+    def generated_count(self) -> int:
+        """Return how many elements a generator makes."""
+        return self.tensor.extent if self.tensor.shares_places else math.prod(_distinct_sizes(self.tensor))
 
-    def from_sequence(self, raw: Any) -> Array | None:
-        settings = self.settings("sequence", raw, {"start": 0, "step": 1})
+    def generated(self, elements: Array) -> Array:
+        """Return the tensor that a generator's elements make."""
+        if self.tensor.shares_places:
+            return self.strided(elements)
+        return np.broadcast_to(elements.reshape(_distinct_sizes(self.tensor)), self.tensor.sizes)
+
+    def from_sequence(self, raw: Any) -> Checking[Array | None]:
+        settings = yield from self.settings("sequence", raw, {"start": 0, "step": 1})
         if settings is None:
             return None
-        count, finish = self.generated()
-        start, step = settings["start"], settings["step"]
+        start, step, count = settings["start"], settings["step"], self.generated_count()
         last = start + (count - 1) * step
-        if not self.fits("sequence", "start", start) or not self.fits("sequence", "step", last):
+        unfit = self.not_held("sequence", "start", start) or self.not_held("sequence", "step", last)
+        if unfit is not None:
+            yield unfit
             return None
-        return finish(generators.sequence(self.tensor.data_type, count, start, step))
+        return self.generated(generators.sequence(self.tensor.data_type, count, start, step))
 
-    def from_random(self, raw: Any) -> Array | None:
-        settings = self.settings("random", raw, {"seed": None, "low": 0, "high": 1})
+    def from_random(self, raw: Any) -> Checking[Array | None]:
+        settings = yield from self.settings("random", raw, {"seed": None, "low": 0, "high": 1})
         if settings is None:
             return None
         seed, low, high = settings["seed"], settings["low"], settings["high"]
         if type(seed) is not int:
-            self.mistyped(("random", "seed"), "random.seed", seed, "a whole number")
+            wrong: Finding | None = self.mistyped(("random", "seed"), "random.seed", seed, "a whole number")
+        elif low > high:
+            wrong = self.mistyped(("random", "high"), "random.high", high, f"at least low, {low}")
+        else:
+            wrong = self.not_held("random", "low", low) or self.not_held("random", "high", high)
+        if wrong is not None:
+            yield wrong
             return None
-        if low > high:
-            self.mistyped(("random", "high"), "random.high", high, f"at least low, {low}")
-            return None
-        if not self.fits("random", "low", low) or not self.fits("random", "high", high):
-            return None
-        count, finish = self.generated()
-        return finish(generators.random(self.tensor.data_type, count, seed, low, high))
+        return self.generated(generators.random(self.tensor.data_type, self.generated_count(), seed, low, high))
 
-    def settings(self, form: str, raw: Any, defaults: dict[str, Any]) -> dict[str, Any] | None:
+    def settings(self, form: str, raw: Any, defaults: dict[str, Any]) -> Checking[dict[str, Any] | None]:
         """Return the numbers of a generator, exactly as written, defaults filled in; the whole ones as int."""
         if not isinstance(raw, Mapping):
-            self.mistyped((form,), form, raw, f"a mapping with {', '.join(defaults)}")
+            yield self.mistyped((form,), form, raw, f"a mapping with {', '.join(defaults)}")
             return None
-        wrong = self.unknown_keys((form,), raw, defaults, form)
+        is_wrong = yield from self.unknown_keys((form,), raw, defaults, form)
         settings = {}
         for key, default in defaults.items():
-            value = raw.get(key, default)
-            if value is None:
-                self.wrong((form, key), "missing-key", {"where": form, "key": key})
-                wrong = True
-            elif type(value) is float and math.isfinite(value):
-                exact = self.source.as_written((*self.path, form, key), value)
-                value = int(exact) if exact.denominator == 1 else exact
-            elif type(value) is not int:
-                self.mistyped((form, key), f"{form}.{key}", value, "a finite number")
-                wrong = True
-            settings[key] = value
-        return None if wrong else settings
+            settings[key] = number = yield from self.setting(form, key, raw.get(key, default))
+            is_wrong = is_wrong or number is None
+        return None if is_wrong else settings
 
-    def fits(self, form: str, key: str, value: Any) -> bool:
-        """Whether the data type can hold a generator's extreme value."""
+    def setting(self, form: str, key: str, value: Any) -> Checking[int | Fraction | None]:
+        if type(value) is int:
+            return value
+        if type(value) is float and math.isfinite(value):
+            exact = self.source.as_written((*self.path, form, key), value)
+            return int(exact) if exact.denominator == 1 else exact
+        if value is None:
+            yield self.wrong((form, key), "missing-key", {"where": form, "key": key})
+        else:
+            yield self.mistyped((form, key), f"{form}.{key}", value, "a finite number")
+        return None
+
+    def not_held(self, form: str, key: str, value: Any) -> Finding | None:
+        """Return what is wrong with a generator's extreme value where the data type cannot hold it."""
         data_type = self.tensor.data_type
         if data_type in FORMATS:
-            if math.isfinite(round_exact(Fraction(value), data_type)):
-                return True
+            is_held = math.isfinite(round_exact(Fraction(value), data_type))
         else:
             low, high = integer_range(data_type)
-            if type(value) is int and low <= value <= high:
-                return True
+            is_held = type(value) is int and low <= value <= high
         found = describe(value) if type(value) is int else _figure(value)
-        params = {"element": f"a value of {self.label}", "found": found, "type": data_type}
-        self.wrong((form, key), "value-not-representable", params)
-        return False
+        return None if is_held else self.unfit((form, key), f"a value of {self.label}", found)
 
     # ---- files
 
-    def from_file(self, raw: Any) -> Array | None:
+    def from_file(self, raw: Any) -> Checking[Array | None]:
         if not isinstance(raw, str) or not raw:
-            self.mistyped(("file",), "file", raw, "the path of a .npy file")
+            yield self.mistyped(("file",), "file", raw, "the path of a .npy file")
             return None
-        full, problem = npy.find(self.source.folder, raw)
-        if problem is None:
-            try:
-                with open(full, "rb") as file:
-                    header = npy.Header(file)
-                    if not self.agrees(header.shape, header.dtype, raw, ("file",)):
-                        return None
-                    return self.stored(npy.read_elements(file, header), raw, ("file",))
-            except OSError as error:
-                problem = error.strerror or str(error)
-            except ValueError as error:
-                params = {"what": raw, "found": f"unreadable: {error}", "expected": "an array as numpy.save writes it"}
-                self.wrong(("file",), "wrong-type", params)
-                return None
-        self.wrong(("file",), "file-not-found", {"path": raw, "problem": problem})
-        return None
+        values = self.loaded(raw)
+        if isinstance(values, Finding):
+            yield values
+            return None
+        return (yield from self.stored(values, raw, ("file",)))
 
-    def from_array(self, raw: Array) -> Array | None:
+    def loaded(self, given: str) -> Array | Finding:
+        """Return the array of a file, or what is wrong with the file."""
+        full, problem = npy.find(self.source.folder, given)
+        if problem is not None:
+            return self.wrong(("file",), "file-not-found", {"path": given, "problem": problem})
+        try:
+            with open(full, "rb") as file:
+                header = npy.Header(file)
+                wrong = self.disagreement(header.shape, header.dtype, given, ("file",))
+                return wrong or npy.read_elements(file, header)
+        except OSError as error:
+            return self.wrong(("file",), "file-not-found", {"path": given, "problem": error.strerror or str(error)})
+        except ValueError as error:
+            params = {"what": given, "found": f"unreadable: {error}", "expected": "an array as numpy.save writes it"}
+            return self.wrong(("file",), "wrong-type", params)
+
+    def from_array(self, raw: Array) -> Checking[Array | None]:
         """Return a caller's array, rounded once where it is of another data type."""
         tensor = self.tensor
-        if raw.dtype.newbyteorder("=") == NUMPY_TYPES[tensor.data_type] and raw.shape == tensor.sizes:
-            return self.stored(raw.astype(NUMPY_TYPES[tensor.data_type], copy=False), "the array", ())
-        if raw.dtype.kind not in "iuf" or raw.shape not in (tensor.sizes, (tensor.element_count,)):
-            self.agrees(raw.shape, raw.dtype, "the array", ())
-            return None
-        flat: list[Any] = raw.reshape(-1).tolist()
-        values = self.literals(flat).array(flat)
-        return None if values is None else self.laid_out(values.reshape(tensor.sizes))
+        wanted = NUMPY_TYPES[tensor.data_type]
+        if raw.dtype.newbyteorder("=") == wanted and raw.shape == tensor.sizes:
+            return (yield from self.stored(raw.astype(wanted, copy=False), "the array", ()))
+        if raw.dtype.kind in "iuf" and raw.shape in (tensor.sizes, (tensor.element_count,)):
+            flat: list[Any] = raw.reshape(-1).tolist()
+            return (yield from self.from_list(flat, self.literals(flat).array))
+        wrong = self.disagreement(raw.shape, raw.dtype, "the array", ())
+        if wrong is not None:
+            yield wrong
+        return None
 
-    def stored(self, values: Array, what: str, steps: Path) -> Array | None:
+    def stored(self, values: Array, what: str, steps: Path) -> Checking[Array | None]:
         """Return an array of the tensor's sizes and NumPy type, in its layout; 4-bit types hold less than that type."""
         if DATA_TYPES[self.tensor.data_type].bits < 8:  # else the array's own type says it
             low, high = integer_range(self.tensor.data_type)
             beyond = values[(values < low) | (values > high)]
             if beyond.size:
-                params = {"element": f"an element of {what}", "found": str(beyond[0]), "type": self.tensor.data_type}
-                self.wrong(steps, "value-not-representable", params, f"{self.tensor.data_type} holds {low} to {high}")
+                help = f"{self.tensor.data_type} holds {low} to {high}"
+                yield self.unfit(steps, f"an element of {what}", str(beyond[0]), help)
                 return None
-        return self.laid_out(values)
+        return (yield from self.laid_out(values))
 
-    def agrees(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> bool:
-        """Whether an array has the tensor's data type and sizes."""
+    def disagreement(self, shape: tuple[int, ...], dtype: np.dtype[Any], what: str, steps: Path) -> Finding | None:
+        """Return what is wrong with an array that has another data type than the tensor, or other sizes."""
         wanted = NUMPY_TYPES[self.tensor.data_type]
         if dtype.newbyteorder("=") != wanted:
-            params = {"element": what, "found": f"an array of {dtype}", "type": self.tensor.data_type}
-            self.wrong(steps, "value-not-representable", params, f"save it as {wanted}")
-            return False
+            return self.unfit(steps, what, f"an array of {dtype}", f"save it as {wanted}")
         if tuple(shape) != self.tensor.sizes:
-            self.miscounted(f"the shape {_braces(tuple(shape))} in {what}", steps)
-            return False
-        return True
+            return self.miscounted(f"the shape {braces(shape)} in {what}", steps)
+        return None
+
+
+_READERS: dict[str, Callable[[_Reader, Any], Checking[Array | None]]] = {
+    "fill": _Reader.from_fill,
+    "sequence": _Reader.from_sequence,
+    "random": _Reader.from_random,
+    "file": _Reader.from_file,
+    "bits": _Reader.from_bits,
+    "buffer": _Reader.from_buffer,
+}
+
+
+def _flat(raw: list[Any], tensor: TensorDesc) -> list[Any] | None:
+    """Return the elements of a list that is nested like a tensor's sizes, or flat, or None where it is neither."""
+    level = raw
+    is_nested = not raw or type(raw[0]) is list
+    for size in tensor.sizes[1:] if is_nested else ():
+        if set(map(type, level)) != {list} or set(map(len, level)) != {size}:
+            return None
+        level = list(chain.from_iterable(level))
+    return level if len(level) == tensor.element_count and list not in set(map(type, level)) else None
+
+
+def _stored(tensor: TensorDesc, values: Array) -> Array:
+    """Return what is left of values in a buffer where strides put several elements in one place."""
+    if tensor.strides is None:
+        return values
+    if tensor.shares_places:
+        steps = (np.arange(size) * stride for size, stride in zip(tensor.sizes, tensor.strides, strict=True))
+        _, first, place = np.unique(sum(np.ix_(*steps)), return_index=True, return_inverse=True)
+        return values.reshape(-1)[first[place.reshape(-1)]].reshape(tensor.sizes)
+    sizes = _distinct_sizes(tensor)
+    if sizes == tensor.sizes:
+        return values
+    return np.broadcast_to(values[tuple(map(slice, sizes))], tensor.sizes)
 
 
 def _figure(value: Fraction) -> str:
@@ -336,10 +354,6 @@ def _figure(value: Fraction) -> str:
         return f"{float(value):g}"
     except OverflowError:
         return "a number beyond FLOAT64"
-
-
-def _braces(sizes: tuple[int, ...]) -> str:
-    return "{" + ", ".join(map(str, sizes)) + "}"
 
 
 def _shape_text(raw: list[Any]) -> str:
@@ -358,20 +372,4 @@ def _shape_text(raw: list[Any]) -> str:
         return "numbers and lists side by side"
     if len(shape) == 1:
         return elements_text(shape[0])
-    return f"the shape {_braces(tuple(shape))}"
-
-
-# ---- text
-
-
-def values_text(values: Array, data_type: str) -> Iterator[str]:
-    """Yield an array as a nested YAML flow list, piece by piece, each element as the shortest text that reads back."""
-    if values.ndim <= 1:
-        yield "[" + ", ".join(spell(element, data_type) for element in values.reshape(-1).tolist()) + "]"
-        return
-    yield "["
-    for index, part in enumerate(values):
-        if index:
-            yield ", "
-        yield from values_text(part, data_type)
-    yield "]"
+    return f"the shape {braces(shape)}"

@@ -12,7 +12,6 @@ from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
 CASES = Path(__file__).parent.parent.parent / "cases"
@@ -23,7 +22,7 @@ def valid_descs(folder: str) -> list[tuple[Any, str, OperatorDesc]]:
     """Return the cases of a folder whose descs are valid, each with its level and its desc."""
     found = []
     for case in load_cases(CASES / folder):
-        level = case.feature_level or NEWEST_LEVEL
+        level = case.level
         desc, findings = validate(case.operator, case.desc, level)
         if desc is not None and not findings:
             found.append((case, level, desc))

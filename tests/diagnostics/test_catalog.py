@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.files import yaml
 from dmlcheck.formats.reading import read_document
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.one_case import Settings, run_case
+from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.validation import validate
 
 PACKAGE = Path(__file__).parent.parent.parent / "dmlcheck"
@@ -53,7 +53,7 @@ def rules_of(text: str) -> set[str]:
             continue
         if case.invalid is None:
             found |= {finding.rule for finding in validate(case.operator, case.desc, case.feature_level or "6_4")[1]}
-        result = run_case(case, Reference(), Settings())
+        result = run_case(case, Run(Reference()))
         found |= {diagnostic.rule for diagnostic in result.diagnostics}
     return found
 

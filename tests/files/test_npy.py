@@ -15,7 +15,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.values.literals import Source
 from dmlcheck.values.read import read_values
@@ -29,10 +29,9 @@ ONE = b"\0\0\x80?"  # 1.0 as a little-endian FLOAT32
 
 def read(folder: Path, given_path: Any, data_type: str, *sizes: int, **layout: Any) -> tuple[Any, list[Finding]]:
     """Return what a file's values become and what is found wrong with them."""
-    findings: list[Finding] = []
     tensor = TensorDesc(data_type, sizes, **layout)
     raw = {"file": given_path}
-    return read_values("T", tensor, raw, ("inputs", "T"), Source(os.fspath(folder)), findings), findings
+    return collected(read_values("T", tensor, raw, ("inputs", "T"), Source(os.fspath(folder))))
 
 
 def refused(folder: Path, given_path: Any, data_type: str, *sizes: int) -> Finding:
@@ -443,7 +442,7 @@ def test_a_case_folder_that_is_itself_a_link_is_the_folder_it_leads_to(tree: Pat
 
 def test_without_a_folder_files_are_looked_up_in_the_current_one(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tree)
-    findings: list[Finding] = []
-    values = read_values("T", TensorDesc("FLOAT32", (1,)), {"file": "data/x.npy"}, (), Source(""), findings)
+    tensor = TensorDesc("FLOAT32", (1,))
+    values, findings = collected(read_values("T", tensor, {"file": "data/x.npy"}, (), Source("")))
     assert findings == []
     assert values is not None

@@ -443,7 +443,7 @@ def descs_without_values() -> Iterator[OperatorDesc]:
     seen = set()
     for path in sorted(CASES.glob("*/accepts.yaml")):
         for case in load_cases(path):
-            desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+            desc, _ = validation.validate(case.operator, case.desc, case.level)
             if desc is None or not desc.spec.kernel:
                 continue
             key = (desc.spec.short, *(part.tensor.data_type for part in desc.tensors()))

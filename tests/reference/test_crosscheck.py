@@ -8,7 +8,6 @@ is a row of KNOWN, which says who is wrong and why.
 from __future__ import annotations
 
 import itertools
-import os
 import platform
 import re
 import warnings
@@ -21,7 +20,7 @@ import numpy as np
 import pytest
 
 from dmlcheck import load_cases, validation
-from dmlcheck.cases.prepare import read_inputs
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare, limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.models.graph import Inexpressible, build, mappings
@@ -31,7 +30,6 @@ from dmlcheck.reference.kernels import compute
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
-from dmlcheck.values.literals import Source
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
@@ -274,14 +272,12 @@ def of_cases(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     for case in load_cases(folder):
         if case.inputs is None or case.invalid is not None:
             continue
-        level = case.feature_level or NEWEST_LEVEL
-        desc, findings = validation.validate(case.operator, case.desc, level)
+        desc, findings = validation.validate(case.operator, case.desc, case.level)
         if desc is None or findings or any(part.tensor.element_count > LARGEST for part in desc.tensors()):
             continue
-        problems: list[Any] = []
-        inputs = read_inputs(desc, case.inputs, Source(os.path.dirname(case.file), case.origin.literal), problems)
-        assert not problems, case.id
-        yield desc, inputs
+        prepared = prepare(case, case.level)
+        assert not prepared.findings, case.id
+        yield desc, prepared.inputs
 
 
 # ---- the comparison

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from dmlcheck import __version__
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
@@ -26,8 +26,8 @@ from dmlcheck.formats.reading import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reports.html import _STYLE, HtmlReport, bits_text, picture, plain
 from dmlcheck.reports.records import RunInfo, Summary
-from dmlcheck.running.one_case import Settings, run_case
-from dmlcheck.running.results import OUTCOMES, CaseResult, Placed
+from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.results import OUTCOMES, CaseResult
 
 FILE = (Path(__file__).parent.parent / "snapshots" / "files" / "case.yaml").as_posix()
 VOID = {"meta", "link", "input", "br", "path", "rect"}
@@ -52,7 +52,7 @@ def case(name: str = "one", file: str = "some.yaml", operator: str = "DML_OPERAT
         "source": "by hand",
         "tags": (),
         "note": None,
-        "origin": Placed(Position(3, 1), {3: "outputs: {OutputTensor: [1, 2]}"}),
+        "origin": DetachedOrigin(Position(3, 1), {3: "outputs: {OutputTensor: [1, 2]}"}),
     }
     return Case(**{**known, **fields})
 
@@ -92,7 +92,7 @@ def every_outcome() -> Iterator[CaseResult]:
     for one in file.cases:
         broken = file.broken.get(one.id)
         if broken is None:
-            yield run_case(one, Reference(), Settings(None, "FLOAT32"))
+            yield run_case(one, Run(Reference()))
         else:
             yield CaseResult(one, "error", "not a well-formed case", broken, is_malformed=True)
     gemm = "DML_OPERATOR_GEMM"
@@ -252,7 +252,7 @@ EVIL = "<script>alert('x')</script>\"&\x00\x1b[31m\u202e\ud800\U000e0001"
 
 def test_nothing_that_a_file_says_is_markup(tmp_path: Path) -> None:
     diagnostic = Diagnostic(EVIL, EVIL, "error", EVIL, 3, 2, EVIL, EVIL, EVIL, EVIL, 5)
-    origin = Placed(Position(3, 1), {3: EVIL})
+    origin = DetachedOrigin(Position(3, 1), {3: EVIL})
     one = case(EVIL, EVIL, EVIL, desc={EVIL: [EVIL]}, inputs={EVIL: EVIL}, source=EVIL, origin=origin)
     output = wrong_output(bound=EVIL, data_type=EVIL)
     results = [
@@ -277,7 +277,7 @@ def test_text_is_cut_off_and_spelt_out() -> None:
 
 @pytest.mark.parametrize("values", ["{Function: SUM}", [1, 2], {}])
 def test_a_desc_of_another_shape_is_told_as_it_is(tmp_path: Path, values: Any) -> None:
-    one = case(desc=values, inputs=values or None, origin=None)
+    one = case(desc=values, inputs=values or None)
     check(report(tmp_path / "a.html", [CaseResult(one, "failed", None, (Diagnostic("r", "m", line=3),))]))
 
 

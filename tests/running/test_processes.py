@@ -23,7 +23,7 @@ from dmlcheck.cli import main
 from dmlcheck.comparison import compare
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.events import digest_of
-from dmlcheck.running.one_case import run_case
+from dmlcheck.running.one_case import Run, run_case
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
@@ -138,11 +138,11 @@ def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pyte
     judge = Mock(side_effect=[MemoryError, None])
     monkeypatch.setattr(compare, "compare", judge)
     (case, other) = dmlcheck.load_cases("a.yaml")
-    result = run_case(case, Reference())
+    result = run_case(case, Run(Reference()))
     assert (result.outcome, result.reason) == ("error", "out of memory")
     assert [diagnostic.rule for diagnostic in result.diagnostics] == ["tensor-too-large"]
     monkeypatch.undo()
-    assert run_case(other, Reference()).outcome == "passed"
+    assert run_case(other, Run(Reference())).outcome == "passed"
 
 
 def test_the_first_failure_may_end_a_run_of_several_processes() -> None:

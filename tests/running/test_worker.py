@@ -116,4 +116,4 @@ def test_what_a_case_fails_with_goes_along_but_for_its_file(tmp_path: Any, passe
         assert len(pickle.dumps(sent)) < 2000
     (diagnostic,) = failed.diagnostics
     sent = pickle.loads(pickle.dumps(portable(Done(failed), details=False)))  # noqa: S301 - what was just made
-    assert sent.result.case.origin.document.line(diagnostic.line) == "    outputs: {OutputTensor: [7]}"
+    assert sent.result.case.origin.line(diagnostic.line) == "    outputs: {OutputTensor: [7]}"

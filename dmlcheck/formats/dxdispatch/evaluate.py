@@ -10,15 +10,15 @@ import numpy as np
 
 from dmlcheck import validation
 from dmlcheck.cases.prepare import HEADROOM
-from dmlcheck.cases.records import Case, Origin
+from dmlcheck.cases.records import FileOrigin, in_order
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean, size_text
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch import models
 from dmlcheck.formats.dxdispatch.models import Command, Model
-from dmlcheck.formats.evaluated import Evaluated, placed
+from dmlcheck.formats.evaluated import Evaluated
 from dmlcheck.reference import engine
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
@@ -50,13 +50,13 @@ class ModelProblem(Exception):
 
 def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Evaluated]:
     """Run a model's commands in order and yield what each prints; `folder` is where writeFile writes."""
-    origin = Origin(model.document, ((),))
+    origin = FileOrigin(model.document, ((),))
     reported: list[Diagnostic] = []
     for case in model.operators.values():
         _, findings = validation.validate(case.operator, case.desc, level)
-        reported.extend(placed(case.origin, findings))
+        reported.extend(in_order(case.origin, findings))
     resources, problems = filled_resources(model)
-    reported.extend(placed(origin, problems))
+    reported.extend(in_order(origin, problems))
     if reported:
         yield Evaluated("", diagnostics=tuple(reported))
         return
@@ -64,7 +64,7 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
         try:
             evaluated = _carried_out(command, model, resources, folder)
         except ModelProblem as problem:
-            yield Evaluated("", diagnostics=placed(origin, problem.findings))
+            yield Evaluated("", diagnostics=in_order(origin, problem.findings))
             return
         if evaluated is not None:
             yield evaluated
@@ -93,7 +93,7 @@ def _carried_out(command: Command, model: Model, resources: Mapping[str, Resourc
     if command.kind == "dispatch":
         if target in model.others:
             return Evaluated("", remark=f"{target} is not dispatched: {model.others[target]} is not DirectML")
-        _dispatch(model.operators[target], command, resources)
+        _dispatch(model, command, resources)
         return None
     if target not in resources:
         what = "printed" if command.kind == "print" else "written"
@@ -199,7 +199,6 @@ def _read(
     model: Model,
     renamed: Mapping[str, str] | None = None,
 ) -> Array:
-    findings: list[Finding] = []
     if tensor.element_count == 0:
         params = {
             "what": f"initialValues of {name}",
@@ -208,7 +207,7 @@ def _read(
         }
         raise ModelProblem(Finding("wrong-type", path, params))
     source = Source(os.path.dirname(model.document.name), model.document.literal)
-    values = read_values(name, tensor, raw, path, source, findings)
+    values, findings = collected(read_values(name, tensor, raw, path, source))
     if values is None or findings:
         names = renamed or {}
         raise ModelProblem(
@@ -277,7 +276,8 @@ def _count(value: Any, path: Path) -> int:
     return value
 
 
-def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -> None:
+def _dispatch(model: Model, command: Command, resources: Mapping[str, Resource]) -> None:
+    case = model.operators[command.target]
     desc, _ = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
     if desc is None:
         raise ValueError(case.id)
@@ -288,17 +288,18 @@ def _dispatch(case: Case, command: Command, resources: Mapping[str, Resource]) -
             "problem": f"cannot dispatch {case.name}: {reason}",
         }
         raise ModelProblem(Finding("unsupported-by-implementation", command.path, params))
-    inputs = bound_inputs(case, desc, command, resources)
-    bindings = _bindings(case, command)
+    bindings = model.bindings(command)
+    inputs = bound_inputs(desc, bindings, command, resources)
     outputs = [(part, _bound(part, bindings, command, resources)) for part in desc.tensors(OUTPUT)]
     results = engine.run(desc, inputs)
     for part, data in outputs:
         _elements_of(part.tensor, data)[...] = results[part.label]
 
 
-def bound_inputs(case: Case, desc: OperatorDesc, command: Command, resources: Mapping[str, Resource]) -> dict[str, Any]:
+def bound_inputs(
+    desc: OperatorDesc, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]
+) -> dict[str, Any]:
     """Return the inputs of a dispatch as they lie in the resources that are bound to them; ModelProblem without any."""
-    bindings = _bindings(case, command)
     inputs: dict[str, Any] = {}
     for field in desc.spec.inputs:
         arrays = [
@@ -307,12 +308,6 @@ def bound_inputs(case: Case, desc: OperatorDesc, command: Command, resources: Ma
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
     return inputs
-
-
-def _bindings(case: Case, command: Command) -> dict[str, Any]:
-    """Return what a dispatch binds: what the dispatchable itself does, and what the command does."""
-    own = case.origin.document.value["dispatchables"][case.name].get("bindings")
-    return {**(own if isinstance(own, dict) else {}), **command.raw["bindings"]}
 
 
 def _bound(part: Part, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]) -> Array:

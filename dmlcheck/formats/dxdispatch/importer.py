@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from dmlcheck import __version__, validation
-from dmlcheck.cases.records import Case, Origin
+from dmlcheck.cases.records import FileOrigin
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.case_file import FORM, Written, free_name, one_line, safe_name, write_cases
 from dmlcheck.formats.dxdispatch import models, writing
 from dmlcheck.formats.dxdispatch.evaluate import ModelProblem, Resource, bound_inputs, filled_resources
-from dmlcheck.formats.dxdispatch.models import Command, Model
+from dmlcheck.formats.dxdispatch.models import Model
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -62,7 +63,7 @@ class _Import:
         """Return the cases of a model, none where something is wrong with it as a whole."""
         model = models.read_model(self.document)
         resources, findings = filled_resources(model) if not model.problems else ({}, [])
-        self.problems = [*model.problems, *map(Origin(self.document, ((),)).diagnostic, findings)]
+        self.problems = [*model.problems, *map(FileOrigin(self.document, ((),)).diagnostic, findings)]
         return [] if self.problems else list(self.cases(model, resources))
 
     def cases(self, model: Model, resources: Mapping[str, Resource]) -> Iterator[Written]:
@@ -80,16 +81,17 @@ class _Import:
             if desc is None or findings:
                 self.problems.extend(map(case.origin.diagnostic, findings))
                 continue
-            reason = writing.unsupported(desc) or _stale(case, desc, command, written)
+            bindings = model.bindings(command)
+            reason = writing.unsupported(desc) or _stale(desc, bindings, written)
             for field in desc.spec.outputs:
-                written.update(dict.fromkeys(_names(case, field.name, command), command.target))
+                written.update(dict.fromkeys(_names(bindings, field.name), command.target))
             if reason is not None:
                 self.remarks.append(f"{command.target} is not imported: {reason}")
                 continue
             try:
-                inputs = bound_inputs(case, desc, command, resources)
+                inputs = bound_inputs(desc, bindings, command, resources)
             except ModelProblem as problem:
-                self.problems.extend(map(Origin(self.document, ((),)).diagnostic, problem.findings))
+                self.problems.extend(map(FileOrigin(self.document, ((),)).diagnostic, problem.findings))
                 continue
             yield Written(free_name(case.name, names), desc, inputs)
 
@@ -100,20 +102,19 @@ def _stem(path: str) -> str:
     return os.path.basename(folder) or name if name == writing.MODEL else os.path.splitext(name)[0]
 
 
-def _names(case: Case, field: str, command: Command) -> Iterator[str]:
+def _names(bindings: Mapping[str, Any], field: str) -> Iterator[str]:
     """Yield the resources that a dispatch binds to a field."""
-    own = case.origin.document.value["dispatchables"][case.name].get("bindings")
-    given = {**(own if isinstance(own, dict) else {}), **command.raw["bindings"]}.get(field)
+    given = bindings.get(field)
     for source in given if isinstance(given, list) else [given]:
         name = source.get("name") if isinstance(source, dict) else source
         if isinstance(name, str):
             yield name
 
 
-def _stale(case: Case, desc: OperatorDesc, command: Command, written: Mapping[str, str]) -> str | None:
+def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str, str]) -> str | None:
     """Return why the inputs of a dispatch are not known: a dispatch before it writes one of them."""
     for field in desc.spec.inputs:
-        for name in _names(case, field.name, command) if desc.parts[field.name] else ():
+        for name in _names(bindings, field.name) if desc.parts[field.name] else ():
             if name in written:
                 return f"it reads {name}, which {written[name]} writes before"
     return None

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Case, CaseFile, Origin
+from dmlcheck.cases.records import Case, CaseFile, FileOrigin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
@@ -45,6 +45,11 @@ class Model(NamedTuple):
     commands: tuple[Command, ...]
     problems: tuple[Diagnostic, ...]
 
+    def bindings(self, dispatch: Command) -> dict[str, Any]:
+        """Return what is bound to the tensors of a dispatch: by its dispatchable, and by the command itself."""
+        own = self.document.value["dispatchables"][dispatch.target].get("bindings")
+        return {**(own if isinstance(own, dict) else {}), **dispatch.raw["bindings"]}
+
 
 def is_model(value: Any) -> bool:
     """Whether a document's value is a DxDispatch model."""
@@ -67,7 +72,7 @@ def read_model(document: Document) -> Model:
     reader.resources(sections["resources"])
     reader.initial_bindings()
     commands = tuple(reader.commands(sections["commands"] or []))
-    origin = Origin(document, ((),))
+    origin = FileOrigin(document, ((),))
     problems = (*document.problems, *map(origin.diagnostic, reader.findings))
     return Model(document, reader.read_resources, reader.operators, reader.others, commands, problems)
 
@@ -79,7 +84,7 @@ def case_file(model: Model, name: str | None = None) -> CaseFile:
     notes = []
     for other, kind in model.others.items():
         finding = Finding("not-directml", ("dispatchables", other), {"name": other, "type": kind})
-        notes.append(Origin(model.document, ((),)).diagnostic(finding)._replace(severity=NOTE))
+        notes.append(FileOrigin(model.document, ((),)).diagnostic(finding)._replace(severity=NOTE))
     return CaseFile(model.document, cases, {}, model.problems, tuple(notes))
 
 
@@ -161,7 +166,7 @@ class _Reader:
         self.operators[name] = Case(
             id=f"{self.document.name}::{name}", name=name, file=self.document.name, operator=kind, feature_level=None,
             desc=_plain_scalars(kind, _normal(desc)), inputs=None, outputs=None, invalid=None, tolerance=None,
-            source=None, tags=(), note=None, origin=Origin(self.document, (path,), renames=renames),
+            source=None, tags=(), note=None, origin=FileOrigin(self.document, (path,), renames=renames),
         )  # fmt: skip
 
     # ---- resources

@@ -6,16 +6,13 @@ Needs the package onnx.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.prepare import read_outputs
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.formats.dxdispatch import writing
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
@@ -68,7 +65,7 @@ def require() -> None:
 
 
 def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Exported:
-    going = ready(case)
+    going = ready(case, with_outputs=True)
     if isinstance(going, Exported):
         return going
     try:
@@ -78,8 +75,6 @@ def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Expor
         limits = _limits(going)
     except Inexpressible as reason:
         return Exported(case.id, reason=str(reason))
-    except _NotRight as wrong:
-        return Exported(case.id, reason="it is not valid", problems=wrong.problems)
     largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
     if largest > _MOST_BYTES - 2**16:
         return Exported(case.id, reason="a tensor takes more than 2 GiB, which a protobuf cannot hold")
@@ -105,30 +100,14 @@ def _folder_name(going: Ready, number: int) -> str:
 # ---- values
 
 
-class _NotRight(Exception):
-    """What is wrong with the outputs that a case gives."""
-
-    def __init__(self, problems: tuple[Diagnostic, ...]) -> None:
-        super().__init__()
-        self.problems = problems
-
-
 def _tensors(going: Ready) -> Tensors:
     """Return the values of a case; outputs that it does not give are the reference engine's."""
-    from dmlcheck.values.literals import Source
-
-    case, desc = going.case, going.desc
-    findings: list[Finding] = []
-    source = Source(os.path.dirname(case.file), case.origin.literal)
-    given = read_outputs(desc, case.outputs or {}, source, findings)
-    if findings:
-        raise _NotRight(tuple(sorted((case.origin.diagnostic(finding) for finding in findings), key=Diagnostic.place)))
-    outputs = {label: values for label, (_, values) in given.items()}
-    inputs = {part.label: values for part, values in writing.each(desc, going.inputs)}
-    labels = [part.label for part in desc.tensors(OUTPUT)]
+    outputs = {label: values for label, (_, values) in going.expected.items()}
+    inputs = {part.label: values for part, values in writing.each(going.desc, going.inputs)}
+    labels = [part.label for part in going.desc.tensors(OUTPUT)]
     if any(label not in outputs for label in labels):
         outputs = {**_of_reference(going), **outputs}
-    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(given))
+    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(going.expected))
 
 
 def _of_reference(going: Ready) -> dict[str, Any]:

@@ -182,7 +182,7 @@ def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_read
         found = read(model)
         assert found.problems == (), case.id
         (operator,) = found.operators.values()
-        desc, findings = validate(operator.operator, operator.desc, case.feature_level or NEWEST_LEVEL)
+        desc, findings = validate(operator.operator, operator.desc, case.level)
         assert (findings, plain(desc)) == ([], plain(going.desc)), case.id
         count += 1
     assert count > 900

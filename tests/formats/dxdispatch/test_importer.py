@@ -14,14 +14,12 @@ from click.testing import CliRunner, Result
 
 import dmlcheck as api
 from dmlcheck import validation
-from dmlcheck.cases.prepare import read_inputs
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.cli import main
 from dmlcheck.descs.write import notation
 from dmlcheck.formats.case_file import flow, free_name, safe_name, text
 from dmlcheck.formats.dxdispatch import importer
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.values.literals import Source
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
 REDUCTIONS = ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")
@@ -183,19 +181,16 @@ def test_models_of_one_name_have_files_of_their_own(tmp_path: Path) -> None:
 
 def arrays(case: Case) -> dict[str, list[bytes]]:
     """Return the bytes of a case's inputs, by field and part, in logical order."""
-    desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
-    assert desc is not None
-    wrong: list[Any] = []
-    source = Source(str(Path(case.file).parent), case.origin.literal)
-    values = read_inputs(desc, case.inputs or {}, source, wrong)
-    assert wrong == []
+    prepared = prepare(case, case.level)
+    assert prepared.findings == ()
     return {
-        name: [part.tobytes() for part in (each if isinstance(each, list) else [each])] for name, each in values.items()
+        name: [part.tobytes() for part in (each if isinstance(each, list) else [each])]
+        for name, each in prepared.inputs.items()
     }
 
 
 def fields(case: Case) -> dict[str, Any]:
-    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    desc, findings = validation.validate(case.operator, case.desc, case.level)
     assert desc is not None
     assert not findings
     return {"operator": desc.spec.operator, **notation(desc)}

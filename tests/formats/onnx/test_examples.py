@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from dmlcheck import load_cases, validation
-from dmlcheck.cases.prepare import read_inputs, read_outputs
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.models.graph import Inexpressible, build, mappings
@@ -159,7 +159,7 @@ def test_a_model_of_every_accepted_case_passes_the_full_check_or_is_inexpressibl
     for case in load_cases(CASES / operator.lower()):
         if case.invalid is not None:
             continue
-        desc = desc_of(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+        desc = desc_of(case.operator, case.desc, case.level)
         try:
             model = model_proto(build(desc))
         except Inexpressible as reason:
@@ -195,14 +195,12 @@ def test_a_model_gives_what_the_page_prints(operator: str, case: Case) -> None:
         with pytest.raises(Inexpressible, match=reason):
             build(desc)
         return
-    findings = []
-    inputs = read_inputs(desc, case.inputs, case.origin, findings)
-    outputs = read_outputs(desc, case.outputs, case.origin, findings)
-    assert not findings
+    prepared = prepare(case, case.level)
+    assert not prepared.findings
     wrong_before = WRONG_BEFORE.get((operator, case.name))
     by = ("onnx",) if wrong_before is not None and is_before(wrong_before) else EVALUATORS
-    for answer in answers(desc, inputs, by):
-        for label, (_, wanted) in outputs.items():
+    for answer in answers(desc, prepared.inputs, by):
+        for label, (_, wanted) in prepared.expected.items():
             near = 1e-6 if operator.startswith(MATHS) else 0
             assert answer[label].dtype == wanted.dtype
             np.testing.assert_allclose(answer[label], wanted, rtol=near, atol=0)

@@ -18,15 +18,13 @@ from click.testing import CliRunner, Result
 
 import dmlcheck as api
 from dmlcheck import validation
-from dmlcheck.cases.prepare import read_inputs, read_outputs
+from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.cli import main
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.formats.onnx import importer
 from dmlcheck.running.one_case import run_cases
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.values.literals import Source
 
 onnx = pytest.importorskip("onnx")
 
@@ -304,19 +302,13 @@ def test_each_data_set_is_a_case(tmp_path: Path) -> None:
 
 def arrays(case: Case) -> dict[str, Any]:
     """Return the values of a case's tensors, inputs and given outputs, by field."""
-    desc, findings = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
-    assert desc is not None
-    assert not findings
-    source = Source(str(Path(case.file).parent), case.origin.literal)
-    wrong: list[Any] = []
-    values = read_inputs(desc, case.inputs or {}, source, wrong)
-    values.update({name: array for name, (_, array) in read_outputs(desc, case.outputs or {}, source, wrong).items()})
-    assert wrong == []
-    return values
+    prepared = prepare(case, case.level)
+    assert prepared.findings == ()
+    return {**prepared.inputs, **{name: array for name, (_, array) in prepared.expected.items()}}
 
 
 def fields(case: Case) -> dict[str, Any]:
-    desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    desc, _ = validation.validate(case.operator, case.desc, case.level)
     assert desc is not None
     return {"operator": desc.spec.operator, **notation(desc)}
 
@@ -375,7 +367,7 @@ def test_models_that_do_not_say_what_they_were_come_back_where_they_have_one_ope
 
 def one_for_one(case: Case) -> dict[str, Any]:
     """Return a case's fields as ONNX has them: packed, axes in order, and one name for what has two."""
-    desc, _ = validation.validate(case.operator, case.desc, case.feature_level or NEWEST_LEVEL)
+    desc, _ = validation.validate(case.operator, case.desc, case.level)
     assert desc is not None
     tensors = {
         name: value._replace(strides=None, total_size=None, alignment=0, flags="NONE")
