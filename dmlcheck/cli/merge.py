@@ -12,7 +12,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.report_files import again, finish_reports, github_report, open_reports, options_of, report_options
 from dmlcheck.reports.records import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
-from dmlcheck.running.accuracy import Compared, has_drifted
+from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.results import OUTCOMES, CaseResult
 
 
@@ -112,7 +112,7 @@ def _summary(parts: list[tuple[str, dict[str, Any]]], results: list[CaseResult])
         parts[0][1]["digest"],
         sum(bool(result.warned) for result in results),
         sum(bool(result.drift) for result in results),
-        sum(map(has_drifted, results)),
+        sum(result.has_drifted for result in results),
         compared,
     )
 

@@ -20,7 +20,7 @@ Again = Callable[[CaseResult], str]
 # The option, the module with the reporter, and what the option is for.
 _REPORTS = {
     "junitxml": ("junit", "JunitReport", "Write JUnit XML."),
-    "html": ("html", "HtmlReport", "Write one self-contained HTML file."),
+    "html": ("html.report", "HtmlReport", "Write one self-contained HTML file."),
     "sarif": ("sarif", "SarifReport", "Write SARIF 2.1.0."),
 }
 

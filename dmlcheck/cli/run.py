@@ -23,7 +23,7 @@ from dmlcheck.cli.selection import selector, targets
 from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
 from dmlcheck.reports.records import Earlier, Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
-from dmlcheck.running.accuracy import Baseline, Watch, has_drifted
+from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, Plan, digest_of
 from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result
 from dmlcheck.running.one_case import Settings
@@ -346,7 +346,7 @@ class _Outcome:
         result = self.watch.judged(result)
         self.warned += bool(result.warned)
         self.worse += bool(result.drift)
-        self.drifted += has_drifted(result)
+        self.drifted += result.has_drifted
         if self.shard is not None:
             result = result._replace(ordinal=self.seen)
         self.seen += 1

@@ -12,7 +12,7 @@ from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
-from dmlcheck.running.accuracy import Accuracy, Spot, Worst, has_drifted
+from dmlcheck.running.accuracy import Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
@@ -95,7 +95,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
 def _details(result: CaseResult) -> dict[str, Any]:
     """Return what else a case that fails a run is told with: its desc, briefly its inputs, and its source."""
     case = result.case
-    if result.outcome in (PASSED, SKIPPED) and not has_drifted(result):
+    if result.outcome in (PASSED, SKIPPED) and not result.has_drifted:
         return {}
     inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
     return {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.problems import FAILURES
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.reports.text import TextReport
-from dmlcheck.running.accuracy import drifts, has_drifted, warnings
+from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import short_operator
@@ -56,7 +55,7 @@ class JunitReport:
         """Return the element of one case."""
         case = result.case
         head = _tag("  <testcase", classname=_classname(case.file), name=case.name, time=_seconds(result.seconds))
-        is_failure = result.outcome in FAILURES or has_drifted(result)
+        is_failure = result.is_failure
         if result.outcome == PASSED and not is_failure:
             said = "\n".join(f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
             return f"{head}>\n   <system-out>{_text(said)}</system-out>\n  </testcase>\n" if said else f"{head}/>\n"
@@ -130,7 +129,7 @@ class _Suite:
         self.seconds += result.seconds
         if result.outcome == ERRORED:
             self.errors += 1
-        elif result.outcome in FAILURES or has_drifted(result):
+        elif result.is_failure:
             self.failures += 1
         elif result.outcome != PASSED:
             self.skipped += 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from dmlcheck.running.accuracy import Compared
-from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.running.results import FAILURES, CaseResult
 
 
 class Summary(NamedTuple):
@@ -30,10 +30,15 @@ class Summary(NamedTuple):
         """The number of cases that have a result."""
         return sum(self.counts.values())
 
-    @classmethod
-    def empty(cls) -> Summary:
-        """Return the summary of a run that has not begun."""
-        return cls(dict.fromkeys(OUTCOMES, 0), 0.0)
+    @property
+    def failed(self) -> int:
+        """The number of cases whose outcome makes the run fail."""
+        return sum(self.counts.get(outcome, 0) for outcome in FAILURES)
+
+    @property
+    def failures(self) -> int:
+        """The number of cases that make the run fail, those included that pass and have drifted."""
+        return self.failed + self.drifted
 
 
 class RunInfo(NamedTuple):

@@ -9,7 +9,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.records import Earlier, Summary, tally
-from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, has_drifted, warnings, worst_text
+from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, warnings, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, SKIPPED, CaseResult
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import short_operator
@@ -91,12 +91,12 @@ class TextReport:
         row.ulp = max([row.ulp, *(output.max_ulp for output in result.outputs.values() if output.most_off is not None)])
         self.accuracy.add(result)
         self.note(result)
-        if outcome in (FAILED, ERRORED, "xpassed") or has_drifted(result):
+        if result.is_failure:
             self.failure(result)
         elif outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        if self.verbose > 0 and outcome not in (FAILED, ERRORED, "xpassed") and not has_drifted(result):
+        if self.verbose > 0 and not result.is_failure:
             reason = f"   {result.reason}" if result.reason else ""
             self.echo(f"{outcome.upper()} {result.case.id}{reason}")
             for found in (*warnings(result), *drifts(result)):
@@ -107,7 +107,7 @@ class TextReport:
         if result.warned:
             lines = [f"{result.case.id} {found.message}" for found in warnings(result)]
             self.close.add(closest_to_bound(result), lines)
-        if result.drift and not has_drifted(result):
+        if result.drift and not result.has_drifted:
             lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
             self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)
 

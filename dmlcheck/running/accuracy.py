@@ -133,11 +133,6 @@ class Watch:
         return tuple(drift for drift in found if drift.new_ulp - drift.old_ulp > (most or 0.0))
 
 
-def has_drifted(result: CaseResult) -> bool:
-    """Whether a case that passes makes its run fail: it is less accurate than it may have become."""
-    return any(drift.is_failure for drift in result.drift)
-
-
 # ---- in words
 
 

@@ -13,7 +13,10 @@ PASSED = "passed"
 FAILED = "failed"
 ERRORED = "error"
 SKIPPED = "skipped"
-OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, "xfailed", "xpassed")
+XFAILED = "xfailed"
+XPASSED = "xpassed"
+OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
+FAILURES = (FAILED, ERRORED, XPASSED)
 
 
 class Drift(NamedTuple):
@@ -47,3 +50,13 @@ class CaseResult(NamedTuple):
     ordinal: int | None = None
     warned: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
+
+    @property
+    def has_drifted(self) -> bool:
+        """Whether the case passes, and is less accurate than it may have become."""
+        return any(drift.is_failure for drift in self.drift)
+
+    @property
+    def is_failure(self) -> bool:
+        """Whether the case makes its run fail."""
+        return self.outcome in FAILURES or self.has_drifted

@@ -24,7 +24,11 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
 from dmlcheck.formats.reading import read_file
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.reports.html import _STYLE, HtmlReport, bits_text, picture, plain
+from dmlcheck.reports.html.markup import plain
+from dmlcheck.reports.html.output import bits_text
+from dmlcheck.reports.html.page import Assets
+from dmlcheck.reports.html.picture import picture
+from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.results import OUTCOMES, CaseResult
@@ -429,7 +433,7 @@ def luminance(colour: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_is_readable_in_both_schemes(scheme: str) -> None:
-    light, dark = _STYLE.split("@media (prefers-color-scheme: dark)")
+    light, dark = Assets().style.split("@media (prefers-color-scheme: dark)")
     known = {**colours(light), **(colours(dark) if scheme == "dark" else {})}
     for ink in ("ink", "quiet", "link", "red", "orange", "green", "grey", "purple"):
         for paper in ("page", "card", "inset", "hit"):

@@ -1,0 +1,40 @@
+"""Texts and numbers as they stand in HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from html import escape as escape_markup
+
+from dmlcheck.diagnostics.wording import cut
+
+_LONGEST = 2000  # characters of a message, a reason or a name
+
+
+def plain(text: str, most: int = _LONGEST) -> str:
+    """Return a text with what does not print spelt out as its number, and cut off where it gets long."""
+    text = cut(text, most)
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c == "\n" else _spelt_out(c) for c in text)
+
+
+def _spelt_out(character: str) -> str:
+    code = ord(character)
+    if code < 0x100:
+        return "\\t" if character == "\t" else f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def escape(text: str, most: int = _LONGEST) -> str:
+    """Return a text as it stands in HTML, in attributes too."""
+    return escape_markup(plain(text, most))
+
+
+def number_mark(number: int) -> str:
+    """Return the number of what stands under a title, to follow it."""
+    return f'<span class="count">{number:,}</span>'
+
+
+def column_heads(names: Iterable[str]) -> str:
+    """Return the cells at the head of a table's columns."""
+    return "".join(f'<th scope="col">{name}</th>' for name in names)

@@ -1,0 +1,143 @@
+"""An output that is wrong: the elements that are known, and a picture of where the errors are."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator, Sequence
+
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.diagnostics.wording import braces, brackets, counted, figure
+from dmlcheck.reports.elements import decimal, hexadecimal
+from dmlcheck.reports.html.markup import column_heads, escape
+from dmlcheck.reports.html.picture import picture
+from dmlcheck.specs.names import DATA_TYPES
+
+_WORST = "worst"
+_ALLOWED = "largest, allowed"
+_NOT_FINITE = '<span class="quiet">not finite</span>'
+
+
+def output_text(name: str, output: OutputResult) -> str:
+    """Return what is wrong with one output: its elements, and a picture of where they are."""
+    label = escape(name)
+    if output.shape is not None:
+        return f'<div class="output"><h4>{label}</h4><p>{escape(output.shape)}</p></div>\n'
+    left_open = (
+        f"; {output.unspecified:,} more differ where the documentation leaves the result open"
+        if output.unspecified
+        else ""
+    )
+    by = f', by <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
+    return (
+        f'<div class="output"><h4>{label} <span class="quiet">{escape(output.data_type)} '
+        f"{braces(output.sizes)}</span></h4>"
+        f"<p><b>{output.mismatches:,} of {counted(output.elements, 'element')}</b> outside the tolerance, which is "
+        f'<span class="bound">{escape(output.bound)}</span>{by}{left_open}</p>\n'
+        f'<div class="seen">{_elements(output)}{picture(name, output)}</div></div>\n'
+    )
+
+
+def _elements(output: OutputResult) -> str:
+    """Return the table of the elements that are known, the worst at the top."""
+    listed = list(_listed(output))
+    if not listed:
+        return ""
+    has_share = any(element.share is not None for element, _ in listed)
+    error = "ULP" if output.data_type.startswith("FLOAT") else "off by"
+    heads = ("index", "expected", "actual", "difference", error, *(["times the bound"] if has_share else []))
+    more = output.mismatches - sum(1 for _, word in listed if word != _ALLOWED)
+    caption = f"<caption>and {more:,} more</caption>" if more > 0 else ""
+    rows = (_row(element, word, output.data_type, has_share=has_share) for element, word in listed)
+    return (
+        '<div class="wide" tabindex="0" role="region" aria-label="Wrong elements"><table class="elements">'
+        f"{caption}<thead><tr>{column_heads(heads)}</tr></thead>"
+        f"<tbody>\n{''.join(rows)}</tbody></table></div>"
+    )
+
+
+def _listed(output: OutputResult) -> Iterator[tuple[Element, str]]:
+    """Yield the elements that are known, each once, with the word that says which it is."""
+    listed: set[tuple[int, ...]] = set()
+    for element, word in _known(output):
+        if element.place not in listed:
+            listed.add(element.place)
+            yield element, word
+
+
+def _known(output: OutputResult) -> Iterator[tuple[Element, str]]:
+    if output.worst is not None:
+        yield output.worst, _WORST
+    for index, element in enumerate(output.first):
+        yield element, "first" if index == 0 else ""
+    if output.most_off is not None:
+        is_allowed = output.most_off.share is not None and output.most_off.share <= 1
+        yield output.most_off, _ALLOWED if is_allowed else "largest"
+
+
+def _row(element: Element, word: str, data_type: str, *, has_share: bool) -> str:
+    mark = f' <span class="word">{word}</span>' if word else ""
+    cells = [
+        _value(element.expected, data_type),
+        _value(element.actual, data_type),
+        _difference(element, data_type),
+        _figure(element.ulp),
+        *([_figure(element.share)] if has_share else []),
+    ]
+    return (
+        f'<tr class="{_WORST if word == _WORST else ""}"><th scope="row">{brackets(element.place)}{mark}</th>'
+        + "".join(f"<td>{cell}</td>" for cell in cells)
+        + "</tr>\n"
+    )
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}" if 1e3 <= value < 1e15 else figure(value)
+
+
+def decimal_text(value: float, data_type: str) -> str:
+    """Return a value in decimal, in as many digits as tell it from others of its type."""
+    if isinstance(value, float) and math.isfinite(value) and data_type in DATA_TYPES:
+        return escape(decimal(value, data_type))
+    return escape(str(value))
+
+
+def _value(value: float, data_type: str) -> str:
+    """Return a value as people read it, and below that its digits in base 16 and its bits, which leave nothing open."""
+    is_finite_float = isinstance(value, float) and math.isfinite(value)
+    exact = [hexadecimal(value) if is_finite_float else None, bits_text(value, data_type)]
+    below = "<br>".join(filter(None, exact))
+    return decimal_text(value, data_type) + (f"<small>{below}</small>" if below else "")
+
+
+def bits_text(value: float, data_type: str) -> str | None:
+    """Return how a value stands in memory, `0x3C00` for 1 in FLOAT16; None for a NaN, of which there are many."""
+    if data_type not in DATA_TYPES or math.isnan(value):
+        return None
+    bits = DATA_TYPES[data_type].bits
+    digits = max(1, bits // 4)
+    if isinstance(value, int):
+        return f"0x{value & ((1 << bits) - 1):0{digits}X}"
+    code = {"FLOAT16": ">e", "FLOAT32": ">f", "FLOAT64": ">d"}.get(data_type)
+    try:
+        return None if code is None else "0x" + struct.pack(code, value).hex().upper()
+    except OverflowError:
+        return None
+
+
+def _difference(element: Element, data_type: str) -> str:
+    expected, actual = element.expected, element.actual
+    if not (math.isfinite(expected) and math.isfinite(actual)):
+        return _NOT_FINITE
+    difference = actual - expected
+    if isinstance(difference, int):
+        return f"{difference:+,}"
+    if not math.isfinite(difference):
+        return _NOT_FINITE
+    return ("+" if difference > 0 else "") + decimal_text(difference, data_type)
+
+
+def worst_output(outputs: Sequence[tuple[str, OutputResult]]) -> tuple[str, OutputResult, Element] | None:
+    """Return the output whose worst element is the worst of all, with its name and that element."""
+    worst = [(name, output, output.worst) for name, output in outputs if output.worst is not None]
+    return max(worst, key=lambda entry: (entry[2].share or 0.0, entry[2].ulp), default=None)

@@ -1,0 +1,133 @@
+"""The page around the cases: its head with what ran and how it ended, the filters, its style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.reports.html.markup import escape
+from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED
+from dmlcheck.specs.names import LEVELS, level_and_version
+
+
+class Assets:
+    """The style and the script, which are files beside this module."""
+
+    def __init__(self) -> None:
+        self.style = _text_of("style.css")
+        self.script = _text_of("script.js")
+
+    def policy(self) -> str:
+        """Return the content security policy: this page's own style and script, and nothing from anywhere."""
+        return (
+            f"default-src 'none'; style-src {_hash(self.style)}; script-src {_hash(self.script)}; img-src data:; "
+            "base-uri 'none'; form-action 'none'"
+        )
+
+
+def _text_of(name: str) -> str:
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return "\n" + file.read()
+
+
+def _hash(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+# ---- the top
+
+
+def headline(summary: Summary) -> str:
+    """Return the outcome of the run in a few words."""
+    cases = counted(summary.total, "case")
+    if not summary.total:
+        return "Nothing ran"
+    if summary.failed:
+        return f"{summary.failed:,} of {cases} failed"
+    if summary.drifted:
+        return f"{summary.drifted:,} of {cases} drifted"
+    return f"No failures in {cases}"
+
+
+def head(summary: Summary, info: RunInfo, assets: Assets) -> Iterator[str]:
+    """Yield the page up to its cases: how the run ended, and what it was."""
+    title = headline(summary)
+    verdict = "bad" if summary.failures else "good" if summary.total else "none"
+    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{assets.policy()}">\n'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+    yield '<meta name="color-scheme" content="light dark">\n'
+    yield '<meta name="referrer" content="no-referrer">\n'
+    yield '<link rel="icon" href="data:,">\n'
+    yield f"<title>{escape(f'{title} - dmlcheck {__version__}, {info.implementation}')}</title>\n"
+    yield f"<style>{assets.style}</style>\n</head>\n<body>\n"
+    yield f'<header>\n<p class="tool">dmlcheck report</p>\n<h1 class="{verdict}">{title}</h1>\n'
+    if summary.interrupted:
+        yield '<p class="stopped">Interrupted: the run ended before all its cases had run.</p>\n'
+    yield _share_bar(summary)
+    yield '<dl class="facts">'
+    yield from (f"<div><dt>{name}</dt><dd>{escape(value)}</dd></div>" for name, value in _facts(summary, info))
+    yield "</dl>\n</header>\n<main>\n"
+
+
+def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
+    level = info.feature_level
+    yield "dmlcheck", __version__
+    yield "Implementation", info.implementation
+    yield "Feature level", (level_and_version(level) if level in LEVELS else level) or "what each case asks for"
+    yield "Time", f"{summary.seconds:,.2f} s"
+    if info.shard is not None:
+        yield "Shard", f"{info.shard[0]} of {info.shard[1]}"
+
+
+def _share_bar(summary: Summary) -> str:
+    """Return a bar of the outcomes, each as wide as its share; a few of very many stay visible."""
+    if not summary.total:
+        return ""
+    widths = {outcome: max(number / summary.total, 0.006) for outcome, number in summary.counts.items() if number}
+    whole = sum(widths.values())
+    bars, at = [], 0.0
+    for outcome, width in widths.items():
+        step = 1000 * width / whole
+        bars.append(f'<rect class="{outcome}" x="{at:.1f}" width="{step:.1f}" height="8"/>')
+        at += step
+    return (
+        '<svg class="share" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">'
+        + "".join(bars)
+        + "</svg>\n"
+    )
+
+
+def filters(summary: Summary, operators: Iterable[str]) -> Iterator[str]:
+    """Yield what chooses the cases that are shown."""
+    yield '<div class="filters" role="search" aria-label="Filter the cases">\n'
+    yield '<fieldset><legend class="quiet">Outcome</legend>'
+    for outcome in OUTCOMES:
+        number = summary.counts.get(outcome, 0)
+        if number or outcome in (PASSED, FAILED, ERRORED, SKIPPED):
+            empty = "" if number else " empty"
+            yield (
+                f'<label class="chip {outcome}{empty}"><input type="checkbox" name="outcome" value="{outcome}">'
+                f"<b>{number:,}</b> {outcome}</label>"
+            )
+    yield '</fieldset>\n<div class="more" hidden>'
+    yield '<label>Operator <select id="operator"><option value="">all</option>'
+    yield from (f"<option>{escape(operator)}</option>" for operator in sorted(operators))
+    yield "</select></label> "
+    yield '<label>Text <input type="search" id="text" placeholder="id, type, value, message" size="26"></label> '
+    yield '<button type="button" id="clear">Clear</button> <span id="status" role="status"></span></div>\n</div>\n'
+
+
+# ---- the end
+
+
+def foot(assets: Assets) -> Iterator[str]:
+    """Yield the end of the page."""
+    yield "</main>\n<footer>Errors are in units in the last place (ULP) of the expected value; "
+    yield "integers are off by a number.</footer>\n"
+    yield f"<script>{assets.script}</script>\n</body>\n</html>\n"

@@ -1,0 +1,151 @@
+"""The errors of an output as a picture: bars over the positions of its elements, on a logarithmic scale."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.diagnostics.wording import brackets, error_text
+from dmlcheck.reports.html.markup import escape
+
+_INFINITE = 1e308
+_LEFT, _TOP, _BOTTOM, _HEIGHT = 46.0, 16.0, 106.0, 138
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def picture(name: str, output: OutputResult) -> str:
+    """Return the errors over the output as bars on a logarithmic scale; nothing for a single element."""
+    profile = output.profile
+    if len(profile) < 2 or not any(value > 0 for value in profile):
+        return ""
+    width = min(384.0, max(220.0, 30.0 * len(profile)))
+    right = _LEFT + width
+    unit = "ULP" if output.data_type.startswith("FLOAT") else "units"
+    title = f"The largest error over {name}, by position, in {unit} on a logarithmic scale"
+    scale = _Scale.of(profile)
+    drawing = (
+        *_grid(scale, right),
+        *_bars(profile, width, scale),
+        f'<path class="axis" d="M{_LEFT:g} {_BOTTOM:g}H{right:g}"/>',
+        _worst_mark(output, width),
+        *_labels(output, unit, width),
+    )
+    return (
+        f'<figure><svg class="picture" role="img" width="{right + 8:g}" height="{_HEIGHT}" '
+        f'viewBox="0 0 {right + 8:g} {_HEIGHT}"><title>{escape(title)}</title>'
+        f"{''.join(drawing)}</svg><figcaption>{_in_words(output)}</figcaption></figure>"
+    )
+
+
+class _Scale(NamedTuple):
+    """The powers of ten between which the bars stand, `top` the highest; above it is room for infinite ones."""
+
+    low: int
+    high: int
+    top: float
+    has_finite: bool
+
+    @classmethod
+    def of(cls, profile: Iterable[float]) -> _Scale:
+        """Return the scale for some errors."""
+        values = [value for value in profile if value > 0]
+        finite = [math.log10(value) for value in values if value <= _INFINITE]
+        has_infinite = len(finite) < len(values)
+        if not finite:
+            return cls(0, 1, _TOP, has_finite=False)
+        high = math.ceil(max(finite))
+        low = max(min(math.floor(min(finite)), high - 1), high - 16)
+        return cls(low, high, _TOP + (14 if has_infinite else 0), has_finite=True)
+
+    def height(self, value: float) -> float:
+        """Return how tall the bar of an error is; the least are still seen."""
+        if value > _INFINITE:
+            return _BOTTOM - _TOP
+        return max(3.0, self.at(math.log10(value)))
+
+    def at(self, power: float) -> float:
+        """Return how far above the axis a power of ten is."""
+        return (power - self.low) / (self.high - self.low) * (_BOTTOM - self.top)
+
+
+def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[str]:
+    """Yield the bars of finite errors as one path, and those of infinite ones as another."""
+    step = width / len(profile)
+    thick = min(step - (1 if step > 4 else 0.4), 26)
+    bars: dict[bool, list[str]] = {False: [], True: []}
+    for index, value in enumerate(profile):
+        if value > 0:
+            x, height = _LEFT + index * step + (step - thick) / 2, scale.height(value)
+            bars[value > _INFINITE].append(f"M{x:.1f} {_BOTTOM:g}v-{height:.1f}h{thick:.1f}v{height:.1f}z")
+    yield f'<path class="bars" d="{"".join(bars[False])}"/><path class="beyond" d="{"".join(bars[True])}"/>'
+
+
+def _grid(scale: _Scale, right: float) -> Iterator[str]:
+    ticks: list[tuple[float, str]] = []
+    if scale.has_finite:
+        step = max(1, math.ceil((scale.high - scale.low) / 3))
+        ticks += [(_BOTTOM - scale.at(power), _power(power)) for power in range(scale.low, scale.high + 1, step)]
+    if not scale.has_finite or scale.top > _TOP:
+        ticks.append((_TOP, "∞"))
+    for y, label in ticks:
+        if y < _BOTTOM:
+            yield f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{right:g}"/>'
+        yield f'<text class="end" x="{_LEFT - 6:g}" y="{y + 4:.1f}">{label}</text>'
+
+
+def _power(power: int) -> str:
+    if 0 <= power <= 3:
+        return str(10**power)
+    return "10" + str(power).translate(_SUPERSCRIPTS)
+
+
+def _worst_mark(output: OutputResult, width: float) -> str:
+    """Return the mark below the axis where the worst element is."""
+    if output.worst is None or len(output.worst.place) != len(output.sizes):
+        return ""
+    place = 0
+    for index, size in zip(output.worst.place, output.sizes, strict=True):
+        place = place * size + index
+    stretches = len(output.profile)
+    x = _LEFT + (place * stretches // max(1, math.prod(output.sizes)) + 0.5) * width / stretches
+    return f'<path class="mark" d="M{x:.1f} {_BOTTOM + 3:g}l5 8h-10z"/>'
+
+
+def _labels(output: OutputResult, unit: str, width: float) -> Iterator[str]:
+    first, last = _ends(output)
+    yield f'<text class="unit" x="{_LEFT:g}" y="9">error, {unit}</text>'
+    yield f'<text x="{_LEFT:g}" y="130">{first}</text><text class="end" x="{_LEFT + width:g}" y="130">{last}</text>'
+    if width > 300:
+        yield f'<text class="middle" x="{_LEFT + width / 2:g}" y="130">position, row-major</text>'
+
+
+def _ends(output: OutputResult) -> tuple[str, str]:
+    """Return the indices of the first element and the last, or their numbers where those are long."""
+    first, last = brackets(0 for _ in output.sizes), brackets(size - 1 for size in output.sizes)
+    if len(last) > 26:
+        return "0", f"{output.elements - 1:,}"
+    return first, last
+
+
+def _stretch(output: OutputResult, index: int) -> str:
+    """Return which elements one bar stands for."""
+    stretches = len(output.profile)
+    start = -(-index * output.elements // stretches)
+    stop = -(-(index + 1) * output.elements // stretches) - 1
+    return f"element {start:,}" if stop <= start else f"elements {start:,} to {stop:,}"
+
+
+def _in_words(output: OutputResult) -> str:
+    """Return what the picture shows, for those who do not see it and those who want it exactly."""
+    profile = output.profile
+    wrong = [index for index, value in enumerate(profile) if value > 0]
+    largest = max(wrong, key=lambda index: profile[index])
+    each = "elements" if len(profile) == output.elements else "stretches"
+    most = error_text(profile[largest], output.data_type)
+    span = "" if len(wrong) == 1 else f", between {_stretch(output, wrong[0])} and {_stretch(output, wrong[-1])}"
+    mark = " ▲ is the worst element." if output.worst is not None else ""
+    return (
+        f"Errors in {len(wrong)} of {len(profile)} {each}{span}; largest in {_stretch(output, largest)}: {most}.{mark}"
+    )
