@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.comparison.compare import Limit, compare
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
-from dmlcheck.descs.tensors import packed_strides
+from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels import Array, Result, compute
 from dmlcheck.specs.records import INPUT

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, UINT_MAX, enum_prefix
@@ -80,68 +80,103 @@ _IS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def read_number(kind: str, label: str, given: Any, path: Path, findings: list[Finding]) -> Any:
-    """Return a number of a type in `EXPECTED`, or None when it is not one."""
+def _number(kind: str, given: Any) -> Any:
+    """Return a value as a number of a type in `EXPECTED`, or None when it is not one."""
     if _IS[kind](given):
         return bool(given) if kind == "BOOL" else given
     word = given.strip().lower().removeprefix("+") if type(given) is str else ""
-    if kind in ("FLOAT", "SCALAR_UNION") and word in ("inf", "-inf", "nan"):
-        return float(word)
-    findings.append(Finding("field-type", path, {"field": label, "found": describe(given), "expected": EXPECTED[kind]}))
-    return None
+    return float(word) if kind in ("FLOAT", "SCALAR_UNION") and word in ("inf", "-inf", "nan") else None
 
 
-def read_enum(enum: str, label: str, given: Any, path: Path, findings: list[Finding]) -> str | None:
+def read_number(kind: str, label: str, given: Any, path: Path) -> Checking[Any]:
+    """Return a number of a type in `EXPECTED`, or None when it is not one."""
+    number = _number(kind, given)
+    if number is None:
+        yield mistyped(label, given, path, EXPECTED[kind])
+    return number
+
+
+def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | None]:
     """Return an enumeration value's suffix, given in full or as the suffix."""
-    if isinstance(given, str):
-        suffix = given.removeprefix(enum_prefix(enum))
-        if suffix in ENUMS[enum]:
-            return suffix
-        help = did_you_mean(suffix, ENUMS[enum])
-        note = "one of " + " ".join(ENUMS[enum])
-        findings.append(Finding("unknown-enum-value", path, {"found": given, "enum": enum}, help=help, note=note))
-    else:
-        params = {"field": label, "found": describe(given), "expected": f"a value of {enum}"}
-        findings.append(Finding("field-type", path, params, note="one of " + " ".join(ENUMS[enum])))
+    values = " ".join(ENUMS[enum])
+    if not isinstance(given, str):
+        yield mistyped(label, given, path, f"a value of {enum}", note=f"one of {values}")
+        return None
+    suffix = given.removeprefix(enum_prefix(enum))
+    if suffix in ENUMS[enum]:
+        return suffix
+    help = did_you_mean(suffix, ENUMS[enum])
+    yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, help=help, note=f"one of {values}")
     return None
 
 
-def read_numbers(kind: str, label: str, given: Any, path: Path, findings: list[Finding]) -> tuple[Any, ...] | None:
+def read_numbers(kind: str, label: str, given: Any, path: Path) -> Checking[tuple[Any, ...] | None]:
     """Return a list of numbers of a type as a tuple, or None when it is not one."""
     if not isinstance(given, (list, tuple)):
-        params = {"field": label, "found": describe(given), "expected": EXPECTED[f"{kind}_ARRAY"]}
         help = f"write [{given}]" if _IS[kind](given) else None
-        findings.append(Finding("field-type", path, params, help=help))
+        yield mistyped(label, given, path, EXPECTED[f"{kind}_ARRAY"], help=help)
         return None
-    before = len(findings)
-    is_right = _IS[kind]
-    numbers = [
-        element if is_right(element) else read_number(kind, f"{label}[{index}]", element, (*path, index), findings)
-        for index, element in enumerate(given)
-    ]
-    return tuple(numbers) if len(findings) == before else None
+    if all(map(_IS[kind], given)):
+        return tuple(given)
+    numbers = []
+    for index, element in enumerate(given):
+        numbers.append((yield from read_number(kind, f"{label}[{index}]", element, (*path, index))))
+    return None if None in numbers else tuple(numbers)
 
 
-def read_uints(label: str, given: Any, path: Path, findings: list[Finding]) -> tuple[int, ...] | None:
-    """Return a list of UINTs as a tuple, or None when it is not one."""
-    return read_numbers("UINT", label, given, path, findings)
-
-
-def read_struct(kind: str, label: str, given: Any, path: Path, findings: list[Finding]) -> Any:
+def read_struct(kind: str, label: str, given: Any, path: Path) -> Checking[Size2D | ScaleBias | None]:
     """Return a SIZE_2D or a SCALE_BIAS, or None when it is not one."""
-    made, part = (Size2D, "UINT") if kind == "SIZE_2D" else (ScaleBias, "FLOAT")
+    made, part = _STRUCTS[kind]
     if not isinstance(given, Mapping):
-        params = {"field": label, "found": describe(given), "expected": EXPECTED[kind]}
-        findings.append(Finding("field-type", path, params))
+        yield mistyped(label, given, path, EXPECTED[kind])
         return None
-    before = len(findings)
-    for key, help in unknown_names(given, made._fields, "its fields are"):
-        params = {"operator": label, "field": key}
-        findings.append(Finding("unknown-field", (*path, key), params, help=help, at_key=True))
+    unknown = list(unknown_fields(label, given, made._fields, path))
+    yield from unknown
     values = []
     for name in made._fields:
+        place = (*path, name)
         if given.get(name) is None:
-            findings.append(Finding("missing-field", (*path, name), {"operator": label, "field": name}))
+            yield missing(label, name, place)
         else:
-            values.append(read_number(part, f"{label}.{name}", given[name], (*path, name), findings))
-    return made(*values) if len(findings) == before else None
+            values.append((yield from read_number(part, f"{label}.{name}", given[name], place)))
+    is_right = len(values) == len(made._fields) and None not in values and not unknown
+    return made(*values) if is_right else None
+
+
+_STRUCTS: dict[str, tuple[type[Size2D | ScaleBias], str]] = {
+    "SIZE_2D": (Size2D, "UINT"),
+    "SCALE_BIAS": (ScaleBias, "FLOAT"),
+}
+
+
+# ---- what is wrong with a field
+
+
+def mistyped(
+    label: str, given: Any, path: Path, expected: str, *, help: str | None = None, note: str | None = None
+) -> Finding:
+    """Return what is wrong with a value of another type."""
+    return Finding(
+        "field-type", path, {"field": label, "found": describe(given), "expected": expected}, help, note=note
+    )
+
+
+def missing(owner: str, field: str, path: Path, help: str | None = None) -> Finding:
+    """Return what is wrong where an operator, a tensor or a struct lacks a field."""
+    return Finding("missing-field", path, {"operator": owner, "field": field}, help)
+
+
+def unknown_fields(
+    owner: str, given: Mapping[str, Any], known: Collection[str], path: Path, names: str = "its fields are"
+) -> Iterator[Finding]:
+    """Yield what is wrong with fields that an operator, a tensor or a struct does not have."""
+    for key, help in unknown_names(given, known, names):
+        yield Finding("unknown-field", (*path, key), {"operator": owner, "field": key}, help, at_key=True)
+
+
+def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
+    """Yield what is wrong with fields beside those of the long form {Type, Desc}."""
+    for key in given:
+        if key not in ("Type", "Desc"):
+            help = "with Desc, all fields but Type belong inside it"
+            yield Finding("unknown-field", (*path, key), {"operator": owner, "field": key}, help, at_key=True)

@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.descs.fields import EXPECTED, is_finite_as, read_enum, read_number, read_numbers, read_struct
+from dmlcheck.descs.fields import (
+    EXPECTED,
+    beside_desc,
+    is_finite_as,
+    missing,
+    mistyped,
+    read_enum,
+    read_number,
+    read_numbers,
+    read_struct,
+    unknown_fields,
+)
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, elements_text, unknown_names
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import describe, elements_text
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import closest_operator, full_name, load_spec
-from dmlcheck.specs.names import DATA_TYPES, ENUMS
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
-
-_Findings = list[Finding]
 
 
 class Reading(NamedTuple):
@@ -32,10 +41,8 @@ def read_desc(operator: str, raw: Any) -> Reading:
         operator = operator if isinstance(operator, str) else describe(operator)
         return Reading(None, (_unknown_operator(operator, ("operator",)),))
     if not isinstance(raw, Mapping):
-        params = {"field": "desc", "found": describe(raw), "expected": f"a mapping with the fields of {name}"}
-        return Reading(None, (Finding("field-type", ("desc",), params),))
-    findings: _Findings = []
-    desc = _read_fields(load_spec(name), raw, ("desc",), findings)
+        return Reading(None, (mistyped("desc", raw, ("desc",), f"a mapping with the fields of {name}"),))
+    desc, findings = collected(_read_fields(load_spec(name), raw, ("desc",)))
     return Reading(desc, tuple(findings))
 
 
@@ -46,156 +53,154 @@ def _unknown_operator(operator: str, path: Path) -> Finding:
 
 
 def _read_fields(
-    spec: OperatorSpec, raw: Mapping[str, Any], path: Path, findings: _Findings, *, is_nested: bool = False
-) -> OperatorDesc:
+    spec: OperatorSpec, raw: Mapping[str, Any], path: Path, *, is_nested: bool = False
+) -> Checking[OperatorDesc]:
     values: dict[str, Any] = {}
     broken: set[str] = set()
     for name, field in spec.fields.items():
         given = raw.get(name)
         if is_nested and field.is_tensor:
-            _no_tensor(name, given, path, findings)
+            if given is not None:
+                yield _tensor_inside(name, (*path, name))
         elif given is not None:
-            value = _READERS[field.type](field, given, (*path, name), findings)
-            if value is not None:
-                values[name] = value
-            else:
+            value = yield from _READERS[field.type](field, given, (*path, name))
+            if value is None:
                 broken.add(name)
+            else:
+                values[name] = value
         elif not field.optional and not field.counts:
-            params = {"operator": spec.operator, "field": name}
-            findings.append(Finding("missing-field", (*path, name), params, help=f"{name} is {_expected(field)}"))
-    for key, help in unknown_names(raw, spec.fields, "its fields are"):
-        params = {"operator": spec.operator, "field": key}
-        findings.append(Finding("unknown-field", (*path, key), params, help=help, at_key=True))
+            yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
+    yield from unknown_fields(spec.operator, raw, spec.fields, path)
     for field in spec.fields.values():
-        if field.counts:
-            _count(field, raw, values, path, findings)
-        elif field.data_type is not None:
-            _scalar(field, values, path, findings)
+        if field.counts or field.data_type is not None:
+            settle = _count if field.counts else _scalar
+            values[field.name] = yield from settle(field, values, (*path, field.name))
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
-    return OperatorDesc.of(spec, values, frozenset(broken))._replace(derived=derived)
+    known = {name: value for name, value in values.items() if value is not None}
+    return OperatorDesc.of(spec, known, frozenset(broken))._replace(derived=derived)
 
 
-def _no_tensor(name: str, given: Any, path: Path, findings: _Findings) -> None:
-    if given is not None:
-        params = {"field": name, "why": "inside another operator, whose tensors it takes"}
-        findings.append(Finding("excluded-field", (*path, name), params, help=f"leave {name} out"))
+def _tensor_inside(name: str, path: Path) -> Finding:
+    """Return what is wrong with a tensor of an operator that is inside another."""
+    params = {"field": name, "why": "inside another operator, whose tensors it takes"}
+    return Finding("excluded-field", path, params, help=f"leave {name} out")
 
 
-def _count(field: Field, raw: Mapping[str, Any], values: dict[str, Any], path: Path, findings: _Findings) -> None:
-    """Fill in a count that follows from its arrays, or compare the one that is given with each of them."""
-    name = field.name
+def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int | None]:
+    """Return a count: that of its arrays, which the one that is given must be; None where they disagree."""
     lengths = {array: len(values[array]) for array in field.counts if array in values}
-    if raw.get(name) is None and lengths:
-        values[name] = next(iter(lengths.values()))
-    count = values.get(name)
+    given = values.get(field.name)
+    count = next(iter(lengths.values()), None) if given is None else given
     for array, length in lengths.items():
         if count is not None and count != length:
-            params = {"count": name, "found": count, "array": array, "length": elements_text(length)}
-            if raw.get(name) is None:
-                place, help = array, f"{next(iter(lengths))}, which {name} counts as well, has {elements_text(count)}"
+            params = {"count": field.name, "found": count, "array": array, "length": elements_text(length)}
+            if given is None:
+                first = next(iter(lengths))
+                help = f"{first}, which {field.name} counts as well, has {elements_text(count)}"
+                yield Finding("count-mismatch", (*path[:-1], array), params, help)
             else:
-                place, help = name, f"write {length}, or leave {name} out"
-            findings.append(Finding("count-mismatch", (*path, place), params, help=help))
-            del values[name]  # which of the two is meant is not known, so no row judges it
-            return
+                yield Finding("count-mismatch", path, params, f"write {length}, or leave {field.name} out")
+            return None  # which of the two is meant is not known, so no row judges it
+    return count
 
 
-def _scalar(field: Field, values: dict[str, Any], path: Path, findings: _Findings) -> None:
-    """Report a scalar that the data type which another field gives it cannot hold."""
+def _scalar(field: Field, values: Mapping[str, Any], path: Path) -> Checking[Any]:
+    """Return a scalar, or None where the data type that another field gives it cannot hold it."""
     value: Any = values.get(field.name)
-    data_type: str = values.get(field.data_type or "") or ""
-    kind, bits = DATA_TYPES[data_type] if data_type else ("none", 0)
+    data_type: str = values.get(field.data_type or "") or "UNKNOWN"
+    kind = DATA_TYPES[data_type].kind
     if value is None or kind == "none":
-        return
+        return value
     if kind == "float":
         is_held, help = is_finite_as(data_type, value), "write inf, or a smaller value"
     else:
-        low, high = (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+        low, high = integer_range(data_type)
         is_held = low <= value <= high and value == int(value)
         help = f"{data_type} holds whole numbers from {low} to {high}"
-    if not is_held:
-        params = {"element": field.name, "found": describe(value), "type": data_type}
-        findings.append(Finding("value-not-representable", (*path, field.name), params, help=help))
-        del values[field.name]
+    if is_held:
+        return value
+    params = {"element": field.name, "found": describe(value), "type": data_type}
+    yield Finding("value-not-representable", path, params, help)
+    return None
 
 
 # ---- field types
 
 
-def _read_plain(field: Field, given: Any, path: Path, findings: _Findings) -> Any:
+def _read_plain(field: Field, given: Any, path: Path) -> Checking[Any]:
     if field.enum is not None:
-        return read_enum(field.enum, field.name, given, path, findings)
-    return read_number("BOOL" if field.boolean else field.type, field.name, given, path, findings)
+        return read_enum(field.enum, field.name, given, path)
+    return read_number("BOOL" if field.boolean else field.type, field.name, given, path)
 
 
-def _read_array(field: Field, given: Any, path: Path, findings: _Findings) -> tuple[Any, ...] | None:
-    return read_numbers(field.type.removesuffix("_ARRAY"), field.name, given, path, findings)
+def _read_array(field: Field, given: Any, path: Path) -> Checking[tuple[Any, ...] | None]:
+    return read_numbers(field.type.removesuffix("_ARRAY"), field.name, given, path)
 
 
-def _read_struct(field: Field, given: Any, path: Path, findings: _Findings) -> Any:
-    return read_struct(field.type, field.name, given, path, findings)
+def _read_struct(field: Field, given: Any, path: Path) -> Checking[Any]:
+    return read_struct(field.type, field.name, given, path)
 
 
-def _read_tensor(field: Field, given: Any, path: Path, findings: _Findings) -> TensorDesc | None:
-    return read_tensor(field.name, given, path, findings, is_output=field.kind == OUTPUT)
+def _read_tensor(field: Field, given: Any, path: Path) -> Checking[TensorDesc | None]:
+    return read_tensor(field.name, given, path, is_output=field.kind == OUTPUT)
 
 
-def _read_tensors(field: Field, given: Any, path: Path, findings: _Findings) -> tuple[TensorDesc | None, ...] | None:
+def _read_tensors(field: Field, given: Any, path: Path) -> Checking[tuple[TensorDesc | None, ...] | None]:
+    def read(label: str, part: Any, place: Path) -> Checking[TensorDesc | None]:
+        return read_tensor(label, part, place, is_output=field.kind == OUTPUT)
+
+    return _read_each(field, given, path, read)
+
+
+def _read_operators(field: Field, given: Any, path: Path) -> Checking[tuple[OperatorDesc | None, ...] | None]:
+    return _read_each(field, given, path, lambda _, part, place: _read_operator(field, part, place))
+
+
+def _read_each(
+    field: Field, given: Any, path: Path, read: Callable[[str, Any, Path], Checking[Any]]
+) -> Checking[tuple[Any, ...] | None]:
+    """Read the parts of a list of tensors or of operators, each as its name, its value and its path."""
     if not isinstance(given, (list, tuple)):
-        _mistyped(field, given, path, findings)
+        yield mistyped(field.name, given, path, EXPECTED[field.type])
         return None
-    is_output = field.kind == OUTPUT
-    return tuple(
-        read_tensor(f"{field.name}[{index}]", part, (*path, index), findings, is_output=is_output)
-        for index, part in enumerate(given)
-    )
+    parts = []
+    for index, part in enumerate(given):
+        parts.append((yield from read(f"{field.name}[{index}]", part, (*path, index))))
+    return tuple(parts)
 
 
-def _read_operator(field: Field, given: Any, path: Path, findings: _Findings) -> OperatorDesc | None:
+def _read_operator(field: Field, given: Any, path: Path) -> Checking[OperatorDesc | None]:
     """Read an operator inside an operator: {Type, ...fields} or {Type, Desc}."""
     if not isinstance(given, Mapping):
-        _mistyped(field, given, path, findings)
+        yield mistyped(field.name, given, path, EXPECTED[field.type])
         return None
+    name = yield from _operator_name(field, given, (*path, "Type"))
+    if name is None:
+        return None
+    if "Desc" not in given:
+        inner: Any = {key: given[key] for key in given if key != "Type"}
+        return (yield from _read_fields(load_spec(name), inner, path, is_nested=True))
+    yield from beside_desc(field.name, given, path)
+    inner, path = given["Desc"], (*path, "Desc")
+    if not isinstance(inner, Mapping):
+        yield mistyped(f"{field.name}.Desc", inner, path, f"the fields of {name}")
+        return None
+    return (yield from _read_fields(load_spec(name), inner, path, is_nested=True))._replace(steps=("Desc",))
+
+
+def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checking[str | None]:
+    """Return the full name of the operator that a nested desc is of."""
     operator = given.get("Type")
     if operator is None:
-        params = {"operator": field.name, "field": "Type"}
-        findings.append(Finding("missing-field", (*path, "Type"), params, help="Type names the operator"))
-        return None
-    if not isinstance(operator, str):
-        params = {"field": f"{field.name}.Type", "found": describe(operator), "expected": "an operator's name"}
-        findings.append(Finding("field-type", (*path, "Type"), params))
-        return None
-    name = full_name(operator)
-    if name is None:
-        findings.append(_unknown_operator(operator, (*path, "Type")))
-        return None
-    is_long = "Desc" in given
-    inner = given["Desc"] if is_long else {key: given[key] for key in given if key != "Type"}
-    for key in given if is_long else ():
-        if key not in ("Type", "Desc"):
-            params = {"operator": field.name, "field": key}
-            help = "with Desc, all fields but Type belong inside it"
-            findings.append(Finding("unknown-field", (*path, key), params, help=help, at_key=True))
-    if not isinstance(inner, Mapping):
-        params = {"field": f"{field.name}.Desc", "found": describe(inner), "expected": f"the fields of {name}"}
-        findings.append(Finding("field-type", (*path, "Desc"), params))
-        return None
-    steps = ("Desc",) if is_long else ()
-    return _read_fields(load_spec(name), inner, (*path, *steps), findings, is_nested=True)._replace(steps=steps)
-
-
-def _read_operators(
-    field: Field, given: Any, path: Path, findings: _Findings
-) -> tuple[OperatorDesc | None, ...] | None:
-    if not isinstance(given, (list, tuple)):
-        _mistyped(field, given, path, findings)
-        return None
-    return tuple(_read_operator(field, part, (*path, index), findings) for index, part in enumerate(given))
-
-
-def _mistyped(field: Field, given: Any, path: Path, findings: _Findings) -> None:
-    params = {"field": field.name, "found": describe(given), "expected": EXPECTED[field.type]}
-    findings.append(Finding("field-type", path, params))
+        yield missing(field.name, "Type", path, "Type names the operator")
+    elif not isinstance(operator, str):
+        yield mistyped(f"{field.name}.Type", operator, path, "an operator's name")
+    else:
+        name = full_name(operator)
+        if name is None:
+            yield _unknown_operator(operator, path)
+        return name
+    return None
 
 
 def _expected(field: Field) -> str:
@@ -204,7 +209,7 @@ def _expected(field: Field) -> str:
     return EXPECTED["BOOL" if field.boolean else field.type]
 
 
-_READERS: dict[str, Callable[[Field, Any, Path, _Findings], Any]] = {
+_READERS: dict[str, Callable[[Field, Any, Path], Checking[Any]]] = {
     "UINT": _read_plain,
     "INT": _read_plain,
     "FLOAT": _read_plain,

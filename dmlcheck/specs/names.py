@@ -97,6 +97,13 @@ DATA_TYPES: dict[str, DataType] = {
     "INT4": DataType("int", 4),
 }
 
+
+def integer_range(data_type: str) -> tuple[int, int]:
+    """Return the least and the largest number of an integer type."""
+    kind, bits = DATA_TYPES[data_type]
+    return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
 ENUMS: dict[str, tuple[str, ...]] = {
     "DML_TENSOR_DATA_TYPE": tuple(DATA_TYPES),
     "DML_TENSOR_TYPE": ("INVALID", "BUFFER"),

@@ -14,7 +14,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import brackets, describe
 from dmlcheck.files.document import Overflow, Path
-from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, is_halfway, round_exact, spell
 
 Array = NDArray[Any]
@@ -209,12 +209,6 @@ def unravel(index: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
         index, rest = divmod(index, size)
         where.append(rest)
     return tuple(reversed(where))
-
-
-def integer_range(data_type: str) -> tuple[int, int]:
-    """Return the least and the largest number of an integer type."""
-    kind, bits = DATA_TYPES[data_type]
-    return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
 def exact_range(data_type: str) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import braces, brackets, describe, elements_text, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values import generators
-from dmlcheck.values.literals import Array, Literals, Source, integer_range
+from dmlcheck.values.literals import Array, Literals, Source
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")

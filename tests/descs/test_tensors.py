@@ -10,8 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.descs.tensors import elements_overlap, packed_strides, read_tensor
-from dmlcheck.diagnostics.record import Finding
+from dmlcheck.descs.strides import elements_overlap, packed_strides
+from dmlcheck.descs.tensors import read_tensor
+from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 
 BITS = {
@@ -22,8 +23,7 @@ BITS = {
 
 def read(given_desc: Any, *, is_output: bool = False) -> tuple[TensorDesc | None, list[Finding]]:
     """Return what a tensor desc becomes and what is found wrong with it."""
-    findings: list[Finding] = []
-    return read_tensor("T", given_desc, ("T",), findings, is_output=is_output), findings
+    return collected(read_tensor("T", given_desc, ("T",), is_output=is_output))
 
 
 def accepted(given_desc: Any, *, is_output: bool = False) -> TensorDesc:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.descs.tensors import packed_strides
+from dmlcheck.descs.strides import packed_strides
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]

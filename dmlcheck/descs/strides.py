@@ -1,0 +1,59 @@
+"""Strides: those of a packed tensor, and whether those of another put two elements in one place."""
+
+from __future__ import annotations
+
+
+def packed_strides(sizes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the strides, in elements, of a tensor laid out without gaps in row-major order."""
+    strides = []
+    step = 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= size
+    return tuple(reversed(strides))
+
+
+_MOST_STEPS = 100_000
+
+
+def elements_overlap(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether two elements of a tensor lie at the same place.
+
+    Exact but for layouts so tangled that the search is given up after 100,000 steps; those count as not overlapping.
+    """
+    dims = sorted(((stride, size - 1) for size, stride in zip(sizes, strides, strict=True) if size > 1), reverse=True)
+    reach = [0]  # of the dimensions from each on: how far their elements spread
+    for stride, last in reversed(dims):
+        reach.append(reach[-1] + stride * last)
+    reach.reverse()
+    if all(stride > below for (stride, _), below in zip(dims, reach[1:], strict=True)):
+        return False
+    count = 1
+    for _, last in dims:
+        count *= last + 1
+    return count > reach[0] + 1 or _has_null_step(dims, reach)
+
+
+def _has_null_step(dims: list[tuple[int, int]], reach: list[int]) -> bool:
+    """Whether some step between two elements, not 0 in every dimension, leads nowhere."""
+    steps = 0
+    todo = [(0, 0, False)]
+    while todo:
+        depth, offset, moved = todo.pop()
+        if depth == len(dims):
+            if moved:
+                return True
+            continue
+        stride, last = dims[depth]
+        if stride == 0:
+            return True
+        # Only steps that the dimensions below can still undo; the first that is not 0 may be taken as positive.
+        below = reach[depth + 1]
+        least = max(-last if moved else 0, -((offset + below) // stride))
+        most = min(last, (below - offset) // stride)
+        for step in range(least, most + 1):
+            steps += 1
+            if steps > _MOST_STEPS:
+                return False
+            todo.append((depth + 1, offset + step * stride, moved or step != 0))
+    return False
