@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, NamedTuple
 
+from dmlcheck.cases.form import is_variable, too_many
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.document import Overflow, Path
 
+MAX_CASES = 100_000  # of a file
 MAX_MADE = 32_000_000  # values and characters that the matrix of a case writes out, in all its combinations
+TOO_MANY_CASES = f"makes more than {MAX_CASES:,} cases"
+_TOO_MUCH = f"has a matrix that writes out more than {MAX_MADE:,} values and characters"
+_MAX_LABEL = 200
+_LONG_TEXT = 1000
 
 
 class Variable(NamedTuple):
@@ -17,14 +27,24 @@ class Variable(NamedTuple):
     label: str
 
 
-_MAX_LABEL = 200
-_LONG_TEXT = 1000
+Variables = Mapping[str, list[Variable]]
 
 
-def variable_of(value: Any, index: int) -> Variable:
-    """Return a matrix value as a variable; one that is too long for a name goes by its number from 1: `#3`."""
+def variables_of(matrix: Mapping[str, list[Any]]) -> Variables:
+    """Return the values of each variable; one that is too long for a name goes by its number from 1: `#3`."""
+    return {name: [_variable(value, index) for index, value in enumerate(values)] for name, values in matrix.items()}
+
+
+def _variable(value: Any, index: int) -> Variable:
     label = _spell(value, _MAX_LABEL)
     return Variable(value, f"#{index + 1}" if label is None else label)
+
+
+def combinations(variables: Variables) -> Iterator[tuple[str, dict[str, Variable]]]:
+    """Yield every choice of values, with what it adds to the name of the case: `[Axis=0,DataType=FLOAT16]`."""
+    for values in product(*variables.values()):
+        chosen = dict(zip(variables, values, strict=True))
+        yield f"[{','.join(f'{name}={variable.label}' for name, variable in chosen.items())}]", chosen
 
 
 def _spell(value: Any, most: int = MAX_MADE) -> str | None:
@@ -60,7 +80,7 @@ def _is_longer(value: Any, most: int) -> bool:
     return size > most
 
 
-def longest_text(values: list[Variable]) -> int:
+def _longest_text(values: list[Variable]) -> int:
     """Return how much text the longest of a variable's values is, or as much as may be made where all are too much."""
     longest = total = 0
     for variable in values:
@@ -71,14 +91,6 @@ def longest_text(values: list[Variable]) -> int:
         if total > MAX_MADE:
             return MAX_MADE
     return longest
-
-
-class Survey(NamedTuple):
-    """What a matrix would fill in: variables that it does not have, those inside other text, and how much is copied."""
-
-    unknown: dict[str, Path]
-    inside: dict[str, int]
-    size: int
 
 
 class Templates:
@@ -99,43 +111,32 @@ class Templates:
             return False
         found = self.known.get(id(value))
         if found is None:
-            if is_text:
-                answer = "${" in value
-            else:
-                # Every part is looked at, so that each is known.
-                answer = sum(map(self.holds, value.values() if isinstance(value, dict) else value)) > 0
+            # Every part is looked at, so that each is known.
+            parts = value.values() if isinstance(value, dict) else value
+            answer = is_variable(value) if is_text else sum(map(self.holds, parts)) > 0
             found = self.known[id(value)] = (value, answer)
         return found[1]
 
-    def survey(self, rest: Mapping[str, Any], known: Collection[str]) -> Survey:
-        """Find the variables of a case, and how many values and characters one combination copies."""
-        unknown: dict[str, Path] = {}
-        inside: dict[str, int] = {}
-        seen: set[int] = set()
-        size = 0
+    def findings(self, case: Mapping[str, Any], variables: Variables, file: str, room: int) -> Iterator[Finding]:
+        """Yield what keeps a case from being made for every combination; nothing is made to find out.
 
-        def look(value: Any, path: Path) -> None:
-            nonlocal size
-            size += 1
-            if isinstance(value, str):
-                parts = _variables(value)
-                for variable, start, end in parts:
-                    if variable not in known:
-                        unknown.setdefault(variable, path)
-                    elif end - start < len(value):  # text that is only a variable becomes its value
-                        inside[variable] = inside.get(variable, 0) + 1
-                size += len(value) if parts else 0
-            elif self.holds(value) and id(value) not in seen:
-                seen.add(id(value))
-                size += 4
-                for key, part in value.items() if isinstance(value, dict) else enumerate(value):
-                    look(part, (*path, key))
+        `room` is how many cases more the file may have.
+        """
+        count = 1
+        for values in variables.values():
+            count *= len(values)
+        if count > room:
+            yield too_many(("matrix",), file, TOO_MANY_CASES)
+            return
+        unknown = self._unknown(case, variables)
+        for variable, path in unknown.items():
+            params = {"where": "the matrix", "key": variable}
+            help = did_you_mean(variable, variables) or f"it has {', '.join(variables)}"
+            yield Finding("unknown-key", path, params, help)
+        if not unknown and count * self._size(case, variables) > MAX_MADE:
+            yield too_many(("matrix",), file, _TOO_MUCH)
 
-        for key, value in rest.items():
-            look(value, (key,))
-        return Survey(unknown, inside, size)
-
-    def fill(self, rest: Mapping[str, Any], chosen: Mapping[str, Variable]) -> dict[str, Any]:
+    def fill(self, case: Mapping[str, Any], chosen: Mapping[str, Variable]) -> dict[str, Any]:
         """Return a case with values in place of its variables; text that is only a variable takes its type."""
         made: dict[int, Any] = {}
 
@@ -151,18 +152,57 @@ class Templates:
                     made[id(value)] = [filled(part) for part in value]
             return made[id(value)]
 
-        return {key: filled(value) for key, value in rest.items()}
+        return {key: filled(value) for key, value in case.items()}
+
+    # ---- what a combination makes
+
+    def _copied(self, case: Mapping[str, Any]) -> Iterator[tuple[Path, Any]]:
+        """Yield what is copied for a combination, part by part, each with its path."""
+        seen: set[int] = set()
+        todo = [_parts(case, ())]
+        while todo:
+            for path, value in todo[-1]:
+                yield path, value
+                if isinstance(value, (dict, list)) and self.holds(value) and id(value) not in seen:
+                    seen.add(id(value))
+                    todo.append(_parts(value, path))
+                    break
+            else:
+                todo.pop()
+
+    def _unknown(self, case: Mapping[str, Any], variables: Variables) -> dict[str, Path]:
+        """Return the variables that the matrix does not have, each with the first place that names it."""
+        unknown: dict[str, Path] = {}
+        for path, value in self._copied(case):
+            for variable, _, _ in _named(value):
+                if variable not in variables:
+                    unknown.setdefault(variable, path)
+        return unknown
+
+    def _size(self, case: Mapping[str, Any], variables: Variables) -> int:
+        """Return how many values and characters one combination makes at most, its name among them."""
+        inside: Counter[str] = Counter()
+        size = sum(len(name) + max(len(value.label) for value in values) for name, values in variables.items())
+        for _, value in self._copied(case):
+            named = _named(value)
+            size += 1 + (len(value) if named else 4 * isinstance(value, (dict, list)))
+            for variable, start, end in named:
+                if end - start < len(value):  # text that is only a variable becomes its value
+                    inside[variable] += 1
+        return size + sum(times * _longest_text(variables[variable]) for variable, times in inside.items())
 
 
-def is_variable(value: Any) -> bool:
-    """Whether a value is text with a variable in it."""
-    return isinstance(value, str) and "${" in value
+def _parts(value: Mapping[str, Any] | list[Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    """Yield the parts of a mapping or a list, each with its path."""
+    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield (*path, key), part
 
 
-def _variables(text: str) -> list[tuple[str, int, int]]:
-    """Return the variables `${name}` of a text with where each starts and ends."""
+def _named(value: Any) -> list[tuple[str, int, int]]:
+    """Return the variables `${name}` of a text with where each starts and ends; what is no text has none."""
     found = []
     end = 0
+    text = value if isinstance(value, str) else ""
     while (start := text.find("${", end)) >= 0 and (close := text.find("}", start)) >= 0:
         end = close + 1
         found.append((text[start + 2 : close], start, end))
@@ -170,7 +210,7 @@ def _variables(text: str) -> list[tuple[str, int, int]]:
 
 
 def _replaced(text: str, chosen: Mapping[str, Variable]) -> Any:
-    parts = _variables(text)
+    parts = _named(text)
     if len(parts) == 1 and parts[0][1:] == (0, len(text)):
         return chosen[parts[0][0]].value
     pieces: list[str] = []

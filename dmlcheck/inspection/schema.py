@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.cases.read import CASE_KEYS
+from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
 from dmlcheck.specs.records import Field, OperatorSpec

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.cases.read import CASE_KEYS, read_cases
+from dmlcheck.cases.form import CASE_KEYS
+from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files import yaml

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from dmlcheck.cases.read import CASE_KEYS
+from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.cli import main
 from dmlcheck.files import yaml
 from dmlcheck.inspection.schema import case_file_schema

@@ -1,0 +1,151 @@
+"""The form of a case: its keys, and the type of each one's value."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from typing import Any
+
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import describe, did_you_mean, unknown_names
+from dmlcheck.files.document import Path
+from dmlcheck.specs.names import LEVELS, parse_level
+from dmlcheck.specs.records import Tolerance
+
+
+def is_text(value: Any) -> bool:
+    """Whether a value is a text with something in it."""
+    return type(value) is str and value != ""
+
+
+def _is_mapping(value: Any) -> bool:
+    return type(value) is dict
+
+
+def _is_texts(value: Any) -> bool:
+    return type(value) is list and all(type(element) is str for element in value)
+
+
+def _is_matrix(value: Any) -> bool:
+    return type(value) is dict and all(type(values) is list and values for values in value.values())
+
+
+def _is_level(value: Any) -> bool:
+    return parse_level(value) is not None
+
+
+def _is_tolerance(value: Any) -> bool:
+    return value == "exact" or next(_tolerance_findings(value), None) is None
+
+
+_A_TOLERANCE = "exact, or a mapping with ulp, absolute or relative"
+_FORMS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "name": (is_text, "text"),
+    "operator": (is_text, "the name of an operator"),
+    "feature_level": (_is_level, f"one of {' '.join(LEVELS)}"),
+    "desc": (_is_mapping, "a mapping of fields to values"),
+    "inputs": (_is_mapping, "a mapping of tensors to values"),
+    "outputs": (_is_mapping, "a mapping of tensors to values"),
+    "invalid": (_is_texts, "a list of rules or constraints"),
+    "source": (is_text, "text"),
+    "tags": (_is_texts, "a list of text"),
+    "tolerance": (_is_tolerance, _A_TOLERANCE),
+    "matrix": (_is_matrix, "a mapping of variables to lists of one value or more"),
+    "note": (is_text, "text"),
+}
+CASE_KEYS = tuple(_FORMS)
+
+
+def is_variable(value: Any) -> bool:
+    """Whether a value is text with a variable of a matrix in it."""
+    return isinstance(value, str) and "${" in value
+
+
+def has_form(key: str, value: Any) -> bool:
+    """Whether a value may stand at a key of a case; null may at each, and stands for none."""
+    return value is None or (key in _FORMS and _FORMS[key][0](value))
+
+
+def form_findings(case: Mapping[str, Any], *, templated: bool = False) -> Iterator[Finding]:
+    """Yield what is wrong with the types of a case's values; `templated` lets text with variables pass."""
+    for key in CASE_KEYS:
+        value = case.get(key)
+        if not has_form(key, value) and not (templated and key != "matrix" and is_variable(value)):
+            yield from _key_findings(key, value, templated=templated)
+
+
+def _key_findings(key: str, value: Any, *, templated: bool) -> Iterator[Finding]:
+    """Yield what is wrong with a value of the wrong type: with its parts, where it is made of some."""
+    if key == "tolerance":
+        yield from _tolerance_findings(value, templated=templated)
+    elif type(value) is list and key in ("invalid", "tags"):
+        for index, element in enumerate(value):
+            if type(element) is not str:
+                yield wrong_type((key, index), f"{key}[{index}]", element, "text")
+    elif type(value) is dict and key == "matrix":
+        for name, values in value.items():
+            if type(values) is not list or not values:
+                yield wrong_type((key, name), f"matrix.{name}", values, "a list of one value or more")
+    else:
+        is_level = key == "feature_level" and isinstance(value, (str, float))
+        yield wrong_type((key,), key, value, _FORMS[key][1], did_you_mean(str(value), LEVELS) if is_level else None)
+
+
+# ---- tolerances
+
+_LIMITS = ("absolute", "relative", "ulp")
+
+
+def _tolerance_findings(value: Any, *, templated: bool = False) -> Iterator[Finding]:
+    if value == "exact":
+        return
+    if not isinstance(value, dict) or not value:
+        yield wrong_type(("tolerance",), "tolerance", value, _A_TOLERANCE)
+        return
+    if value.keys() == {"reason"}:
+        params = {"what": "tolerance", "found": "a reason and no limit", "expected": _A_TOLERANCE}
+        yield Finding("wrong-type", ("tolerance",), params)
+    if not is_text(value.get("reason", "none")):
+        yield wrong_type(("tolerance", "reason"), "tolerance.reason", value["reason"], "text")
+    for finding in unknown_keys(value, (*_LIMITS, "reason"), "a tolerance"):
+        yield finding._replace(path=("tolerance", *finding.path))
+    for key in _LIMITS:
+        limit = value.get(key, 0)
+        if not _is_limit(limit) and not (templated and is_variable(limit)):
+            yield wrong_type(("tolerance", key), f"tolerance.{key}", limit, "a finite number of at least 0")
+
+
+def _is_limit(value: Any) -> bool:
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return is_number and 0 <= value <= sys.float_info.max
+
+
+def tolerance_of(value: Any) -> Tolerance:
+    """Return a tolerance of the right form as a record."""
+    if value == "exact":
+        return Tolerance(exact=True, source="the case")
+    return Tolerance(source="the case", **value)
+
+
+# ---- what is wrong
+
+
+def unknown_keys(value: Mapping[str, Any], known: Collection[str], where: str) -> Iterator[Finding]:
+    """Yield the keys of a mapping that are not known."""
+    for key, help in unknown_names(value, known):
+        yield Finding("unknown-key", (key,), {"where": where, "key": key}, help, at_key=True)
+
+
+def missing_key(key: str, where: str) -> Finding:
+    """Return what is wrong where a key is missing."""
+    return Finding("missing-key", (key,), {"where": where, "key": key})
+
+
+def wrong_type(path: Path, what: str, value: Any, expected: str, help: str | None = None) -> Finding:
+    """Return what is wrong with a value of another type."""
+    return Finding("wrong-type", path, {"what": what, "found": describe(value), "expected": expected}, help)
+
+
+def too_many(path: Path, file: str, problem: str) -> Finding:
+    """Return what is wrong with a file that makes more than it may."""
+    return Finding("file-too-large", path, {"path": file, "problem": problem}, "split the file, or shorten the matrix")
