@@ -87,7 +87,7 @@ class CaseItem(pytest.Item):
 
     def runtest(self) -> None:
         """Run the case: failed and error are failures, skipped is a skip."""
-        from dmlcheck.reports.text import TextReport
+        from dmlcheck.reports.failure import failure_text
         from dmlcheck.running.one_case import Run, Settings, run_case
         from dmlcheck.running.results import PASSED, SKIPPED
 
@@ -99,9 +99,7 @@ class CaseItem(pytest.Item):
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")
         if result.outcome != PASSED:
-            lines: list[str] = []
-            TextReport(lines.append).failure(result)
-            raise CaseFailure("\n".join(lines).rstrip())
+            raise CaseFailure(failure_text(result, None))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Print what is needed to mend the case or the implementation, and no traceback of dmlcheck's own."""

@@ -15,6 +15,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, columns_of, printed
 
 if TYPE_CHECKING:
+    from dmlcheck.cli.outcome import Outcome
     from dmlcheck.running.processes import Execution
 
 
@@ -114,7 +115,7 @@ class Console:
             table.add_row(*row)
         self._rich.print(table)
 
-    def progress(self, execution: Execution, outcome: Any) -> AbstractContextManager[None]:
+    def progress(self, execution: Execution, outcome: Outcome) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
         if not self.is_terminal:
             return nullcontext()
@@ -145,7 +146,7 @@ _LONG = 1.0  # seconds: what runs longer is named
 
 
 @contextmanager
-def _bar(console: Any, execution: Execution, outcome: Any) -> Iterator[None]:
+def _bar(console: Any, execution: Execution, outcome: Outcome) -> Iterator[None]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
     from rich.text import Text
 
@@ -153,8 +154,8 @@ def _bar(console: Any, execution: Execution, outcome: Any) -> Iterator[None]:
         """How many cases are done, how many failed, and which one is running long; read as it is drawn."""
 
         def render(self, task: Task) -> Text:
-            task.completed = outcome.files
-            text = f"{outcome.total} cases, {outcome.failures} failed"
+            task.completed = len(outcome.digests)
+            text = f"{outcome.tally.total} cases, {outcome.tally.failures} failed"
             slow = execution.slowest()
             if slow is not None and slow[1] > _LONG:
                 text += f", {_CONTROL.sub('?', slow[0])} for {slow[1]:.0f} s"

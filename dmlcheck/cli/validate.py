@@ -52,9 +52,9 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
 
         write(sarif_text(descs))
     elif form == "github":
-        from dmlcheck.reports.github import annotations
+        from dmlcheck.reports.github import annotate
 
-        annotations(descs, write)
+        annotate(descs, write)
     else:
         _print(descs, documents)
     if has_wrong_file:

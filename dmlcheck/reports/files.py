@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
 import os
+import tempfile
 from typing import IO
+
+_CHUNK = 1 << 20  # bytes
 
 
 class ReportFile:
@@ -55,3 +59,55 @@ class ReportFile:
         if self.partial != self.path:
             with contextlib.suppress(OSError):
                 os.remove(self.partial)
+
+
+class PartedFile(ReportFile):
+    """A report whose parts are put aside, and written when it is known what goes before them."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.aside = tempfile.SpooledTemporaryFile(max_size=_CHUNK)  # noqa: SIM115 - closed in close
+        self.end = 0
+
+    def put_aside(self, text: str) -> tuple[int, int]:
+        """Keep a part of the report for later, and return the place to ask for."""
+        start = self.end
+        if self.problem is None:
+            data = text.encode()
+            try:
+                self.aside.write(data)
+            except OSError as error:
+                self.give_up(error)
+            self.end += len(data)
+        return start, self.end
+
+    def take_back(self, start: int, end: int) -> None:
+        """Write what was put aside at a place."""
+        if self.problem is not None:
+            return
+        decoder = codecs.getincrementaldecoder("utf-8")()
+        try:
+            self.aside.seek(start)
+            while start < end and self.problem is None:
+                data = self.aside.read(min(_CHUNK, end - start))
+                if not data:
+                    self.give_up(OSError(errno.EIO, "what was put aside is lost"))
+                start += len(data)
+                self.write(decoder.decode(data))
+        except OSError as error:
+            self.give_up(error)
+
+    def close(self) -> None:
+        """Put the report in its place."""
+        self.drop_aside()
+        super().close()
+
+    def give_up(self, error: OSError) -> None:
+        """Write no more, and keep nothing."""
+        super().give_up(error)
+        self.drop_aside()
+
+    def drop_aside(self) -> None:
+        """Let go of what was put aside; that not all of it may have reached its own file is no matter by now."""
+        with contextlib.suppress(OSError):
+            self.aside.close()

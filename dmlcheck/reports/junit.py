@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import codecs
-import contextlib
-import errno
 import re
-import tempfile
 from collections.abc import Callable
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.files import ReportFile
+from dmlcheck.reports.failure import failure_text
+from dmlcheck.reports.files import PartedFile
+from dmlcheck.reports.problems import causes, rules_text
 from dmlcheck.reports.records import RunInfo, Summary
-from dmlcheck.reports.text import TextReport
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
@@ -24,8 +20,6 @@ _IMPOSSIBLE = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]
 _IN_TEXT = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;"})
 _IN_ATTRIBUTE = {**_IN_TEXT, ord('"'): "&quot;", ord("\n"): "&#10;", ord("\t"): "&#9;"}
 
-_CHUNK = 1 << 20  # bytes
-
 
 class JunitReport:
     """A run as JUnit XML; a case that passes and makes the run fail, being less accurate than before, is a failure.
@@ -34,13 +28,10 @@ class JunitReport:
     """
 
     def __init__(self, path: str, info: RunInfo, *, again: Callable[[CaseResult], str] | None = None) -> None:
-        self.file = _PartedFile(path)
+        self.file = PartedFile(path)
         self.info = info
+        self.again = again
         self.suites: dict[str, _Suite] = {}
-        self.lines: list[str] = []
-        self.text = TextReport(self.lines.append, is_reference=info.implementation == "reference")
-        if again is not None:
-            self.text.again = again
 
     def case(self, result: CaseResult) -> None:
         """Put one case aside."""
@@ -55,23 +46,21 @@ class JunitReport:
         """Return the element of one case."""
         case = result.case
         head = _tag("  <testcase", classname=_classname(case.file), name=case.name, time=_seconds(result.seconds))
-        is_failure = result.is_failure
-        if result.outcome == PASSED and not is_failure:
+        if result.is_failure:
+            inside = self.failure(result)
+        elif result.outcome == PASSED:
             said = "\n".join(f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
-            return f"{head}>\n   <system-out>{_text(said)}</system-out>\n  </testcase>\n" if said else f"{head}/>\n"
-        if is_failure:
-            element = "error" if result.outcome == ERRORED else "failure"
-            rules = ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in _causes(result)))
-            start = _tag(f"   <{element}", message=_headline(result), type=rules or result.outcome)
-            return f"{head}>\n{start}>{_text(self.details(result))}</{element}>\n  </testcase>\n"
-        skipped = _tag("   <skipped", message=result.reason or "no reason given", type=result.outcome)
-        return f"{head}>\n{skipped}/>\n  </testcase>\n"
+            inside = f"<system-out>{_text(said)}</system-out>" if said else ""
+        else:
+            inside = _tag("<skipped", message=result.reason or "no reason given", type=result.outcome) + "/>"
+        return f"{head}>\n   {inside}\n  </testcase>\n" if inside else f"{head}/>\n"
 
-    def details(self, result: CaseResult) -> str:
-        """Return what the text report prints of a failure."""
-        self.lines.clear()
-        self.text.failure(result)
-        return "\n".join(self.lines).rstrip("\n")
+    def failure(self, result: CaseResult) -> str:
+        """Return the element of a failure, with what the text report prints of it."""
+        element = "error" if result.outcome == ERRORED else "failure"
+        start = _tag(f"<{element}", message=_headline(result), type=rules_text(result) or result.outcome)
+        details = failure_text(result, self.again, is_reference=self.info.implementation == "reference")
+        return f"{start}>{_text(details)}</{element}>"
 
     def finish(self, summary: Summary) -> None:
         """Write the suites with their counts and cases, and put the report in place."""
@@ -145,69 +134,13 @@ class _Suite:
             self.parts.append(part)
 
 
-class _PartedFile(ReportFile):
-    """A report whose parts are put aside, and written when it is known what goes before them."""
-
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self.aside = tempfile.SpooledTemporaryFile(max_size=_CHUNK)  # noqa: SIM115 - closed in close
-        self.end = 0
-
-    def put_aside(self, text: str) -> tuple[int, int]:
-        """Keep a part of the report for later, and return the place to ask for."""
-        start = self.end
-        if self.problem is None:
-            data = text.encode()
-            try:
-                self.aside.write(data)
-            except OSError as error:
-                self.give_up(error)
-            self.end += len(data)
-        return start, self.end
-
-    def take_back(self, start: int, end: int) -> None:
-        """Write what was put aside at a place."""
-        if self.problem is not None:
-            return
-        decoder = codecs.getincrementaldecoder("utf-8")()
-        try:
-            self.aside.seek(start)
-            while start < end and self.problem is None:
-                data = self.aside.read(min(_CHUNK, end - start))
-                if not data:
-                    self.give_up(OSError(errno.EIO, "what was put aside is lost"))
-                start += len(data)
-                self.write(decoder.decode(data))
-        except OSError as error:
-            self.give_up(error)
-
-    def close(self) -> None:
-        """Put the report in its place."""
-        self.drop_aside()
-        super().close()
-
-    def give_up(self, error: OSError) -> None:
-        """Write no more, and keep nothing."""
-        super().give_up(error)
-        self.drop_aside()
-
-    def drop_aside(self) -> None:
-        """Let go of what was put aside; that not all of it may have reached its own file is no matter by now."""
-        with contextlib.suppress(OSError):
-            self.aside.close()
-
-
 def _headline(result: CaseResult) -> str:
     """Return why a case failed, in a line: its first problem, and how many more there are."""
-    causes = _causes(result)
-    if not causes:
+    found = causes(result)
+    if not found:
         return result.reason or result.outcome
-    more = len(causes) - 1
-    return causes[0].message + (f" (and {more} more)" if more else "")
-
-
-def _causes(result: CaseResult) -> list[Diagnostic]:
-    return [*result.diagnostics, *drifts(result)]
+    more = len(found) - 1
+    return found[0].message + (f" (and {more} more)" if more else "")
 
 
 def _classname(file: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from dmlcheck.running.accuracy import Compared
-from dmlcheck.running.results import FAILURES, CaseResult
+from dmlcheck.running.results import FAILURES, OUTCOMES, CaseResult
 
 
 class Summary(NamedTuple):
@@ -85,7 +85,44 @@ class Reporter(Protocol):
         """Take the end of the run; called on interruption too."""
 
 
-def tally(summary: Summary) -> str:
+class Tally:
+    """The counts of a run as its results come in."""
+
+    def __init__(self) -> None:
+        self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.warned = self.worse = self.drifted = 0
+
+    @property
+    def total(self) -> int:
+        """The number of cases so far."""
+        return sum(self.counts.values())
+
+    @property
+    def failures(self) -> int:
+        """The number of those that make the run fail."""
+        return sum(self.counts[outcome] for outcome in FAILURES) + self.drifted
+
+    def add(self, result: CaseResult) -> None:
+        """Count a result."""
+        self.counts[result.outcome] += 1
+        self.warned += bool(result.warned)
+        self.worse += bool(result.drift)
+        self.drifted += result.has_drifted
+
+    def summary(
+        self,
+        seconds: float,
+        *,
+        is_interrupted: bool = False,
+        digest: str | None = None,
+        compared: Compared | None = None,
+    ) -> Summary:
+        """Return how the run stands."""
+        counts = dict(self.counts)
+        return Summary(counts, seconds, is_interrupted, digest, self.warned, self.worse, self.drifted, compared)
+
+
+def outcomes_text(summary: Summary) -> str:
     """Return the outcomes in words: `12 passed, 1 failed`, with what there is to say of those that passed."""
     counted = [f"{count} {outcome}" for outcome, count in summary.counts.items() if count]
     noted = {

@@ -22,7 +22,7 @@ from dmlcheck.reports.problems import (
     repository_path,
     validated_problems,
 )
-from dmlcheck.reports.records import RunInfo, Summary, tally
+from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.reports.rule_page import rule_lines
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
@@ -189,7 +189,7 @@ def _bytes(path: str) -> bytes:
 def _invocation(summary: Summary) -> dict[str, Any]:
     if not summary.interrupted:
         return {"executionSuccessful": True}
-    text = f"interrupted after {tally(summary)}"
+    text = f"interrupted after {outcomes_text(summary)}"
     return {
         "executionSuccessful": False,
         "toolExecutionNotifications": [{"level": "error", "message": {"text": text}}],

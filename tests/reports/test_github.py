@@ -13,7 +13,8 @@ from results import MISMATCH, case, every_outcome, failed, report, summary_of
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.github import MOST_BYTES, GithubReport, annotations, markdown
+from dmlcheck.reports.github import GithubReport, annotate
+from dmlcheck.reports.job_summary import MOST_BYTES, markdown
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
@@ -171,7 +172,7 @@ def test_notes_of_descs_are_notices_and_listed_problems_nothing(folder: Path) ->
 def test_of_many_descs_ten_are_annotated() -> None:
     descs = [Validated("a.yaml", str(number), "ARGMAX", "6_4", None, (MISMATCH,)) for number in range(13)]
     lines: list[str] = []
-    annotations(iter(descs), lines.append)
+    annotate(iter(descs), lines.append)
     assert len(lines) == 11
     assert "3 more errors" in lines[-1]
 

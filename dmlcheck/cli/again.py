@@ -1,0 +1,39 @@
+"""The command that runs a case again."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from dmlcheck.reports.records import RunInfo
+from dmlcheck.running.results import CaseResult
+
+
+def again(info: RunInfo, result: CaseResult) -> str:
+    """Return the command that runs one case again, with the options that what became of it depends on."""
+    case = result.case
+    target = case.file if result.is_malformed else f"{case.file}::{case.name}"
+    words = [*_options(info, result), *(["--"] if target.startswith("-") else []), target]
+    return f"dmlcheck run {_quoted(words)}"
+
+
+def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
+    if info.implementation != "reference":
+        yield from ("--implementation", info.implementation)
+    if info.accumulate != "FLOAT32":
+        yield from ("--accumulate", info.accumulate.lower())
+    if info.compared_to is not None and result.drift:
+        yield from ("--compare-to", info.compared_to.file)
+        if info.compared_to.max_drift is not None:
+            yield from ("--max-drift", f"{info.compared_to.max_drift:g}")
+
+
+def _quoted(words: list[str]) -> str:
+    """Return words as the shell of this system takes them."""
+    if sys.platform == "win32":
+        import subprocess
+
+        return subprocess.list2cmdline(words)
+    import shlex
+
+    return shlex.join(words)

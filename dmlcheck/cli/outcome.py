@@ -1,0 +1,118 @@
+"""What becomes of a run: its results passed on to the reports, and the exit code that they add up to."""
+
+from __future__ import annotations
+
+import time
+
+from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.reporters import finish_reports
+from dmlcheck.reports.records import Reporter, Summary, Tally
+from dmlcheck.running.accuracy import Watch
+from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
+from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result
+from dmlcheck.running.results import CaseResult
+
+_NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the path as the command line gives it"
+
+
+class Outcome:
+    """The results of a run as they come in, each judged by the known results and by what is watched of accuracy."""
+
+    def __init__(
+        self,
+        reporters: list[Reporter],
+        *,
+        watch: Watch,
+        known: Expectations | None,
+        max_failures: int | None,
+        is_shard: bool,
+    ) -> None:
+        """Begin; the time runs from here."""
+        self.reporters = reporters
+        self.watch = watch
+        self.known = known
+        self.unmatched = None if known is None else UnmatchedEntries(known)
+        self.max_failures = max_failures
+        self.is_shard = is_shard
+        self.tally = Tally()
+        self.digests: list[bytes] = []
+        self.seen = 0
+        self.has_wrong_file = False
+        self.is_interrupted = False
+        self.start = time.perf_counter()
+
+    @property
+    def summary(self) -> Summary:
+        """How the run stands."""
+        return self.tally.summary(
+            time.perf_counter() - self.start,
+            is_interrupted=self.is_interrupted,
+            digest=digest_of(self.digests) if self.is_whole else None,
+            compared=None if self.watch.baseline is None else self.watch.compared,
+        )
+
+    @property
+    def is_over(self) -> bool:
+        """Whether there were as many failures as end the run."""
+        return self.max_failures is not None and self.tally.failures >= self.max_failures
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing has ended the run before its time."""
+        return not self.is_interrupted and not self.is_over
+
+    def take(self, event: Event) -> None:
+        """Take in what happens in a run."""
+        if isinstance(event, Done):
+            self._add(event.result)
+        elif isinstance(event, Other):
+            self._see(event.id)
+        elif isinstance(event, Ended):
+            self.digests.append(event.digest)
+
+    def _see(self, case_id: str) -> None:
+        self.seen += 1
+        if self.unmatched is not None:
+            self.unmatched.see(case_id)
+
+    def _add(self, result: CaseResult) -> None:
+        if self.known is not None:
+            result = expected_result(result, self.known.of(result.case.id))
+        result = self.watch.judged(result)
+        if self.is_shard:
+            result = result._replace(ordinal=self.seen)
+        self._see(result.case.id)
+        self.tally.add(result)
+        self.has_wrong_file = self.has_wrong_file or result.is_malformed
+        for reporter in self.reporters:
+            reporter.case(result)
+
+    def finish(self) -> Exit:
+        """Finish the reports, and return how the command ends."""
+        summary = self.summary
+        is_written = finish_reports(self.reporters, summary)
+        if self.is_interrupted:
+            return Exit.INTERRUPTED
+        is_stale, is_vain = self._has_stale_entries(), self._is_compared_in_vain(summary)
+        if self.has_wrong_file or is_stale or is_vain or not is_written:
+            return Exit.WRONG_INPUT
+        if summary.failures:
+            return Exit.FAILED
+        return Exit.GOOD if summary.total else Exit.NOTHING_COLLECTED
+
+    def _has_stale_entries(self) -> bool:
+        """Print which known results are of no case, and say whether any are; only a whole run can tell."""
+        if self.unmatched is None or not self.is_whole:
+            return False
+        problems = self.unmatched.problems()
+        Console().problems(problems, self.unmatched.document)
+        return bool(problems)
+
+    def _is_compared_in_vain(self, summary: Summary) -> bool:
+        """Say whether the earlier report has none of the cases of a whole run, and print it."""
+        compared = summary.compared
+        if not self.is_whole or self.is_shard or compared is None or compared.cases or not compared.new:
+            return False
+        write(f"dmlcheck: --compare-to: {_NONE_OF_THESE}", to_errors=True)
+        return True

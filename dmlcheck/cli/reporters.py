@@ -1,0 +1,129 @@
+"""Which reports a command writes, and what becomes of them at its end."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, wraps
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import click
+
+from dmlcheck.cases.find import real_path
+from dmlcheck.cli.again import again
+from dmlcheck.cli.console import Console, write
+from dmlcheck.reports.failure import Again
+from dmlcheck.reports.records import Reporter, RunInfo, Summary
+from dmlcheck.reports.text import TextReport
+
+
+class Kind(NamedTuple):
+    """A kind of report that is a file: its module and class, and what its option is for."""
+
+    module: str
+    reporter: str
+    help: str
+    tells_again: bool = False
+
+
+_KINDS = {
+    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file."),
+    "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", tells_again=True),
+    "html": Kind("html.report", "HtmlReport", "Write one self-contained HTML file.", tells_again=True),
+    "sarif": Kind("sarif", "SarifReport", "Write SARIF 2.1.0."),
+}
+
+
+class Wanted(NamedTuple):
+    """The reports that a command is asked for: the files by their options, and how much it prints: -1, 0, 1."""
+
+    files: dict[str, str | None]
+    verbose: int
+
+
+def report_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for reports to a command, which gets what they ask for as `wanted`."""
+
+    @wraps(command)
+    def with_reports(*, quiet: bool, verbose: int, **given: Any) -> None:
+        files = {name: given.pop(name) for name in _KINDS}
+        command(wanted=Wanted(files, -1 if quiet else verbose), **given)
+
+    options = [click.option(f"--{name}", metavar="FILE", help=kind.help) for name, kind in _KINDS.items()]
+    options.append(click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only."))
+    options.append(click.option("-v", "--verbose", count=True, help="Print every case."))
+    for option in reversed(options):
+        with_reports = option(with_reports)
+    return with_reports
+
+
+def open_reporters(console: Console, wanted: Wanted, info: RunInfo, inputs: Iterable[str]) -> list[Reporter]:
+    """Return what takes the results of a run, files opened: a usage error where one of these cannot be written.
+
+    None may take the place of a file that the command reads, or of another report.
+    """
+    again_of = partial(again, info)
+    text = TextReport(
+        console.echo,
+        style=console.style,
+        verbose=wanted.verbose,
+        again=again_of,
+        table=console.table,
+        is_reference=info.implementation == "reference",
+        earlier=info.compared_to,
+    )
+    return [text, *_open_files(wanted.files, info, again_of, inputs), *_github(again_of)]
+
+
+def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, inputs: Iterable[str]) -> list[Reporter]:
+    opened: list[Reporter] = []
+    taken = {real_path(path): f"{path} is read by this command" for path in inputs}
+    try:
+        for name, path in files.items():
+            if path is not None:
+                _check_place(name, path, taken)
+                taken[real_path(path)] = f"--{name} is written there"
+                opened.append(_open(name, path, info, again_of))
+    except click.UsageError:
+        for reporter in opened:
+            reporter.file.give_up(OSError("another report cannot be written"))  # type: ignore[attr-defined]
+        raise
+    return opened
+
+
+def _check_place(name: str, path: str, taken: dict[str, str]) -> None:
+    """Refuse a place that somebody else has; a pipe or a device may have several writers."""
+    real = real_path(path)
+    if path and real in taken and (not os.path.exists(path) or os.path.isfile(path)):
+        raise click.UsageError(f"--{name} {path}: {taken[real]}")
+
+
+def _open(name: str, path: str, info: RunInfo, again_of: Again) -> Reporter:
+    kind = _KINDS[name]
+    more = {"again": again_of} if kind.tells_again else {}
+    try:
+        made: Reporter = getattr(import_module(f"dmlcheck.reports.{kind.module}"), kind.reporter)(path, info, **more)
+    except OSError as error:
+        raise click.UsageError(f"--{name} {path}: {error.strerror or error}") from None
+    return made
+
+
+def _github(again_of: Again) -> Iterator[Reporter]:
+    """Yield the annotations and the job summary of a GitHub workflow, where this is one."""
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        from dmlcheck.reports.github import GithubReport
+
+        yield GithubReport(write, os.environ.get("GITHUB_STEP_SUMMARY") or None, again=again_of)
+
+
+def finish_reports(reporters: Iterable[Reporter], summary: Summary) -> bool:
+    """Finish every report, whatever becomes of the others, and say whether all of them could be written."""
+    is_written = True
+    for reporter in reporters:
+        reporter.finish(summary)
+        problem = getattr(getattr(reporter, "file", None), "problem", None)
+        if problem is not None:
+            write(f"dmlcheck: the report could not be written: {problem}", to_errors=True)
+            is_written = False
+    return is_written

@@ -1,0 +1,73 @@
+"""What the options of `run` are: numbers of processes, shards, times."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any
+
+import click
+
+from dmlcheck.values import memory
+
+_WEEK = 7 * 24 * 3600.0
+
+
+class Jobs(click.ParamType):  # type: ignore[type-arg]
+    """A number of processes, or `auto`."""
+
+    name = "jobs"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the number."""
+        if value == "auto":
+            return memory.cores()
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value!r} is not a number of processes; write 1 or more, or auto", param, ctx)
+        return number
+
+
+class Shard(click.ParamType):  # type: ignore[type-arg]
+    """A part of a case set: `2/5`."""
+
+    name = "shard"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
+        """Return its number and how many there are."""
+        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value), re.ASCII)
+        index, count = (int(found[1]), int(found[2])) if found else (0, 0)
+        if 1 <= index <= count:
+            return index, count
+        return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
+
+
+class Seconds(click.ParamType):  # type: ignore[type-arg]
+    """A time above 0; one of more than a week, which no case takes and no system waits for at once, is a week."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the seconds."""
+        seconds = float(click.FLOAT.convert(value, param, ctx))
+        if seconds > 0:
+            return min(seconds, _WEEK)
+        return self.fail(f"{value!r} is not a time; write a number of seconds above 0", param, ctx)
+
+
+class Number(click.FloatRange):
+    """A number from 0 on; neither infinite nor NaN, which no comparison would ever reach."""
+
+    name = "number"
+
+    def __init__(self, most: float | None = None) -> None:
+        """Take numbers up to `most`."""
+        super().__init__(min=0, max=most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return the number."""
+        number = float(super().convert(value, param, ctx))
+        return number if math.isfinite(number) else self.fail(f"{value!r} is not a finite number", param, ctx)

@@ -1,0 +1,65 @@
+"""A failed case as people read it: what is needed to mend the case or the implementation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from dmlcheck.diagnostics.wording import brief
+from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.elements import mismatch_lines
+from dmlcheck.reports.layout import PLAIN, Style, indent
+from dmlcheck.reports.problems import rules_text
+from dmlcheck.running.accuracy import drifts
+from dmlcheck.running.results import FAILED, CaseResult
+from dmlcheck.specs.load import full_name, load_spec
+
+Again = Callable[[CaseResult], str]
+
+
+def again_by_id(result: CaseResult) -> str:
+    """Return the command that runs a case again, where nothing is known of the run."""
+    return f"dmlcheck run {result.case.id}"
+
+
+def failure_text(result: CaseResult, again: Again | None, *, is_reference: bool = True) -> str:
+    """Return all that there is to say of a failure, without colour."""
+    return "\n".join(failure_lines(result, again or again_by_id, is_reference=is_reference)).rstrip("\n")
+
+
+def failure_lines(
+    result: CaseResult, again: Again, *, style: Style = PLAIN, is_reference: bool = True
+) -> Iterator[str]:
+    """Yield what there is to say of a failure, with the command that runs the case again, and an empty line."""
+    case = result.case
+    yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"
+    for diagnostic in result.diagnostics:
+        yield indent(diagnostic_text(diagnostic, case.origin.line, style))
+    for diagnostic in drifts(result):
+        yield indent(diagnostic_text(diagnostic, None, style))
+    if result.outputs:
+        yield from ("  " + line for line in _what_ran(result))
+    if case.source and result.outcome == FAILED:
+        yield f"  source: {case.source}"
+    if result.outputs and not is_reference and not result.drift:
+        yield from ("  " + line for line in _known_lines(case.operator))
+    yield f"  again: {again(result)}"
+    yield ""
+
+
+def _head(result: CaseResult, style: Style) -> str:
+    return style("DRIFTED" if result.drift else result.outcome.upper(), "red")
+
+
+def _what_ran(result: CaseResult) -> Iterator[str]:
+    """Yield the elements that are wrong, the desc and the inputs."""
+    for name, output in result.outputs.items():
+        yield from mismatch_lines(name, output)
+    yield f"desc: {result.case.operator} {brief(result.case.desc)}"
+    yield from (f"{name}: {brief(raw)}" for name, raw in (result.case.inputs or {}).items())
+
+
+def _known_lines(operator: str) -> Iterator[str]:
+    """Yield what some versions of DirectML are known to get wrong about an operator."""
+    name = full_name(operator)
+    for deviation in load_spec(name).known_deviations if name else ():
+        yield f"known of DirectML ({deviation.versions}): {deviation.text} ({deviation.source})"

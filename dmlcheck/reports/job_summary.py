@@ -1,0 +1,104 @@
+"""The job summary of a GitHub workflow: a run as Markdown."""
+
+from __future__ import annotations
+
+import errno
+import re
+from collections.abc import Iterable, Iterator
+
+from dmlcheck.diagnostics.wording import cut, plural
+from dmlcheck.reports.failure import Again, failure_text
+from dmlcheck.reports.overview import Overview
+from dmlcheck.reports.problems import rules_text
+from dmlcheck.reports.records import Summary, outcomes_text
+from dmlcheck.running.results import CaseResult
+
+MOST_BYTES = 1 << 20  # GitHub takes no larger summary of a step
+_MOST_FAILURES = 50
+_MOST_LINES = 50  # under the table
+_MOST_TEXT = 4000  # characters of one failure
+_MOST_WORDS = 500  # characters of one line
+_MOST_CELL = 200
+_LAST_LINE = 200  # bytes that the line after the failures may take
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_SPACES = re.compile(r"\s+")
+# What Markdown or HTML would make something of; an underscore within a word is nothing to them.
+_MARKUP = re.compile(r"[&<>|`*\\~$@!#]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_])")
+
+
+class JobSummary:
+    """A run as Markdown: how it ended, and of many failures only the first."""
+
+    def __init__(self, path: str, again: Again | None) -> None:
+        self.path = path
+        self.again = again
+        self.overview = Overview()
+        self.failures: list[str] = []
+        self.failed = 0
+
+    def case(self, result: CaseResult) -> None:
+        """Take in a result."""
+        self.overview.add(result)
+        if result.is_failure:
+            self.failed += 1
+            if self.failed <= _MOST_FAILURES:
+                self.failures.append(_failure(result, self.again))
+
+    def append(self, summary: Summary) -> None:
+        """Write as much as fits into the summary of a step, beside what other commands put there."""
+        with open(self.path, "ab") as file:
+            written = file.tell()
+            room = MOST_BYTES - written - _LAST_LINE
+            head = _fitting(["\n" if written else "", *self._head(summary), "\n"], room)
+            if not any(head):
+                raise OSError(errno.EFBIG, f"full: GitHub takes {MOST_BYTES >> 20} MiB of a step")
+            failures = _fitting(self.failures, room - sum(map(len, head)))
+            left = self.failed - len(failures)
+            last = f"\n{left} {plural(left, 'more failure')}: see the log.\n" if left else ""
+            file.write(b"".join([*head, *failures, last.encode()]))
+
+    def _head(self, summary: Summary) -> Iterator[str]:
+        """Yield the title, the table by operator, and what is said under it."""
+        end = "interrupted after " if summary.interrupted else ""
+        yield f"## dmlcheck: {end}{outcomes_text(summary)}\n\n"
+        head, rows = self.overview.table(summary)
+        if rows:
+            yield f"| {' | '.join(head)} |\n|{' --- |' + ' ---: |' * (len(head) - 1)}\n"
+            yield from (f"| {' | '.join(markdown(cut(cell, _MOST_CELL)) for cell in row)} |\n" for row in rows)
+            yield "\n"
+        lines = [*self.overview.accuracy_lines(summary, None), *self.overview.skip_lines()]
+        yield from (f"- {markdown(cut(line, _MOST_WORDS))}\n" for line in lines[:_MOST_LINES])
+
+
+def _failure(result: CaseResult, again: Again | None) -> str:
+    """Return what the text report prints of a failure, folded under its id and its rules."""
+    rules = rules_text(result) or result.outcome
+    head = f"<code>{markdown(cut(result.case.id, _MOST_WORDS))}</code> {markdown(cut(rules, _MOST_WORDS))}"
+    text = _fenced(cut(failure_text(result, again), _MOST_TEXT))
+    return f"<details><summary>{head}</summary>\n\n{text}\n\n</details>\n"
+
+
+def _fitting(pieces: Iterable[str], room: int) -> list[bytes]:
+    """Return the first pieces, as many as fit into a number of bytes."""
+    found: list[bytes] = []
+    for piece in pieces:
+        data = piece.encode("utf-8", "replace")
+        room -= len(data)
+        if room < 0:
+            break
+        found.append(data)
+    return found
+
+
+def markdown(text: str) -> str:
+    """Return a text in one line that Markdown, also in a table, shows as it is."""
+    line = _SPACES.sub(" ", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)).strip()
+    return _MARKUP.sub(lambda match: f"&#{ord(match.group())};", line)
+
+
+def _fenced(text: str) -> str:
+    """Return a text as a block of code, between fences that it does not hold itself."""
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}text\n{_CONTROL.sub(chr(0xFFFD), text)}\n{fence}"

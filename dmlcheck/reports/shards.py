@@ -1,0 +1,139 @@
+"""The shards of one run put together from their reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from dmlcheck.reports.reading import ReportError, case_result, read_report
+from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
+from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.results import CaseResult
+
+_ALIKE = {
+    "implementation": "implementation",
+    "feature_level": "feature level",
+    "tool": "version",
+    "accumulate": "--accumulate",
+    "warn_above": "--warn-above",
+    "compared_to": "--compare-to",
+}
+_TEXT = (str,)
+_TEXT_OR_NONE = (str, type(None))
+_NUMBER_OR_NONE = (float, int, type(None))
+
+
+class WholeRun(NamedTuple):
+    """A run whose shards are all there."""
+
+    info: RunInfo
+    results: list[CaseResult]
+    summary: Summary
+
+
+class _Shard(NamedTuple):
+    path: str
+    report: dict[str, Any]
+    number: int
+    of: int
+
+
+def whole_run(paths: Iterable[str]) -> WholeRun:
+    """Return the run whose shards some files are; ReportError where they are not one run's, all of it."""
+    shards = _shards([(path, read_report(path)) for path in paths])
+    cases = [case for shard in shards for case in shard.report["cases"]]
+    results = [case_result(case) for case in sorted(cases, key=lambda case: case.get("ordinal", 0))]
+    return WholeRun(summary=_summary(shards, results), info=_info(shards[0]), results=results)
+
+
+def _shards(parts: list[tuple[str, dict[str, Any]]]) -> list[_Shard]:
+    first = _shard(*parts[0])
+    found: dict[int, _Shard] = {}
+    for path, report in parts:
+        shard = _shard(path, report)
+        _check_same_run(shard, first)
+        if shard.number in found:
+            raise ReportError(f"{path}: shard {shard.number} again, as {found[shard.number].path}")
+        found[shard.number] = shard
+    missing = [str(index) for index in range(1, first.of + 1) if index not in found]
+    if missing:
+        raise ReportError(f"shard {', '.join(missing)} of {first.of} is missing")
+    return list(found.values())
+
+
+def _shard(path: str, report: dict[str, Any]) -> _Shard:
+    """Return which shard of how many a report is of; ReportError where it is not one that can be merged."""
+    shard = report.get("shard")
+    if not isinstance(shard, dict) or not all(isinstance(shard.get(key), int) for key in ("index", "count")):
+        raise ReportError(f"{path}: not a shard of a run; run with --shard I/N")
+    if report.get("digest") is None:
+        raise ReportError(f"{path}: a run that did not get to its end")
+    if not all(isinstance(case.get("ordinal", 0), int) for case in report["cases"]):
+        raise ReportError(f"{path}: its cases are not as `dmlcheck run` writes them")
+    return _Shard(path, report, shard["index"], shard["count"])
+
+
+def _check_same_run(shard: _Shard, first: _Shard) -> None:
+    for key, name in _ALIKE.items():
+        here, there = shard.report.get(key), first.report.get(key)
+        if here != there:
+            raise ReportError(f"{shard.path}: another {name} than {first.path}: {here}, {there}")
+    if shard.report["digest"] != first.report["digest"]:
+        raise ReportError(f"{shard.path}: a shard of another case set than {first.path}")
+    if shard.of != first.of:
+        raise ReportError(f"{shard.path}: one of {shard.of} shards, and {first.path} one of {first.of}")
+
+
+def _summary(shards: list[_Shard], results: list[CaseResult]) -> Summary:
+    """Return how the whole run ended."""
+    tally = Tally()
+    for result in results:
+        tally.add(result)
+    seconds, compared = 0.0, None
+    for path, report, *_ in shards:
+        try:
+            seconds += report.get("summary", {}).get("seconds", 0.0)
+            if report.get("compared_to") is not None:
+                here, before = Compared(**report["compared"]), compared or Compared()
+                compared = Compared(before.cases + here.cases, before.new + here.new)
+        except (AttributeError, KeyError, TypeError):
+            raise ReportError(f"{path}: its end is not as `dmlcheck run` writes it") from None
+    is_interrupted = any(shard.report.get("interrupted") for shard in shards)
+    digest = shards[0].report["digest"]
+    return tally.summary(seconds, is_interrupted=is_interrupted, digest=digest, compared=compared)
+
+
+def _info(shard: _Shard) -> RunInfo:
+    """Return what a run is of, as one of its shards has it."""
+    report = shard.report
+    try:
+        return RunInfo(
+            report["implementation"],
+            _of(_TEXT_OR_NONE, report.get("feature_level")),
+            None,
+            _of(_TEXT, report.get("implementation_version") or ""),
+            _of(_TEXT, report.get("implementation_device") or ""),
+            _of(_TEXT, report.get("accumulate", "float32")).upper(),
+            _of(_NUMBER_OR_NONE, report.get("warn_above")),
+            _earlier(report.get("compared_to")),
+        )
+    except (AttributeError, TypeError):
+        raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None
+
+
+def _earlier(given: Any) -> Earlier | None:
+    if given is None:
+        return None
+    earlier = Earlier(**given)
+    _of(_TEXT, earlier.file)
+    _of(_TEXT, earlier.implementation)
+    _of(_TEXT_OR_NONE, earlier.version)
+    _of(_NUMBER_OR_NONE, earlier.max_drift)
+    return earlier
+
+
+def _of(kinds: tuple[type, ...], value: Any) -> Any:
+    """Return a value of a report; TypeError where it is of no kind that `run` writes."""
+    if not isinstance(value, kinds):
+        raise TypeError
+    return value
