@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models.graph import Graph, Inexpressible, build
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
 from dmlcheck.reference.kernels import Array
 
@@ -99,7 +100,7 @@ class OnnxRuntime:
 
     def _model(self, desc: OperatorDesc) -> Model:
         if self._last is None or self._last[0] is not desc:
-            from dmlcheck.formats.onnx.models.proto import model_proto
+            from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 
             graph = build(desc)
             self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))

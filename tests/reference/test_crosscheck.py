@@ -23,7 +23,8 @@ from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare, limit_for
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models.graph import Inexpressible, build, mappings
+from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.kernels import compute
@@ -37,7 +38,7 @@ runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is 
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from dmlcheck.formats.onnx.models.proto import model_proto  # noqa: E402
+from dmlcheck.formats.onnx.to_onnx.proto import model_proto  # noqa: E402
 from dmlcheck.implementations.onnxruntime import OnnxRuntime, refuse_inexact  # noqa: E402
 
 Array = np.ndarray[Any, Any]

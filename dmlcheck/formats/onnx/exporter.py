@@ -16,8 +16,9 @@ from dmlcheck.descs.write import notation
 from dmlcheck.formats.dxdispatch import writing
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
-from dmlcheck.formats.onnx.models.graph import Graph, Inexpressible, build
-from dmlcheck.formats.onnx.models.proto import model_proto
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.proto import model_proto
+from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.specs.records import OUTPUT, Tolerance
 from dmlcheck.values.number_formats import FORMATS
 

@@ -22,9 +22,9 @@ from dmlcheck.formats.case_file import FORM, Written, free_name, one_line, safe_
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.formats.onnx import exporter
-from dmlcheck.formats.onnx.models.graph import TYPES, Inexpressible
 from dmlcheck.formats.onnx.node import Array, Laid, Mapped, Node, Refused, type_name
 from dmlcheck.formats.onnx.operators import mapped
+from dmlcheck.formats.onnx.to_onnx.records import TYPES, Inexpressible
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 

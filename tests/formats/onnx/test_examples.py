@@ -20,7 +20,8 @@ from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models.graph import Inexpressible, build, mappings
+from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 from dmlcheck.reference.kernels import Array
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
@@ -29,8 +30,9 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 pytest.importorskip("onnx", reason="the extra `onnxruntime` is not installed: no package onnx")
 
 from onnx.reference import ReferenceEvaluator
+from onnx_models import check
 
-from dmlcheck.formats.onnx.models.proto import check, model_proto
+from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
 OURS = sorted(name for name in mappings() if not name.startswith(("ACTIVATION_", "ELEMENT_WISE_")))

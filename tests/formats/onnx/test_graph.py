@@ -12,8 +12,10 @@ import pytest
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._numbers import fits, held, scales_exactly, whole
-from dmlcheck.formats.onnx.models.graph import Builder, Constant, Graph, Inexpressible, Node, Value, build, mappings
+from dmlcheck.formats.onnx.to_onnx.builder import Builder
+from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
+from dmlcheck.formats.onnx.to_onnx.records import Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_element, fits, multiplies_exactly, rounded
 from dmlcheck.reference.kernels import Array
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -24,8 +26,9 @@ onnx = pytest.importorskip("onnx", reason="the extra `onnxruntime` is not instal
 
 from onnx import helper, numpy_helper  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
+from onnx_models import check  # noqa: E402
 
-from dmlcheck.formats.onnx.models.proto import check, model_proto  # noqa: E402
+from dmlcheck.formats.onnx.to_onnx.proto import model_proto  # noqa: E402
 
 NAN, INF = math.nan, math.inf
 
@@ -686,16 +689,16 @@ def test_a_type_has_a_number_or_not(value: float, kind: str, answer: bool) -> No
 
 def test_numbers_are_rounded_as_numpy_rounds_them() -> None:
     for value in (0.1, 1 / 3, 65519.9, 1e-8):
-        assert held(value, "FLOAT16") == float(np.float16(value))
-        assert held(value, "FLOAT32") == float(np.float32(value))
-    assert held(1e9, "FLOAT16") == INF
-    assert held(-1e39, "FLOAT32") == -INF
+        assert rounded(value, "FLOAT16") == float(np.float16(value))
+        assert rounded(value, "FLOAT32") == float(np.float32(value))
+    assert rounded(1e9, "FLOAT16") == INF
+    assert rounded(-1e39, "FLOAT32") == -INF
 
 
 def test_a_fraction_is_cut_off_toward_zero() -> None:
-    assert (whole(1.9, "INT8"), whole(-1.9, "INT8")) == (1, -1)
+    assert (as_element(1.9, "INT8"), as_element(-1.9, "INT8")) == (1, -1)
 
 
 def test_products_with_powers_of_two_are_exact() -> None:
-    assert all(scales_exactly(value) for value in (0, 1, -2, 0.5, 2.0**-20))
-    assert not any(scales_exactly(value) for value in (3, 0.1, INF, NAN))
+    assert all(multiplies_exactly(value) for value in (0, 1, -2, 0.5, 2.0**-20))
+    assert not any(multiplies_exactly(value) for value in (3, 0.1, INF, NAN))

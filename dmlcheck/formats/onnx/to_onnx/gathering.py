@@ -6,16 +6,16 @@ import math
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._graph_parts import FLOATS, last_dimensions, takes
-from dmlcheck.formats.onnx.models._numbers import scalar
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.requirements import FLOATS, require_type
 
 
 def indices(g: Builder, count: int | None = None) -> Value:
     """Return IndicesTensor, or its last dimensions only, in a type that ONNX has for indices."""
     x = g.input("IndicesTensor")
     if count is not None:
-        x = last_dimensions(g, x, count)
+        x = g.last_dimensions(x, count)
     return x if x.data_type in ("INT32", "INT64") else g.cast(x, "INT64")
 
 
@@ -38,7 +38,7 @@ def gather_elements(g: Builder, desc: OperatorDesc) -> None:
 def gather_nd(g: Builder, desc: OperatorDesc) -> None:
     """GATHER_ND and GATHER_ND1, which has batches."""
     batches = desc.values.get("BatchDimensionCount", 0)
-    x = last_dimensions(g, g.input("InputTensor"), desc.values["InputDimensionCount"])
+    x = g.last_dimensions(g.input("InputTensor"), desc.values["InputDimensionCount"])
     places = _tuples(g, desc)
     sizes = (*places.sizes[:-1], *x.sizes[batches + places.sizes[-1] :])
     g.output("OutputTensor", g.node("GatherND", [x, places], sizes, x.data_type, batch_dims=batches or None))
@@ -53,7 +53,7 @@ def scatter(g: Builder, desc: OperatorDesc) -> None:
 
 def scatter_nd(g: Builder, desc: OperatorDesc) -> None:
     """SCATTER_ND: what is written has the sizes of the tuples' array, then of what a tuple names."""
-    x = last_dimensions(g, g.input("InputTensor"), desc.values["InputDimensionCount"])
+    x = g.last_dimensions(g.input("InputTensor"), desc.values["InputDimensionCount"])
     places = _tuples(g, desc)
     updates = g.reshape(g.input("UpdatesTensor"), (*places.sizes[:-1], *x.sizes[places.sizes[-1] :]))
     g.output("OutputTensor", g.node("ScatterND", [x, places, updates], x.sizes, x.data_type))
@@ -64,11 +64,11 @@ def _tuples(g: Builder, desc: OperatorDesc) -> Value:
     return g.cast(indices(g, desc.values["IndicesDimensionCount"]), "INT64")
 
 
-def max_unpooling(g: Builder, desc: OperatorDesc) -> None:
+def max_unpooling(g: Builder, _: OperatorDesc) -> None:
     """MAX_UNPOOLING: a window that gives the output its sizes; the indices alone say where elements go."""
     x = g.input("InputTensor")
-    takes("MaxUnpool", x, FLOATS)
-    sizes = desc.parts["OutputTensor"][0].tensor.sizes
+    require_type("MaxUnpool", x, FLOATS)
+    sizes = g.tensor("OutputTensor").sizes
     window = [large - small + 1 for small, large in zip(x.sizes[2:], sizes[2:], strict=True)]
     if sizes[:2] != x.sizes[:2] or min(window) < 1:
         raise Inexpressible("ONNX's MaxUnpool keeps batch and channels, and makes no dimension smaller")
@@ -82,26 +82,26 @@ def one_hot(g: Builder, desc: OperatorDesc) -> None:
     """ONE_HOT: without the indices' dimension of size 1; the first two elements of ValuesTensor are off and on."""
     axis = desc.values["Axis"]
     places, values = g.input("IndicesTensor"), g.input("ValuesTensor")
-    depth = desc.parts["OutputTensor"][0].tensor.sizes[axis]
+    depth = g.tensor("OutputTensor").sizes[axis]
     if places.data_type == "UINT64":  # what INT64 cannot hold is past the end as well
-        places = g.node("Min", [places, scalar(g, depth, "UINT64")], places.sizes, "UINT64")
+        places = g.node("Min", [places, g.scalar(depth, "UINT64")], places.sizes, "UINT64")
     rows = g.cast(places, "INT64")
     if len(rows.sizes) > 1:  # indices without dimensions are not among ONNX's
         rows = g.reshape(rows, (*rows.sizes[:axis], *rows.sizes[axis + 1 :]))
     count = math.prod(values.sizes)
     pair = g.reshape(values, (count,))
     if count > 2:
-        pair = g.node("Slice", [pair, *(g.constant([each]) for each in (0, 2, 0, 1))], (2,), values.data_type)
+        pair = g.slice(pair, [0], [2], (2,), [0], [1])
     sizes = (*rows.sizes[:axis], depth, *rows.sizes[axis:])
     g.output(
-        "OutputTensor", g.node("OneHot", [rows, scalar(g, depth, "INT64"), pair], sizes, values.data_type, axis=axis)
+        "OutputTensor", g.node("OneHot", [rows, g.scalar(depth, "INT64"), pair], sizes, values.data_type, axis=axis)
     )
 
 
 def top_k(g: Builder, desc: OperatorDesc) -> None:
     """TOP_K and TOP_K1: of equal elements the lower index comes first in both."""
     x = g.input("InputTensor")
-    sizes = desc.parts["OutputValueTensor"][0].tensor.sizes
+    sizes = g.tensor("OutputValueTensor").sizes
     values, places = g.nodes_of(
         "TopK",
         [x, g.constant([desc.values["K"]])],
@@ -120,7 +120,7 @@ def cumulative(type: str, opset: int, exclusive: str, g: Builder, desc: Operator
     x = g.input("InputTensor")
     made = g.node(
         type,
-        [x, scalar(g, desc.values["Axis"], "INT64")],
+        [x, g.scalar(desc.values["Axis"], "INT64")],
         x.sizes,
         x.data_type,
         exclusive=int(bool(desc.values[exclusive])),
@@ -129,12 +129,12 @@ def cumulative(type: str, opset: int, exclusive: str, g: Builder, desc: Operator
     g.output("OutputTensor", made)
 
 
-def nonzero(g: Builder, desc: OperatorDesc) -> None:
+def nonzero(g: Builder, _: OperatorDesc) -> None:
     """NONZERO_COORDINATES: NonZero gives a column for each element; rows to all that there could be are added."""
     x = g.input("InputTensor")
     rank, most = len(x.sizes), math.prod(x.sizes)
-    wanted = desc.parts["OutputCoordinatesTensor"][0].tensor.sizes[-1]
-    zero = scalar(g, 0, x.data_type)
+    wanted = g.tensor("OutputCoordinatesTensor").sizes[-1]
+    zero = g.scalar(0, x.data_type)
     equal = g.node("Equal", [x, zero], x.sizes, x.data_type, "BOOL")
     mask = g.node("Not", [equal], x.sizes, x.data_type, "BOOL")
     counted = g.reshape(g.cast(mask, "INT64"), (most,))
@@ -146,8 +146,7 @@ def nonzero(g: Builder, desc: OperatorDesc) -> None:
     table = g.node("Pad", [columns, pads], (rank, most), "INT64", mode="constant")
     rows = g.transpose(table, (1, 0))
     if wanted < rank:
-        bounds = [g.constant([each]) for each in (rank - wanted, rank, 1, 1)]
-        rows = g.node("Slice", [rows, *bounds], (most, wanted), "INT64")
+        rows = g.slice(rows, [rank - wanted], [rank], (most, wanted), [1], [1])
     g.output("OutputCountTensor", count)
     g.output("OutputCoordinatesTensor", rows)
 

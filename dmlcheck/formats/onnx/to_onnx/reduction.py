@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models.graph import Builder, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Value
 
 # The reduction of ONNX for each function; those of indices are below.
 _REDUCE = {

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._graph_parts import padded
-from dmlcheck.formats.onnx.models._numbers import field
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 from dmlcheck.specs.names import MAX_ELEMENTS
 
 _MODES = {"NEAREST_NEIGHBOR": "nearest", "LINEAR": "linear"}
@@ -20,9 +20,9 @@ _ROUNDING = {"INCREASING": "ceil", "DECREASING": "floor"}
 def resample(g: Builder, desc: OperatorDesc) -> None:
     """RESAMPLE to RESAMPLE3: pixel centres are in the middle where the desc has no offsets."""
     x = g.input("InputTensor")
-    scales = [field(value) for value in desc.values["Scales"]]
-    before = [field(value) for value in desc.values.get("InputPixelOffsets", [0.5] * len(scales))]
-    after = [field(value) for value in desc.values.get("OutputPixelOffsets", [-0.5] * len(scales))]
+    scales = [as_float32(value) for value in desc.values["Scales"]]
+    before = [as_float32(value) for value in desc.values.get("InputPixelOffsets", [0.5] * len(scales))]
+    after = [as_float32(value) for value in desc.values.get("OutputPixelOffsets", [-0.5] * len(scales))]
     if not all(_LEAST < scale < math.inf for scale in scales):
         raise Inexpressible("Scales holds numbers that are not positive, or next to 0")
     if not all(map(math.isfinite, (*before, *after))):
@@ -47,7 +47,7 @@ def _coordinates(scales: Sequence[float], offsets: Sequence[tuple[float, float]]
     """Return ONNX's name of where an output element lies in the input: its place / scale, plus the same for all."""
     known = {"half_pixel", "asymmetric"}
     for scale, (before, after) in zip(scales, offsets, strict=True):
-        moved = -Fraction(field(after)) / Fraction(scale) - Fraction(field(before))
+        moved = -Fraction(as_float32(after)) / Fraction(scale) - Fraction(as_float32(before))
         if moved != 0:
             known.discard("asymmetric")
         if moved != Fraction(1, 2) / Fraction(scale) - Fraction(1, 2):
@@ -59,7 +59,7 @@ def _coordinates(scales: Sequence[float], offsets: Sequence[tuple[float, float]]
 
 def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:
     """Resize by the scales: input that is missing repeats the edge, output that was not asked for is cut."""
-    sizes = g.desc.parts["OutputTensor"][0].tensor.sizes
+    sizes = g.tensor("OutputTensor").sizes
     more = []
     for have, want, scale in zip(x.sizes, sizes, scales, strict=True):
         count = have
@@ -68,7 +68,7 @@ def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinate
                 raise Inexpressible("Resize would need more input than a tensor can hold")
             count += max(1, math.floor((want - _resized(count, scale)) / scale))
         more.append(count - have)
-    x = padded(g, x, [0] * len(more), more, mode="edge")
+    x = g.pad(x, [0] * len(more), more, mode="edge")
     made = tuple(_resized(size, scale) for size, scale in zip(x.sizes, scales, strict=True))
     result = g.node(
         "Resize",
@@ -80,14 +80,13 @@ def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinate
         nearest_mode=rounding if mode == "NEAREST_NEIGHBOR" else None,
     )
     if made != sizes:
-        bounds = [g.constant(list(each)) for each in ([0] * len(sizes), sizes)]
-        result = g.node("Slice", [result, *bounds], sizes, x.data_type)
+        result = g.slice(result, [0] * len(sizes), sizes, sizes)
     g.output("OutputTensor", result)
 
 
 def _resized(size: int, scale: float) -> int:
     """Return the size that Resize gives, which multiplies in FLOAT32."""
-    return math.floor(field(field(size) * scale))
+    return math.floor(as_float32(as_float32(size) * scale))
 
 
 MAPPINGS: dict[str, Mapping] = {

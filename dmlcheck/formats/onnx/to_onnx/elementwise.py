@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from functools import partial
 
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.formats.onnx.models._numbers import affine, field, fits, is_float, scalar, whole
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.exact_arithmetic import scaled
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32, fits, is_float, multiplies_exactly
 
 # The operator of ONNX for each of one input, all of opset 17 or before. Those of _KEEPS_ROUNDING give the same whether
 # x * Scale + Bias is rounded before or the result after.
@@ -58,61 +60,61 @@ _COMPARISONS = {
 }
 
 
-def scaled(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> Value:
+def input_of(g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> Value:
     """Return InputTensor after ScaleBias, where that is exact."""
     x = g.input("InputTensor")
     change = desc.values.get("ScaleBias")
-    return x if change is None else affine(g, x, change.Scale, change.Bias, rounds_after=rounds_after)
+    return x if change is None else scaled(g, x, change.Scale, change.Bias, rounds_after=rounds_after)
 
 
 def unary(type: str, g: Builder, desc: OperatorDesc, *, rounds_after: bool = False) -> None:
     """Apply an operator of one input, after ScaleBias where there is one."""
-    x = scaled(g, desc, rounds_after=rounds_after)
+    x = input_of(g, desc, rounds_after=rounds_after)
     g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type))
 
 
 def recip(g: Builder, desc: OperatorDesc) -> None:
     """RECIP: -0 * Scale + 0 is 0, whose reciprocal is another infinity, so that this Bias of 0 is added too."""
-    x = scaled(g, desc)
+    x = input_of(g, desc)
     change = desc.values.get("ScaleBias")
-    if change is not None and field(change.Bias) == 0:
-        x = g.node("Add", [x, scalar(g, 0, x.data_type)], x.sizes, x.data_type)
+    if change is not None and as_float32(change.Bias) == 0:
+        x = g.with_number("Add", x, 0)
     g.output("OutputTensor", g.node("Reciprocal", [x], x.sizes, x.data_type))
 
 
-def binary(type: str, g: Builder, desc: OperatorDesc, *, opset: int = 0, **attributes: str | int) -> None:  # noqa: ARG001
+def binary(type: str, g: Builder, _: OperatorDesc, *, opset: int = 0, **attributes: str | int) -> None:
     """Apply an operator of two inputs."""
     g.at_least(opset)
     a, b = g.input("ATensor"), g.input("BTensor")
     g.output("OutputTensor", g.node(type, [a, b], a.sizes, a.data_type, **attributes))
 
 
-def bit_not(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def bit_not(g: Builder, _: OperatorDesc) -> None:
     """Invert bits: new in opset 18."""
     g.at_least(18)
     x = g.input("InputTensor")
     g.output("OutputTensor", g.node("BitwiseNot", [x], x.sizes, x.data_type))
 
 
-def truths(type: str, g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def truths(type: str, g: Builder, _: OperatorDesc) -> None:
     """AND, OR and XOR of truth values: what is not 0 is true."""
     a, b = (g.cast(g.input(label), "UINT8", "BOOL") for label in ("ATensor", "BTensor"))
     g.output("OutputTensor", g.node(type, [a, b], a.sizes, "UINT8", "BOOL"))
 
 
-def logical_not(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def logical_not(g: Builder, _: OperatorDesc) -> None:
     """Whether a truth value is 0."""
     x = g.cast(g.input("InputTensor"), "UINT8", "BOOL")
     g.output("OutputTensor", g.node("Not", [x], x.sizes, "UINT8", "BOOL"))
 
 
-def comparison(type: str, g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def comparison(type: str, g: Builder, _: OperatorDesc) -> None:
     """Compare two inputs: 1 where it holds."""
     a, b = g.input("ATensor"), g.input("BTensor")
     g.output("OutputTensor", g.node(type, [a, b], a.sizes, "UINT8", "BOOL"))
 
 
-def is_nan(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def is_nan(g: Builder, _: OperatorDesc) -> None:
     """1 where an element is NaN."""
     x = g.input("InputTensor")
     g.output("OutputTensor", g.node("IsNaN", [x], x.sizes, "UINT8", "BOOL"))
@@ -136,7 +138,7 @@ def is_infinity(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", found)
 
 
-def choose(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def choose(g: Builder, _: OperatorDesc) -> None:
     """IF: an element of A where the condition is not 0, else of B."""
     condition = g.cast(g.input("ConditionTensor"), "UINT8", "BOOL")
     a, b = g.input("ATensor"), g.input("BTensor")
@@ -157,14 +159,14 @@ def add1(g: Builder, desc: OperatorDesc) -> None:
 
 def clip(g: Builder, desc: OperatorDesc) -> None:
     """CLIP and CLIP1: ONNX takes the lesser of Max last, as CLIP does."""
-    x = scaled(g, desc, rounds_after=True)
+    x = input_of(g, desc, rounds_after=True)
     least, most = desc.values["Min"], desc.values["Max"]
     if desc.spec.short == "ELEMENT_WISE_CLIP":
-        least, most = field(least), field(most)
-    least, most = whole(least, x.data_type), whole(most, x.data_type)
+        least, most = as_float32(least), as_float32(most)
+    least, most = as_element(least, x.data_type), as_element(most, x.data_type)
     if desc.spec.short == "ELEMENT_WISE_CLIP1" and least > most:
         raise Inexpressible("Min above Max, where ONNX's Clip gives Max")
-    bounds = [scalar(g, bound, x.data_type) for bound in (least, most)]
+    bounds = [g.scalar(bound, x.data_type) for bound in (least, most)]
     g.output("OutputTensor", g.node("Clip", [x, *bounds], x.sizes, x.data_type))
 
 
@@ -173,25 +175,25 @@ def threshold(g: Builder, desc: OperatorDesc) -> None:
 
     For integers Min is a whole number where the result is not left open.
     """
-    x = scaled(g, desc, rounds_after=True)
-    least = field(desc.values["Min"])
+    x = input_of(g, desc, rounds_after=True)
+    least = as_float32(desc.values["Min"])
     if not is_float(x.data_type) and not fits(least, x.data_type):
         raise Inexpressible(f"Min {least:g} is not a number of {x.data_type}")
-    most = scalar(g, math.inf, x.data_type) if is_float(x.data_type) else None
-    bounds = [scalar(g, whole(least, x.data_type), x.data_type), most]
+    most = g.scalar(math.inf, x.data_type) if is_float(x.data_type) else None
+    bounds = [g.scalar(as_element(least, x.data_type), x.data_type), most]
     g.output("OutputTensor", g.node("Clip", [x, *bounds], x.sizes, x.data_type))
 
 
 def constant_pow(g: Builder, desc: OperatorDesc) -> None:
     """CONSTANT_POW: the exponent keeps its own type."""
-    x = scaled(g, desc)
-    exponent = scalar(g, desc.values["Exponent"], "FLOAT32")
+    x = input_of(g, desc)
+    exponent = g.scalar(desc.values["Exponent"], "FLOAT32")
     g.output("OutputTensor", g.node("Pow", [x, exponent], x.sizes, x.data_type))
 
 
 def power(g: Builder, desc: OperatorDesc) -> None:
     """POW: ScaleBias is for the bases."""
-    x = scaled(g, desc)
+    x = input_of(g, desc)
     g.output("OutputTensor", g.node("Pow", [x, g.input("ExponentTensor")], x.sizes, x.data_type))
 
 
@@ -210,91 +212,25 @@ def rounded(g: Builder, desc: OperatorDesc) -> None:
     unary("Round", g, desc)
 
 
-def quantize_linear(g: Builder, desc: OperatorDesc) -> None:
-    """QUANTIZE_LINEAR: without a zero point it is 0 of the output's type."""
+def value_scale(g: Builder, desc: OperatorDesc) -> None:
+    """VALUE_SCALE_2D: one factor and a summand for each channel."""
     x = g.input("InputTensor")
-    kind = desc.values["OutputTensor"].data_type
-    form = _Form(g, desc, ("ScaleTensor", "ZeroPointTensor"))
-    scale = form.take("ScaleTensor")
-    zero = form.take("ZeroPointTensor") if g.has("ZeroPointTensor") else None
-    if zero is None and kind != "UINT8":
-        zero = g.constant([0] * math.prod(scale.sizes), kind, scale.sizes)
-    if x.data_type == "FLOAT16":
-        g.at_least(19)
-    if scale.data_type != x.data_type and (x.data_type, scale.data_type) != ("INT32", "FLOAT32"):
-        g.at_least(23)
-    made = g.node("QuantizeLinear", [x, scale, zero], x.sizes, kind, **form.attributes)
+    factor = as_float32(desc.values["Scale"])
+    summands = [as_float32(value) for value in desc.values["Bias"]]
+    if not all(fits(value, x.data_type) for value in (factor, *summands)):
+        raise Inexpressible(f"Scale or Bias is not a number of {x.data_type}")
+    if any(summands) and not multiplies_exactly(factor):
+        raise Inexpressible("x * Scale + Bias would be rounded twice")
+    made = g.times(x, factor)
+    if any(summands):
+        bias = g.constant(summands, x.data_type, (len(summands), 1, 1))
+        made = g.node("Add", [made, bias], x.sizes, x.data_type)
     g.output("OutputTensor", made)
 
 
-def dequantize_linear(g: Builder, desc: OperatorDesc) -> None:
-    """DEQUANTIZE_LINEAR: FLOAT16 is from opset 19 on, 16 bits from 21 on, and a result of another type from 23 on."""
-    x = g.input("InputTensor")
-    kind = desc.values["OutputTensor"].data_type
-    form = _Form(g, desc, ("ScaleTensor", "ZeroPointTensor"))
-    scale = form.take("ScaleTensor")
-    zero = form.take("ZeroPointTensor") if g.has("ZeroPointTensor") else None
-    if zero is not None and x.data_type == "INT32":
-        raise Inexpressible("ONNX's DequantizeLinear has no zero point for INT32")
-    g.at_least(19)
-    if x.data_type in ("INT16", "UINT16"):
-        g.at_least(21)
-    if kind != scale.data_type:
-        g.at_least(23)
-    own = None if kind == scale.data_type else "FLOAT" if kind == "FLOAT32" else kind
-    made = g.node("DequantizeLinear", [x, scale, zero], x.sizes, kind, output_dtype=own, **form.attributes)
-    g.output("OutputTensor", made)
-
-
-class _Form:
-    """How scales and zero points repeat: one for all, one for each index of an axis, or one for each element.
-
-    DirectML has them in the size of the input, with a stride of 0 where they repeat. ONNX has a number, a vector for an
-    axis, or blocks; a block of one element is one for each element, from opset 21 on.
-    """
-
-    def __init__(self, g: Builder, desc: OperatorDesc, names: tuple[str, ...]) -> None:
-        self.g = g
-        tensors = [tensor for name in names if (tensor := desc.tensor(name)) is not None]
-        rank = len(tensors[0].sizes)
-        self.own = [axis for axis in range(rank) if any(_varies(tensor, axis) for tensor in tensors)]
-        self.attributes: dict[str, int] = {}
-        if len(self.own) == 1:
-            self.attributes = {"axis": self.own[0]}
-        elif self.own:
-            g.at_least(21)
-            self.attributes = {"axis": rank - 1, "block_size": 1}
-
-    def take(self, label: str) -> Value:
-        """Return a tensor without its repetitions."""
-        value = self.g.input(label)
-        if len(self.own) > 1:
-            return value
-        cut = [axis for axis, size in enumerate(value.sizes) if size > 1 and axis not in self.own]
-        if cut:
-            sizes = [1 if axis in cut else size for axis, size in enumerate(value.sizes)]
-            ends = [self.g.constant(numbers) for numbers in ([0] * len(cut), [1] * len(cut), cut)]
-            value = self.g.node("Slice", [value, *ends], sizes, value.data_type)
-        return self.g.reshape(value, [value.sizes[axis] for axis in self.own])
-
-
-def _varies(tensor: TensorDesc, axis: int) -> bool:
-    return tensor.sizes[axis] > 1 and (tensor.strides is None or tensor.strides[axis] != 0)
-
-
-def quantized_linear_add(g: Builder, desc: OperatorDesc) -> None:
-    """QUANTIZED_LINEAR_ADD: an operator of onnxruntime's own, whose formula is the same."""
-    a, b = g.input("ATensor"), g.input("BTensor")
-    kind = desc.values["OutputTensor"].data_type
-    if not a.data_type == b.data_type == kind:
-        raise Inexpressible("QLinearAdd has one data type for both addends and the sum")
-    names = ("AScaleTensor", "AZeroPointTensor", "BScaleTensor", "BZeroPointTensor")
-    numbers = [
-        g.reshape(g.input(name), ()) if g.has(name) else scalar(g, 0, kind)  # only zero points may be left out
-        for name in (*names, "OutputScaleTensor", "OutputZeroPointTensor")
-    ]
-    inputs = [a, *numbers[:2], b, *numbers[2:]]
-    g.output("OutputTensor", g.node("com.microsoft.QLinearAdd", inputs, a.sizes, kind))
+def cast(g: Builder, _: OperatorDesc) -> None:
+    """CAST: both drop fractions; the output's type asks for the node."""
+    g.output("OutputTensor", g.input("InputTensor"))
 
 
 _OWN: dict[str, Mapping] = {
@@ -303,7 +239,6 @@ _OWN: dict[str, Mapping] = {
     "CLIP": clip,
     "CLIP1": clip,
     "CONSTANT_POW": constant_pow,
-    "DEQUANTIZE_LINEAR": dequantize_linear,
     "IF": choose,
     "IS_INFINITY": is_infinity,
     "IS_NAN": is_nan,
@@ -311,8 +246,6 @@ _OWN: dict[str, Mapping] = {
     "MODULUS_FLOOR": modulus_floor,
     "MODULUS_TRUNCATE": partial(binary, "Mod", fmod=1),
     "POW": power,
-    "QUANTIZE_LINEAR": quantize_linear,
-    "QUANTIZED_LINEAR_ADD": quantized_linear_add,
     "RECIP": recip,
     "ROUND": rounded,
     "THRESHOLD": threshold,
@@ -328,4 +261,8 @@ _MAPPINGS: dict[str, Mapping] = {
     **_OWN,
 }
 
-MAPPINGS = {f"ELEMENT_WISE_{name}": mapping for name, mapping in _MAPPINGS.items()}
+MAPPINGS = {
+    **{f"ELEMENT_WISE_{name}": mapping for name, mapping in _MAPPINGS.items()},
+    "CAST": cast,
+    "VALUE_SCALE_2D": value_scale,
+}

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._graph_parts import activated, extended, filled, optional
-from dmlcheck.formats.onnx.models._numbers import field
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.activation import fused
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
 
 def batch(g: Builder, desc: OperatorDesc) -> None:
@@ -17,8 +18,9 @@ def batch(g: Builder, desc: OperatorDesc) -> None:
     tensors = [g.input(f"{name}Tensor") for name in ("Scale", "Bias", "Mean", "Variance")]
     order = _by_channels(x, tensors)
     rows, parts = _channels(g, x, tensors, order)
-    made = g.node("BatchNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=field(desc.values["Epsilon"]))
-    g.output("OutputTensor", activated(g, _back(g, made, x, order), desc))
+    epsilon = as_float32(desc.values["Epsilon"])
+    made = g.node("BatchNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=epsilon)
+    g.output("OutputTensor", fused(g, _back(g, made, x, order), desc))
 
 
 def batch_training(g: Builder, desc: OperatorDesc) -> None:
@@ -30,16 +32,16 @@ def batch_training(g: Builder, desc: OperatorDesc) -> None:
     order = _by_channels(x, tensors)
     rows, parts = _channels(g, x, tensors, order)
     count = rows.sizes[1]
-    unused = [filled(g, (count,), 0, x.data_type) for _ in range(2)]  # onnxruntime writes its results over these
+    unused = [g.fill((count,), 0, x.data_type) for _ in range(2)]  # onnxruntime writes its results over these
     made, mean, variance = g.nodes_of(
         "BatchNormalization",
         [rows, *parts, *unused],
         [(sizes, x.data_type, None) for sizes in (rows.sizes, (count,), (count,))],
-        epsilon=field(desc.values["Epsilon"]),
+        epsilon=as_float32(desc.values["Epsilon"]),
         momentum=0,
         training_mode=1,
     )
-    g.output("OutputTensor", activated(g, _back(g, made, x, order), desc))
+    g.output("OutputTensor", fused(g, _back(g, made, x, order), desc))
     g.output("OutputMeanTensor", mean)
     g.output("OutputVarianceTensor", variance)
 
@@ -52,10 +54,15 @@ def _by_channels(x: Value, tensors: Sequence[Value]) -> list[int]:
 
 def _channels(g: Builder, x: Value, tensors: Sequence[Value], order: Sequence[int]) -> tuple[Value, list[Value]]:
     """Return a value as rows of channels, and the tensors as vectors of channels."""
-    full = [max([1, *(each.sizes[axis] for each in tensors)]) for axis in range(len(x.sizes))]
+    full = _channel_sizes(x, tensors)
     count = math.prod(full)
     rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // count, count))
-    return rows, [g.reshape(extended(g, each, full), (count,)) for each in tensors]
+    return rows, [g.reshape(g.expand(each, full), (count,)) for each in tensors]
+
+
+def _channel_sizes(x: Value, tensors: Sequence[Value]) -> list[int]:
+    """Return the sizes that tensors have together, 1 along each axis that none of them follows."""
+    return [max([1, *(each.sizes[axis] for each in tensors)]) for axis in range(len(x.sizes))]
 
 
 def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
@@ -66,24 +73,28 @@ def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
 
 def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     """MEAN_VARIANCE_NORMALIZATION to ...2: an instance or a layer is normalized, by what Scale and Bias follow."""
+    _require_mean_and_variance(desc)
     x = g.input("InputTensor")
     axes = _axes(desc)
-    if not axes:
+    others = [axis for axis in range(len(x.sizes)) if axis not in axes]
+    pair = [g.optional(name) for name in ("ScaleTensor", "BiasTensor")]
+    if _is_1_along(pair, axes):
+        made = _instances(g, desc, x, pair, axes)
+    elif _is_1_along(pair, others):
+        made = _layers(g, desc, x, pair, axes)
+    else:
+        raise Inexpressible("ScaleTensor and BiasTensor follow both what Axes names and what it does not")
+    g.output("OutputTensor", fused(g, made, desc))
+
+
+def _require_mean_and_variance(desc: OperatorDesc) -> None:
+    """Refuse what ONNX's normalizations do not do."""
+    if not _axes(desc):
         raise Inexpressible("Axes is empty")
     if not desc.values.get("NormalizeVariance", desc.values.get("UseVariance")):
         raise Inexpressible("ONNX has no normalization by the mean alone")
     if not desc.values.get("UseMean", 1):
         raise Inexpressible("ONNX has no normalization by the variance alone that adds a bias before it rounds")
-    pair = [optional(g, name) for name in ("ScaleTensor", "BiasTensor")]
-    given = [each for each in pair if each is not None]
-    rank = range(len(x.sizes))
-    if all(each.sizes[axis] == 1 for each in given for axis in axes):
-        made = _instances(g, desc, x, pair, axes)
-    elif all(each.sizes[axis] == 1 for each in given for axis in rank if axis not in axes):
-        made = _layers(g, desc, x, pair, axes)
-    else:
-        raise Inexpressible("ScaleTensor and BiasTensor follow both what Axes names and what it does not")
-    g.output("OutputTensor", activated(g, made, desc))
 
 
 def _axes(desc: OperatorDesc) -> list[int]:
@@ -92,17 +103,21 @@ def _axes(desc: OperatorDesc) -> list[int]:
     return sorted(desc.values["Axes"])
 
 
+def _is_1_along(tensors: Sequence[Value | None], axes: Sequence[int]) -> bool:
+    """Whether tensors, as far as they are there, have size 1 along some axes."""
+    return all(each.sizes[axis] == 1 for each in tensors if each is not None for axis in axes)
+
+
 def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
     """Normalize each row of elements for itself, with a scale and a bias for each of its channel."""
-    order = [axis for axis in _by_channels(x, [each for each in pair if each is not None]) if axis not in axes]
-    order += axes
-    full = [max([1, *(each.sizes[axis] for each in pair if each is not None)]) for axis in range(len(x.sizes))]
+    given = [each for each in pair if each is not None]
+    order = [*(axis for axis in _by_channels(x, given) if axis not in axes), *axes]
+    full = _channel_sizes(x, given)
     channels, length = math.prod(full), math.prod(x.sizes[axis] for axis in axes)
     rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // channels // length, channels, length))
     parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
-    made = g.node(
-        "InstanceNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=field(desc.values["Epsilon"])
-    )
+    epsilon = as_float32(desc.values["Epsilon"])
+    made = g.node("InstanceNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=epsilon)
     return _back(g, made, x, order)
 
 
@@ -113,7 +128,7 @@ def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | Non
     length = math.prod(full)
     rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // length, length))
     parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
-    epsilon = field(desc.values["Epsilon"])
+    epsilon = as_float32(desc.values["Epsilon"])
     made = g.node("LayerNormalization", [rows, *parts], rows.sizes, x.data_type, axis=1, epsilon=epsilon)
     return _back(g, made, x, order)
 
@@ -122,8 +137,8 @@ def _vector(g: Builder, tensor: Value | None, full: Sequence[int], start: float,
     """Return a scale or a bias for every channel or place in their order; what stands for one that is left out."""
     count = math.prod(full)
     if tensor is None:
-        return filled(g, (count,), start, data_type)
-    return g.reshape(extended(g, tensor, full), (count,))
+        return g.fill((count,), start, data_type)
+    return g.reshape(g.expand(tensor, full), (count,))
 
 
 def local_response(g: Builder, desc: OperatorDesc) -> None:
@@ -131,7 +146,7 @@ def local_response(g: Builder, desc: OperatorDesc) -> None:
     if not desc.values["CrossChannel"]:
         raise Inexpressible("ONNX's LRN sums over channels only, not over height and width")
     x = g.input("InputTensor")
-    alpha, beta, bias = (field(desc.values[name]) for name in ("Alpha", "Beta", "Bias"))
+    alpha, beta, bias = (as_float32(desc.values[name]) for name in ("Alpha", "Beta", "Bias"))
     size = desc.values["LocalSize"]
     made = g.node("LRN", [x], x.sizes, x.data_type, size=size, alpha=alpha, beta=beta, bias=bias)
     g.output("OutputTensor", made)

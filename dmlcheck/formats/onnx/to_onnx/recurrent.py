@@ -6,8 +6,9 @@ from functools import partial
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._numbers import field
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
 # ONNX's function for each activation, and the fields that are its alpha and its beta.
 _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -28,17 +29,7 @@ _FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
 def recurrent(type: str, g: Builder, desc: OperatorDesc) -> None:
     """Run a network without the dimensions of size 1 that ONNX's tensors lack."""
     x, weights, recurrence = (_cut(g, name, 3) for name in ("InputTensor", "WeightTensor", "RecurrenceTensor"))
-    lengths = _in(g, "SequenceLengthsTensor", 1)
-    inputs = [
-        x,
-        weights,
-        recurrence,
-        _in(g, "BiasTensor", 2),
-        None if lengths is None else g.cast(lengths, "INT32"),
-        _in(g, "HiddenInitTensor", 3),
-    ]
-    if type == "LSTM":
-        inputs += [_in(g, "CellMemInitTensor", 3), _in(g, "PeepholeTensor", 2)]
+    inputs = [x, weights, recurrence, *_optional_inputs(type, g)]
     state = (weights.sizes[0], x.sizes[1], recurrence.sizes[2])
     labels = ["OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor"][: 3 if type == "LSTM" else 2]
     if not any(map(g.has, labels)):
@@ -58,6 +49,17 @@ def recurrent(type: str, g: Builder, desc: OperatorDesc) -> None:
             g.output(label, value)
 
 
+def _optional_inputs(type: str, g: Builder) -> list[Value | None]:
+    """Return the inputs that may be left out, in ONNX's order."""
+    lengths = _in(g, "SequenceLengthsTensor", 1)
+    inputs = [
+        _in(g, "BiasTensor", 2),
+        None if lengths is None else g.cast(lengths, "INT32"),
+        _in(g, "HiddenInitTensor", 3),
+    ]
+    return [*inputs, _in(g, "CellMemInitTensor", 3), _in(g, "PeepholeTensor", 2)] if type == "LSTM" else inputs
+
+
 def _in(g: Builder, label: str, rank: int) -> Value | None:
     """Return a tensor that may be left out, in its last dimensions."""
     return _cut(g, label, rank) if g.has(label) else None
@@ -75,7 +77,7 @@ def _own(type: str, desc: OperatorDesc) -> dict[str, Any]:
         return {"linear_before_reset": int(bool(desc.values["LinearBeforeReset"]))}
     if type == "RNN":
         return {}
-    limit = field(desc.values["ClipThreshold"]) if desc.values["UseClipThreshold"] else None
+    limit = as_float32(desc.values["ClipThreshold"]) if desc.values["UseClipThreshold"] else None
     if limit is not None and limit <= 0:
         raise Inexpressible(f"ClipThreshold {limit:g} leaves nothing between its limits")
     return {"clip": limit, "input_forget": int(bool(desc.values["CoupleInputForget"]))}
@@ -91,7 +93,7 @@ def _activations(desc: OperatorDesc) -> dict[str, Any]:
             name, values = "Affine", [1.0, 0.0]
         elif short in _FUNCTIONS and activation.values.get("Steepness", 1) == 1:
             name, fields = _FUNCTIONS[short]
-            values = [field(activation.values[each]) for each in fields]
+            values = [as_float32(activation.values[each]) for each in fields]
         else:
             raise Inexpressible(f"ONNX's recurrent networks have no {activation.spec.short} with its parameters")
         names.append(name)

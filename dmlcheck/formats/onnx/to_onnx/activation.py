@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._numbers import affine, field, times_exactly
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
-from dmlcheck.formats.onnx.models.reduction import along
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.exact_arithmetic import scaled, times_exactly
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.reduction import along
+from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32
 
 # The operator of ONNX, and the name there of each field that is its attribute.
 _SAME: dict[str, tuple[str, dict[str, str]]] = {
@@ -31,7 +33,7 @@ _ALONG = {"HARDMAX": "Hardmax", "LOG_SOFTMAX": "LogSoftmax", "SOFTMAX": "Softmax
 
 def same(type: str, fields: dict[str, str], g: Builder, desc: OperatorDesc) -> None:
     """Apply an operator whose attributes are the fields."""
-    attributes = {name: field(desc.values[own]) for own, name in fields.items()}
+    attributes = {name: as_float32(desc.values[own]) for own, name in fields.items()}
     _apply(g, type, g.input("InputTensor"), **attributes)
 
 
@@ -41,7 +43,7 @@ def grouped(type: str, g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", along(g, type, x, desc.values.get("Axes", [len(x.sizes) - 1])))
 
 
-def gelu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def gelu(g: Builder, _: OperatorDesc) -> None:
     """GELU: new in opset 20."""
     g.at_least(20)
     _apply(g, "Gelu", g.input("InputTensor"), approximate="none")
@@ -49,7 +51,7 @@ def gelu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
 
 def hard_swish(g: Builder, desc: OperatorDesc) -> None:
     """HARD_SWISH: ONNX has the one of 1/6 and 1/2."""
-    if (field(desc.values["Alpha"]), field(desc.values["Beta"])) != (field(1 / 6), 0.5):
+    if (as_float32(desc.values["Alpha"]), as_float32(desc.values["Beta"])) != (as_float32(1 / 6), 0.5):
         raise Inexpressible("ONNX's HardSwish is that of Alpha 1/6 and Beta 0.5")
     _apply(g, "HardSwish", g.input("InputTensor"))
 
@@ -57,10 +59,10 @@ def hard_swish(g: Builder, desc: OperatorDesc) -> None:
 def linear(g: Builder, desc: OperatorDesc) -> None:
     """LINEAR: one product or one sum is rounded once."""
     x = g.input("InputTensor")
-    g.output("OutputTensor", affine(g, x, desc.values["Alpha"], desc.values["Beta"], rounds_after=True))
+    g.output("OutputTensor", scaled(g, x, desc.values["Alpha"], desc.values["Beta"], rounds_after=True))
 
 
-def parameterized_relu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
+def parameterized_relu(g: Builder, _: OperatorDesc) -> None:
     """PARAMETERIZED_RELU: a slope for each element."""
     x, slope = g.input("InputTensor"), g.input("SlopeTensor")
     g.output("OutputTensor", g.node("PRelu", [x, slope], x.sizes, x.data_type))
@@ -69,7 +71,7 @@ def parameterized_relu(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
 def swish(g: Builder, desc: OperatorDesc) -> None:
     """SWISH: new in opset 24."""
     g.at_least(24)
-    _apply(g, "Swish", g.input("InputTensor"), alpha=field(desc.values["SigmoidInputScale"]))
+    _apply(g, "Swish", g.input("InputTensor"), alpha=as_float32(desc.values["SigmoidInputScale"]))
 
 
 def scaled_tanh(g: Builder, desc: OperatorDesc) -> None:
@@ -100,6 +102,24 @@ def _between(g: Builder, type: str, inner: tuple[str, float], outer: tuple[str, 
 def _apply(g: Builder, type: str, x: Value, **attributes: float | str) -> None:
     g.output("OutputTensor", g.node(type, [x], x.sizes, x.data_type, **attributes))
 
+
+# ---- after another operator
+
+
+def fused(g: Builder, x: Value, desc: OperatorDesc) -> Value:
+    """Return a value after FusedActivation, where its own rounding before that changes nothing."""
+    activation = desc.values.get("FusedActivation")
+    if activation is None or activation.spec.short == "ACTIVATION_IDENTITY":
+        return x
+    if activation.spec.short == "ACTIVATION_RELU":
+        return g.node("Relu", [x], x.sizes, x.data_type)
+    if activation.spec.short == "ELEMENT_WISE_CLIP" and activation.values.get("ScaleBias") is None:
+        limits = [g.scalar(as_element(activation.values[name], x.data_type), x.data_type) for name in ("Min", "Max")]
+        return g.node("Clip", [x, *limits], x.sizes, x.data_type)
+    raise Inexpressible(f"what {activation.spec.short} is fused with would be rounded before it")
+
+
+# ---- the table
 
 _OWN: dict[str, Mapping] = {
     "GELU": gelu,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.formats.onnx.models.graph import Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.formats.onnx.to_onnx.records import Constant, Graph, Inexpressible, Node, Value
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
@@ -41,13 +42,6 @@ def model_proto(graph: Graph) -> Any:
     )
 
 
-def check(model: Any) -> None:
-    """Raise onnx's own error where a model is not valid, or a value's shape or type is not what its operator gives."""
-    from onnx import checker
-
-    checker.check_model(model, full_check=True)
-
-
 def tensor(constant: Constant) -> Any:
     """Return a constant as an onnx.TensorProto."""
     import numpy as np
@@ -73,22 +67,28 @@ def _check_types(graph: Graph) -> None:
     made = [constant.value for constant in graph.constants]
     known = {value.name: value for value in (*graph.inputs, *made, *graph.values, *graph.outputs)}
     for node in graph.nodes:
-        if "." in node.type:
-            continue  # onnx does not know the operators of other domains
-        schema = defs.get_schema(node.type, graph.opset)
-        allowed = {each.type_param_str: set(each.allowed_type_strs) for each in schema.type_constraints}
-        bound: dict[str, Value] = {}
-        for names, formals in ((node.inputs, schema.inputs), (node.outputs, schema.outputs)):
-            for index, name in enumerate(names):
-                formal = formals[min(index, len(formals) - 1)]
-                value = known.get(name)
-                if value is None:
-                    continue
-                if f"tensor({value.onnx_type.lower()})" not in allowed.get(formal.type_str, {formal.type_str}):
-                    raise Inexpressible(f"ONNX's {node.type} has no {_type(value)} for {formal.name}")
-                first = bound.setdefault(formal.type_str, value) if formal.is_homogeneous else value
-                if first.onnx_type != value.onnx_type:
-                    raise Inexpressible(f"ONNX's {node.type} does not take {_type(first)} with {_type(value)}")
+        if "." not in node.type:  # onnx does not know the operators of other domains
+            _check_node_types(node, defs.get_schema(node.type, graph.opset), known)
+
+
+def _check_node_types(node: Node, schema: Any, known: Mapping[str, Value]) -> None:
+    allowed = {each.type_param_str: set(each.allowed_type_strs) for each in schema.type_constraints}
+    bound: dict[str, Value] = {}
+    for formal, name in (*_with_formals(node.inputs, schema.inputs), *_with_formals(node.outputs, schema.outputs)):
+        value = known.get(name)
+        if value is None:
+            continue
+        if f"tensor({value.onnx_type.lower()})" not in allowed.get(formal.type_str, {formal.type_str}):
+            raise Inexpressible(f"ONNX's {node.type} has no {_type(value)} for {formal.name}")
+        first = bound.setdefault(formal.type_str, value) if formal.is_homogeneous else value
+        if first.onnx_type != value.onnx_type:
+            raise Inexpressible(f"ONNX's {node.type} does not take {_type(first)} with {_type(value)}")
+
+
+def _with_formals(names: Sequence[str], formals: Sequence[Any]) -> Iterator[tuple[Any, str]]:
+    """Pair the names of a node's values with what its operator says of each; the last of it is for all that follow."""
+    for index, name in enumerate(names):
+        yield formals[min(index, len(formals) - 1)], name
 
 
 def _type(value: Value) -> str:

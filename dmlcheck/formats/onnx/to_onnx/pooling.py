@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._graph_parts import BYTES, FLOATS, at_least_one, takes
-from dmlcheck.formats.onnx.models._numbers import field
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
+from dmlcheck.formats.onnx.to_onnx.representable import as_float32
+from dmlcheck.formats.onnx.to_onnx.requirements import BYTES, FLOATS, positive, require_type
 
 
 def window(desc: OperatorDesc) -> dict[str, Any]:
     """Return the attributes of a window; its dilations only where they are not all 1."""
-    dilations = at_least_one(desc, "Dilations") if "Dilations" in desc.values else []
+    dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
     return {
         "kernel_shape": list(desc.values["WindowSize"]),
         "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
@@ -33,19 +34,19 @@ def lp(g: Builder, desc: OperatorDesc) -> None:
 
 def _one(g: Builder, desc: OperatorDesc, type: str, opset: int, **attributes: Any) -> None:
     x = g.input("InputTensor")
-    takes(type, x, FLOATS)
+    require_type(type, x, FLOATS)
     shape = window(desc)
     if shape["dilations"]:
         g.at_least(opset)
-    sizes = desc.parts["OutputTensor"][0].tensor.sizes
+    sizes = g.tensor("OutputTensor").sizes
     g.output("OutputTensor", g.node(type, [x], sizes, x.data_type, **shape, **attributes))
 
 
 def maximum(g: Builder, desc: OperatorDesc) -> None:
     """MAX_POOLING to MAX_POOLING2: indices count in the whole tensor in both."""
     x = g.input("InputTensor")
-    takes("MaxPool", x, (*FLOATS, *BYTES))
-    sizes = desc.parts["OutputTensor"][0].tensor.sizes
+    require_type("MaxPool", x, (*FLOATS, *BYTES))
+    sizes = g.tensor("OutputTensor").sizes
     if not g.has("OutputIndicesTensor"):
         g.output("OutputTensor", g.node("MaxPool", [x], sizes, x.data_type, **window(desc)))
         return
@@ -61,10 +62,10 @@ def region(g: Builder, desc: OperatorDesc) -> None:
     made = g.node(
         "MaxRoiPool",
         [x, g.reshape(regions, regions.sizes[-2:])],
-        desc.parts["OutputTensor"][0].tensor.sizes,
+        g.tensor("OutputTensor").sizes,
         x.data_type,
         pooled_shape=[pooled.Height, pooled.Width],
-        spatial_scale=field(desc.values["SpatialScale"]),
+        spatial_scale=as_float32(desc.values["SpatialScale"]),
     )
     g.output("OutputTensor", made)
 
@@ -74,23 +75,9 @@ def region_align(g: Builder, desc: OperatorDesc) -> None:
 
     What both read within half an element of the input's edges differs, and is left open by DirectML.
     """
+    _require_like_roi_align(desc)
     x, regions, images = (g.input(name) for name in ("InputTensor", "ROITensor", "BatchIndicesTensor"))
-    values = desc.values
-    scale, least = field(values["SpatialScaleX"]), values["MinimumSamplesPerOutput"]
-    for name, wanted in (("ReductionFunction", "AVERAGE"), ("InterpolationMode", "LINEAR")):
-        if values[name] != wanted:
-            raise Inexpressible(f"ONNX's RoiAlign has no {name} {values[name]} like DirectML's")
-    if field(values["SpatialScaleY"]) != scale:
-        raise Inexpressible("ONNX's RoiAlign has one factor for both coordinates")
-    if (values.get("InputPixelOffset", 0.5), values.get("OutputPixelOffset", -0.5)) != (0.5, -0.5):
-        raise Inexpressible("ONNX's RoiAlign has no such InputPixelOffset and OutputPixelOffset")
-    if values.get("AlignRegionsToCorners"):
-        raise Inexpressible("ONNX's RoiAlign does not align regions to corners")
-    if field(values["OutOfBoundsInputValue"]) != 0:
-        raise Inexpressible("ONNX's RoiAlign reads 0 outside of the input")
-    if not least or least != values["MaximumSamplesPerOutput"]:
-        raise Inexpressible("ONNX's RoiAlign takes a fixed number of samples, or as many as the region is large")
-    sizes = desc.parts["OutputTensor"][0].tensor.sizes
+    sizes = g.tensor("OutputTensor").sizes
     made = g.node(
         "RoiAlign",
         [x, g.reshape(regions, regions.sizes[-2:]), g.cast(g.reshape(images, images.sizes[-1:]), "INT64")],
@@ -100,10 +87,29 @@ def region_align(g: Builder, desc: OperatorDesc) -> None:
         mode="avg",
         output_height=sizes[2],
         output_width=sizes[3],
-        sampling_ratio=least,
-        spatial_scale=scale,
+        sampling_ratio=desc.values["MinimumSamplesPerOutput"],
+        spatial_scale=as_float32(desc.values["SpatialScaleX"]),
     )
     g.output("OutputTensor", made)
+
+
+def _require_like_roi_align(desc: OperatorDesc) -> None:
+    """Refuse what ONNX's RoiAlign does otherwise."""
+    values = desc.values
+    for name, wanted in (("ReductionFunction", "AVERAGE"), ("InterpolationMode", "LINEAR")):
+        if values[name] != wanted:
+            raise Inexpressible(f"ONNX's RoiAlign has no {name} {values[name]} like DirectML's")
+    if as_float32(values["SpatialScaleY"]) != as_float32(values["SpatialScaleX"]):
+        raise Inexpressible("ONNX's RoiAlign has one factor for both coordinates")
+    if (values.get("InputPixelOffset", 0.5), values.get("OutputPixelOffset", -0.5)) != (0.5, -0.5):
+        raise Inexpressible("ONNX's RoiAlign has no such InputPixelOffset and OutputPixelOffset")
+    if values.get("AlignRegionsToCorners"):
+        raise Inexpressible("ONNX's RoiAlign does not align regions to corners")
+    if as_float32(values["OutOfBoundsInputValue"]) != 0:
+        raise Inexpressible("ONNX's RoiAlign reads 0 outside of the input")
+    least = values["MinimumSamplesPerOutput"]
+    if not least or least != values["MaximumSamplesPerOutput"]:
+        raise Inexpressible("ONNX's RoiAlign takes a fixed number of samples, or as many as the region is large")
 
 
 MAPPINGS: dict[str, Mapping] = {

@@ -1,4 +1,4 @@
-"""Moved data: parts and whole tensors, windows, padding, blocks, repeated, reversed and converted tensors."""
+"""Moved elements: parts and whole tensors, windows, padding, blocks, repeated and reversed tensors."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.models._graph_parts import at_least_one, few, padded, taken
-from dmlcheck.formats.onnx.models._numbers import field, fits, scalar, scales_exactly, times, whole
-from dmlcheck.formats.onnx.models.graph import Builder, Inexpressible, Mapping, Value
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.records import Value
+from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32
+from dmlcheck.formats.onnx.to_onnx.requirements import positive, require_few_indices
 
 
 def join(g: Builder, desc: OperatorDesc) -> None:
@@ -38,8 +39,8 @@ def slice_window(g: Builder, desc: OperatorDesc) -> None:
     starts, counts, steps = (list(desc.values[name]) for name in ("Offsets", "Sizes", "Strides"))
     for axis, step in enumerate(steps):
         if step == 0:
-            few(counts[axis])
-            x = taken(g, x, axis, [starts[axis]] * counts[axis])
+            require_few_indices(counts[axis])
+            x = g.gather(x, axis, [starts[axis]] * counts[axis])
             starts[axis], steps[axis] = 0, 1
     g.output("OutputTensor", sliced(g, x, starts, counts, steps))
 
@@ -47,7 +48,7 @@ def slice_window(g: Builder, desc: OperatorDesc) -> None:
 def slice_signed(g: Builder, desc: OperatorDesc) -> None:
     """SLICE1: a negative step starts at the window's end."""
     steps = desc.values["InputWindowStrides"]
-    counts = desc.parts["OutputTensor"][0].tensor.sizes
+    counts = g.tensor("OutputTensor").sizes
     g.output("OutputTensor", sliced(g, g.input("InputTensor"), _window_starts(desc), counts, steps))
 
 
@@ -57,8 +58,7 @@ def sliced(g: Builder, x: Value, starts: Sequence[int], counts: Sequence[int], s
     for start, count, step, size in zip(starts, counts, steps, x.sizes, strict=True):
         end = start + (count - 1) * step + (1 if step > 0 else -1)
         ends.append(end if end >= 0 else -size - 1)
-    inputs = [x, *(g.constant(numbers) for numbers in (starts, ends, range(len(x.sizes)), steps))]
-    return g.node("Slice", inputs, counts, x.data_type)
+    return g.slice(x, starts, ends, counts, range(len(x.sizes)), steps)
 
 
 def _window_starts(desc: OperatorDesc) -> list[int]:
@@ -69,17 +69,17 @@ def _window_starts(desc: OperatorDesc) -> list[int]:
 def slice_grad(g: Builder, desc: OperatorDesc) -> None:
     """SLICE_GRAD: along each axis, places that nothing was taken from have the 0 that is added at its end."""
     x = g.input("InputGradientTensor")
-    sizes = desc.parts["OutputGradientTensor"][0].tensor.sizes
+    sizes = g.tensor("OutputGradientTensor").sizes
     steps = desc.values["InputWindowStrides"]
     for axis, start in enumerate(_window_starts(desc)):
         count = x.sizes[axis]
-        few(sizes[axis])
+        require_few_indices(sizes[axis])
         origin = [count] * sizes[axis]
         for index in range(count):
             origin[start + index * steps[axis]] = index
         if count in origin:
-            x = padded(g, x, [0] * len(sizes), [int(each == axis) for each in range(len(sizes))])
-        x = taken(g, x, axis, origin)
+            x = g.pad(x, [0] * len(sizes), [int(each == axis) for each in range(len(sizes))])
+        x = g.gather(x, axis, origin)
     g.output("OutputGradientTensor", x)
 
 
@@ -106,19 +106,19 @@ def padding(g: Builder, desc: OperatorDesc) -> None:
     if mode == "CONSTANT":
         value = desc.values["PaddingValue"]
         if "PaddingValueDataType" not in desc.values:
-            value = field(value)
-        fill = scalar(g, whole(value, x.data_type), x.data_type)
-        g.output("OutputTensor", padded(g, x, before, after, fill))
+            value = as_float32(value)
+        fill = g.scalar(as_element(value, x.data_type), x.data_type)
+        g.output("OutputTensor", g.pad(x, before, after, fill))
         return
     name, opset, most = _PAD_MODES.get(mode, ("", 0, lambda size: -1))  # noqa: ARG005
     if all(max(low, high) <= most(size) for low, high, size in zip(before, after, x.sizes, strict=True)):
         g.at_least(opset)
-        g.output("OutputTensor", padded(g, x, before, after, mode=name))
+        g.output("OutputTensor", g.pad(x, before, after, mode=name))
         return
     for axis, (low, high) in enumerate(zip(before, after, strict=True)):
         size = x.sizes[axis]
-        few(low + size + high)
-        x = taken(g, x, axis, [_ORIGINS[mode](place, size) for place in range(-low, size + high)])
+        require_few_indices(low + size + high)
+        x = g.gather(x, axis, [_ORIGINS[mode](place, size) for place in range(-low, size + high)])
     g.output("OutputTensor", x)
 
 
@@ -134,11 +134,6 @@ def tile(g: Builder, desc: OperatorDesc) -> None:
     repeats = desc.values["Repeats"]
     sizes = [size * count for size, count in zip(x.sizes, repeats, strict=True)]
     g.output("OutputTensor", g.node("Tile", [x, g.constant(repeats)], sizes, x.data_type))
-
-
-def cast(g: Builder, desc: OperatorDesc) -> None:  # noqa: ARG001
-    """CAST: both drop fractions; the output's type asks for the node."""
-    g.output("OutputTensor", g.input("InputTensor"))
 
 
 def space_to_depth(g: Builder, desc: OperatorDesc) -> None:
@@ -173,7 +168,7 @@ def reverse_subsequences(g: Builder, desc: OperatorDesc) -> None:
     order = [*(each for each in range(len(x.sizes)) if each != axis), axis]
     moved = g.transpose(x, order)
     rows = math.prod(moved.sizes[:-1])
-    most = scalar(g, size, lengths.data_type)
+    most = g.scalar(size, lengths.data_type)
     counts = g.cast(g.node("Min", [lengths, most], lengths.sizes, lengths.data_type), "INT64")
     inputs = [g.reshape(moved, (rows, size)), g.reshape(g.transpose(counts, order), (rows,))]
     reversed_rows = g.node("ReverseSequence", inputs, (rows, size), x.data_type, batch_axis=0, time_axis=1)
@@ -185,14 +180,14 @@ def fold(g: Builder, desc: OperatorDesc) -> None:
     """FOLD: Col2Im, new in opset 18."""
     g.at_least(18)
     x = g.input("InputTensor")
-    output = desc.parts["OutputTensor"][0].tensor
+    output = g.tensor("OutputTensor")
     inputs = [x, g.constant(output.sizes[2:]), g.constant(desc.values["WindowSizes"])]
     folded = g.node(
         "Col2Im",
         inputs,
         output.sizes,
         x.data_type,
-        dilations=at_least_one(desc, "Dilations"),
+        dilations=positive(desc, "Dilations"),
         pads=[*desc.values["StartPadding"], *desc.values["EndPadding"]],
         strides=list(desc.values["Strides"]),
     )
@@ -205,11 +200,11 @@ def unfold(g: Builder, desc: OperatorDesc) -> None:
     before, after, window, steps, gaps = (
         list(desc.values[name]) for name in ("StartPadding", "EndPadding", "WindowSizes", "Strides", "Dilations")
     )
-    x = padded(g, x, [0, 0, *before], [0, 0, *after])
+    x = g.pad(x, [0, 0, *before], [0, 0, *after])
     spatial = x.sizes[2:]
     dimensions = list(zip(spatial, window, steps, gaps, strict=True))
     blocks = [(size - gap * (reach - 1) - 1) // step + 1 for size, reach, step, gap in dimensions]
-    few(math.prod(window) * math.prod(blocks))
+    require_few_indices(math.prod(window) * math.prod(blocks))
     pitches = [math.prod(spatial[axis + 1 :]) for axis in range(len(spatial))]
     indices = [
         sum(
@@ -219,27 +214,10 @@ def unfold(g: Builder, desc: OperatorDesc) -> None:
         for place in itertools.product(*map(range, window))
         for block in itertools.product(*map(range, blocks))
     ]
-    g.output("OutputTensor", taken(g, g.reshape(x, (*x.sizes[:2], math.prod(spatial))), 2, indices))
-
-
-def value_scale(g: Builder, desc: OperatorDesc) -> None:
-    """VALUE_SCALE_2D: one factor and a summand for each channel."""
-    x = g.input("InputTensor")
-    factor = field(desc.values["Scale"])
-    summands = [field(value) for value in desc.values["Bias"]]
-    if not all(fits(value, x.data_type) for value in (factor, *summands)):
-        raise Inexpressible(f"Scale or Bias is not a number of {x.data_type}")
-    if any(summands) and not scales_exactly(factor):
-        raise Inexpressible("x * Scale + Bias would be rounded twice")
-    scaled = times(g, x, factor)
-    if any(summands):
-        bias = g.constant(summands, x.data_type, (len(summands), 1, 1))
-        scaled = g.node("Add", [scaled, bias], x.sizes, x.data_type)
-    g.output("OutputTensor", scaled)
+    g.output("OutputTensor", g.gather(g.reshape(x, (*x.sizes[:2], math.prod(spatial))), 2, indices))
 
 
 MAPPINGS: dict[str, Mapping] = {
-    "CAST": cast,
     "DEPTH_TO_SPACE": depth_to_space,
     "DEPTH_TO_SPACE1": depth_to_space,
     "FOLD": fold,
@@ -255,5 +233,4 @@ MAPPINGS: dict[str, Mapping] = {
     "SPLIT": split,
     "TILE": tile,
     "UNFOLD": unfold,
-    "VALUE_SCALE_2D": value_scale,
 }
