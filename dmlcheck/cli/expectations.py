@@ -11,7 +11,8 @@ import click
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.files import yaml
-from dmlcheck.running.expectations import Expectations, read_expectations, updated
+from dmlcheck.running.expectation_updates import updated
+from dmlcheck.running.expectations import Expectations, read_expectations
 
 
 @click.group()

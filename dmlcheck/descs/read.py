@@ -71,13 +71,27 @@ def _read_fields(
         elif not field.optional and not field.counts:
             yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
     yield from unknown_fields(spec.operator, raw, spec.fields, path)
-    for field in spec.fields.values():
-        if field.counts or field.data_type is not None:
-            settle = _count if field.counts else _scalar
-            values[field.name] = yield from settle(field, values, (*path, field.name))
+    known = yield from _settled(spec, values, path)
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
-    known = {name: value for name, value in values.items() if value is not None}
     return OperatorDesc.of(spec, known, frozenset(broken))._replace(derived=derived)
+
+
+def _settled(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Checking[dict[str, Any]]:
+    """Return the values of fields with those that depend on others: counts filled in, what cannot be held left out."""
+    settled = dict(values)
+    for name, field in spec.fields.items():
+        value = values.get(name)
+        if field.counts:
+            value = yield from _count(field, values, (*path, name))
+        elif field.data_type is not None:
+            value = yield from _scalar(field, value, values.get(field.data_type), (*path, name))
+        else:
+            continue
+        if value is None:
+            settled.pop(name, None)
+        else:
+            settled[name] = value
+    return settled
 
 
 def _tensor_inside(name: str, path: Path) -> Finding:
@@ -104,12 +118,10 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
     return count
 
 
-def _scalar(field: Field, values: Mapping[str, Any], path: Path) -> Checking[Any]:
+def _scalar(field: Field, value: Any, data_type: str | None, path: Path) -> Checking[Any]:
     """Return a scalar, or None where the data type that another field gives it cannot hold it."""
-    value: Any = values.get(field.name)
-    data_type: str = values.get(field.data_type or "") or "UNKNOWN"
-    kind = DATA_TYPES[data_type].kind
-    if value is None or kind == "none":
+    kind = DATA_TYPES[data_type or "UNKNOWN"].kind
+    if value is None or data_type is None or kind == "none":
         return value
     if kind == "float":
         is_held, help = is_finite_as(data_type, value), "write inf, or a smaller value"

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, unknown_names
-from dmlcheck.files.document import Document, Position
+from dmlcheck.files.document import Document, Path, Position, placed
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
 
@@ -74,12 +73,10 @@ class UnmatchedEntries:
 
     def problems(self) -> list[Diagnostic]:
         """Return what is wrong with the entries that are left."""
-        return [
-            _diagnostic(
-                self.document, entry.number, Finding("unmatched-expectation", ("cases",), {"glob": entry.cases})
-            )
-            for entry in self.waiting
-        ]
+        found = (
+            Finding("unmatched-expectation", (entry.number, "cases"), {"glob": entry.cases}) for entry in self.waiting
+        )
+        return [_diagnostic(self.document, finding) for finding in found]
 
 
 def matches(glob: str, text: str) -> bool:
@@ -98,50 +95,53 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 def read_expectations(document: Document, implementation: str, level: str | None, today: dt.date) -> Expectations:
     """Read a file of entries for a run; what is wrong with any of its entries is among the problems."""
-    problems = list(document.problems)
-    entries: list[Entry] = []
-    raw = document.value
+    read, findings = collected(_entries(document.value, today))
+    problems = [_diagnostic(document, finding) for finding in findings]
+    entries = tuple(entry for entry in read if entry.is_for(implementation, level))
+    return Expectations(document, entries, (*document.problems, *problems))
+
+
+def _entries(raw: Any, today: dt.date) -> Checking[list[Entry]]:
+    """Return the entries of a file; the path of what is wrong is that in the file."""
+    entries = []
     if isinstance(raw, list):
         for index, item in enumerate(raw):
-            entry, findings = _entry(item, index, today)
-            problems.extend(_diagnostic(document, index, finding) for finding in findings)
-            if entry is not None and entry.is_for(implementation, level):
+            entry, findings = collected(_entry(item, index, today))
+            yield from (finding._replace(path=(index, *finding.path)) for finding in findings)
+            if entry is not None and not findings:
                 entries.append(entry)
     elif raw is not None:
-        params = {
-            "what": "the file",
-            "found": describe(raw),
-            "expected": "a list of entries with cases, expect, reason",
-        }
-        problems.append(_placed(document, Position(1, 1), Finding("wrong-type", (), params)))
-    return Expectations(document, tuple(entries), tuple(problems))
+        yield _mistyped((), "the file", raw, "a list of entries with cases, expect, reason")
+    return entries
 
 
-def _entry(raw: Any, index: int, today: dt.date) -> tuple[Entry | None, list[Finding]]:
+def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
+    """Return an entry as far as its keys are right, or None."""
     if not isinstance(raw, Mapping):
-        params = {"what": "an entry", "found": describe(raw), "expected": "a mapping with cases, expect and reason"}
-        return None, [Finding("wrong-type", (), params)]
-    findings = [
-        Finding("unknown-key", (key,), {"where": "an expectation", "key": key}, help=help, at_key=True)
-        for key, help in unknown_names(raw, KEYS)
-    ]
-    findings.extend(
-        Finding("missing-key", (key,), {"where": "an expectation", "key": key})
-        for key in ("cases", "expect", "reason")
-        if raw.get(key) is None
-    )
+        yield _mistyped((), "an entry", raw, "a mapping with cases, expect and reason")
+        return None
+    for key, help in unknown_names(raw, KEYS):
+        yield Finding("unknown-key", (key,), {"where": "an expectation", "key": key}, help, at_key=True)
     values: dict[str, Any] = {}
     for key in KEYS:
         if raw.get(key) is not None:
-            value = _value(key, raw[key])
-            if value is None:
-                findings.append(_mistyped(key, raw[key]))
-            else:
-                values[key] = value
+            values[key] = _value(key, raw[key])
+            if values[key] is None:
+                yield _mistyped((key,), key, raw[key], _WANTED.get(key, "text"))
+        elif key in _NEEDED:
+            yield Finding("missing-key", (key,), {"where": "an expectation", "key": key})
     expires = values.get("expires")
     if expires is not None and expires < today:
-        findings.append(Finding("expired-expectation", ("expires",), {"date": expires, "today": today}))
-    return (None if findings else Entry(**values, number=index)), findings
+        yield Finding("expired-expectation", ("expires",), {"date": expires, "today": today})
+    return Entry(**values, number=index) if values.keys() >= _NEEDED else None
+
+
+_NEEDED = frozenset(("cases", "expect", "reason"))
+_WANTED = {
+    "expect": f"one of {', '.join(EXPECTED)}",
+    "expires": "a date such as 2027-01-31",
+    "feature_level": "a feature level such as 4_1",
+}
 
 
 def _value(key: str, raw: Any) -> Any:
@@ -158,23 +158,14 @@ def _value(key: str, raw: Any) -> Any:
     return raw if key != "expect" or raw in EXPECTED else None
 
 
-def _mistyped(key: str, raw: Any) -> Finding:
-    expected = {
-        "expect": f"one of {', '.join(EXPECTED)}",
-        "expires": "a date such as 2027-01-31",
-        "feature_level": "a feature level such as 4_1",
-    }.get(key, "text")
-    return Finding("wrong-type", (key,), {"what": key, "found": describe(raw), "expected": expected})
+def _mistyped(path: Path, what: str, raw: Any, expected: str) -> Finding:
+    return Finding("wrong-type", path, {"what": what, "found": describe(raw), "expected": expected})
 
 
-def _diagnostic(document: Document, index: int, finding: Finding) -> Diagnostic:
-    position = document.locate((index, *finding.path), key=finding.at_key)
-    return _placed(document, position, finding)
-
-
-def _placed(document: Document, position: Position, finding: Finding) -> Diagnostic:
-    line, column, width = position.line, position.column, position.width
-    return finding.diagnostic()._replace(file=document.name, line=line, column=column, width=width)
+def _diagnostic(document: Document, finding: Finding) -> Diagnostic:
+    """Return the diagnostic of a finding at its place in a file of entries, its path being that within the entry."""
+    position = document.locate(finding.path, key=finding.at_key) if finding.path else Position(1, 1)
+    return placed(finding._replace(path=finding.path[1:]), document.name, position)
 
 
 # ---- what becomes of a result
@@ -195,94 +186,3 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
     if outcome == FAILED:
         return result._replace(reason=f"{result.reason}; expected was {entry.expect}: {because}")
     return result
-
-
-# ---- keeping a file up to date
-
-
-class Change(NamedTuple):
-    """What an update did: the file's new text, the entries that it dropped with why, and those that it added."""
-
-    text: str
-    dropped: tuple[tuple[Entry, str], ...]
-    added: tuple[str, ...]
-
-
-def updated(expectations: Expectations, outcomes: Mapping[str, str], implementation: str, reason: str | None) -> Change:
-    """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly."""
-    dropped = []
-    for entry in expectations.entries:
-        found = [outcome for case_id, outcome in outcomes.items() if matches(entry.cases, case_id)]
-        if not found:
-            dropped.append((entry, "no case has such an id"))
-        elif not any(_still_holds(entry, outcome) for outcome in found):
-            dropped.append((entry, f"now {', '.join(sorted({_plain(outcome) for outcome in found}))}"))
-    kept = [entry for entry in expectations.entries if entry not in [gone for gone, _ in dropped]]
-    text = _without(expectations.document, {entry.number for entry, _ in dropped})
-    added = {}
-    for case_id, outcome in outcomes.items() if reason is not None else ():
-        if outcome in (FAILED, ERRORED) and not any(matches(entry.cases, case_id) for entry in kept):
-            added[case_id] = _entry_text(case_id, implementation, outcome, reason or "")
-    return Change(_with(text, added.values()), tuple(dropped), tuple(added))
-
-
-def _still_holds(entry: Entry, outcome: str) -> bool:
-    return outcome in (entry.expect, "xfailed")
-
-
-def _plain(outcome: str) -> str:
-    return PASSED if outcome == "xpassed" else outcome
-
-
-def _without(document: Document, gone: set[int]) -> str:
-    """Return a file's text without some of the items of its list; comments above an item go with it."""
-    text = document.text
-    if text and not text.endswith("\n"):
-        text += "\n"
-    if not gone:
-        return text
-    lines = text.splitlines(keepends=True)
-    starts = [document.locate((index,)).line - 1 for index in range(len(document.value))]
-    bounds = [_first_comment(lines, start) for start in starts] + [len(lines)]
-    if len(set(starts)) < len(starts):
-        raise ValueError("the entries of the file must each begin on a line of its own")
-    cut = {line for index in gone for line in range(bounds[index], bounds[index + 1])}
-    kept = "".join(line for number, line in enumerate(lines) if number not in cut)
-    return kept if len(gone) < len(document.value) else kept + "[]\n" * (not kept.strip())
-
-
-def _with(text: str, entries: Iterable[str]) -> str:
-    """Return a file's text with more entries: as far to the right as those before, or instead of an empty list."""
-    more = "".join(entries)
-    if not more:
-        return text
-    lines = text.splitlines(keepends=True)
-    words = [line.partition("#")[0].strip() for line in lines]
-    first = next((number for number, word in enumerate(words) if word not in ("", "---")), None)
-    if first is None:
-        return text + more
-    if words[first] == "[]":
-        return "".join([*lines[:first], *lines[first + 1 :]]) + more
-    if not words[first].startswith("-"):
-        raise ValueError("entries can be added to a list with a dash before each, and this one is in brackets")
-    return text + textwrap.indent(more, lines[first].partition("-")[0])
-
-
-def _first_comment(lines: list[str], start: int) -> int:
-    while start > 0 and lines[start - 1].lstrip().startswith("#"):
-        start -= 1
-    return start
-
-
-def _entry_text(case_id: str, implementation: str, outcome: str, reason: str) -> str:
-    return "".join(
-        _entry_lines({"cases": case_id, "implementation": implementation, "expect": outcome, "reason": reason})
-    )
-
-
-def _entry_lines(values: Mapping[str, str]) -> Iterator[str]:
-    import json
-
-    for number, (key, value) in enumerate(values.items()):
-        text = value if value in EXPECTED else json.dumps(value, ensure_ascii=False)
-        yield f"{'- ' if number == 0 else '  '}{key}: {text}\n"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.diagnostics.wording import did_you_mean, is_or_are
 from dmlcheck.specs.load import full_name, load_spec
-from dmlcheck.specs.records import OperatorSpec
-from dmlcheck.validation import constraint_words
+from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.validation.constraint_words import VALUE_WORDS
 
 
 def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
@@ -21,47 +21,42 @@ def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
     unlisted = sorted({finding.constraint or finding.rule for finding in found if not is_listed(finding, listed)})
     if not missing and not unlisted:
         return None
-    parts = []
-    if missing:
-        parts.append(f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} listed and not found")
-    if unlisted:
-        parts.append(f"{', '.join(unlisted)} {'is' if len(unlisted) == 1 else 'are'} found and not listed")
-    if not found:
-        parts.append("the desc is valid")
-    help = None
-    unknown = [entry for entry in missing if not _is_known(entry)]
-    if unknown:
-        help = did_you_mean(unknown[0], [*RULES, *_rows(case)]) or "`dmlcheck explain` lists the rules"
-    return Finding("diagnostics-mismatch", ("invalid",), {"problem": "; ".join(parts)}, help=help)
+    parts = [
+        f"{', '.join(missing)} {is_or_are(len(missing))} listed and not found" if missing else "",
+        f"{', '.join(unlisted)} {is_or_are(len(unlisted))} found and not listed" if unlisted else "",
+        "" if found else "the desc is valid",
+    ]
+    params = {"problem": "; ".join(filter(None, parts))}
+    return Finding("diagnostics-mismatch", ("invalid",), params, _help(case, missing))
+
+
+def _help(case: Case, missing: list[str]) -> str | None:
+    """Return what may be meant by the first entry that names no rule and no row."""
+    unknown = next((entry for entry in missing if not _is_known(entry)), None)
+    if unknown is None:
+        return None
+    return did_you_mean(unknown, [*RULES, *_rows(case)]) or "`dmlcheck explain` lists the rules"
 
 
 def lists_values(case: Case) -> bool:
     """Whether a negative case lists something about values, which only a run reads."""
-    rows = {
-        f"{spec.short}/{row.id}"
-        for spec in _spec_of(case)
-        for row in spec.constraints
-        if row.word in constraint_words.VALUE_WORDS
-    }
-    entries = [entry.removeprefix("DML_OPERATOR_") for entry in case.invalid or ()]
-    return any(entry in rows or (entry in RULES and RULES[entry].group == "data") for entry in entries)
-
-
-def _spec_of(case: Case) -> list[OperatorSpec]:
-    name = full_name(case.operator)
-    return [load_spec(name)] if name else []
+    entries = {entry.removeprefix(OPERATOR_PREFIX) for entry in case.invalid or ()}
+    rules = (RULES[entry] for entry in entries if entry in RULES)
+    return any(rule.group == "data" for rule in rules) or not entries.isdisjoint(_rows(case, VALUE_WORDS))
 
 
 def is_listed(finding: Finding, entries: Iterable[str]) -> bool:
     """Whether one of the entries of `invalid` names a finding: by its rule, or by its row."""
-    return any(entry.removeprefix("DML_OPERATOR_") in (finding.rule, finding.constraint) for entry in entries)
+    return any(entry.removeprefix(OPERATOR_PREFIX) in (finding.rule, finding.constraint) for entry in entries)
 
 
-def _rows(case: Case) -> list[str]:
-    """Return the constraints of a case's operator as `invalid` names them."""
+def _rows(case: Case, words: Collection[str] | None = None) -> list[str]:
+    """Return the constraints of a case's operator, or those of some words, as `invalid` names them."""
     name = full_name(case.operator)
-    spec = load_spec(name) if name else None
-    return [f"{spec.short}/{row.id}" for row in spec.constraints] if spec else []
+    if name is None:
+        return []
+    spec = load_spec(name)
+    return [f"{spec.short}/{row.id}" for row in spec.constraints if words is None or row.word in words]
 
 
 def _is_known(entry: str) -> bool:

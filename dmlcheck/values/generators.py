@@ -39,21 +39,27 @@ def _float_sequence(data_type: str, count: int, start: Fraction, step: Fraction)
     unit = max(start.denominator, step.denominator)
     is_exact = unit & (unit - 1) == 0 and unit * max(map(abs, ends)) <= 2**52
     values = np.empty(count, dtype=dtype)
-    parts = _parts(start), _parts(step)
     for begin in range(0, count, _BLOCK):
         index = np.arange(begin, min(count, begin + _BLOCK), dtype=np.float64)
-        if is_exact:
-            with np.errstate(over="ignore"):
-                values[begin : begin + _BLOCK] = float(start) + index * float(step)
-            continue
-        high, low, doubt = _multiples(index, *parts)
         with np.errstate(over="ignore"):
-            least = _rounded(high, np.where(doubt > 0, np.nextafter(low - doubt, -np.inf), low), dtype)
-            most = _rounded(high, np.where(doubt > 0, np.nextafter(low + doubt, np.inf), low), dtype)
+            if is_exact:
+                values[begin : begin + _BLOCK] = float(start) + index * float(step)
+                continue
+            least, most = _bounds(index, start, step, dtype)
         for open_at in np.flatnonzero(least != most):
             least[open_at] = exactly(begin + int(open_at))
         values[begin : begin + _BLOCK] = least
     return values
+
+
+def _bounds(
+    index: NDArray[np.float64], start: Fraction, step: Fraction, dtype: np.dtype[Any]
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return the least and the largest that start + index * step may round to, as far as float64 decides it."""
+    high, low, doubt = _multiples(index, _parts(start), _parts(step))
+    least = np.where(doubt > 0, np.nextafter(low - doubt, -np.inf), low)
+    most = np.where(doubt > 0, np.nextafter(low + doubt, np.inf), low)
+    return _rounded(high, least, dtype), _rounded(high, most, dtype)
 
 
 def _parts(value: Fraction) -> tuple[float, float, float]:

@@ -1,0 +1,97 @@
+"""A file of expectations kept up to date with a run: entries that no longer hold dropped, new failures added."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from dmlcheck.files.document import Document
+from dmlcheck.running.expectations import EXPECTED, Entry, Expectations, matches
+from dmlcheck.running.results import ERRORED, FAILED, PASSED
+
+
+class Change(NamedTuple):
+    """What an update did: the file's new text, the entries that it dropped with why, and those that it added."""
+
+    text: str
+    dropped: tuple[tuple[Entry, str], ...]
+    added: tuple[str, ...]
+
+
+def updated(expectations: Expectations, outcomes: Mapping[str, str], implementation: str, reason: str | None) -> Change:
+    """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly."""
+    ends = [(entry, _end_of(entry, outcomes)) for entry in expectations.entries]
+    dropped = tuple((entry, why) for entry, why in ends if why is not None)
+    kept = [entry for entry, why in ends if why is None]
+    added = {
+        case_id: _entry_text(case_id, implementation, outcome, reason)
+        for case_id, outcome in (() if reason is None else outcomes.items())
+        if outcome in (FAILED, ERRORED) and not any(matches(entry.cases, case_id) for entry in kept)
+    }
+    text = _without(expectations.document, {entry.number for entry, _ in dropped})
+    return Change(_with(text, added.values()), dropped, tuple(added))
+
+
+def _end_of(entry: Entry, outcomes: Mapping[str, str]) -> str | None:
+    """Return why an entry no longer holds, or None where it does."""
+    found = [outcome for case_id, outcome in outcomes.items() if matches(entry.cases, case_id)]
+    if not found:
+        return "no case has such an id"
+    if any(outcome in (entry.expect, "xfailed") for outcome in found):
+        return None
+    return f"now {', '.join(sorted({PASSED if outcome == 'xpassed' else outcome for outcome in found}))}"
+
+
+def _without(document: Document, gone: set[int]) -> str:
+    """Return a file's text without some of the items of its list; comments above an item go with it."""
+    text = document.text
+    if text and not text.endswith("\n"):
+        text += "\n"
+    if not gone:
+        return text
+    lines = text.splitlines(keepends=True)
+    starts = [document.locate((index,)).line - 1 for index in range(len(document.value))]
+    bounds = [_first_comment(lines, start) for start in starts] + [len(lines)]
+    if len(set(starts)) < len(starts):
+        raise ValueError("the entries of the file must each begin on a line of its own")
+    cut = {line for index in gone for line in range(bounds[index], bounds[index + 1])}
+    kept = "".join(line for number, line in enumerate(lines) if number not in cut)
+    return kept if len(gone) < len(document.value) else kept + "[]\n" * (not kept.strip())
+
+
+def _with(text: str, entries: Iterable[str]) -> str:
+    """Return a file's text with more entries: as far to the right as those before, or instead of an empty list."""
+    more = "".join(entries)
+    if not more:
+        return text
+    lines = text.splitlines(keepends=True)
+    words = [line.partition("#")[0].strip() for line in lines]
+    first = next((number for number, word in enumerate(words) if word not in ("", "---")), None)
+    if first is None:
+        return text + more
+    if words[first] == "[]":
+        return "".join([*lines[:first], *lines[first + 1 :]]) + more
+    if not words[first].startswith("-"):
+        raise ValueError("entries can be added to a list with a dash before each, and this one is in brackets")
+    return text + textwrap.indent(more, lines[first].partition("-")[0])
+
+
+def _first_comment(lines: list[str], start: int) -> int:
+    while start > 0 and lines[start - 1].lstrip().startswith("#"):
+        start -= 1
+    return start
+
+
+def _entry_text(case_id: str, implementation: str, outcome: str, reason: str) -> str:
+    return "".join(
+        _entry_lines({"cases": case_id, "implementation": implementation, "expect": outcome, "reason": reason})
+    )
+
+
+def _entry_lines(values: Mapping[str, str]) -> Iterator[str]:
+    import json
+
+    for number, (key, value) in enumerate(values.items()):
+        text = value if value in EXPECTED else json.dumps(value, ensure_ascii=False)
+        yield f"{'- ' if number == 0 else '  '}{key}: {text}\n"
