@@ -25,7 +25,7 @@ def updated(expectations: Expectations, outcomes: Mapping[str, str], implementat
     dropped = tuple((entry, why) for entry, why in ends if why is not None)
     kept = [entry for entry, why in ends if why is None]
     added = {
-        case_id: _entry_text(case_id, implementation, outcome, reason)
+        case_id: _entry_text(case_id, implementation, outcome, reason or "")
         for case_id, outcome in (() if reason is None else outcomes.items())
         if outcome in (FAILED, ERRORED) and not any(matches(entry.cases, case_id) for entry in kept)
     }

@@ -1,67 +1,24 @@
-"""Case files: defaults and what merges with them, matrices, names and ids, tolerances, and where each part stands."""
+"""Case files: defaults and what merges with them, names and ids, and what is wrong with a file."""
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from case_files import DESC, PLAIN, cases_of, names_of, read, rules_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.cases.form import CASE_KEYS
-from dmlcheck.cases.read import read_cases
-from dmlcheck.cases.records import Case, CaseFile
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Position
 from dmlcheck.formats.reading import read_document, read_file
-from dmlcheck.specs.names import FEATURE_LEVELS, LEVELS
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.validation import validate
 
-EXPLOSION = 10.0  # seconds; what is read here takes well under one
-DESC = "{InputTensor: {DataType: FLOAT32, Sizes: [3]}, OutputTensor: {DataType: UINT32, Sizes: [1]}, Axes: [0]}"
 GOOD = {"operator": "ARGMAX", "desc": yaml.parse(DESC.encode(), "desc").value}
-PLAIN = f"operator: ARGMAX\ndesc: {DESC}\n"
-
-READ = """\
-import json, sys
-try:
-    import resource
-    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
-except (ImportError, ValueError, OSError):
-    pass
-from dmlcheck.formats.reading import read_file
-file = read_file(sys.argv[1])
-print(json.dumps([len(file.cases), len(file.broken), len(file.problems)]))
-"""
-
-
-def read(text: str, name: str = "folder/argmax.yaml") -> CaseFile:
-    """Read text as a case file, whatever is wrong with it."""
-    return read_cases(yaml.parse(text.encode(), name, is_json=name.endswith(".json")))
-
-
-def cases_of(text: str, name: str = "folder/argmax.yaml") -> tuple[Case, ...]:
-    """Return the cases of a file in which nothing is wrong."""
-    file = read(text, name)
-    assert (file.problems, file.broken) == ((), {})
-    return file.cases
-
-
-def names_of(text: str) -> list[str]:
-    """Return the names of the cases of a file in which nothing is wrong."""
-    return [case.name for case in cases_of(text)]
-
-
-def rules_of(file: CaseFile) -> list[tuple[str, int | None, int | None]]:
-    """Return the rule and the place of everything that is wrong with a file."""
-    found = [*file.problems, *(problem for broken in file.broken.values() for problem in broken)]
-    return [(problem.rule, problem.line, problem.column) for problem in found]
 
 
 # ---- plain descs and single cases
@@ -222,277 +179,6 @@ def test_a_default_that_only_some_cases_need_may_be_missing() -> None:
 
 def test_a_list_of_no_cases_has_no_cases_and_no_problems() -> None:
     assert cases_of(PLAIN + "cases: []\n") == ()
-
-
-# ---- feature levels
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_feature_level_may_be_spelt_in_every_way(level: str) -> None:
-    dotted = level.replace("_", ".")
-    number = hex(FEATURE_LEVELS[level].value)
-    for spelt in (level, f'"{level}"', dotted, f"'{dotted}'", f"DML_FEATURE_LEVEL_{level}", number, f'"{number}"'):
-        (case,) = cases_of(PLAIN + f"feature_level: {spelt}\n")
-        assert case.feature_level == level, spelt
-
-
-@pytest.mark.parametrize(
-    "spelt",
-    [
-        "4",
-        "41",
-        "0_9",
-        "7_0",
-        "4_2",
-        "0x4200",
-        '"0x"',
-        '"0xG"',
-        "v4_1",
-        "4-1",
-        "true",
-        "[4_1]",
-        "{}",
-        "1e999",
-        '""',
-        "-4.1",
-    ],
-)
-def test_what_is_no_feature_level_is_a_wrong_type(spelt: str) -> None:
-    assert rules_of(read(PLAIN + f"feature_level: {spelt}\n")) == [("wrong-type", 3, 16)]
-
-
-# ---- tolerances
-
-
-@pytest.mark.parametrize(
-    ("text", "tolerance"),
-    [
-        ("exact", Tolerance(exact=True, source="the case")),
-        ("{ulp: 0}", Tolerance(ulp=0, source="the case")),
-        ("{ulp: 0.5}", Tolerance(ulp=0.5, source="the case")),
-        ("{absolute: 1e-5}", Tolerance(absolute=1e-5, source="the case")),
-        ("{relative: 0x10}", Tolerance(relative=16, source="the case")),
-        ("{ulp: 1, absolute: 2, relative: 3}", Tolerance(ulp=1, absolute=2, relative=3, source="the case")),
-    ],
-)
-def test_a_tolerance_is_exact_or_has_limits(text: str, tolerance: Tolerance) -> None:
-    assert cases_of(PLAIN + f"tolerance: {text}\n")[0].tolerance == tolerance
-
-
-# ---- matrices
-
-
-@pytest.mark.parametrize(
-    ("matrix", "names"),
-    [
-        ("{A: [1]}", ["x[A=1]"]),
-        ("{A: [1, 2, 3]}", ["x[A=1]", "x[A=2]", "x[A=3]"]),
-        ("{A: [1, 2], B: [x, y]}", ["x[A=1,B=x]", "x[A=1,B=y]", "x[A=2,B=x]", "x[A=2,B=y]"]),
-        ("{DataType: [FLOAT32, FLOAT16], Axis: [0]}", ["x[DataType=FLOAT32,Axis=0]", "x[DataType=FLOAT16,Axis=0]"]),
-        ("{A: [1.5, -2, 0x10, 010]}", ["x[A=1.5]", "x[A=-2]", "x[A=16]", "x[A=10]"]),
-        ("{A: [true, null]}", ["x[A=true]", "x[A=null]"]),
-        ("{A: ['4_1', '4.1', 0o7]}", ["x[A=4_1]", "x[A=4.1]", "x[A=7]"]),
-        ("{A: [[1, 2], [], {b: 3}]}", ["x[A=[1,2]]", "x[A=[]]", 'x[A={"b":3}]']),
-        ("{A: [1e999, 1e999999999]}", ["x[A=1e999]", "x[A=1e999999999]"]),
-        ("{é: [ü, 😀]}", ["x[é=ü]", "x[é=😀]"]),
-    ],
-)
-def test_a_matrix_makes_a_case_of_every_combination_in_order(matrix: str, names: list[str]) -> None:
-    assert names_of(PLAIN + f"name: x\nmatrix: {matrix}\n") == names
-
-
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ("${A}", 7),
-        ('"${A}"', 7),
-        ("${B}", "text"),
-        ("${C}", [1, {"k": None}]),
-        ("${D}", True),
-        ("${E}", None),
-        ("${F}", 0.5),
-        ("x${A}", "x7"),
-        ("${A}${A}", "77"),
-        ("${A}-${B}-${F}", "7-text-0.5"),
-        ("${D} ${E}", "true null"),
-        ("'[${C}]'", '[[1,{"k":null}]]'),
-        ("' ${A}'", " 7"),
-        ("['${A}', ['${A}', {key: '${A}'}]]", [7, [7, {"key": 7}]]),
-        ('{"${A}": "${A}"}', {"${A}": 7}),
-        ("$A", "$A"),
-        ("${A", "${A"),
-        ("'{A}'", "{A}"),
-        ("'$ {A}'", "$ {A}"),
-        ("'$${A}'", "$7"),
-        ("'a } ${A}'", "a } 7"),
-    ],
-)
-def test_a_variable_is_replaced_and_keeps_its_type_where_it_stands_alone(value: str, expected: Any) -> None:
-    text = f"""\
-operator: ARGMAX
-matrix: {{A: [7], B: [text], C: [[1, {{k: null}}]], D: [true], E: [null], F: [.5]}}
-desc:
-  Value: {value}
-inputs:
-  InputTensor:
-  - {value}
-"""
-    (case,) = cases_of(text)
-    assert repr(case.desc["Value"]) == repr(expected)
-    assert case.inputs is not None
-    assert repr(case.inputs["InputTensor"]) == repr([expected])
-
-
-@pytest.mark.parametrize(
-    ("keys", "field", "expected"),
-    [
-        ("operator: ${V}\nmatrix: {V: [ARGMAX]}", "operator", "ARGMAX"),
-        ("operator: DML_OPERATOR_${V}\nmatrix: {V: [ARGMAX]}", "operator", "DML_OPERATOR_ARGMAX"),
-        ("feature_level: ${V}\nmatrix: {V: [4.1]}", "feature_level", "4_1"),
-        ('feature_level: "${V}_${V}"\nmatrix: {V: [1]}', "feature_level", None),
-        ('feature_level: "${V}_0"\nmatrix: {V: [3]}', "feature_level", "3_0"),
-        ("source: ${V}\nmatrix: {V: [page]}", "source", "page"),
-        ("note: about ${V}\nmatrix: {V: [1]}", "note", "about 1"),
-        ("tags: ['${V}', 'x${V}']\nmatrix: {V: [a]}", "tags", ("a", "xa")),
-        ("tags: ${V}\nmatrix: {V: [[a, b]]}", "tags", ("a", "b")),
-        ("invalid: ['${V}']\nmatrix: {V: [a]}", "invalid", ("a",)),
-        ("outputs: ${V}\nmatrix: {V: [{OutputTensor: [1]}]}", "outputs", {"OutputTensor": [1]}),
-        ("tolerance: ${V}\nmatrix: {V: [exact]}", "tolerance", Tolerance(exact=True, source="the case")),
-        ("tolerance: ${V}\nmatrix: {V: [{ulp: 1}]}", "tolerance", Tolerance(ulp=1, source="the case")),
-        ("tolerance: {ulp: '${V}'}\nmatrix: {V: [1]}", "tolerance", Tolerance(ulp=1, source="the case")),
-    ],
-)
-def test_a_variable_may_stand_in_every_value_of_a_case(keys: str, field: str, expected: Any) -> None:
-    text = f"desc: {DESC}\n{keys}\n"
-    file = read(text if "operator" in keys else f"operator: ARGMAX\n{text}")
-    if expected is None:
-        assert [rule for rule, _, _ in rules_of(file)] == ["wrong-type"]
-    else:
-        assert (file.problems, file.broken) == ((), {})
-        assert getattr(file.cases[0], field) == expected
-
-
-def test_a_matrix_may_be_a_default_and_a_case_may_replace_it() -> None:
-    text = PLAIN + "matrix: {A: [1, 2]}\ncases:\n- name: a\n- {name: b, matrix: {B: [3]}}\n- {name: c, matrix: null}\n"
-    assert names_of(text) == ["a[A=1]", "a[A=2]", "b[B=3]", "c"]
-
-
-def test_a_variable_of_a_default_takes_the_value_of_each_case() -> None:
-    text = """\
-operator: ARGMAX
-desc: {Axes: ["${Axis}"]}
-cases:
-- {name: a, matrix: {Axis: [0, 1]}}
-- {name: b, matrix: {Axis: [2]}}
-"""
-    assert [case.desc["Axes"] for case in cases_of(text)] == [[0], [1], [2]]
-
-
-def test_text_without_a_matrix_keeps_its_dollars() -> None:
-    (case,) = cases_of(PLAIN + "note: ${A} costs $1\n")
-    assert case.note == "${A} costs $1"
-
-
-def test_an_unknown_variable_is_reported_once_where_it_first_stands() -> None:
-    file = read(PLAIN + 'matrix: {A: [1, 2]}\nnote: ${A} ${B}\ntags: ["${B}", "${C}"]\n')
-    assert rules_of(file) == [("unknown-key", 4, 7), ("unknown-key", 5, 16)]
-    assert [case.id for case in file.cases] == ["folder/argmax.yaml::argmax"]
-
-
-def test_a_combination_that_is_wrong_leaves_the_others() -> None:
-    file = read(PLAIN + "matrix: {Level: [3_0, 3_2, 4_0]}\nfeature_level: ${Level}\n")
-    assert list(file.broken) == ["folder/argmax.yaml::argmax[Level=3_2]"]
-    assert [case.feature_level for case in file.cases] == ["3_0", None, "4_0"]
-    assert rules_of(file) == [("wrong-type", 4, 16)]
-
-
-@pytest.mark.parametrize(("width", "variables", "is_read"), [(10, 4, True), (10, 6, False), (2, 40, False)])
-def test_a_matrix_of_more_than_100_000_cases_is_refused_without_making_them(
-    width: int, variables: int, is_read: bool
-) -> None:
-    matrix = ", ".join(f"V{number}: {list(range(width))}" for number in range(variables))
-    file = read(PLAIN + f"matrix: {{{matrix}}}\n")
-    assert len(file.cases) == (width**variables if is_read else 1)
-    assert rules_of(file) == ([] if is_read else [("file-too-large", 3, 9)])
-
-
-def test_the_cases_of_all_matrices_of_a_file_count_together() -> None:
-    many = f"{{A: {list(range(9))}, B: {list(range(11_111))}}}"
-    file = read(
-        PLAIN + f"cases:\n- {{name: few, matrix: {{A: [1, 2]}}}}\n- {{name: many, matrix: {many}}}\n- name: one\n"
-    )
-    assert [case.name for case in file.cases] == ["few[A=1]", "few[A=2]", "many", "one"]
-    assert rules_of(file) == [("file-too-large", 5, 24)]
-
-
-def test_a_matrix_over_shared_values_is_bounded_in_time_and_memory(tmp_path: Path) -> None:
-    digits = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
-    levels = "".join(f"  L{level}: &l{level} [{', '.join([f'*l{level - 1}'] * 10)}]\n" for level in range(1, 5))
-    text = f"{PLAIN}inputs:\n  L0: &l0 {digits}\n{levels}matrix: {{A: {digits}, B: {digits}, C: {digits}}}\n"
-    path = tmp_path / "shared.yaml"
-    path.write_text(text, encoding="utf-8")
-    command = [sys.executable, "-c", READ, str(path)]
-    finished = subprocess.run(command, capture_output=True, check=False, encoding="utf-8", timeout=EXPLOSION)
-    assert (finished.returncode, finished.stderr) == (0, "")
-    assert json.loads(finished.stdout) == [1000, 0, 0]
-
-
-@pytest.mark.parametrize(
-    ("case", "read"),
-    [
-        ("note: 'of ${A}'\nmatrix: {A: [[*text, *text]]}", [1, 0, 0]),
-        ("note: 'of ${A}'\nmatrix: {A: [" + "[*text], " * 5000 + "]}", [1, 1, 0]),
-        ("matrix: {A: [" + "[*text], " * 5000 + "]}", [5000, 0, 0]),
-        ("note: '" + "${A}" * 100_000 + "'\nmatrix: {A: [" + "1, " * 1000 + "]}", [1, 1, 0]),
-        (
-            "tags: ['${A}']\ninputs: {X: [" + "1, " * 100_000 + "'${A}']}\nmatrix: {A: [" + "1, " * 1000 + "]}",
-            [1, 1, 0],
-        ),
-        ("tags: ['${A}']\ninputs: {X: [" + "1, " * 100_000 + "]}\nmatrix: {A: [" + "x, " * 1000 + "]}", [1000, 999, 0]),
-    ],
-    ids=["long", "long-inside-text", "long-in-names", "in-long-text", "in-long-lists", "beside-long-lists"],
-)
-def test_what_a_matrix_writes_out_is_bounded(case: str, read: list[int], tmp_path: Path) -> None:
-    path = tmp_path / "large.yaml"
-    path.write_text(f'{PLAIN}source: &text "{"x" * 50_000}"\n{case}\n', encoding="utf-8")
-    command = [sys.executable, "-c", READ, str(path)]
-    finished = subprocess.run(command, capture_output=True, check=False, encoding="utf-8", timeout=EXPLOSION)
-    assert (finished.returncode, finished.stderr) == (0, "")
-    assert json.loads(finished.stdout) == read
-
-
-def test_a_value_that_is_too_long_for_a_name_goes_by_its_number() -> None:
-    long = list(range(200))
-    assert names_of(PLAIN + f"name: x\nmatrix: {{A: [1, {long}, {long[::-1]}]}}\n") == ["x[A=1]", "x[A=#2]", "x[A=#3]"]
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    matrix=st.dictionaries(
-        st.text("abcAB_", min_size=1, max_size=4),
-        st.lists(st.integers(0, 99), min_size=1, max_size=4, unique=True),
-        min_size=1,
-        max_size=3,
-    )
-)
-def test_the_cases_of_a_matrix_are_the_product_of_its_values(matrix: dict[str, list[int]]) -> None:
-    text = json.dumps(
-        {
-            "operator": "ARGMAX",
-            "name": "x",
-            "desc": {name: f"${{{name}}}" for name in matrix},
-            "note": "of " + "/".join(f"${{{name}}}" for name in matrix),
-            "matrix": matrix,
-        }
-    )
-    cases = cases_of(text, "argmax.json")
-    combinations: list[dict[str, int]] = [{}]
-    for name, values in matrix.items():
-        combinations = [{**chosen, name: value} for chosen in combinations for value in values]
-    assert [dict(case.desc) for case in cases] == combinations
-    assert [case.note for case in cases] == ["of " + "/".join(map(str, chosen.values())) for chosen in combinations]
-    spelt = [",".join(f"{name}={value}" for name, value in chosen.items()) for chosen in combinations]
-    assert [case.name for case in cases] == [f"x[{text}]" for text in spelt]
 
 
 # ---- names and ids
@@ -684,103 +370,36 @@ def test_whatever_a_file_says_is_read_without_an_exception_and_reported_inside_i
         assert problem.message
 
 
-# ---- where the parts of a case stand
+# ---- what cases share
 
-PLACES = """\
-operator: ARGMAX
-desc:
-  InputTensor: {DataType: FLOAT32, Sizes: [3, 4]}
-  Axes: [0]
-inputs: {InputTensor: [1, 2]}
-cases:
-- name: a
-  desc:
-    Axes: [5, 6]
-    OutputTensor:
-      DataType: UINT32
-- {name: b, matrix: {A: [1]}, tags: [x, y], feature_level: "3_0"}
--   name: c
-    desc: {}
-- {name: d, desc: {InputTensor: {DataType: INT8}}}
-"""
+
+SHARING = "operator: ACTIVATION_ELU\ncases:\n- {name: a, desc: {Alpha: %s}}\n- {name: b, desc: {Alpha: %s}}\n"
 
 
 @pytest.mark.parametrize(
-    ("name", "path", "line", "column", "text"),
+    ("one", "other", "is_shared"),
     [
-        ("a", (), 7, 3, "n"),
-        ("a", ("name",), 7, 9, "a"),
-        ("a", ("operator",), 1, 11, "ARGMAX"),
-        ("a", ("desc",), 8, 3, "desc"),
-        ("a", ("desc", "Axes"), 9, 11, "[5, 6]"),
-        ("a", ("desc", "Axes", 1), 9, 15, "6"),
-        ("a", ("desc", "InputTensor", "Sizes", 1), 3, 47, "4"),
-        ("a", ("desc", "OutputTensor", "DataType"), 11, 17, "UINT32"),
-        ("a", ("desc", "OutputTensor", "Sizes"), 10, 5, "OutputTensor"),
-        ("a", ("inputs", "InputTensor", 1), 5, 27, "2"),
-        ("a", ("desc", "AxisDirection"), 8, 3, "desc"),
-        ("a", ("outputs",), 7, 3, "n"),
-        ("b[A=1]", (), 12, 3, "{"),
-        ("b[A=1]", ("desc", "Axes", 0), 4, 10, "0"),
-        ("b[A=1]", ("desc", "AxisDirection"), 2, 1, "desc"),
-        ("b[A=1]", ("tags", 1), 12, 41, "y"),
-        ("b[A=1]", ("feature_level",), 12, 60, '"3_0"'),
-        ("b[A=1]", ("matrix", "A", 0), 12, 26, "1"),
-        ("b[A=1]", ("outputs", "OutputTensor"), 12, 3, "{"),
-        ("c", (), 13, 5, "n"),
-        ("c", ("desc", "Axes"), 4, 9, "[0]"),
-        ("c", ("desc", "AxisDirection"), 14, 5, "desc"),
-        # a field of desc that the case has is the case's own, also where the default's has more in it
-        ("a", ("desc", "OutputTensor", "Flags"), 10, 5, "OutputTensor"),
-        ("d", ("desc", "InputTensor", "Sizes", 1), 15, 20, "InputTensor"),
+        ("[1, 2]", "[1, 2]", True),
+        ("1.5", "1.50", True),
+        ("1", "2", False),
+        ("1", "1.0", False),
+        ("1", "true", False),
+        ("0.0", "-0.0", False),
+        ("1", '"1"', False),
+        ("1e999", "1e999", False),
+        (".inf", "1e999", False),
     ],
 )
-def test_a_part_of_a_case_stands_in_the_case_or_in_the_defaults(
-    name: str, path: tuple[str | int, ...], line: int, column: int, text: str
-) -> None:
-    document = yaml.parse(PLACES.encode(), "argmax.yaml", is_json=False)
-    case = next(case for case in read_cases(document).cases if case.name == name)
-    assert case.origin.locate(path) == Position(line, column, len(text))
-    assert document.line(line)[column - 1 :].startswith(text)
+def test_cases_with_the_same_desc_have_it_as_one_object(one: str, other: str, is_shared: bool) -> None:
+    first, second = cases_of(SHARING % (one, other))
+    assert (first.desc is second.desc) == is_shared
 
 
-def test_a_case_stands_where_its_item_begins() -> None:
-    assert [case.position[:2] for case in cases_of(PLACES)] == [(7, 3), (12, 3), (13, 5), (15, 3)]
-    as_json = '{"operator": "ARGMAX", "desc": {}, "cases": [\n  {"name": "a"},\n\n {"name": "b"}]}'
-    assert [case.position[:2] for case in cases_of(as_json, "argmax.json")] == [(2, 3), (4, 2)]
+def test_a_desc_that_is_the_default_is_that_of_all_cases() -> None:
+    first, second = cases_of(f"operator: ARGMAX\ndesc: {DESC}\ncases:\n- name: a\n- {{name: b, tags: [t]}}\n")
+    assert first.desc is second.desc
 
 
-def test_a_finding_becomes_a_diagnostic_at_its_place_in_the_file() -> None:
-    case = cases_of(PLACES)[0]
-    params = {"operator": "DML_OPERATOR_ARGMAX", "field": "Axes"}
-    finding = Finding("unknown-field", ("desc", "Axes"), params, help="a help", note="a note", at_key=True)
-    diagnostic = case.origin.diagnostic(finding)
-    assert diagnostic.as_dict() == {
-        "rule": "unknown-field",
-        "severity": "error",
-        "message": "DML_OPERATOR_ARGMAX has no field Axes",
-        "file": "folder/argmax.yaml",
-        "line": 9,
-        "column": 5,
-        "pointer": "desc.Axes",
-        "help": "a help",
-        "constraint": None,
-    }
-    assert (diagnostic.width, diagnostic.note) == (4, "a note")
-
-
-def test_the_literal_of_a_number_comes_from_the_case_or_the_defaults() -> None:
-    cases = "cases:\n- {name: a, desc: {Value: 0x1F}}\n- name: b\n"
-    text = f"operator: ARGMAX\ndesc: {{Value: 1.50}}\ninputs: {{X: [1e5, 2]}}\n{cases}"
-    first, second = cases_of(text)
-    assert (first.origin.literal(("desc", "Value")), second.origin.literal(("desc", "Value"))) == ("0x1F", "1.50")
-    assert first.origin.literal(("inputs", "X", 0)) == "1e5"
-    assert first.origin.literal(("outputs", "X", 0)) is None
-
-
-def test_a_variable_does_not_stand_for_the_matrix(tmp_path: Path) -> None:
-    file = tmp_path / "a.yaml"
-    file.write_text('operator: ARGMAX\nmatrix: "${X}"\ndesc: {}\n', encoding="utf-8")
-    read = read_file(str(file))
-    rules = [problem.rule for found in read.broken.values() for problem in found] + [p.rule for p in read.problems]
-    assert rules == ["wrong-type"]
+def test_two_cases_on_one_line_may_not_have_one_name_either() -> None:
+    file = read(f"operator: ARGMAX\ndesc: {DESC}\ncases: [{{name: a}}, {{name: a}}]\n")
+    assert rules_of(file) == [("duplicate-name", 3, 27)]

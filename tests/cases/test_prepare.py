@@ -1,0 +1,200 @@
+"""Cases made ready to run: what is read of them, and everything that is wrong with them as values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+from case_files import cases_of
+
+from dmlcheck import validation
+from dmlcheck.cases.prepare import LegalDescs, Prepared, prepare
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.values import memory, read
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
+
+
+def add(**fields: Any) -> Case:
+    return Case("", "", "", "ELEMENT_WISE_ADD", None, fields.pop("desc", ADD), **fields)
+
+
+def all_of(tensor: dict[str, Any]) -> dict[str, Any]:
+    """Return the desc of an addition of tensors that are all the same."""
+    return dict.fromkeys(ADD, tensor)
+
+
+def wrong(prepared: Prepared) -> list[tuple[str, str]]:
+    return [(finding.rule, pointer(finding.path)) for finding in prepared.findings]
+
+
+def at_newest(case: Case) -> Prepared:
+    return prepare(case, case.level)
+
+
+def test_inputs_go_by_field_and_outputs_by_label_with_their_tensors() -> None:
+    prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}, outputs={"OutputTensor": [4, 6]}))
+    assert (prepared.findings, prepared.excess) == ((), None)
+    assert {name: values.tolist() for name, values in prepared.inputs.items()} == {"ATensor": [1, 2], "BTensor": [3, 4]}
+    ((tensor, values),) = prepared.expected.values()
+    assert (tensor.data_type, tensor.sizes, values.dtype, values.tolist()) == ("FLOAT32", (2,), np.float32, [4, 6])
+
+
+def test_the_parts_of_an_array_of_tensors_are_a_list_and_have_labels() -> None:
+    wide = {"DataType": "FLOAT32", "Sizes": [4]}
+    desc = {"InputTensor": wide, "OutputTensors": [TENSOR, TENSOR], "Axis": 0}
+    split = Case("", "", "", "SPLIT", None, desc, {"InputTensor": [1, 2, 3, 4]}, {"OutputTensors": [[1, 2], [3, 4]]})
+    prepared = at_newest(split)
+    assert wrong(prepared) == []
+    assert list(prepared.expected) == ["OutputTensors[0]", "OutputTensors[1]"]
+    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": wide, "Axis": 0}
+    joined = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2], [3, 4]]}))
+    assert [values.tolist() for values in joined.inputs["InputTensors"]] == [[1, 2], [3, 4]]
+
+
+def test_of_a_desc_that_is_not_legal_nothing_is_read() -> None:
+    prepared = at_newest(add(desc={**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}, inputs={"ATensor": "x"}))
+    assert (prepared.desc, wrong(prepared)) == (None, [("data-type-mismatch", "desc.BTensor.DataType")])
+
+
+def test_a_desc_is_legal_at_the_level_that_is_asked_for() -> None:
+    wide = {"DataType": "INT64", "Sizes": [2]}
+    case = add(desc=all_of(wide), inputs={"ATensor": [1, 2], "BTensor": [1, 2]})
+    assert at_newest(case).findings == ()
+    assert {rule for rule, _ in wrong(prepare(case, "3_0"))} == {"unsupported-data-type"}
+
+
+def test_all_that_is_wrong_with_the_values_is_found_at_once() -> None:
+    prepared = at_newest(add(inputs={"ATensor": [1], "CTensor": [1]}, outputs={"OutputTensor": ["x", 1]}))
+    assert prepared.desc is not None
+    assert wrong(prepared) == [
+        ("unexpected-tensor", "inputs.CTensor"),
+        ("element-count", "inputs.ATensor"),
+        ("missing-tensor", "inputs.BTensor"),
+        ("wrong-type", "outputs.OutputTensor[0]"),
+    ]
+
+
+def test_values_are_held_against_the_rows_that_are_about_them() -> None:
+    desc = {"InputTensor": {"DataType": "INT8", "Sizes": [2]}, "ScaleTensor": TENSOR, "OutputTensor": TENSOR}
+    inputs = {"InputTensor": [1, 2], "ScaleTensor": [1, 0]}
+    prepared = at_newest(Case("", "", "", "ELEMENT_WISE_DEQUANTIZE_LINEAR", None, desc, inputs))
+    (finding,) = prepared.findings
+    assert (finding.rule, finding.constraint) == ("value-out-of-range", "ELEMENT_WISE_DEQUANTIZE_LINEAR/C6")
+
+
+def test_each_tensor_has_room_for_what_is_wrong_with_it() -> None:
+    desc = all_of({"DataType": "INT8", "Sizes": [20]})
+    prepared = at_newest(add(desc=desc, inputs={"ATensor": [1000] * 20, "BTensor": [1000] * 20}))
+    assert [finding.path[1] for finding in prepared.findings] == ["ATensor"] * 10 + ["BTensor"] * 10
+
+
+def test_an_array_of_tensors_takes_a_list_of_as_many_values() -> None:
+    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}, "Axis": 0}
+    prepared = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2]]}))
+    assert wrong(prepared) == [("element-count", "inputs.InputTensors")]
+
+
+def test_files_lie_beside_the_case_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.array([1, 2], np.float32))
+    case = add(inputs={"ATensor": {"file": "a.npy"}, "BTensor": [0, 0]})._replace(file=str(tmp_path / "case.yaml"))
+    assert at_newest(case).inputs["ATensor"].tolist() == [1, 2]
+
+
+def test_numbers_are_read_from_their_text() -> None:
+    tensor = "{DataType: FLOAT32, Sizes: [1]}"
+    desc = f"{{InputTensor: {tensor}, OutputTensor: {tensor}}}"
+    text = f"operator: ELEMENT_WISE_ABS\ndesc: {desc}\ninputs: {{InputTensor: [1.0000000596046447753906251]}}\n"
+    (case,) = cases_of(text)
+    assert at_newest(case).inputs["InputTensor"].tolist() == [1 + 2**-23]
+
+
+# ---- negative cases
+
+
+@pytest.mark.parametrize(
+    ("inputs", "invalid", "expected"),
+    [
+        (None, ["element-count"], []),
+        ({"ATensor": [1]}, ["element-count"], [("element-count", "inputs.ATensor")]),
+        (None, ["missing-tensor"], [("missing-tensor", "inputs.ATensor"), ("missing-tensor", "inputs.BTensor")]),
+        ({"ATensor": [1, 2]}, ["missing-tensor"], [("missing-tensor", "inputs.BTensor")]),
+    ],
+)
+def test_a_negative_case_misses_inputs_only_where_it_says_so(
+    inputs: Any, invalid: list[str], expected: list[tuple[str, str]]
+) -> None:
+    assert wrong(at_newest(add(inputs=inputs, invalid=tuple(invalid)))) == expected
+
+
+def test_a_negative_case_without_values_needs_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 0)
+    large = add(desc=all_of({"DataType": "FLOAT32", "Sizes": [2**20]}), invalid=("size-mismatch",))
+    assert at_newest(large).findings == ()
+    assert at_newest(large._replace(inputs={"ATensor": {"fill": 1}})).excess == "too large for this machine"
+
+
+# ---- memory
+
+
+def test_what_does_not_fit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 2**28)
+    large = {"DataType": "FLOAT32", "Sizes": [2**20]}
+    prepared = at_newest(add(desc=all_of(large), inputs={"ATensor": "x"}))
+    assert (prepared.excess, wrong(prepared)) == ("too large for this machine", [("tensor-too-large", "desc")])
+    assert "ATensor FLOAT32 {1048576}" in prepared.findings[0].message
+
+
+def test_memory_that_ends_while_values_are_read_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read, "read_values", Mock(side_effect=MemoryError))
+    prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}))
+    assert (prepared.excess, wrong(prepared)) == ("out of memory", [("tensor-too-large", "desc")])
+
+
+# ---- descs that are known to be legal
+
+
+@pytest.fixture
+def validated(monkeypatch: pytest.MonkeyPatch) -> Mock:
+    """Return what counts how often a desc is validated."""
+    counting = Mock(side_effect=validation.validate)
+    monkeypatch.setattr(validation, "validate", counting)
+    return counting
+
+
+def test_cases_that_share_a_desc_validate_it_once(validated: Mock) -> None:
+    descs = LegalDescs()
+    found = [prepare(add(), "6_4", descs).desc for _ in range(3)]
+    assert (validated.call_count, found[0]) == (1, found[1])
+    assert found[1] is found[2]
+
+
+def test_a_desc_is_known_for_its_operator_and_its_level_alone(validated: Mock) -> None:
+    descs = LegalDescs()
+    assert prepare(add(), "6_4", descs).desc is not None
+    assert prepare(add(), "6_3", descs).desc is not None
+    assert prepare(add()._replace(operator="ELEMENT_WISE_SUBTRACT"), "6_4", descs).desc is not None
+    assert validated.call_count == 3
+
+
+def test_a_desc_that_is_not_legal_is_told_each_time(validated: Mock) -> None:
+    descs = LegalDescs()
+    case = add(desc={"ATensor": TENSOR})
+    first, second = (prepare(case, "6_4", descs).findings for _ in range(2))
+    assert (first, validated.call_count) == (second, 2)
+    assert first
+
+
+def test_a_desc_that_is_gone_does_not_speak_for_another(validated: Mock) -> None:
+    descs = LegalDescs()
+    for size in range(1, 200):
+        desc = all_of({"DataType": "FLOAT32", "Sizes": [size]})
+        found = prepare(add(desc=desc), "6_4", descs).desc
+        assert found is not None
+        assert found.tensors()[0].tensor.sizes == (size,)
+    assert validated.call_count == 199

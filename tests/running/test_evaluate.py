@@ -1,0 +1,52 @@
+"""What the reference engine computes for a case, whatever the case expects."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from dmlcheck.cases.records import Case
+from dmlcheck.reference import engine
+from dmlcheck.running.evaluate import evaluate_case
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
+ONE = Case("f::one", "one", "f", "ELEMENT_WISE_ADD", None, ADD, {"ATensor": [1, 2], "BTensor": [3, 4]})
+
+
+@pytest.mark.parametrize("outputs", [None, {"OutputTensor": [0, 0]}, {"OutputTensor": "wrong"}])
+def test_a_case_is_computed_whatever_it_expects(outputs: Any) -> None:
+    evaluated = evaluate_case(ONE._replace(outputs=outputs))
+    ((name, (values, data_type)),) = evaluated.arrays.items()
+    assert (evaluated.name, name, values.tolist(), data_type) == ("one", "OutputTensor", [4, 6], "FLOAT32")
+    assert (evaluated.remark, evaluated.diagnostics) == (None, ())
+
+
+def test_a_negative_case_has_nothing_to_compute() -> None:
+    assert evaluate_case(ONE._replace(invalid=())).remark == "a negative case: nothing to compute"
+
+
+def test_an_operator_without_a_kernel_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "unsupported", lambda _: "no reference kernel yet")
+    assert evaluate_case(ONE).remark == "no reference kernel yet"
+
+
+@pytest.mark.parametrize(
+    ("fields", "rules"),
+    [
+        ({"desc": {**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}}, ["data-type-mismatch"]),
+        ({"inputs": {"ATensor": [1]}}, ["element-count", "missing-tensor"]),
+        ({"inputs": None}, ["missing-tensor", "missing-tensor"]),
+    ],
+)
+def test_what_is_wrong_with_a_case_is_told(fields: dict[str, Any], rules: list[str]) -> None:
+    evaluated = evaluate_case(ONE._replace(**fields))
+    assert ([found.rule for found in evaluated.diagnostics], evaluated.arrays) == (rules, {})
+
+
+def test_memory_that_ends_is_told_with_the_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "run", Mock(side_effect=MemoryError))
+    (found,) = evaluate_case(ONE).diagnostics
+    assert (found.rule, "ATensor FLOAT32 {2}" in found.message) == ("tensor-too-large", True)

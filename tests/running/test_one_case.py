@@ -1,0 +1,206 @@
+"""One case to its result: every way in which a case can end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck import implementations
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.one_case import Run, Settings, all_problems, run_case, run_cases
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
+INT64 = {name: {**TENSOR, "DataType": "INT64"} for name in ADD}
+INPUTS = {"ATensor": [1, 2], "BTensor": [3, 4]}
+RIGHT = {"OutputTensor": [4, 6]}
+
+
+class Answering:
+    """An implementation that gives one answer, or raises it."""
+
+    name = "answering"
+
+    def __init__(self, answer: Any, reason: str | None = None) -> None:
+        self.answer = answer
+        self.reason = reason
+
+    def unsupported(self, _: OperatorDesc) -> str | None:
+        return self.reason
+
+    def run(self, _: OperatorDesc, __: dict[str, Any]) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def case(**fields: Any) -> Case:
+    known = {"operator": "ELEMENT_WISE_ADD", "desc": ADD, "inputs": INPUTS, "outputs": RIGHT, **fields}
+    return Case("f.yaml::one", "one", "f.yaml", feature_level=known.pop("feature_level", None), **known)
+
+
+def ending(given: Case, implementation: Any = None, **settings: Any) -> tuple[str, str | None, list[str]]:
+    """Return how a case ends: its outcome, why, and the rules of what is wrong."""
+    result = run_case(given, Run(implementation or Reference(), Settings(**settings)))
+    assert result.level == given.level
+    return result.outcome, result.reason, [diagnostic.rule for diagnostic in result.diagnostics]
+
+
+# ---- nothing to run
+
+
+def test_a_plain_desc_is_skipped() -> None:
+    assert ending(case(inputs=None, outputs=None)) == ("skipped", "a plain desc: nothing to run", [])
+
+
+@pytest.mark.parametrize(
+    ("fields", "most", "reason"),
+    [
+        ({"feature_level": "4_1"}, "4_0", "asks for DML_FEATURE_LEVEL_4_1; this run is at DML_FEATURE_LEVEL_4_0"),
+        ({"feature_level": "4_1"}, "4_1", None),
+        ({"desc": INT64}, "3_0", "asks for DML_FEATURE_LEVEL_4_1; this"),
+        ({}, "1_0", "asks for DML_FEATURE_LEVEL_3_0; this"),
+        ({}, None, None),
+        ({"invalid": ("size-mismatch",)}, "1_0", None),  # what is legal nowhere asks for no level
+    ],
+)
+def test_a_case_that_needs_a_higher_level_is_skipped(
+    fields: dict[str, Any], most: str | None, reason: str | None
+) -> None:
+    outcome, why, _ = ending(case(**fields), feature_level=most)
+    assert (outcome == "skipped") == (reason is not None)
+    assert reason is None or (why or "").startswith(reason)
+
+
+def test_with_nothing_independent_to_compare_with_a_case_is_skipped() -> None:
+    reason = "no expected outputs: nothing independent to compare with"
+    assert ending(case(outputs=None)) == ("skipped", reason, [])
+
+
+def test_what_an_implementation_does_not_support_is_skipped() -> None:
+    reason = "unsupported-by-implementation: no FLOAT32"
+    assert ending(case(), Answering({}, "no FLOAT32")) == ("skipped", reason, [])
+    assert ending(case(), Answering(Unsupported("no FLOAT32"))) == ("skipped", reason, [])
+
+
+# ---- cases that are wrong
+
+
+def test_a_desc_that_is_not_legal_fails() -> None:
+    wrong = {**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}
+    assert ending(case(desc=wrong)) == ("failed", "the desc is not valid", ["data-type-mismatch"])
+
+
+def test_values_that_cannot_be_used_are_an_error_also_where_nothing_would_run() -> None:
+    wrong = case(inputs={"ATensor": [1], "BTensor": [3, 4]}, outputs=None)
+    assert ending(wrong) == ("error", "its values cannot be used", ["element-count"])
+
+
+def test_all_that_is_wrong_with_a_malformed_case_is_told_with_its_desc() -> None:
+    of_form = (Diagnostic("wrong-type", "tags is 1", line=9),)
+    found = all_problems(case(desc={**ADD, "BTensr": TENSOR}), of_form)
+    assert [diagnostic.rule for diagnostic in found] == ["unknown-field", "wrong-type"]
+    assert all_problems(case(desc={}), of_form) == of_form
+
+
+# ---- negative cases
+
+
+@pytest.mark.parametrize(
+    ("desc", "invalid", "expected"),
+    [
+        ({"ATensor": TENSOR, "OutputTensor": TENSOR}, ["missing-field"], ("passed", None, [])),
+        (ADD, ["missing-field"], ("failed", "not the listed diagnostics", ["diagnostics-mismatch"])),
+        (
+            {"OutputTensor": {**TENSOR, "Flags": "OWNED_BY_DML"}},
+            ["missing-field"],
+            ("failed", "not the listed diagnostics", ["diagnostics-mismatch", "invalid-flags"]),
+        ),
+    ],
+)
+def test_a_negative_case_passes_where_exactly_what_it_lists_is_wrong(
+    desc: dict[str, Any], invalid: list[str], expected: tuple[str, str | None, list[str]]
+) -> None:
+    assert ending(case(desc=desc, inputs=None, outputs=None, invalid=tuple(invalid))) == expected
+
+
+def test_a_negative_case_may_be_about_its_values() -> None:
+    wrong = {"ATensor": [1], "BTensor": [3, 4]}
+    assert ending(case(inputs=wrong, outputs=None, invalid=("element-count",))) == ("passed", None, [])
+
+
+# ---- what an implementation gives
+
+
+def test_a_right_result_passes_with_its_outputs() -> None:
+    result = run_case(case(), Run(Reference()))
+    assert (result.outcome, result.reason, result.diagnostics) == ("passed", None, ())
+    assert result.outputs["OutputTensor"].elements == 2
+
+
+def test_a_wrong_result_fails_at_its_first_wrong_element() -> None:
+    result = run_case(case(outputs={"OutputTensor": [4, 7]}), Run(Reference()))
+    assert (result.outcome, result.reason) == ("failed", "output mismatch")
+    assert [(found.rule, found.pointer) for found in result.diagnostics] == [
+        ("output-mismatch", "outputs.OutputTensor[1]")
+    ]
+    assert result.outputs["OutputTensor"].mismatches == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "rule", "problem"),
+    [
+        (TimedOut("3"), "timed out", "timeout", "3 s"),
+        (Failure("gave up"), "the implementation failed", "implementation-error", "answering gave up"),
+        (KeyError("x"), "the implementation failed", "implementation-error", "raised KeyError: 'x'"),
+        ([1], "the implementation failed", "implementation-error", "returned list instead of its outputs by name"),
+        ({}, "the implementation failed", "implementation-error", "returned no OutputTensor"),
+        ({"OutputTensor": [4, 6]}, "the implementation failed", "implementation-error", "returned list for OutputTen"),
+        (MemoryError(), "out of memory", "tensor-too-large", "did not fit into memory"),
+    ],
+)
+def test_whatever_an_implementation_does_is_the_cases_error(answer: Any, reason: str, rule: str, problem: str) -> None:
+    result = run_case(case(), Run(Answering(answer)))
+    assert (result.outcome, result.reason, [found.rule for found in result.diagnostics]) == ("error", reason, [rule])
+    assert problem in result.diagnostics[0].message
+
+
+def test_an_output_of_another_shape_fails() -> None:
+    result = run_case(case(), Run(Answering({"OutputTensor": np.zeros(3, np.float32)})))
+    assert (result.outcome, result.diagnostics[0].pointer) == ("failed", "outputs.OutputTensor")
+
+
+def test_without_expected_outputs_the_reference_says_what_is_right() -> None:
+    right = {"OutputTensor": np.array([4, 6], np.float32)}
+    assert ending(case(outputs=None), Answering(right)) == ("passed", None, [])
+    wrong = run_case(case(outputs=None), Run(Answering({"OutputTensor": np.array([4, 7], np.float32)})))
+    assert (wrong.outcome, wrong.diagnostics[0].pointer) == ("failed", "desc.OutputTensor")
+
+
+# ---- several cases
+
+
+def test_an_implementation_that_is_made_for_some_cases_is_closed_and_any_other_is_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    closed: list[str] = []
+    monkeypatch.setattr(implementations, "close", lambda implementation: closed.append(implementation.name))
+    assert [result.outcome for result in run_cases([case(), case()])] == ["passed", "passed"]
+    assert closed == ["reference"]
+    run_cases([case()], Reference())
+    assert closed == ["reference"]
+
+
+def test_cases_of_one_run_share_what_holds_for_their_desc() -> None:
+    run = Run(Reference())
+    assert [run_case(each, run).outcome for each in (case(), case(outputs={"OutputTensor": [4, 7]}), case())] == [
+        "passed",
+        "failed",
+        "passed",
+    ]
