@@ -11,15 +11,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.descs.write import notation
 from dmlcheck.formats.dxdispatch import writing
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
+from dmlcheck.formats.onnx import metadata
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
-from dmlcheck.specs.records import OUTPUT, Tolerance
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS
 
 FORM = "onnx"
@@ -27,7 +26,6 @@ INSTALL = 'python -m pip install "dmlcheck[onnx]"'
 MODEL = "model.onnx"
 DATA = "test_data_set_0"
 LIMITS = "data.json"  # where ONNX's runner looks for the tolerance of a test
-PREFIX = "dmlcheck."  # what the keys of a model's metadata begin with
 _RTOL, _ATOL = 1e-3, 1e-7  # ONNX's own, where a test has none
 _MOST_BYTES = 2**31 - 1  # a protobuf holds no more
 _UNSAFE = re.compile(r"[^A-Za-z0-9]+")
@@ -86,12 +84,6 @@ def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Expor
     return Exported(case.id, name)
 
 
-def is_model_of(desc: OperatorDesc, model: Any) -> bool:
-    """Whether a model is that which is made of a desc; Inexpressible where none is."""
-    made = model_proto(build(desc))
-    return bool(made.graph == model.graph and list(made.opset_import) == list(model.opset_import))
-
-
 def _folder_name(going: Ready, number: int) -> str:
     """Return a name that is short, no other case has, and ONNX's runner takes: that begins with test_."""
     words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
@@ -127,9 +119,7 @@ def _files(
     going: Ready, graph: Graph, model: Any, tensors: Tensors, limits: dict[str, float] | None
 ) -> Iterator[tuple[str, bytes]]:
     """Yield the files of a case's folder, each with its name."""
-    for key, text in _metadata(going, tensors).items():
-        entry = model.metadata_props.add()
-        entry.key, entry.value = PREFIX + key, text
+    metadata.add(model, going.case, going.desc, tensors.given)
     yield MODEL, model.SerializeToString(deterministic=True)
     for kind, values, arrays in (("input", graph.inputs, tensors.inputs), ("output", graph.outputs, tensors.outputs)):
         for index, value in enumerate(values):
@@ -144,31 +134,6 @@ def _tensor_bytes(array: Any, name: str) -> bytes:
 
     data: bytes = numpy_helper.from_array(np.ascontiguousarray(array), name).SerializeToString(deterministic=True)
     return data
-
-
-def _metadata(going: Ready, tensors: Tensors) -> dict[str, str]:
-    """Return what brings the case back as it is: its operator and desc above all."""
-    case = going.case
-    kept: dict[str, Any] = {
-        "case": case.id,
-        "operator": going.desc.spec.operator,
-        "desc": notation(going.desc),
-        "feature_level": case.feature_level,
-        "source": case.source,
-        "note": case.note,
-        "tags": list(case.tags) or None,
-        "tolerance": None if case.tolerance is None else tolerance_notation(case.tolerance),
-        "given": list(tensors.given),
-    }
-    return {key: json.dumps(value, sort_keys=True) for key, value in kept.items() if value is not None}
-
-
-def tolerance_notation(own: Tolerance) -> Any:
-    """Return a case's own tolerance as a case file has it."""
-    if own.exact:
-        return "exact"
-    limits = {"ulp": own.ulp, "absolute": own.absolute, "relative": own.relative, "reason": own.reason or None}
-    return {key: value for key, value in limits.items() if value is not None}
 
 
 # ---- the tolerance of ONNX's runner

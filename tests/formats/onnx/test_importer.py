@@ -32,7 +32,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx.backend.test import loader  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from dmlcheck.formats.onnx.operators import OPERATORS  # noqa: E402
+from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS  # noqa: E402
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
 REDUCTIONS = ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")

@@ -1,0 +1,170 @@
+"""ONNX's backend tests as they lie on disk: a model, and the values in the folders test_data_set_* beside it.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
+from dmlcheck.formats.onnx.to_onnx.records import TYPES
+
+_MOST_BYTES = 2**31 - 1  # a protobuf holds no more
+DOMAINS = ("", "ai.onnx")
+_DATA = re.compile(r"test_data_set_?(\d*)")
+_KNOWN = frozenset((*TYPES.values(), "BOOL"))
+
+
+class Unreadable(Exception):
+    """A file that is not what it should be; the message is the rest of a sentence about it."""
+
+    def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
+        super().__init__(problem)
+        self.path = path
+        self.rule = rule
+
+
+class BackendTest(NamedTuple):
+    """A model with one data set: values by the names that the graph has for them."""
+
+    model: Any
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+
+
+# ---- files
+
+
+def read_model(path: str) -> Any:
+    """Return a file as an onnx.ModelProto that onnx itself finds valid."""
+    from onnx import ModelProto, checker
+
+    model = _parsed(ModelProto(), path, "an ONNX model")
+    if not model.HasField("graph") or not model.opset_import:
+        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    for tensor in model.graph.initializer:
+        _check_inside(tensor)
+    try:
+        checker.check_model(model)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        raise Refused(f"onnx finds the model wrong: {first_line(error)}") from None
+    return model
+
+
+def _parsed(message: Any, path: str, what: str) -> Any:
+    """Return a message of protobuf with what a file holds."""
+    data = _bytes(path)
+    try:
+        message.ParseFromString(data)
+    except (import_module("google.protobuf.message").DecodeError, ValueError, RuntimeError) as error:
+        raise Unreadable(path, f"is not {what}: {first_line(error)}") from None
+    return message
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        if os.path.getsize(path) > _MOST_BYTES:
+            raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large")
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise Unreadable(path, problem, "file-not-found") from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+
+
+def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
+    """Yield the model with each of its data sets."""
+    folder = os.path.dirname(path)
+    sets = {int(found[1] or 0): found[0] for found in map(_DATA.fullmatch, _listed(folder or ".")) if found}
+    if not sets:
+        raise Refused("there is no folder test_data_set_0 beside the model")
+    given = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in given]
+    for _, data in sorted(sets.items()):
+        place = os.path.join(folder, data)
+        yield BackendTest(model, _values(place, "input", inputs), _values(place, "output", model.graph.output))
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise Unreadable(folder, f"cannot be read: {error.strerror or error}", "file-not-found") from None
+
+
+def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
+    """Return the tensors in the files of a data set by the names of the graph's inputs or outputs."""
+    from onnx import TensorProto
+
+    values = {}
+    for index, info in enumerate(infos):
+        path = os.path.join(folder, f"{kind}_{index}.pb")
+        if not info.type.HasField("tensor_type"):
+            form = (info.type.WhichOneof("value") or "nothing").removesuffix("_type")
+            raise Refused(f"{info.name} is no tensor, but {form}")
+        if not os.path.isfile(path):
+            raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
+        tensor = _parsed(TensorProto(), path, "a tensor of ONNX")
+        try:
+            values[info.name] = _array(tensor, info.name)
+        except ValueError as error:
+            raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
+        declared = info.type.tensor_type.elem_type
+        if declared != tensor.data_type:
+            raise Refused(f"{info.name} is {_type(tensor.data_type)} in its file and {_type(declared)} in the model")
+    return values
+
+
+# ---- tensors
+
+
+def _array(tensor: Any, name: str) -> Array:
+    """Return a tensor's values; ValueError where it has not as many as its shape says."""
+    from onnx import numpy_helper
+
+    _check_inside(tensor)
+    kind = _type(tensor.data_type)
+    if kind not in _KNOWN:
+        raise Refused(f"{name} is {kind}, and tensors of that type are not imported")
+    values: Array = numpy_helper.to_array(tensor)
+    if values.shape != tuple(tensor.dims):
+        raise ValueError(f"it has {values.size} elements, and its sizes are {list(tensor.dims)}")
+    return values
+
+
+def constant(tensor: Any, name: str) -> Array:
+    """Return the values that a model itself gives a tensor; onnx finds wrong ones fine, some versions more of them."""
+    try:
+        return _array(tensor, name)
+    except ValueError as error:
+        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+
+
+def _check_inside(tensor: Any) -> None:
+    """Refuse a tensor whose values lie in another file, which may be any file."""
+    if tensor.data_location or tensor.external_data:
+        raise Refused(
+            f"the values of {tensor.name or 'a tensor'} lie in another file, and only the model's own are read"
+        )
+
+
+def _type(number: int) -> str:
+    from onnx import TensorProto
+
+    names: dict[int, str] = {value: name for name, value in TensorProto.DataType.items()}
+    return names.get(number, f"of type {number}")
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own operators that a model asks for."""
+    return max((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)

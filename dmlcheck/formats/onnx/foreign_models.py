@@ -1,0 +1,132 @@
+"""Models that dmlcheck did not write: the operator of ONNX is looked up, and its values say what the tensors are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck import validation
+from dmlcheck.cases.prepare import content_findings
+from dmlcheck.formats.case_file import Written
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
+from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, type_name
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+
+def foreign_case(test: BackendTest, source: str) -> Written:
+    """Return a model of one operator as a case; Refused where DirectML has no such operator, or not of these values."""
+    node = _only_node(test)
+    try:
+        return _written(counterpart(node), source)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Refused(f"its {node.type} does not go with its values: {first_line(error)}") from None
+
+
+# ---- the node
+
+
+def _only_node(test: BackendTest) -> Node:
+    """Return the only operator of a model with its attributes, those that are left out by their defaults."""
+    constants, nodes = _apart(test.model.graph)
+    values = {**test.inputs, **constants}
+    if len(nodes) != 1:
+        raise Refused(f"the model has {len(nodes)} operators, and a case has one")
+    (node,) = nodes
+    if node.domain not in DOMAINS:
+        raise Refused(f"{node.op_type} is of the domain {node.domain}")
+    opset = opset_of(test.model)
+    return Node(
+        node.op_type,
+        opset,
+        _attributes(node, opset),
+        tuple(values.get(name) if name else None for name in node.input),
+        tuple(test.outputs.get(name) if name else None for name in node.output),
+    )
+
+
+def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
+    """Return the constants of a graph by name, and its nodes that are none."""
+    from onnx import AttributeProto
+
+    values = {tensor.name: constant(tensor, tensor.name) for tensor in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        given = node.attribute[0] if node.op_type == "Constant" and len(node.attribute) == 1 else None
+        if given is not None and given.type == AttributeProto.TENSOR:
+            values[node.output[0]] = constant(given.t, node.output[0])
+        else:
+            nodes.append(node)
+    return values, nodes
+
+
+def _attributes(node: Any, opset: int) -> dict[str, Any]:
+    from onnx import defs, helper
+
+    try:
+        schema = defs.get_schema(node.op_type, opset)
+    except defs.SchemaError:
+        raise Refused(f"this onnx does not know {node.op_type} of opset {opset}") from None
+    attributes = {
+        name: helper.get_attribute_value(attribute.default_value)
+        for name, attribute in schema.attributes.items()
+        if attribute.default_value.type
+    }
+    attributes.update((attribute.name, helper.get_attribute_value(attribute)) for attribute in node.attribute)
+    return {name: _plain(value) for name, value in attributes.items()}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return list(value) if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
+
+
+# ---- the case
+
+
+def _written(found: Counterpart, source: str) -> Written:
+    """Return an operator and its fields as a case; Refused where the operator does not take them."""
+    fields, values = _described(found.fields)
+    desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
+    if desc is None or findings:
+        reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
+        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
+    inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
+    outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in values}
+    wrong = content_findings(desc, inputs, NEWEST_LEVEL)
+    if wrong:
+        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
+    return Written("", desc, inputs, outputs, {"source": source})
+
+
+def _described(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return fields with a tensor desc for every array, and the arrays: tensors have their type, sizes and strides."""
+    fields: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if isinstance(value, (np.ndarray, Strided)):
+            fields[name], values[name] = _tensor(value), _logical(value)
+        elif isinstance(value, list) and value and isinstance(value[0], (np.ndarray, Strided)):
+            fields[name], values[name] = list(map(_tensor, value)), list(map(_logical, value))
+        else:
+            fields[name] = value
+    return fields, values
+
+
+def _tensor(values: Array | Strided) -> dict[str, Any]:
+    array = _logical(values)
+    tensor: dict[str, Any] = {"DataType": type_name(array), "Sizes": list(array.shape)}
+    if isinstance(values, Strided):
+        tensor["Strides"] = list(values.strides)
+    return tensor
+
+
+def _logical(values: Array | Strided) -> Array:
+    """Return values with at least one dimension, truth values as 0 and 1."""
+    array = values.values if isinstance(values, Strided) else values
+    array = array.reshape(array.shape or (1,))
+    return array.view("u1") if array.dtype == bool else array

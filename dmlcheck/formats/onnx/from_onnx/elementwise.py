@@ -1,0 +1,188 @@
+"""Element by element: arithmetic, logic, activations, quantization."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.tensors import along, repeated, type_name
+
+
+def _unary(operator: str, node: Node) -> Counterpart:
+    return Counterpart(operator, node.tensors())
+
+
+def _with(operator: str, attributes: Mapping[str, str], node: Node, **constants: Any) -> Counterpart:
+    """Map an operator whose fields are attributes, or the same for all nodes."""
+    fields = {field: number(node.get(name)) for field, name in attributes.items()}
+    return Counterpart(operator, {**node.tensors(), **fields, **constants})
+
+
+def _binary(operator: str, node: Node) -> Counterpart:
+    if len(node.inputs) != 2:
+        raise Refused(f"{node.type} of {len(node.inputs)} inputs, where DirectML's has 2")
+    output = node.output()
+    tensors = {f"{name}Tensor": repeated(node.input(index), output.shape) for index, name in enumerate("AB")}
+    return Counterpart(operator, {**tensors, "OutputTensor": output})
+
+
+def _modulus(node: Node) -> Counterpart:
+    operator = "MODULUS_TRUNCATE" if node.get("fmod", 0) else "MODULUS_FLOOR"
+    return _binary(f"ELEMENT_WISE_{operator}", node)
+
+
+def _shift(node: Node) -> Counterpart:
+    return _binary(f"ELEMENT_WISE_BIT_SHIFT_{node.get('direction')}", node)
+
+
+def _power(node: Node) -> Counterpart:
+    output = node.output()
+    names = ("InputTensor", "ExponentTensor")
+    tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
+    return Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})
+
+
+def _choice(node: Node) -> Counterpart:
+    output = node.output()
+    names = ("ConditionTensor", "ATensor", "BTensor")
+    tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
+    return Counterpart("ELEMENT_WISE_IF", {**tensors, "OutputTensor": output})
+
+
+def _clip(node: Node) -> Counterpart:
+    """CLIP1; CLIP where Min is above Max, since there both give Max."""
+    x = node.input(0)
+    info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+    limits = []
+    for index, (name, default) in enumerate((("min", info.min), ("max", info.max)), start=1):
+        given = node.optional(index)
+        value = node.get(name, default) if given is None else given.reshape(-1)[0]
+        limits.append(number(value, x.dtype))
+    tensors = {"InputTensor": x, "OutputTensor": node.output()}
+    if limits[0] > limits[1]:
+        return Counterpart("ELEMENT_WISE_CLIP", {**tensors, "Min": limits[0], "Max": limits[1]})
+    fields = {"MinMaxDataType": type_name(x), "Min": limits[0], "Max": limits[1]}
+    return Counterpart("ELEMENT_WISE_CLIP1", {**tensors, **fields})
+
+
+def _infinity(node: Node) -> Counterpart:
+    modes = {(1, 1): "EITHER", (1, 0): "NEGATIVE", (0, 1): "POSITIVE"}
+    mode = modes.get((node.get("detect_negative", 1), node.get("detect_positive", 1)))
+    if mode is None:
+        raise Refused("IsInf that finds neither infinity")
+    return Counterpart("ELEMENT_WISE_IS_INFINITY", {**node.tensors(), "InfinityMode": mode})
+
+
+def _cast(node: Node) -> Counterpart:
+    """CAST; truth values are 0 and 1 as numbers, but no number becomes a truth value."""
+    if node.output().dtype == bool and node.input(0).dtype != bool:
+        raise Refused("Cast to BOOL, which asks whether a number is not 0")
+    return _unary("CAST", node)
+
+
+def _quantize(operator: str, node: Node) -> Counterpart:
+    """QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: scales and zero points repeat to the input's sizes."""
+    x = np.atleast_1d(node.input(0))
+    axis, block = node.get("axis", 1), node.get("block_size", 0)
+    fields: dict[str, Any] = {"InputTensor": x}
+    for index, name in ((1, "ScaleTensor"), (2, "ZeroPointTensor")):
+        values = node.optional(index)
+        if values is None:
+            continue
+        if block:
+            place = axis_of(axis, x.ndim)
+            blocks = np.repeat(values, min(block, x.shape[place]), place)
+            fields[name] = blocks[(slice(None),) * place + (slice(x.shape[place]),)]
+        else:
+            fields[name] = along(values, axis, x.shape)
+    return Counterpart(operator, {**fields, "OutputTensor": node.output()})
+
+
+def _slope(node: Node) -> Counterpart:
+    x = node.input(0)
+    tensors = {"InputTensor": x, "SlopeTensor": repeated(node.input(1), x.shape), "OutputTensor": node.output()}
+    return Counterpart("ACTIVATION_PARAMETERIZED_RELU", tensors)
+
+
+def _gelu(node: Node) -> Counterpart:
+    if node.get("approximate", "none") != "none":
+        raise Refused("Gelu by the tanh of a polynomial")
+    return _unary("ACTIVATION_GELU", node)
+
+
+_SAME_NAMES = """
+    Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Identity Log Sign Sin Sinh Sqrt Tan
+"""
+_UNARY = {
+    **{name: name.upper() for name in _SAME_NAMES.split()},
+    "BitwiseNot": "BIT_NOT",
+    "IsNaN": "IS_NAN",
+    "Neg": "NEGATE",
+    "Not": "LOGICAL_NOT",
+    "Reciprocal": "RECIP",
+}
+_BINARY = {
+    "Add": "ADD",
+    "And": "LOGICAL_AND",
+    "BitwiseAnd": "BIT_AND",
+    "BitwiseOr": "BIT_OR",
+    "BitwiseXor": "BIT_XOR",
+    "Div": "DIVIDE",
+    "Equal": "LOGICAL_EQUALS",
+    "Greater": "LOGICAL_GREATER_THAN",
+    "GreaterOrEqual": "LOGICAL_GREATER_THAN_OR_EQUAL",
+    "Less": "LOGICAL_LESS_THAN",
+    "LessOrEqual": "LOGICAL_LESS_THAN_OR_EQUAL",
+    "Max": "MAX",
+    "Mean": "MEAN",
+    "Min": "MIN",
+    "Mul": "MULTIPLY",
+    "Or": "LOGICAL_OR",
+    "Sub": "SUBTRACT",
+    "Sum": "ADD",
+    "Xor": "LOGICAL_XOR",
+}
+# The fields of activations and the attributes that they are; what is not an attribute follows.
+_ACTIVATION: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
+    "Celu": ("CELU", {"Alpha": "alpha"}, {}),
+    "Elu": ("ELU", {"Alpha": "alpha"}, {}),
+    "HardSigmoid": ("HARD_SIGMOID", {"Alpha": "alpha", "Beta": "beta"}, {}),
+    "HardSwish": ("HARD_SWISH", {}, {"Alpha": number(1 / 6), "Beta": 0.5}),
+    "LeakyRelu": ("LEAKY_RELU", {"Alpha": "alpha"}, {}),
+    "Relu": ("RELU", {}, {}),
+    "Selu": ("SCALED_ELU", {"Alpha": "alpha", "Gamma": "gamma"}, {}),
+    "Shrink": ("SHRINK", {"Bias": "bias", "Threshold": "lambd"}, {}),
+    "Sigmoid": ("SIGMOID", {}, {}),
+    "Softplus": ("SOFTPLUS", {}, {"Steepness": 1}),
+    "Softsign": ("SOFTSIGN", {}, {}),
+    "Swish": ("SWISH", {"SigmoidInputScale": "alpha"}, {}),
+    "Tanh": ("TANH", {}, {}),
+    "ThresholdedRelu": ("THRESHOLDED_RELU", {"Alpha": "alpha"}, {}),
+}
+
+
+OPERATORS: dict[str, Maker] = {
+    **{name: partial(_unary, f"ELEMENT_WISE_{own}") for name, own in _UNARY.items()},
+    **{name: partial(_binary, f"ELEMENT_WISE_{own}") for name, own in _BINARY.items()},
+    **{
+        name: partial(_with, f"ACTIVATION_{own}", attributes, **constants)
+        for name, (own, attributes, constants) in _ACTIVATION.items()
+    },
+    "BitShift": _shift,
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Clip": _clip,
+    "DequantizeLinear": partial(_quantize, "ELEMENT_WISE_DEQUANTIZE_LINEAR"),
+    "Gelu": _gelu,
+    "IsInf": _infinity,
+    "Mod": _modulus,
+    "PRelu": _slope,
+    "Pow": _power,
+    "QuantizeLinear": partial(_quantize, "ELEMENT_WISE_QUANTIZE_LINEAR"),
+    "Round": partial(_with, "ELEMENT_WISE_ROUND", {}, RoundingMode="HALVES_TO_NEAREST_EVEN"),
+    "Where": _choice,
+}

@@ -1,0 +1,102 @@
+"""Moved elements: whole tensors, parts, windows, padding, blocks."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, permuted, repeated, type_name
+
+
+def _identity(values: Array | Strided, node: Node) -> Counterpart:
+    """ELEMENT_WISE_IDENTITY that reads through strides."""
+    return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})
+
+
+def _expand(node: Node) -> Counterpart:
+    return _identity(repeated(node.input(0), node.output().shape), node)
+
+
+def _transpose(node: Node) -> Counterpart:
+    x = node.input(0)
+    return _identity(permuted(x, node.get("perm") or range(x.ndim)[::-1]), node)
+
+
+def _concat(node: Node) -> Counterpart:
+    parts = [node.input(index) for index in range(len(node.inputs))]
+    axis = axis_of(node.get("axis", 1), parts[0].ndim)
+    return Counterpart("JOIN", {"InputTensors": parts, "OutputTensor": node.output(), "Axis": axis})
+
+
+def _split(node: Node) -> Counterpart:
+    x = node.input(0)
+    parts = [node.output(index) for index in range(len(node.outputs))]
+    return Counterpart(
+        "SPLIT", {"InputTensor": x, "OutputTensors": parts, "Axis": axis_of(node.get("axis", 0), x.ndim)}
+    )
+
+
+def _slice(node: Node) -> Counterpart:
+    """SLICE1: a window from the lowest to the highest element that is taken, walked up or down."""
+    x = node.input(0)
+    starts, ends = node.numbers("starts", 1) or [], node.numbers("ends", 2) or []
+    axes = node.numbers("axes", 3) or list(range(len(starts)))
+    steps = node.numbers("steps", 4) or [1] * len(starts)
+    if not len(starts) == len(ends) == len(axes) == len(steps) or 0 in steps:
+        raise Refused("Slice whose starts, ends, axes and steps do not go together")
+    offsets, sizes, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
+    for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
+        axis = axis_of(given, x.ndim)
+        taken = range(x.shape[axis])[start:end:step]
+        if not taken:
+            raise Refused("Slice that takes no element")
+        offsets[axis], strides[axis] = min(taken), taken.step
+        sizes[axis] = max(taken) - min(taken) + 1
+    windows = {"InputWindowOffsets": offsets, "InputWindowSizes": sizes, "InputWindowStrides": strides}
+    return Counterpart("SLICE1", {"InputTensor": x, "OutputTensor": node.output(), **windows})
+
+
+_PADDING = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECTION", "wrap": "WRAP"}
+
+
+def _pad(node: Node) -> Counterpart:
+    x = node.input(0)
+    pads = node.numbers("pads", 1) or []
+    axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 3) or range(x.ndim)]
+    mode = node.get("mode", "constant")
+    if len(pads) != 2 * len(axes) or mode not in _PADDING:
+        raise Refused(f"Pad of mode {mode} whose pads are {pads}")
+    if min(pads, default=0) < 0:
+        raise Refused("Pad that cuts elements off")
+    start, end = [0] * x.ndim, [0] * x.ndim
+    for index, axis in enumerate(axes):
+        start[axis], end[axis] = pads[index], pads[index + len(axes)]
+    given = node.optional(2)
+    value = node.get("value", 0) if given is None else given.reshape(-1)[0]
+    fields = {"PaddingValueDataType": type_name(x), "PaddingValue": number(value, x.dtype)}
+    ends = {"StartPadding": start, "EndPadding": end}
+    tensors = {"InputTensor": x, "OutputTensor": node.output()}
+    return Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})
+
+
+def _tile(node: Node) -> Counterpart:
+    return Counterpart("TILE", {**node.tensors(), "Repeats": node.numbers("repeats", 1)})
+
+
+def _blocks(operator: str, node: Node) -> Counterpart:
+    orders = {"DCR": "DEPTH_COLUMN_ROW", "CRD": "COLUMN_ROW_DEPTH"}
+    order = orders.get(node.get("mode", "DCR"))
+    return Counterpart(operator, {**node.tensors(), "BlockSize": node.get("blocksize"), "Order": order})
+
+
+OPERATORS: dict[str, Maker] = {
+    "Concat": _concat,
+    "DepthToSpace": partial(_blocks, "DEPTH_TO_SPACE1"),
+    "Expand": _expand,
+    "Pad": _pad,
+    "Slice": _slice,
+    "SpaceToDepth": partial(_blocks, "SPACE_TO_DEPTH1"),
+    "Split": _split,
+    "Tile": _tile,
+    "Transpose": _transpose,
+}

@@ -1,0 +1,36 @@
+"""The operators of ONNX that DirectML has exactly: for each, what makes the desc of a node.
+
+What a family gives is checked against DirectML's tables afterwards, so that it looks at what those cannot see only.
+"""
+
+from __future__ import annotations
+
+from dmlcheck.formats.onnx.from_onnx import (
+    elementwise,
+    gathering,
+    moved_elements,
+    normalization,
+    products_and_windows,
+    reduction,
+)
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
+
+OPERATORS: dict[str, Maker] = {
+    **elementwise.OPERATORS,
+    **gathering.OPERATORS,
+    **moved_elements.OPERATORS,
+    **normalization.OPERATORS,
+    **products_and_windows.OPERATORS,
+    **reduction.OPERATORS,
+}
+_SEVERAL_OUTPUTS = ("MaxPool", "Split", "TopK")
+
+
+def counterpart(node: Node) -> Counterpart:
+    """Return the operator of DirectML for a node, with its fields; Refused where it has none."""
+    make = OPERATORS.get(node.type)
+    if make is None:
+        raise Refused(f"{node.type} is not one of the operators that are imported")
+    if node.type not in _SEVERAL_OUTPUTS:
+        node.only_outputs(1)
+    return make(node)

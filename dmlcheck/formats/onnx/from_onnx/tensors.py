@@ -1,0 +1,86 @@
+"""Values as DirectML's tensors have them: repeated, in another order, with more dimensions; by strides where it can."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcheck.descs.strides import packed_strides
+from dmlcheck.formats.onnx.from_onnx.node import Array, Refused, axis_of
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+
+class Strided(NamedTuple):
+    """Values in their logical shape, with the strides of the buffer that they lie in."""
+
+    values: Array
+    strides: tuple[int, ...]
+
+
+def repeated(values: Array, shape: Sequence[int]) -> Array | Strided:
+    """Return values broadcast to a shape, with strides of 0 where they are repeated."""
+    shape = tuple(shape) or (1,)
+    if values.shape == shape:
+        return values
+    padded = values.reshape((1,) * (len(shape) - values.ndim) + values.shape)
+    try:
+        full = np.broadcast_to(padded, shape)
+    except ValueError:
+        raise Refused(f"sizes {list(values.shape)} do not repeat to {list(shape)}") from None
+    packed = packed_strides(padded.shape)
+    strides = tuple(
+        0 if own == 1 and size > 1 else step for own, size, step in zip(padded.shape, shape, packed, strict=True)
+    )
+    return Strided(full, strides)
+
+
+def along(values: Array, axis: int, shape: Sequence[int]) -> Array | Strided:
+    """Return a scalar, or a vector along one axis, repeated to a shape."""
+    if values.size == 1:
+        return repeated(values.reshape(()), shape)
+    if values.ndim == 1 and len(shape):
+        rank = len(shape)
+        place = axis_of(axis, rank)
+        return repeated(values.reshape([-1 if i == place else 1 for i in range(rank)]), shape)
+    return repeated(values, shape)
+
+
+def ranked(values: Array, rank: int) -> Array:
+    """Return values with leading dimensions of size 1 up to a rank."""
+    return values.reshape((1,) * (rank - values.ndim) + values.shape)
+
+
+def sized(values: Array, sizes: Sequence[int]) -> Array:
+    """Return values in other sizes."""
+    try:
+        return values.reshape(tuple(sizes))
+    except ValueError:
+        raise Refused(f"values of the sizes {list(values.shape)} are not of {list(sizes)}") from None
+
+
+def permuted(values: Array, order: Sequence[int]) -> Array | Strided:
+    """Return values whose axes are in another order, in the buffer that they lie in."""
+    if sorted(order) != list(range(values.ndim)):
+        raise Refused(f"{list(order)} is no order of {values.ndim} dimensions")
+    if list(order) == sorted(order):
+        return values
+    packed = packed_strides(values.shape)
+    return Strided(values.transpose(order), tuple(packed[axis] for axis in order))
+
+
+def type_name(values: Array) -> str:
+    """Return the data type of values; truth values are UINT8."""
+    dtype = np.dtype(np.uint8) if values.dtype == bool else values.dtype
+    return next(name for name, known in NUMPY_TYPES.items() if known == dtype)
+
+
+def channels(values: Array, rank: int) -> Array:
+    """Return a vector of channels as a tensor of a rank, its dimension 1."""
+    return values.reshape((1, -1) + (1,) * (rank - 2))
+
+
+def unsigned(indices: Array) -> Array:
+    """Return indices, none of them negative, as the type that DirectML has for them."""
+    return indices.astype(np.uint64)
