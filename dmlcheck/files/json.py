@@ -56,41 +56,58 @@ def parse_json(name: str, text: str) -> Document:
     return document
 
 
-def _bare(document: Document) -> str:  # noqa: C901 - one look at every token
+def _bare(document: Document) -> str:
     """Return JSON with blanks for comments and trailing commas, so that every position stays.
 
     Refuses what Python's decoder would accept, or stumble over: depth, numbers without end, NaN and Infinity.
     """
-    text = document.text
-    blanks: list[tuple[int, int]] = []
-    depth = count = 0
-    before = ""  # the last token that is no comment
+    return _blanked(document.text, sorted(_blanks(document)))
+
+
+def _blanks(document: Document) -> Iterator[tuple[int, int]]:
+    """Yield where comments and trailing commas stand, and look at every token on the way."""
+    limits = _Limits(document)
+    before = ""  # how the last token that is no comment begins
     comma: tuple[int, int] | None = None  # where it stands if it is a comma after a value
-    for match in _TOKEN.finditer(text):
+    for match in _TOKEN.finditer(document.text):
         token = match.group()
         first = token[0]
         if first == "/" and len(token) > 1:
             if token[1] == "*" and (len(token) < 4 or not token.endswith("*/")):
                 raise Refused("a comment is not closed", document.place(match.start()), "it ends with */")
-            blanks.append(match.span())
+            yield match.span()
             continue
-        if first in "{[":
-            depth += 1
-            if depth > MAX_DEPTH:
-                raise too_deep(document.place(match.start()))
-        elif first in "}]":
-            depth -= 1
-            if comma is not None:
-                blanks.append(comma)
-        elif first not in '":,':
-            _check_word(document, token, match.start())
-        if first not in "}]:,":
-            count += 1
-            if count > MAX_NODES:
-                raise too_many(document.name, document.place(match.start()))
+        if first not in ":,":
+            limits.check(token, match.start())
+        if first in "}]" and comma is not None:
+            yield comma
         comma = match.span() if first == "," and before not in ",:{[" else None
         before = first
-    return _blanked(text, sorted(blanks))
+
+
+class _Limits:
+    """How deep and how many the values of a file are so far."""
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.depth = 0
+        self.count = 0
+
+    def check(self, token: str, index: int) -> None:
+        """Look at a bracket, text or word."""
+        first = token[0]
+        if first in "}]":
+            self.depth -= 1
+            return
+        self.count += 1
+        if self.count > MAX_NODES:
+            raise too_many(self.document.name, self.document.place(index))
+        if first in "{[":
+            self.depth += 1
+            if self.depth > MAX_DEPTH:
+                raise too_deep(self.document.place(index))
+        elif first != '"':
+            _check_word(self.document, token, index)
 
 
 def _check_word(document: Document, token: str, index: int) -> None:

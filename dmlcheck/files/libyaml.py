@@ -1,0 +1,273 @@
+"""YAML in full, by libyaml's events: values, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import yaml
+
+from dmlcheck.files.document import Document, Overflow, Position, Refused
+from dmlcheck.files.scalars import (
+    MAX_DEPTH,
+    MAX_DUPLICATES,
+    MAX_NODES,
+    MISSING,
+    plain_scalar,
+    too_deep,
+    too_many,
+    too_many_digits,
+)
+
+try:
+    from yaml.cyaml import CParser  # type: ignore[attr-defined]
+except ImportError as error:  # pragma: no cover - PyYAML's wheels all carry libyaml
+    message = "dmlcheck needs PyYAML with libyaml; `pip install --force-reinstall pyyaml` installs a wheel that has it"
+    raise ImportError(message) from error
+
+
+class Repeated(NamedTuple):
+    """A key that stands in its mapping already: where the mapping starts, the key, and where it stands again."""
+
+    mapping: int
+    key: str
+    offset: int
+    at: Position
+
+
+class Parsed(NamedTuple):
+    """What became of a file: its value, where the items of its lists start, and what is wrong with it.
+
+    Keys that stand twice are there beside a reason to refuse the rest.
+    """
+
+    value: Any
+    item_lines: dict[int, list[Position]]
+    repeated: list[Repeated]
+    refused: Refused | None = None
+
+
+def parse(document: Document) -> Parsed:
+    """Read the text of a document."""
+    values = _Values(document.name)
+    refused: Refused | None = None
+    try:
+        values.read(document.text)
+    except yaml.MarkedYAMLError as error:
+        refused = _syntax_error(error)
+    except yaml.reader.ReaderError as error:
+        before = document.text.encode()[: error.position].decode("utf-8", "ignore")
+        problem = f"the character U+{error.character:04X} may not stand in YAML"
+        refused = Refused(problem, document.place(len(before)), "write it as an escape in double quotes")
+    except Refused as error:
+        refused = error
+    return Parsed(None if refused else values.value, values.item_lines, values.repeated, refused)
+
+
+def events(text: str) -> Callable[[], Any]:
+    """Return what gives one event after the other."""
+    next_event: Callable[[], Any] = CParser(text).get_event
+    return next_event
+
+
+# ---- values
+
+
+class _Open:
+    """A mapping or list that is not at its end.
+
+    `key` waits for its value; `before` is the number of values before it, `height` how deep those in it nest.
+    """
+
+    __slots__ = ("before", "height", "key", "parts", "start")
+
+    def __init__(self, parts: Any, start: Any = None, before: int = 0) -> None:
+        self.parts = parts
+        self.start = start
+        self.before = before
+        self.key: str | None = None
+        self.height = 0
+
+
+class _Anchored(NamedTuple):
+    """The value of an anchor, how many values it counts, and how deep they nest."""
+
+    value: Any
+    weight: int
+    height: int
+
+
+class _Values:
+    """Events to plain values, in one pass and without recursion; what an alias stands for counts where it stands."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.root: list[Any] = []
+        self.open = [_Open(self.root)]
+        self.anchors: dict[str, _Anchored] = {}
+        self.count = 0
+        self.item_lines: dict[int, list[Position]] = {}
+        self.repeated: list[Repeated] = []
+        self.plain: dict[str, Any] = {}
+
+    @property
+    def value(self) -> Any:
+        return self.root[0] if self.root else None
+
+    def read(self, text: str) -> None:
+        take = {
+            yaml.ScalarEvent: self.scalar,
+            yaml.MappingStartEvent: self.start,
+            yaml.SequenceStartEvent: self.start,
+            yaml.MappingEndEvent: self.end,
+            yaml.SequenceEndEvent: self.end,
+            yaml.AliasEvent: self.alias,
+            yaml.DocumentStartEvent: self.document,
+        }.get
+        next_event = events(text)
+        while type(event := next_event()) is not yaml.StreamEndEvent:
+            taker = take(type(event))
+            if taker is not None:
+                taker(event)
+
+    def document(self, event: Any) -> None:
+        if self.root:
+            raise Refused("a second document starts here; a file holds one", start_of(event))
+
+    def scalar(self, event: Any) -> None:
+        self.count += 1
+        innermost = self.open[-1]
+        if innermost.key is None and type(innermost.parts) is dict:
+            self.start_field(innermost, event)
+            return
+        value = event.value
+        if event.tag is not None:
+            value = _tagged(event)
+        elif event.style == "":
+            value = self.plain.get(value, MISSING)
+            if value is MISSING:
+                value = self.new_plain(event)
+        if event.anchor is not None:
+            self.anchors[event.anchor] = _Anchored(value, 1, 0)
+        self.add(value, event)
+
+    def new_plain(self, event: Any) -> Any:
+        text = event.value
+        value = plain_scalar(text)
+        if value is MISSING:
+            raise too_many_digits(text, start_of(event))
+        self.plain[text] = value
+        return value
+
+    def start_field(self, innermost: _Open, event: Any) -> None:
+        if event.tag not in (None, "!", "tag:yaml.org,2002:str"):
+            raise _bad_tag(event)
+        innermost.key = event.value
+        if event.value in innermost.parts and len(self.repeated) < MAX_DUPLICATES:
+            mapping = innermost.start.start_mark.index
+            self.repeated.append(Repeated(mapping, event.value, event.start_mark.index, place_of(event, event)))
+
+    def start(self, event: Any) -> None:
+        innermost = self.open[-1]
+        is_mapping = type(event) is yaml.MappingStartEvent
+        if innermost.key is None and type(innermost.parts) is dict:
+            raise Refused("a key must be a plain name", start_of(event))
+        if event.tag is not None and event.tag != (_MAP if is_mapping else _SEQ):
+            raise _bad_tag(event)
+        if len(self.open) > MAX_DEPTH:
+            raise too_deep(start_of(event))
+        if len(self.open) == 3 and type(innermost.parts) is list:
+            self.item_lines.setdefault(id(innermost.parts), []).append(start_of(event))
+        self.open.append(_Open({} if is_mapping else [], event, self.count))
+        self.count += 1
+
+    def end(self, event: Any) -> None:
+        ended = self.open.pop()
+        innermost = self.open[-1]
+        height = ended.height + 1
+        innermost.height = max(innermost.height, height)
+        if ended.start.anchor is not None:
+            self.anchors[ended.start.anchor] = _Anchored(ended.parts, self.count - ended.before, height)
+        self.add(ended.parts, event)
+
+    def alias(self, event: Any) -> None:
+        innermost = self.open[-1]
+        if innermost.key is None and type(innermost.parts) is dict:
+            raise Refused("a key must be a plain name, not an alias", start_of(event))
+        anchored = self.anchors.get(event.anchor)
+        if anchored is None:
+            raise Refused(f"the alias *{event.anchor} has no anchor before it", start_of(event))
+        self.count += anchored.weight
+        innermost.height = max(innermost.height, anchored.height)
+        if len(self.open) - 1 + anchored.height > MAX_DEPTH:
+            raise too_deep(start_of(event))
+        self.add(anchored.value, event)
+
+    def add(self, value: Any, event: Any) -> None:
+        """Put a value where it belongs; of a key that stands twice the first value holds."""
+        if self.count > MAX_NODES:
+            raise too_many(self.name, start_of(event))
+        innermost = self.open[-1]
+        if innermost.key is None:
+            innermost.parts.append(value)
+        else:
+            innermost.parts.setdefault(innermost.key, value)
+            innermost.key = None
+
+
+def start_of(event: Any) -> Position:
+    """Return where an event starts."""
+    return Position(event.start_mark.line + 1, event.start_mark.column + 1)
+
+
+def place_of(first: Any, last: Any) -> Position:
+    """Return where something stands from its first event to its last, with its width where it is on one line."""
+    start, end = first.start_mark, last.end_mark
+    width = end.column - start.column if end.line == start.line else 1
+    return Position(start.line + 1, start.column + 1, max(1, width))
+
+
+# ---- tags: only those that say what a plain value is
+
+_MAP, _SEQ = "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq"
+_SCALAR_TAGS: dict[str, type] = {"int": int, "float": float, "bool": bool, "null": type(None)}
+
+
+def _tagged(event: Any) -> Any:
+    kind = event.tag.removeprefix("tag:yaml.org,2002:")
+    if kind in ("str", "!"):
+        return event.value
+    value = plain_scalar(event.value)
+    if kind == "float" and type(value) is int:
+        return float(value) if abs(value) < 2**1023 else Overflow(event.value)
+    if kind not in _SCALAR_TAGS or not isinstance(value, _SCALAR_TAGS[kind]):
+        raise _bad_tag(event)
+    return value
+
+
+def _bad_tag(event: Any) -> Refused:
+    tag = event.tag.replace("tag:yaml.org,2002:", "!!")
+    help = "values are plain YAML: text, numbers, true, false, null, lists and mappings"
+    return Refused(f"the tag {tag} is not read", start_of(event), help)
+
+
+# ---- syntax errors
+
+
+def _syntax_error(error: yaml.MarkedYAMLError) -> Refused:
+    """Return what libyaml refuses, with a help where its words need one."""
+    mark = error.problem_mark or error.context_mark
+    where = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
+    context = f" {error.context}" if error.context else ""
+    help = _HELP.get(str(error.problem))
+    if help is None and error.context_mark and error.context_mark.line != where.line - 1:
+        help = f"it starts on line {error.context_mark.line + 1}, column {error.context_mark.column + 1}"
+    return Refused(f"{error.problem}{context}", where, help)
+
+
+_HELP = {
+    "found character that cannot start any token": "indent with spaces, and quote text that starts with @, ` or %",
+    "mapping values are not allowed in this context": "quote text that contains ': '",
+    "could not find expected ':'": "a key needs a colon and a space after it",
+    "found unexpected end of stream": "a bracket, brace or quote is not closed",
+}

@@ -1,0 +1,270 @@
+"""Simple YAML, read three times as fast as with libyaml: what nearly all case files and specs are.
+
+A line is a key with its value, an item of a list, or both. A scalar is on one line; what stands in brackets is read by
+the decoder of JSON, once its words are in quotes. Whatever is not known to mean the same here as in YAML 1.2 is not
+simple: anchors, tags, comments behind values, escapes, text of several lines, keys that stand twice, anything wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from dmlcheck.files.document import Overflow, Position
+from dmlcheck.files.scalars import MAX_DEPTH, MAX_NODES, MISSING, plain_scalar
+
+
+class Simple(NamedTuple):
+    """The value of a file, and where the items of the lists in its outermost mapping start, by the id of the list."""
+
+    value: dict[str, Any]
+    item_lines: dict[int, list[Position]]
+
+
+def read(text: str) -> Simple | None:
+    """Read YAML that is simple; None where it is not."""
+    text = text.replace("\r\n", "\n")
+    if len(text) > MAX_NODES or _UNUSUAL(text):  # a value takes a character
+        return None
+    blocks = _Blocks()
+    try:
+        for number, (lead, dash, key, value, rest) in _lines(text):
+            if dash:
+                blocks.item(number, len(lead), key, value, rest)
+            elif key:
+                blocks.field(len(lead), key, value)
+            elif rest and rest[0] != "#":
+                blocks.value(len(lead), rest)
+    except (_NotSimple, ValueError, RecursionError):
+        return None
+    return Simple(blocks.root, blocks.item_lines) if blocks.root else None
+
+
+_UNUSUAL = re.compile(r"[^\n -~]").search
+
+
+class _NotSimple(Exception):
+    """Stops the reading of YAML that may mean something else than it would here."""
+
+
+# ---- lines
+
+Line = tuple[str, str, str, str, str]  # its indentation, the dash of an item, the key and the value, or else the rest
+_LINES = re.compile(r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))(?:\n|\Z)", re.ASCII).findall
+_GOES_ON = re.compile(r"[\[{,] *\n").search
+
+
+def _lines(text: str) -> Iterator[tuple[int, Line]]:
+    """Return the lines of a file with their numbers; what stands in brackets is on one."""
+    return _joined(text) if _GOES_ON(text) else enumerate(_LINES(text), 1)
+
+
+def _joined(text: str) -> Iterator[tuple[int, Line]]:
+    lines = iter(enumerate(text.split("\n"), 1))
+    for number, line in lines:
+        (lead, dash, key, value, rest), *_ = _LINES(line)
+        first = value or rest
+        if first[:1] in ("[", "{") and _opened(first):
+            whole = _in_brackets(first, (following for _, following in lines))
+            value, rest = (whole, "") if value else ("", whole)
+        yield number, (lead, dash, key, value, rest)
+
+
+def _in_brackets(first: str, following: Iterator[str]) -> str:
+    """Return what starts in brackets with the lines that it goes on on; no scalar may go on."""
+    pieces = [first.rstrip(" ")]
+    depth = _opened(first)
+    while depth > 0:
+        piece = next(following, "").strip(" ")
+        if not piece or not (pieces[-1][-1] in ",[{:" or piece[0] in "]}"):
+            raise _NotSimple
+        depth += _opened(piece)
+        pieces.append(piece)
+    return " ".join(pieces)
+
+
+def _opened(text: str) -> int:
+    return text.count("[") + text.count("{") - text.count("]") - text.count("}")
+
+
+# ---- mappings and lists by their indentation
+
+
+class _Block(NamedTuple):
+    """A mapping or list that is open, and the column at which its keys or dashes stand, from 0."""
+
+    column: int
+    parts: Any
+
+
+class _Blocks:
+    """A file as it is read: the blocks that are open, outermost first, and the key whose value may be the next one."""
+
+    def __init__(self) -> None:
+        self.root: dict[str, Any] = {}
+        self.item_lines: dict[int, list[Position]] = {}
+        self.open = [_Block(0, self.root)]
+        self.key: str | None = None
+        self.values = _Values()
+
+    def field(self, column: int, key: str, value: str) -> None:
+        """Take in a key, with its value unless that follows."""
+        self.add(self.block_at(column, dict), key, value)
+
+    def item(self, number: int, column: int, key: str, value: str, rest: str) -> None:
+        """Take in an item of a list: the first field of a mapping, or all of it."""
+        items = self.block_at(column, list)
+        if len(self.open) == 2 and (key or rest[:1] in ("[", "{")):
+            self.item_lines.setdefault(id(items), []).append(Position(number, column + 3))
+        if not key:
+            items.append(self.values[rest])
+            return
+        fields: dict[str, Any] = {}
+        items.append(fields)
+        self.open.append(_Block(column + 2, fields))
+        self.add(fields, key, value)
+
+    def value(self, column: int, text: str) -> None:
+        """Take in what stands in brackets below its key."""
+        innermost = self.open[-1]
+        if self.key is None or column <= innermost.column or text[0] not in "[{":
+            raise _NotSimple
+        innermost.parts[self.key] = self.values[text]
+        self.key = None
+
+    def add(self, fields: dict[str, Any], key: str, value: str) -> None:
+        if key[0] == '"':
+            key = key[1:-1]
+        if key in fields:
+            raise _NotSimple
+        if value:
+            fields[key] = self.values[value]
+        else:
+            fields[key] = None
+            self.key = key
+
+    def block_at(self, column: int, kind: type) -> Any:
+        """Return the mapping or list that a line belongs to, and close what is further in."""
+        innermost = self.open[-1]
+        if self.key is not None:
+            key, self.key = self.key, None
+            # The dashes of a list may stand right below its key.
+            if column > innermost.column or (column == innermost.column and kind is list):
+                return self.opened(innermost.parts, key, _Block(column, kind()))
+        while innermost.column > column or (innermost.column == column and type(innermost.parts) is not kind):
+            self.open.pop()
+            if not self.open:
+                raise _NotSimple
+            innermost = self.open[-1]
+        if innermost.column < column:
+            raise _NotSimple
+        return innermost.parts
+
+    def opened(self, fields: dict[str, Any], key: str, block: _Block) -> Any:
+        """Return a new mapping or list, the value of a key."""
+        if len(self.open) > _DEEP:
+            raise _NotSimple
+        fields[key] = block.parts
+        self.open.append(block)
+        return block.parts
+
+
+_DEEP = MAX_DEPTH // 2 - 1  # of blocks, and of brackets in them
+
+
+# ---- values
+
+
+class _Values(dict[str, Any]):
+    """Values by their text; the same text is the same value wherever it stands in a file, as with an alias."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words = _Words()
+
+    def __missing__(self, text: str) -> Any:
+        bare = text.rstrip(" ")
+        first = bare[:1]
+        read = self.in_brackets if first in ("[", "{") else _quoted if first in ('"', "'") else _plain
+        value = self[text] = read(bare)
+        return value
+
+    def in_brackets(self, text: str) -> Any:
+        """Return lists and mappings on one line, by way of JSON; ValueError where that has another form."""
+        if not _NUMBERS(text):
+            if _GLUED(text) and _GLUED(_QUOTED.sub("", text)):
+                raise _NotSimple
+            text = _WORD.sub(self.words.of, text)
+        value, end = _decode(text)
+        if end != len(text) or (text.count("[") + text.count("{") > _DEEP and _depth(value) > _DEEP):
+            raise _NotSimple
+        return value
+
+
+def _plain(text: str) -> Any:
+    if not _PLAIN(text) or ": " in text or " #" in text or text[-1] == ":":
+        raise _NotSimple
+    value = plain_scalar(text)
+    if value is MISSING:
+        raise _NotSimple
+    return value
+
+
+def _quoted(text: str) -> str:
+    if not _QUOTED.fullmatch(text):
+        raise _NotSimple
+    return text[1:-1]
+
+
+_PLAIN = re.compile(r"[-+]?\.?\w", re.ASCII).match
+_QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
+
+
+# ---- brackets
+
+# Lists of numbers that JSON and YAML read alike, of few enough digits to be within float64's range.
+_NUMBERS = re.compile(r"[][, ]*(?:-?[0-9]{1,300}(?:\.[0-9]{1,300})?[][, ]+)*").fullmatch
+_GLUED = re.compile(":(?! )").search  # which may be part of a word
+# Text in quotes, and words that are no number of JSON's.
+_WORD = re.compile(
+    r"\"[^\"\\]*\"|'[^']*'|"
+    r"(?<![^][{}:, ])(?!(?:0|[1-9][0-9]{0,300})[],}])[-+]?\.?\w[\w.+/()=<>*;^-]*(?: +[\w.+/()=<>*;^-]+)*",
+    re.ASCII,
+)
+
+
+_LONG = 1000  # characters; YAML has no keys of more than 1,024
+
+
+class _Words(dict[str, str]):
+    """Scalars in brackets as JSON writes them."""
+
+    def of(self, found: re.Match[str]) -> str:
+        """Return what stands for a scalar."""
+        return self[found[0]]
+
+    def __missing__(self, text: str) -> str:
+        value = text[1:-1] if text[0] in "\"'" else plain_scalar(text)
+        if value is MISSING or isinstance(value, Overflow) or len(text) > _LONG:
+            raise _NotSimple
+        written = self[text] = json.dumps(value)
+        return written
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise _NotSimple
+    return fields
+
+
+_decode = json.JSONDecoder(object_pairs_hook=_once).raw_decode
+
+
+def _depth(value: Any) -> int:
+    """Return how deep lists and mappings nest."""
+    if not isinstance(value, (list, dict)):
+        return 0
+    return 1 + max(map(_depth, value.values() if isinstance(value, dict) else value), default=0)

@@ -1,0 +1,58 @@
+"""Reading YAML in tests."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from dmlcheck.files import libyaml, simple_yaml, yaml
+from dmlcheck.files.document import Document
+
+PATIENCE = 300  # seconds, for what would never end if it went wrong
+
+# Reads the file that is named in a process of its own, with 2 GB where that can be limited, and prints its rules.
+READ = """\
+import json, sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+except (ImportError, ValueError, OSError):
+    pass
+from dmlcheck.files import yaml
+document = yaml.read(sys.argv[1])
+print(json.dumps([problem.rule for problem in document.problems]))
+"""
+
+
+def parse(text: str) -> Document:
+    """Read text as a YAML file; where it is simple, libyaml reads the same."""
+    if (simple := simple_yaml.read(text)) is not None:
+        in_full = libyaml.parse(Document("case.yaml", text))
+        assert (repr(simple.value), [], None) == (repr(in_full.value), in_full.repeated, in_full.refused)
+    return yaml.parse(text.encode(), "case.yaml", is_json=False)
+
+
+def value_of(text: str) -> Any:
+    """Return the value of YAML that has no problems."""
+    document = parse(text)
+    assert document.problems == []
+    return document.value
+
+
+def refusals(data: bytes) -> list[tuple[str, int | None, int | None]]:
+    """Return the rule and the place of each problem of a file that cannot be read."""
+    document = yaml.parse(data, "case.yaml", is_json=False)
+    assert document.value is None
+    return [(problem.rule, problem.line, problem.column) for problem in document.problems]
+
+
+def rules_in_a_process(path: Path) -> list[str]:
+    """Return the rules that a file breaks, read where a crash or an explosion does no harm."""
+    command = [sys.executable, "-c", READ, str(path)]
+    finished = subprocess.run(command, capture_output=True, check=False, encoding="utf-8", timeout=PATIENCE)
+    assert (finished.returncode, finished.stderr) == (0, "")
+    rules: list[str] = json.loads(finished.stdout)
+    return rules
