@@ -30,6 +30,16 @@ _COMMANDS = (
 _NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
 
 
+def _flush() -> None:
+    """Write out what the command printed; that it finds no room is wrong usage."""
+    console = sys.modules.get("dmlcheck.cli.console")
+    if console is not None:
+        streams = console.streams()
+        streams.flush()
+        if streams.is_output_lost:
+            sys.exit(Exit.WRONG_INPUT)
+
+
 class _Commands(click.Group):
     """The commands, each imported only when it is called."""
 
@@ -45,9 +55,7 @@ class _Commands(click.Group):
         except KeyboardInterrupt:
             sys.exit(Exit.INTERRUPTED)
         finally:
-            console = sys.modules.get("dmlcheck.cli.console")
-            if console is not None and not console.flush():
-                sys.exit(Exit.WRONG_INPUT)
+            _flush()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:

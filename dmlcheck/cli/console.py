@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
+import click
+
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -19,23 +21,63 @@ if TYPE_CHECKING:
     from dmlcheck.running.processes import Execution
 
 
+class Streams:
+    """The standard streams of a command: which of them take no more, and whether output was lost."""
+
+    def __init__(self) -> None:
+        """Begin with both open."""
+        self.left: list[IO[str]] = []
+        self.is_output_lost = False
+
+    def write(self, stream: IO[str], text: str) -> None:
+        """Write to a stream, as long as it takes anything."""
+        try:
+            stream.write(text)
+        except OSError as error:
+            self._give_up(stream, error)
+
+    def flush(self) -> None:
+        """Write out what was printed."""
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            self._give_up(sys.stdout, error)
+
+    def _give_up(self, stream: IO[str], error: OSError) -> None:
+        """Print no more to a stream that takes nothing, so that what else is under way is still finished."""
+        self.left.append(stream)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, stream.fileno())
+        os.close(null)
+        # A reader who has seen enough loses nothing.
+        if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+            self.is_output_lost = True
+            self.write(sys.stderr, f"dmlcheck: standard output cannot be written: {error.strerror or error}\n")
+
+
+def streams() -> Streams:
+    """Return the standard streams of the command that is running."""
+    return click.get_current_context().find_root().ensure_object(Streams)
+
+
+# Colours pass; any other control character but a tab and the end of a line does not.
+_CONTROL = re.compile("\x1b(?!\\[[0-9]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
+
+
 def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
     """Print a text; click would write UTF-8 to a stream that takes ASCII only.
 
     Control characters, which a name in a file may hold, do not reach the terminal.
     """
     stream = sys.stderr if to_errors else sys.stdout
-    try:
-        stream.write(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + end)
-    except OSError as error:
-        _give_up(stream, error)
+    streams().write(stream, _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + end)
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
     """Print the pieces of a text as they are made, as long as there is a reader."""
     for piece in pieces:
         write(piece, end="")
-        if sys.stdout in _left:
+        if sys.stdout in streams().left:
             return
 
 
@@ -50,33 +92,6 @@ def print_json(value: Any) -> None:
     import json
 
     write(json.dumps(value, indent=2))
-
-
-def flush() -> bool:
-    """Write out what was printed, and say whether it found room; a reader who has seen enough is no failure."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        _give_up(sys.stdout, error)
-    return not _unwritten
-
-
-def _give_up(stream: IO[str], error: OSError) -> None:
-    """Print no more to a stream that takes nothing, so that what else is under way is still finished."""
-    _left.append(stream)
-    null = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, stream.fileno())
-    os.close(null)
-    if stream is sys.stdout and not isinstance(error, BrokenPipeError):
-        _unwritten.append(error)
-        write(f"dmlcheck: standard output cannot be written: {error.strerror or error}", to_errors=True)
-
-
-_left: list[IO[str]] = []  # the streams that nobody reads any more
-_unwritten: list[OSError] = []
-
-# Colours pass; any other control character but a tab and the end of a line does not.
-_CONTROL = re.compile("\x1b(?!\\[[0-9]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 
 
 class Console:

@@ -7,12 +7,12 @@ import sys
 import click
 
 from dmlcheck.cases.records import Case
-from dmlcheck.cli.console import Console, print_json, write
+from dmlcheck.cli.case_files import CaseFiles
+from dmlcheck.cli.console import print_json, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import operator_name
 from dmlcheck.cli.options import format_option
 from dmlcheck.cli.selection import targets
-from dmlcheck.formats.reading import read_file
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
 from dmlcheck.specs.load import full_name, load_spec
@@ -24,24 +24,19 @@ from dmlcheck.specs.load import full_name, load_spec
 @format_option
 def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -> None:
     """Say which support rows, table edges, constraints, values and layouts cases exercise; the bundled by default."""
-    cases: dict[str, list[Case]] = {}
     wanted = [operator_name(operator) for operator in operators]
-    has_wrong_file = False
-    console = Console()
-    for target in targets(paths):
-        file = read_file(target.file, target.name)
-        has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
-        broken = [problem for parts in file.broken.values() for problem in parts]
-        console.problems([*file.problems, *broken], file.document)
-        for case in file.cases:
-            name = full_name(case.operator)
-            if name is not None and case.id not in file.broken and (not wanted or name in wanted):
-                cases.setdefault(name, []).append(case)
+    # What a file covers is asked of the whole file.
+    files = CaseFiles(target._replace(case=None) for target in targets(paths))
+    cases: dict[str, list[Case]] = {}
+    for case in files.cases():
+        name = full_name(case.operator)
+        if name is not None and (not wanted or name in wanted):
+            cases.setdefault(name, []).append(case)
     found = [of_operator(load_spec(name), cases[name]) for name in sorted(cases)]
     if form == "json":
         print_json(coverage_dict(found))
     elif found:
-        write("\n".join(coverage_lines(found, names=True)))
-    if has_wrong_file:
+        write("\n".join(coverage_lines(found)))
+    if files.has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if found else Exit.NOTHING_COLLECTED)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from itertools import chain
 
 import click
 
+from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, print_pieces, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import select_option
@@ -26,30 +28,37 @@ def evaluate(*, file: str, expression: str | None) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""
     selected = selector(expression)
     document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(file)
-    if models.is_model(document.value):
-        sys.exit(_model(document))
-    read = read_document(document)
-    cases = [case for case in read.cases if selected(case.id)]
-    broken = [all_problems(case, read.broken[case.id]) for case in cases if case.id in read.broken]
-    problems = [*read.problems, *chain.from_iterable(broken)]
-    console = Console()
+    sys.exit(_model(document) if models.is_model(document.value) else _cases(document, selected))
+
+
+def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
+    """Print what is computed for each case of a file, if nothing is wrong with its form."""
+    file = read_document(document)
+    cases = [case for case in file.cases if selected(case.id)]
+    broken = (all_problems(case, file.broken[case.id]) for case in cases if case.id in file.broken)
+    problems = [*file.problems, *chain.from_iterable(broken)]
     if problems:
-        console.problems(problems, document)
-        sys.exit(Exit.WRONG_INPUT)
+        Console().problems(problems, document)
+        return Exit.WRONG_INPUT
+    are_good = [_case(case, document) for case in cases]
+    if not all(are_good):
+        return Exit.FAILED
+    return Exit.GOOD if cases else Exit.NOTHING_COLLECTED
+
+
+def _case(case: Case, document: Document) -> bool:
+    """Print what is computed for a case, and say whether anything can be."""
     from dmlcheck.formats.evaluated import evaluated_text
     from dmlcheck.running.evaluate import evaluate_case
 
-    exit_code = Exit.GOOD if cases else Exit.NOTHING_COLLECTED
-    for case in cases:
-        evaluated = evaluate_case(case)
-        if evaluated.diagnostics:
-            console.problems(evaluated.diagnostics, document)
-            exit_code = Exit.FAILED
-        elif evaluated.remark is not None:
-            write(f"# {evaluated.name}: {evaluated.remark}")
-        else:
-            print_pieces(evaluated_text(evaluated))
-    sys.exit(exit_code)
+    evaluated = evaluate_case(case)
+    if evaluated.diagnostics:
+        Console().problems(evaluated.diagnostics, document)
+    elif evaluated.remark is not None:
+        write(f"# {evaluated.name}: {evaluated.remark}")
+    else:
+        print_pieces(evaluated_text(evaluated))
+    return not evaluated.diagnostics
 
 
 def _model(document: Document) -> Exit:

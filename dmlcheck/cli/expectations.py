@@ -27,22 +27,14 @@ def expectations() -> None:
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks."""
-    from dmlcheck.reports.files import ReportFile
-    from dmlcheck.reports.reading import ReportError, read_head
-
     if add and not reason:
         raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
     if reason and not add:
         raise click.UsageError("--reason goes with --add")
-    try:
-        head, outcomes = read_head(report)
-    except ReportError as error:
-        raise click.UsageError(str(error)) from None
+    head, outcomes = _report(report)
     implementation = str(head["implementation"])
     # What has expired is kept or dropped like any other: the date is for runs.
-    found = read_expectations(yaml.read(file), implementation, head.get("feature_level"), dt.date.min)
-    if found.problems:
-        refuse(found)
+    found = _checked(read_expectations(yaml.read(file), implementation, head.get("feature_level"), dt.date.min))
     try:
         change = updated(found, outcomes, implementation, reason)
     except ValueError as error:
@@ -53,23 +45,38 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
         write(f"added {case_id} ({outcomes[case_id]})")
     write(f"{file}: {len(change.dropped)} dropped, {len(change.added)} added")
     if change.dropped or change.added:
-        target = ReportFile(file)
-        target.write(change.text)
-        target.close()
-        if target.problem:
-            raise click.UsageError(target.problem)
+        _save(change.text, file)
+
+
+def _report(path: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return the head of a run's report, and the outcome of each case."""
+    from dmlcheck.reports.reading import ReportError, read_head
+
+    try:
+        return read_head(path)
+    except ReportError as error:
+        raise click.UsageError(str(error)) from None
+
+
+def _save(text: str, path: str) -> None:
+    from dmlcheck.reports.files import ReportFile
+
+    target = ReportFile(path)
+    target.write(text)
+    target.close()
+    if target.problem:
+        raise click.UsageError(target.problem)
 
 
 def load(path: str, implementation: str, level: str | None) -> Expectations:
     """Read a file of known results for a run; print what is wrong with it and exit where anything is."""
     today = dt.datetime.now(tz=dt.timezone.utc).date()
-    found = read_expectations(yaml.read(path), implementation, level, today)
+    return _checked(read_expectations(yaml.read(path), implementation, level, today))
+
+
+def _checked(found: Expectations) -> Expectations:
+    """Return a file of known results that is right; else print what is wrong with it and exit."""
     if found.problems:
-        refuse(found)
+        Console().problems(found.problems, found.document)
+        sys.exit(Exit.WRONG_INPUT)
     return found
-
-
-def refuse(found: Expectations, problems: Any = None) -> None:
-    """Print what is wrong with a file of known results and exit."""
-    Console().problems(found.problems if problems is None else problems, found.document)
-    sys.exit(Exit.WRONG_INPUT)

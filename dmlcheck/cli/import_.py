@@ -30,17 +30,21 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     if not found:
         endings = " or ".join(FORMATS[form].endings)
         write(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
-    console = Console()
     for one in imported:
-        if one.document is not None:
-            console.problems(one.problems, one.document)
-        for remark in one.remarks:
-            write(f"{one.source}: {remark}")
-        if one.file is not None:
-            write(f"{one.source}: {counted(one.cases, 'case')} imported to {one.file}")
+        _print(one)
     if any(one.problems for one in imported):
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_COLLECTED)
+
+
+def _print(imported: Imported) -> None:
+    """Say what became of a file."""
+    if imported.document is not None:
+        Console().problems(imported.problems, imported.document)
+    for remark in imported.remarks:
+        write(f"{imported.source}: {remark}")
+    if imported.file is not None:
+        write(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
 
 
 def _models(path: str, endings: tuple[str, ...]) -> list[str]:

@@ -12,14 +12,10 @@ from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import level_option
-from dmlcheck.diagnostics.record import NOTE
-from dmlcheck.diagnostics.wording import plural
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.reading import read_document, read_file
-from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.running.legality import Validated, errors_in, validated
-from dmlcheck.specs.names import level_and_version, level_name
 
 
 @click.command()
@@ -43,6 +39,15 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
         descs.extend(validated(file, level, all_levels=all_levels))
+    _print(descs, documents, form)
+    if has_wrong_file:
+        sys.exit(Exit.WRONG_INPUT)
+    if not descs:
+        sys.exit(Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
+
+
+def _print(descs: list[Validated], documents: dict[str, Document], form: str) -> None:
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
@@ -56,12 +61,11 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
 
         annotate(descs, write)
     else:
-        _print(descs, documents)
-    if has_wrong_file:
-        sys.exit(Exit.WRONG_INPUT)
-    if not descs:
-        sys.exit(Exit.NOTHING_COLLECTED)
-    sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
+        from dmlcheck.reports.validation import validation_lines
+
+        console = Console()
+        for text in validation_lines(descs, documents, console.style):
+            console.echo(text)
 
 
 def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:
@@ -77,33 +81,3 @@ def _paths(files: Iterable[str]) -> Iterator[str]:
     for given in files:
         found = find_files(given) if given != "-" else None
         yield from [given] if found is None else found
-
-
-def _print(descs: list[Validated], documents: dict[str, Document]) -> None:
-    console = Console()
-    rules: dict[str, None] = {}
-    for desc in descs:
-        for diagnostic in desc.diagnostics:
-            if diagnostic.severity == NOTE and desc.operator is not None:
-                continue
-            console.echo(diagnostic_text(diagnostic, documents[desc.file].line, console.style))
-            if diagnostic.severity != NOTE:
-                rules[diagnostic.rule] = None
-        if not desc.errors and desc.operator is not None and not documents[desc.file].problems:
-            console.echo(f"{desc.label}: {_verdict(desc)}")
-        for at in desc.levels:
-            console.echo(f"  {at.level}  {'accepted' if at.is_valid else at.reason}")
-    errors = errors_in(descs)
-    if errors:
-        wrong = sum(1 for desc in descs if desc.errors)
-        explain = f"`dmlcheck explain {next(reversed(rules))}` says more."
-        console.echo(f"{errors} {plural(errors, 'error')} in {wrong} {plural(wrong, 'desc')}. {explain}")
-
-
-def _verdict(desc: Validated) -> str:
-    if desc.minimum is not None and desc.is_valid:
-        return f"{desc.operator} is valid from {level_and_version(desc.minimum)}"
-    listed = ", ".join(dict.fromkeys(diagnostic.constraint or diagnostic.rule for diagnostic in desc.diagnostics))
-    if not listed:
-        return f"{desc.operator} is a negative case about its values, which `dmlcheck run` reads"
-    return f"{desc.operator} breaks {listed} at {level_name(desc.feature_level or '')}, as the case says"

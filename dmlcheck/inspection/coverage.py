@@ -51,22 +51,26 @@ class Coverage(NamedTuple):
 
 def of_operator(spec: OperatorSpec, cases: list[Case]) -> Coverage:
     """Return what cases of one operator exercise; a case is accepting unless it is a negative one."""
-    descs = [(case, read_desc(case.operator, case.desc).desc) for case in cases]
-    rejected, accepted = seen(spec, cases)
-    listed = {entry.removeprefix("DML_OPERATOR_") for case in cases for entry in case.invalid or ()}
-    good = [(case, desc) for case, desc in descs if case.invalid is None and desc is not None]
-    rows = {row for case, desc in good for row in _rows_of(spec, case, desc)}
-    values = {entry for _, desc in good for entry in _values_of(desc)}
-    labels = [f"{spec.short}/{row.id}" for row in spec.constraints if row.word != "unchecked"]
+    good = [(case, desc) for case, desc in _descs(spec, cases) if case.invalid is None]
+    listed = (entry.removeprefix("DML_OPERATOR_") for case in cases for entry in case.invalid or ())
+    labels = (f"{spec.short}/{row.id}" for row in spec.constraints if row.word != "unchecked")
     parts = {
-        "support rows accepted": _part(_rows(spec), rows),
-        "types and dimensions accepted": _part_of_edges(newest_parts(spec), accepted),
-        "table edges rejected": _part_of_edges(table_edges(spec), rejected),
+        "support rows accepted": _part(_rows(spec), (row for case, desc in good for row in _rows_of(case, desc))),
+        "types and dimensions accepted": _part_of_edges(newest_parts(spec), accepted(spec, cases)),
+        "table edges rejected": _part_of_edges(table_edges(spec), rejected(spec, cases)),
         "constraints rejected": _part(labels, listed),
-        "enumeration values accepted": _part(_values(spec), values),
+        "enumeration values accepted": _part(_values(spec), (value for _, desc in good for value in _values_of(desc))),
     }
     layouts = {layout for _, desc in good for part in desc.tensors() for layout in _layouts(part.tensor)}
     return Coverage(spec.operator, len(cases), parts, tuple(name for name in LAYOUTS if name in layouts))
+
+
+def _descs(spec: OperatorSpec, cases: Iterable[Case]) -> Iterator[tuple[Case, OperatorDesc]]:
+    """Yield the cases of an operator whose descs can be read, with these."""
+    for case in cases:
+        desc = read_desc(case.operator, case.desc).desc
+        if desc is not None and desc.spec is spec:
+            yield case, desc
 
 
 def _part(there: Iterable[str], found: Iterable[str]) -> Part:
@@ -104,16 +108,20 @@ def table_edges(spec: OperatorSpec) -> Iterator[Edge]:
     for number, table in enumerate(spec.support):
         levels = sorted(table.rows, key=LEVEL_ORDER.__getitem__)
         for below, above in pairwise(levels):
-            if LEVEL_ORDER[above] <= LEVEL_ORDER[spec.introduced]:
-                continue
-            for name, support in table.rows[above].items():
-                older = table.rows[below].get(name)
-                for kind in support.types:
-                    if older is None or (older.types and kind not in older.types):
-                        yield Edge(number, name, "type", kind, below)
-                for count in support.dims:
-                    if older is None or count not in older.dims:
-                        yield Edge(number, name, "dimensions", count, below)
+            if LEVEL_ORDER[above] > LEVEL_ORDER[spec.introduced]:
+                yield from _edges_between(number, table, below, above)
+
+
+def _edges_between(number: int, table: SupportTable, below: str, above: str) -> Iterator[Edge]:
+    """Yield what a row of a support table has and the one below it does not."""
+    for name, support in table.rows[above].items():
+        older = table.rows[below].get(name)
+        for kind in support.types:
+            if older is None or (older.types and kind not in older.types):
+                yield Edge(number, name, "type", kind, below)
+        for count in support.dims:
+            if older is None or count not in older.dims:
+                yield Edge(number, name, "dimensions", count, below)
 
 
 def newest_parts(spec: OperatorSpec) -> Iterator[Edge]:
@@ -129,39 +137,57 @@ def newest_parts(spec: OperatorSpec) -> Iterator[Edge]:
                 yield from (Edge(key, name, "dimensions", count, newest) for count in support.dims)
 
 
-def seen(spec: OperatorSpec, cases: Iterable[Case]) -> tuple[set[Edge], set[Edge]]:
-    """Return the edges of the support tables that cases are rejected for, and the parts that other cases use."""
-    rejected: set[Edge] = set()
-    accepted: set[Edge] = set()
-    for case in cases:
-        level = case.level
-        desc = read_desc(case.operator, case.desc).desc
-        if desc is None or desc.spec is not spec:
+def rejected(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:
+    """Return the edges of the support tables that negative cases are rejected for."""
+    found: set[Edge] = set()
+    for case, desc in _descs(spec, cases):
+        if case.invalid is None:
             continue
-        if case.invalid is not None and LEVEL_ORDER[level] < LEVEL_ORDER[spec.introduced]:
-            rejected.add(Edge(0, "", "operator", spec.short, level))
-        table = support_table(desc)
-        row = None if table is None else table.heading_at(level)
-        if table is None or row is None:
-            continue
-        number = spec.support.index(table)
-        key = number if table.when is None else " ".join(str(desc.values[field]) for field in table.when)
-        for name, kind, value, is_listed in _uses(table, row, desc):
-            if is_listed and case.invalid is None:
-                accepted.add(Edge(key, name, kind, value, row))
-            elif not is_listed and case.invalid is not None:
-                rejected.add(Edge(number, name, kind, value, row))
-    return rejected, accepted
+        if LEVEL_ORDER[case.level] < LEVEL_ORDER[spec.introduced]:
+            found.add(Edge(0, "", "operator", spec.short, case.level))
+        table, row = _row_at(desc, case.level)
+        if table is not None and row is not None:
+            uses = (use for use in _uses(table, row, desc) if not use.is_listed)
+            found.update(Edge(spec.support.index(table), use.tensor, use.kind, use.value, row) for use in uses)
+    return found
 
 
-def _uses(table: SupportTable, row: str, desc: OperatorDesc) -> Iterator[tuple[str, str, str | int, bool]]:
-    """Yield the type and the dimension count of every tensor, and whether the row has it."""
+def accepted(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:
+    """Return the parts of the support tables that other cases use."""
+    found: set[Edge] = set()
+    for case, desc in _descs(spec, cases):
+        table, row = _row_at(desc, case.level)
+        if case.invalid is None and table is not None and row is not None:
+            key: int | str = spec.support.index(table)
+            if table.when is not None:
+                key = " ".join(str(desc.values[field]) for field in table.when)
+            uses = (use for use in _uses(table, row, desc) if use.is_listed)
+            found.update(Edge(key, use.tensor, use.kind, use.value, row) for use in uses)
+    return found
+
+
+def _row_at(desc: OperatorDesc, level: str) -> tuple[SupportTable | None, str | None]:
+    """Return the support table of a desc, and the heading of its row for a level."""
+    table = support_table(desc)
+    return table, None if table is None else table.heading_at(level)
+
+
+class _Use(NamedTuple):
+    """The type or the dimension count of a tensor, and whether a row of a support table has it."""
+
+    tensor: str
+    kind: str
+    value: str | int
+    is_listed: bool
+
+
+def _uses(table: SupportTable, row: str, desc: OperatorDesc) -> Iterator[_Use]:
     for part in desc.tensors():
         name = str(part.path[0])
         support = table.rows[row][name]
         data_type, count = part.tensor.data_type, len(part.tensor.sizes)
-        yield name, "type", data_type, not support.types or data_type in support.types
-        yield name, "dimensions", count, count in support.dims
+        yield _Use(name, "type", data_type, not support.types or data_type in support.types)
+        yield _Use(name, "dimensions", count, count in support.dims)
 
 
 def _rows(spec: OperatorSpec) -> Iterator[str]:
@@ -171,11 +197,10 @@ def _rows(spec: OperatorSpec) -> Iterator[str]:
                 yield f"table {number + 1} from {level}"
 
 
-def _rows_of(spec: OperatorSpec, case: Case, desc: OperatorDesc) -> Iterator[str]:
-    table = support_table(desc)
-    row = None if table is None else table.heading_at(case.level)
+def _rows_of(case: Case, desc: OperatorDesc) -> Iterator[str]:
+    table, row = _row_at(desc, case.level)
     if table is not None and row is not None:
-        yield f"table {spec.support.index(table) + 1} from {row}"
+        yield f"table {desc.spec.support.index(table) + 1} from {row}"
 
 
 # ---- values and layouts

@@ -4,35 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.specs.records import OperatorSpec, Tolerance
+from dmlcheck.specs.records import OperatorSpec, SupportTable, Tolerance
 
 
 def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
     """Return what `show OPERATOR --format json` prints."""
+    fields = spec.fields.values()
     return {
         "operator": spec.operator,
         "introduced": spec.introduced,
         "in_place": spec.in_place,
-        "fields": [
-            {"name": field.name, "kind": field.kind, "type": field.type, "optional": field.optional}
-            for field in spec.fields.values()
-        ],
-        "support": [
-            {
-                "when": None if table.when is None else {field: list(values) for field, values in table.when.items()},
-                "levels": [
-                    {
-                        "level": level,
-                        "tensors": {
-                            name: {"dims": list(support.dims), "types": list(support.types)}
-                            for name, support in row.items()
-                        },
-                    }
-                    for level, row in table.rows.items()
-                ],
-            }
-            for table in spec.support
-        ],
+        "fields": [{name: getattr(field, name) for name in ("name", "kind", "type", "optional")} for field in fields],
+        "support": [_support_dict(table) for table in spec.support],
         "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum._asdict() for erratum in spec.errata],
@@ -40,6 +23,20 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "known_deviations": [deviation._asdict() for deviation in spec.known_deviations],
         "reference": spec.kernel is not None,
     }
+
+
+def _support_dict(table: SupportTable) -> dict[str, Any]:
+    levels = [
+        {
+            "level": level,
+            "tensors": {
+                name: {"dims": list(support.dims), "types": list(support.types)} for name, support in row.items()
+            },
+        }
+        for level, row in table.rows.items()
+    ]
+    when = None if table.when is None else {field: list(values) for field, values in table.when.items()}
+    return {"when": when, "levels": levels}
 
 
 def _tolerance_dict(row: Tolerance) -> dict[str, Any]:

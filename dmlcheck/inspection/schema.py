@@ -15,38 +15,35 @@ _VARIABLE = {"type": "string", "pattern": r"\$\{"}
 def case_file_schema() -> dict[str, Any]:
     """Return the schema: the form of case files, and for each operator the fields of its desc."""
     operators = [load_spec(name) for name in operator_names()]
-    file_properties = {key: {"$ref": f"#/$defs/{key}"} for key in CASE_KEYS}
+    properties = {key: {"$ref": f"#/$defs/{key}"} for key in CASE_KEYS}
+    cases = {
+        "type": "array",
+        "items": {"$ref": "#/$defs/case"},
+        "description": "Cases; the keys beside are their defaults.",
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "dmlcheck case file",
         "description": "Operator descs of DirectML with inputs and expected outputs.",
         "type": "object",
-        "properties": {
-            "$schema": {"type": "string"},
-            **file_properties,
-            "cases": {
-                "type": "array",
-                "items": {"$ref": "#/$defs/case"},
-                "description": "Cases; the keys beside are their defaults.",
-            },
-        },
+        "properties": {"$schema": {"type": "string"}, **properties, "cases": cases},
         "additionalProperties": False,
         "allOf": [_known_operator(operators), *(_by_operator(spec) for spec in operators)],
         "$defs": {
             **{key: _or_null(schema) for key, schema in _keys().items()},
-            "case": {
-                "type": "object",
-                "properties": file_properties,
-                "required": ["name"],
-                "additionalProperties": False,
-                "allOf": [_known_operator(operators), *(_desc_when(spec) for spec in operators)],
-            },
+            "case": _case(operators, properties),
             "tensor": _tensor(),
             "values": _values(),
             "nested_operator": _nested_names(operators),
             **{f"desc_{spec.short}": _desc(spec) for spec in operators},
         },
     }
+
+
+def _case(operators: list[OperatorSpec], properties: dict[str, Any]) -> dict[str, Any]:
+    """Return the form of a case of a list."""
+    conditions = [_known_operator(operators), *(_desc_when(spec) for spec in operators)]
+    return {**_mapping(properties, "name"), "allOf": conditions}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -56,20 +53,18 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-def _names(spec: OperatorSpec) -> dict[str, Any]:
-    return {"enum": [spec.operator, spec.short]}
+def _names_it(spec: OperatorSpec) -> dict[str, Any]:
+    """Return the form of what names an operator and does not claim to break its rules."""
+    return {
+        "properties": {"operator": {"enum": [spec.operator, spec.short]}},
+        "required": ["operator"],
+        "not": {"required": ["invalid"]},
+    }
 
 
 def _desc_when(spec: OperatorSpec) -> dict[str, Any]:
-    """Apply an operator's desc to a mapping that names the operator and does not claim to break its rules."""
-    return {
-        "if": {
-            "properties": {"operator": _names(spec)},
-            "required": ["operator"],
-            "not": {"required": ["invalid"]},
-        },
-        "then": {"properties": {"desc": {"$ref": f"#/$defs/desc_{spec.short}"}}},
-    }
+    """Apply an operator's desc to a mapping that names the operator."""
+    return {"if": _names_it(spec), "then": {"properties": {"desc": {"$ref": f"#/$defs/desc_{spec.short}"}}}}
 
 
 def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
@@ -79,14 +74,7 @@ def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
         "if": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
         "then": {"properties": {"desc": desc}},
     }
-    return {
-        "if": {
-            "properties": {"operator": _names(spec)},
-            "required": ["operator"],
-            "not": {"required": ["invalid"]},
-        },
-        "then": {"properties": {"desc": desc, "cases": {"items": case}}},
-    }
+    return {"if": _names_it(spec), "then": {"properties": {"desc": desc, "cases": {"items": case}}}}
 
 
 def _nested_names(operators: list[OperatorSpec]) -> dict[str, Any]:
@@ -110,24 +98,15 @@ def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
 
 
 def _keys() -> dict[str, Any]:
-    number = {"type": "number", "minimum": 0}
-    limits: dict[str, Any] = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
-    reason = {"type": "string", "minLength": 1, "description": "Why the operator's own tolerance does not do."}
+    """Return the form of each key of a case."""
     return {
-        "name": {
-            "type": "string",
-            "minLength": 1,
-            "description": "Unique in the file; a case's id is PATH::NAME.",
-        },
-        "operator": {"type": "string", "minLength": 1, "description": "A DML_OPERATOR, in full or without the prefix."},
+        "name": _text("Unique in the file; a case's id is PATH::NAME."),
+        "operator": _text("A DML_OPERATOR, in full or without the prefix."),
         "feature_level": {
             "description": "The level that the desc is validated at; the newest by default.",
             "anyOf": [{"enum": list(LEVELS)}, {"type": ["string", "number"]}],
         },
-        "desc": {
-            "type": "object",
-            "description": "The operator's fields, as DirectML.h names them.",
-        },
+        "desc": {"type": "object", "description": "The operator's fields, as DirectML.h names them."},
         "inputs": _tensor_values("The values of the input tensors."),
         "outputs": _tensor_values("The expected values of the output tensors."),
         "invalid": {
@@ -135,31 +114,34 @@ def _keys() -> dict[str, Any]:
             "items": {"type": "string"},
             "description": "A negative case: exactly the rules or constraints that the desc breaks.",
         },
-        "source": {
-            "type": "string",
-            "minLength": 1,
-            "description": "Where the expected values come from.",
-        },
+        "source": _text("Where the expected values come from."),
         "tags": {"type": "array", "items": {"type": "string"}},
-        "tolerance": {
-            "description": "How far a float may be off; by default what the operator's spec says.",
-            "anyOf": [
-                {"const": "exact"},
-                {
-                    "type": "object",
-                    "properties": {**limits, "reason": reason},
-                    "additionalProperties": False,
-                    "anyOf": [{"required": [name]} for name in limits],
-                },
-                _VARIABLE,
-            ],
-        },
+        "tolerance": _tolerance(),
         "matrix": {
             "type": "object",
             "description": "One case for each combination; ${NAME} stands for the value.",
             "additionalProperties": {"type": "array", "minItems": 1},
         },
         "note": {"type": "string", "minLength": 1},
+    }
+
+
+def _text(description: str) -> dict[str, Any]:
+    return {"type": "string", "minLength": 1, "description": description}
+
+
+def _tolerance() -> dict[str, Any]:
+    number = {"type": "number", "minimum": 0}
+    limits: dict[str, Any] = {name: {"anyOf": [number, _VARIABLE]} for name in ("ulp", "absolute", "relative")}
+    own = {
+        "type": "object",
+        "properties": {**limits, "reason": _text("Why the operator's own tolerance does not do.")},
+        "additionalProperties": False,
+        "anyOf": [{"required": [name]} for name in limits],
+    }
+    return {
+        "description": "How far a float may be off; by default what the operator's spec says.",
+        "anyOf": [{"const": "exact"}, own, _VARIABLE],
     }
 
 
@@ -172,34 +154,20 @@ def _values() -> dict[str, Any]:
     one = {"type": ["number", "string"]}
     forms = {
         "fill": one,
-        "sequence": {
-            "type": "object",
-            "properties": {"start": {}, "step": {}},
-            "additionalProperties": False,
-        },
-        "random": {
-            "type": "object",
-            "properties": {"seed": {}, "low": {}, "high": {}},
-            "required": ["seed"],
-            "additionalProperties": False,
-        },
+        "sequence": _mapping({"start": {}, "step": {}}),
+        "random": _mapping({"seed": {}, "low": {}, "high": {}}, "seed"),
         "file": {"type": "string"},
         "bits": {"type": "array"},
         "buffer": {"type": "array"},
     }
-    return {
-        "anyOf": [
-            {"type": "array"},
-            {
-                "type": "object",
-                "properties": forms,
-                "additionalProperties": False,
-                "minProperties": 1,
-                "maxProperties": 1,
-            },
-            _VARIABLE,
-        ]
-    }
+    generated = {**_mapping(forms), "minProperties": 1, "maxProperties": 1}
+    return {"anyOf": [{"type": "array"}, generated, _VARIABLE]}
+
+
+def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
+    """Return the form of a mapping with these keys and no others."""
+    needed = {"required": list(required)} if required else {}
+    return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
 
 
 def _tensor() -> dict[str, Any]:
@@ -213,23 +181,14 @@ def _tensor() -> dict[str, Any]:
         "TotalTensorSizeInBytes": {"anyOf": [{"type": "integer", "minimum": 0}, _VARIABLE]},
         "GuaranteedBaseOffsetAlignment": size,
     }
-    short = {
-        "type": "object",
-        "properties": {
-            "Type": _enum("DML_TENSOR_TYPE"),
-            "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
-            "Sizes": sizes,
-            **{name: {"anyOf": [schema, {"type": "null"}]} for name, schema in optional.items()},
-        },
-        "required": ["DataType", "Sizes"],
-        "additionalProperties": False,
+    fields = {
+        "Type": _enum("DML_TENSOR_TYPE"),
+        "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
+        "Sizes": sizes,
+        **{name: {"anyOf": [schema, {"type": "null"}]} for name, schema in optional.items()},
     }
-    long = {
-        "type": "object",
-        "properties": {"Type": _enum("DML_TENSOR_TYPE"), "Desc": short},
-        "required": ["Desc"],
-        "additionalProperties": False,
-    }
+    short = _mapping(fields, "DataType", "Sizes")
+    long = _mapping({"Type": _enum("DML_TENSOR_TYPE"), "Desc": short}, "Desc")
     return {"anyOf": [short, long, _VARIABLE]}
 
 
@@ -258,9 +217,7 @@ _PLAIN: dict[str, list[dict[str, Any]]] = {
 
 
 def _struct(part: str, *names: str) -> dict[str, Any]:
-    plain = {"anyOf": [*_PLAIN[part], _VARIABLE]}
-    properties = dict.fromkeys(names, plain)
-    return {"type": "object", "properties": properties, "required": list(names), "additionalProperties": False}
+    return _mapping({name: {"anyOf": [*_PLAIN[part], _VARIABLE]} for name in names}, *names)
 
 
 _OPERATOR = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
+from itertools import chain
 from typing import Any, NamedTuple
 
-from dmlcheck import validation
 from dmlcheck.cases.find import find_files
-from dmlcheck.cases.records import Case
+from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.comparison.tolerances import DATA_TYPE
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.formats.reading import read_file
-from dmlcheck.inspection import coverage
+from dmlcheck.inspection.case_checks import case_problems
+from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER
 from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable, Tolerance
@@ -30,40 +31,49 @@ class Checked(NamedTuple):
 def check() -> Checked:
     """Check everything."""
     known = [load_spec(operator) for operator in operator_names()]
-    cases, problems = _bundled_cases()
-    for spec in known:
-        problems.extend(f"{spec.operator}: {text}" for text in _spec_problems(spec))
-        own = cases.get(spec.short.lower(), [])
-        problems.extend(f"{spec.operator}: {text}" for text in _case_problems(spec, own))
-    problems.extend(_kernel_problems(known))
-    problems.extend(_word_problems(known))
-    problems.extend(f"cases/{folder}: no operator of this name" for folder in sorted(cases) if not _has_spec(folder))
-    constraints = sum(len(spec.constraints) for spec in known)
-    edges = sum(len(list(coverage.table_edges(spec))) for spec in known)
-    total = sum(len(found) for found in cases.values())
+    files = list(_bundled_files())
+    cases: dict[str, list[Case]] = {}
+    for folder, file in files:
+        cases.setdefault(folder, []).extend(file.cases)
+    problems = [*_file_problems(file for _, file in files), *_problems(known, cases)]
     verdict = "all agree" if not problems else f"{len(problems)} problems"
-    summary = (
-        f"{len(known)} operators, {constraints} constraints, {edges} table edges, {total} bundled cases, "
-        f"{len(RULES)} rules: {verdict}"
-    )
-    return Checked(problems, summary)
+    return Checked(problems, f"{_counts(known, cases)}: {verdict}")
 
 
-def _has_spec(folder: str) -> bool:
-    return full_name(folder.upper()) is not None
-
-
-def _bundled_cases() -> tuple[dict[str, list[Case]], list[str]]:
+def _bundled_files() -> Iterator[tuple[str, CaseFile]]:
+    """Yield the bundled case files, each with the folder that it is in."""
     root = data_folder("cases")
-    found: dict[str, list[Case]] = {}
-    problems: list[str] = []
     for path in find_files(root) or []:
         name = os.path.relpath(path, root).replace(os.sep, "/")
-        file = read_file(path, name)
-        wrong = [*file.problems, *(part for parts in file.broken.values() for part in parts)]
-        problems.extend(f"{name}:{problem.line}: {problem.rule}: {problem.message}" for problem in wrong)
-        found.setdefault(name.partition("/")[0], []).extend(file.cases)
-    return found, problems
+        yield name.partition("/")[0], read_file(path, name)
+
+
+def _file_problems(files: Iterable[CaseFile]) -> Iterator[str]:
+    for file in files:
+        for problem in (*file.problems, *chain.from_iterable(file.broken.values())):
+            yield f"{file.document.name}:{problem.line}: {problem.rule}: {problem.message}"
+
+
+def _problems(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> Iterator[str]:
+    for spec in known:
+        own = cases.get(spec.short.lower(), [])
+        for text in (*_spec_problems(spec), *case_problems(spec, own)):
+            yield f"{spec.operator}: {text}"
+    yield from _kernel_problems(known)
+    yield from _word_problems(known)
+    for folder in sorted(cases):
+        if full_name(folder.upper()) is None:
+            yield f"cases/{folder}: no operator of this name"
+
+
+def _counts(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> str:
+    constraints = sum(len(spec.constraints) for spec in known)
+    edges = sum(len(list(table_edges(spec))) for spec in known)
+    total = sum(len(found) for found in cases.values())
+    return (
+        f"{len(known)} operators, {constraints} constraints, {edges} table edges, {total} bundled cases, "
+        f"{len(RULES)} rules"
+    )
 
 
 # ---- specs
@@ -71,20 +81,8 @@ def _bundled_cases() -> tuple[dict[str, list[Case]], list[str]]:
 
 def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
     """Yield what is wrong within one spec."""
-    seen: set[str] = set()
-    for row in spec.constraints:
-        if row.id in seen:
-            yield f"two constraints are called {row.id}"
-        seen.add(row.id)
-        if row.word not in constraint_words.WORDS:
-            yield f"{row.id} uses the word {row.word}, which constraint_words.py does not have"
-        yield from (f"{row.id}: {text}" for text in _name_problems(spec, row.word, row.args))
-        yield from (f"{row.id} asks for the field {name}, which does not exist" for name in _unknown(spec, row))
-        yield from (
-            f"{row.id} is given {other}, which does not stand before it" for other in row.given if other not in seen
-        )
-        for condition in (row.when, row.unless):
-            yield from _condition_problems(spec, row.id, condition)
+    for number, row in enumerate(spec.constraints):
+        yield from _constraint_problems(spec, row, {other.id for other in spec.constraints[:number]})
     for number, table in enumerate(spec.support):
         yield from _condition_problems(spec, f"support table {number + 1}", table.when)
         yield from _table_problems(spec, table)
@@ -92,6 +90,10 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _row_problems(spec, f"row {number + 1} of the tolerance", tolerance)
     if not spec.tolerance:
         yield "it has no tolerance"
+    yield from _field_problems(spec)
+
+
+def _field_problems(spec: OperatorSpec) -> Iterator[str]:
     for field in spec.fields.values():
         if field.enum is not None and field.enum not in ENUMS:
             yield f"{field.name} is of the enumeration {field.enum}, which does not exist"
@@ -100,7 +102,22 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         )
 
 
-_OF_EXPRESSIONS = [
+def _constraint_problems(spec: OperatorSpec, row: Constraint, before: set[str]) -> Iterator[str]:
+    """Yield what is wrong with a constraint; `before` has the ids of those that stand before it."""
+    if row.id in before:
+        yield f"two constraints are called {row.id}"
+    if row.word not in constraint_words.WORDS:
+        yield f"{row.id} uses the word {row.word}, which constraint_words.py does not have"
+    yield from (f"{row.id}: {text}" for text in _name_problems(spec, row.word, row.args))
+    yield from (f"{row.id} asks for the field {name}, which does not exist" for name in _unknown(spec, row))
+    yield from (
+        f"{row.id} is given {other}, which does not stand before it" for other in row.given if other not in before
+    )
+    for condition in (row.when, row.unless):
+        yield from _condition_problems(spec, row.id, condition)
+
+
+_OF_EXPRESSIONS = (
     "at_least",
     "at_most",
     "between",
@@ -112,7 +129,7 @@ _OF_EXPRESSIONS = [
     "sizes",
     "sizes_are",
     "value",
-]
+)
 
 
 def _unknown(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
@@ -198,50 +215,3 @@ def _word_problems(known: list[OperatorSpec]) -> Iterator[str]:
         f"constraint_words.py: no constraint uses the word {word}"
         for word in sorted(constraint_words.WORDS.keys() - used)
     )
-
-
-# ---- cases
-
-
-def _case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
-    """Yield what the bundled cases of an operator leave out, or get wrong about it."""
-    listed = {entry for case in cases for entry in case.invalid or ()}
-    for case in cases:
-        if full_name(case.operator) != spec.operator:
-            yield f"{case.id} is a case of {case.operator}"
-        if not case.source:
-            yield f"{case.id} has no source"
-        yield from _tolerance_problems(case)
-        yield from _positive_problems(case)
-    for row in spec.constraints:
-        if row.word != "unchecked" and f"{spec.short}/{row.id}" not in listed:
-            yield f"no case breaks {row.id}"
-    sources = [case.source or "" for case in cases if case.invalid is None]
-    for example in spec.examples:
-        if not any(source.endswith(example) for source in sources):
-            yield f"no case has the page's {example}"
-    yield from _table_problems_of(spec, cases)
-
-
-def _tolerance_problems(case: Case) -> Iterator[str]:
-    """Yield whether a case has a tolerance of its own that nothing explains; the source does for an exact one."""
-    own = case.tolerance
-    if own is not None and not (own.reason or case.note or (own.exact and case.source)):
-        yield f"{case.id} has its own tolerance and no reason for it"
-
-
-def _positive_problems(case: Case) -> Iterator[str]:
-    """Yield why a case that claims to be legal is not: `run` does not say so of a plain desc."""
-    if case.invalid is None:
-        _, findings = validation.validate(case.operator, case.desc, case.level)
-        yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
-
-
-def _table_problems_of(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
-    rejected, _ = coverage.seen(spec, cases)
-    yield from (f"no case is rejected for {edge}" for edge in coverage.table_edges(spec) if edge not in rejected)
-    found = coverage.of_operator(spec, cases).parts["support rows accepted"]
-    yield from (f"no case is accepted in {row}" for row in found.missing)
-    if spec.kernel is not None:
-        _, computed = coverage.seen(spec, [case for case in cases if case.outputs is not None])
-        yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)

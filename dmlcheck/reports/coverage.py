@@ -10,39 +10,6 @@ from dmlcheck.reports.layout import columns_of
 from dmlcheck.specs.names import short_operator
 
 COVERAGE_SCHEMA = "dmlcheck-coverage/1"
-
-
-def coverage_lines(found: list[Coverage], *, names: bool) -> Iterator[str]:
-    """Yield how much the cases of each operator cover; with `names` what they leave out, too."""
-    if not found:
-        return
-    kinds = list(found[0].parts)
-    rows = [
-        [
-            short_operator(one.operator),
-            str(one.cases),
-            *(f"{part.covered}/{part.total}" for part in one.parts.values()),
-        ]
-        for one in found
-    ]
-    totals = [
-        f"{sum(one.parts[kind].covered for one in found)}/{sum(one.parts[kind].total for one in found)}"
-        for kind in kinds
-    ]
-    rows.append(["all", str(sum(one.cases for one in found)), *totals])
-    yield from columns_of(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
-    for one in found if names else ():
-        if any(part.missing for part in one.parts.values()):
-            yield ""
-            yield one.operator
-        for kind, part in one.parts.items():
-            if part.missing:
-                yield f"  not among {kind}:"
-                yield from (f"    {name}" for name in part.missing)
-    yield ""
-    yield from _layout_lines(found)
-
-
 _HEADS = {
     "support rows accepted": "rows",
     "types and dimensions accepted": "types, dims",
@@ -50,6 +17,39 @@ _HEADS = {
     "constraints rejected": "constraints",
     "enumeration values accepted": "values",
 }
+
+
+def coverage_lines(found: list[Coverage]) -> Iterator[str]:
+    """Yield how much the cases of each operator cover, and what they leave out."""
+    yield from _table(found)
+    for one in found:
+        yield from _missing_lines(one)
+    yield ""
+    yield from _layout_lines(found)
+
+
+def _table(found: list[Coverage]) -> list[str]:
+    kinds = list(found[0].parts)
+    rows = [
+        [short_operator(one.operator), str(one.cases), *(f"{part.covered}/{part.total}" for part in one.parts.values())]
+        for one in found
+    ]
+    totals = [
+        f"{sum(one.parts[kind].covered for one in found)}/{sum(one.parts[kind].total for one in found)}"
+        for kind in kinds
+    ]
+    rows.append(["all", str(sum(one.cases for one in found)), *totals])
+    return columns_of(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
+
+
+def _missing_lines(one: Coverage) -> Iterator[str]:
+    missing = {kind: part.missing for kind, part in one.parts.items() if part.missing}
+    if missing:
+        yield ""
+        yield one.operator
+    for kind, names in missing.items():
+        yield f"  not among {kind}:"
+        yield from (f"    {name}" for name in names)
 
 
 def _layout_lines(found: Iterable[Coverage]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brackets, error_text, figure
@@ -13,21 +14,26 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
     if output.shape is not None or not output.mismatches:
         return []
-    elements = list(output.first)
     lines = [f"{name} is allowed: {output.bound}"]
     if output.decided_by:
         lines.append(f"  by {output.decided_by}")
-    table = [_cells(element, output.data_type) for element in elements]
-    if output.worst is not None and output.worst.place not in [element.place for element in elements]:
-        *cells, last = _cells(output.worst, output.data_type)
-        table.append([*cells, last + "   (worst)"])
-    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), table, right=False)[1:])
-    more = output.mismatches - len(table)
+    rows = list(_rows(output))
+    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), rows, right=False)[1:])
+    more = output.mismatches - len(rows)
     if more > 0:
         lines.append(f"  and {more:,} more")
     if output.unspecified:
         lines.append(f"  ({output.unspecified} more differ where the documentation leaves the result open)")
     return lines
+
+
+def _rows(output: OutputResult) -> Iterator[list[str]]:
+    """Yield the first elements, and the worst where it is not among them."""
+    for element in output.first:
+        yield _cells(element, output.data_type)
+    if output.worst is not None and output.worst.place not in [element.place for element in output.first]:
+        *cells, last = _cells(output.worst, output.data_type)
+        yield [*cells, last + "   (worst)"]
 
 
 def _cells(element: Element, data_type: str) -> list[str]:

@@ -143,20 +143,23 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "worst": _element(output.most_off),
         "closest": _element(output.closest, measured=True),
     }
-    if output.mismatches:
-        # By place, as NaN is not itself.
-        shown = {element.place: element for element in (*output.first, output.worst) if element is not None}
-        found["details"] = {
-            "data_type": output.data_type,
-            "sizes": list(output.sizes),
-            "shape": output.shape,
-            "bound": output.bound,
-            "decided_by": output.decided_by,
-            "unspecified": output.unspecified,
-            "elements": [_element(element, measured=True) for element in shown.values()],
-            "profile": list(output.profile),
-        }
-    return found
+    return {**found, "details": _mismatch(output)} if output.mismatches else found
+
+
+def _mismatch(output: OutputResult) -> dict[str, Any]:
+    """Return what else is told of an output that is wrong."""
+    # By place, as NaN is not itself.
+    shown = {element.place: element for element in (*output.first, output.worst) if element is not None}
+    return {
+        "data_type": output.data_type,
+        "sizes": list(output.sizes),
+        "shape": output.shape,
+        "bound": output.bound,
+        "decided_by": output.decided_by,
+        "unspecified": output.unspecified,
+        "elements": [_element(element, measured=True) for element in shown.values()],
+        "profile": list(output.profile),
+    }
 
 
 def _element(element: Element | None, *, measured: bool = False) -> dict[str, Any] | None:

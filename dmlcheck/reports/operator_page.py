@@ -16,32 +16,44 @@ _KINDS = {INPUT: "input", OUTPUT: "output"}
 
 def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     """Yield the page of an operator: all that its web page says, and what it gets wrong."""
-    yield f"{spec.operator}   from {level_and_version(spec.introduced)}"
-    yield f"  page: {spec.page['url']} ({spec.page['date']})"
-    if spec.supersedes:
-        yield f"  supersedes: {', '.join(spec.supersedes)}"
-    yield f"  in place: {'yes' if spec.in_place else 'no'}; reference kernel: {'yes' if spec.kernel else 'not yet'}"
+    yield from _head(spec)
     yield from _section("Fields")
     yield from _fields(spec)
     for table in spec.support:
         yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
+    yield from _constraints(spec)
+    if spec.tolerance:
+        yield from _section("Tolerance")
+    for tolerance in spec.tolerance:
+        yield from _item("-", _tolerance(tolerance))
+    yield from _unspecified(spec)
+    yield from _errata(spec)
+    yield from _deviations(spec)
+
+
+def _head(spec: OperatorSpec) -> Iterator[Line]:
+    yield f"{spec.operator}   from {level_and_version(spec.introduced)}"
+    yield f"  page: {spec.page['url']} ({spec.page['date']})"
+    if spec.supersedes:
+        yield f"  supersedes: {', '.join(spec.supersedes)}"
+    yield f"  in place: {'yes' if spec.in_place else 'no'}; reference kernel: {'yes' if spec.kernel else 'not yet'}"
+
+
+def _constraints(spec: OperatorSpec) -> Iterator[Line]:
     if spec.constraints:
         yield from _section("Constraints")
     for row in spec.constraints:
         yield from _item(row.id, constraint_text(row))
     for name, meaning in spec.let.items():
         yield from _item("", f"{name} is {meaning}")
-    if spec.tolerance:
-        yield from _section("Tolerance")
-    for tolerance in spec.tolerance:
-        yield from _item("-", _tolerance(tolerance))
+
+
+def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
     if spec.unspecified:
         yield from _section("Unspecified (no implementation fails on it)")
-        for text in spec.unspecified:
-            yield from _item("-", text)
-    yield from _errata(spec)
-    yield from _deviations(spec)
+    for text in spec.unspecified:
+        yield from _item("-", text)
 
 
 def _errata(spec: OperatorSpec) -> Iterator[Line]:
@@ -91,20 +103,17 @@ def _item(label: str, text: str) -> Iterator[Text]:
 
 
 def _fields(spec: OperatorSpec) -> Iterator[Line]:
-    rows = []
-    for field in spec.fields.values():
-        kind = _KINDS.get(field.kind, "")
-        optional = "optional" if field.optional or field.counts else ""
-        rows.append(
-            [
-                field.name,
-                " ".join(filter(None, (optional, kind, field.enum or ("BOOL" if field.boolean else field.type)))),
-                _about(field),
-            ]
-        )
+    rows = [(field.name, _kind(field), _about(field)) for field in spec.fields.values()]
     widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
     for name, kind, about in rows:
         yield Text(f"  {name:<{widths[0]}}  {kind:<{widths[1]}}  ", about)
+
+
+def _kind(field: Field) -> str:
+    """Return what a field is: `optional input TENSOR_DESC`."""
+    optional = "optional" if field.optional or field.counts else ""
+    kind = field.enum or ("BOOL" if field.boolean else field.type)
+    return " ".join(filter(None, (optional, _KINDS.get(field.kind), kind)))
 
 
 def _about(field: Field) -> str:

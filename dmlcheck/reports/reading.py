@@ -95,13 +95,13 @@ def case_result(raw: Mapping[str, Any]) -> CaseResult:
         raise ReportError(f"{raw['id']}: not a case as `dmlcheck run` reports it") from None
 
 
-_TEXT = (str,)
-_TEXT_OR_NONE = (str, type(None))
-_NUMBER = (int, float)
-_NUMBER_OR_NONE = (int, float, type(None))
+TEXT = (str,)
+TEXT_OR_NONE = (str, type(None))
+NUMBER = (int, float)
+NUMBER_OR_NONE = (int, float, type(None))
 
 
-def _of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any = None) -> Any:
+def value_of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any = None) -> Any:
     """Return what a report has under a key; TypeError where it is nothing that `run` writes there."""
     value = raw.get(key, default)
     if not isinstance(value, kinds) or isinstance(value, bool):
@@ -110,43 +110,49 @@ def _of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any 
 
 
 def _case_result(raw: Mapping[str, Any]) -> CaseResult:
-    case = Case(
-        id=raw["id"],
-        name=_of(raw, "name", _TEXT, raw["id"]),
-        file=_of(raw, "file", _TEXT, ""),
-        operator=_of(raw, "operator", _TEXT, ""),
-        feature_level=_of(raw, "feature_level", _TEXT_OR_NONE),
-        desc=_of(raw, "desc", (str, dict), {}),
-        inputs=_of(raw, "inputs", (dict, type(None))),
-        source=_of(raw, "source", _TEXT_OR_NONE),
-        origin=DetachedOrigin(Position(_of(raw, "line", (int, type(None))) or 1, 1)),
-    )
     diagnostics = tuple(_diagnostic(found) for found in raw.get("diagnostics", ()))
     outputs = {name: _output(output) for name, output in raw.get("outputs", {}).items()}
     warned = tuple(found["output"] for found in raw.get("warnings", ()))
-    drift = tuple(
-        Drift(found["output"], _of(found, "old_ulp", _NUMBER), _of(found, "new_ulp", _NUMBER), bool(found["failure"]))
-        for found in raw.get("drift", ())
-    )
+    drift = tuple(_drift(found) for found in raw.get("drift", ()))
     if not outputs.keys() >= {*warned, *(found.output for found in drift)}:
         raise ValueError("an output that the case does not have")
+    case = _case(raw)
     return CaseResult(
         case,
         raw["outcome"],
-        _of(raw, "reason", _TEXT_OR_NONE),
+        value_of(raw, "reason", TEXT_OR_NONE),
         diagnostics,
         outputs,
-        _of(raw, "seconds", _NUMBER, 0.0),
+        value_of(raw, "seconds", NUMBER, 0.0),
         case.feature_level,
         warned=warned,
         drift=drift,
     )
 
 
+def _case(raw: Mapping[str, Any]) -> Case:
+    return Case(
+        id=raw["id"],
+        name=value_of(raw, "name", TEXT, raw["id"]),
+        file=value_of(raw, "file", TEXT, ""),
+        operator=value_of(raw, "operator", TEXT, ""),
+        feature_level=value_of(raw, "feature_level", TEXT_OR_NONE),
+        desc=value_of(raw, "desc", (str, dict), {}),
+        inputs=value_of(raw, "inputs", (dict, type(None))),
+        source=value_of(raw, "source", TEXT_OR_NONE),
+        origin=DetachedOrigin(Position(value_of(raw, "line", (int, type(None))) or 1, 1)),
+    )
+
+
+def _drift(raw: Mapping[str, Any]) -> Drift:
+    old, new = value_of(raw, "old_ulp", NUMBER), value_of(raw, "new_ulp", NUMBER)
+    return Drift(raw["output"], old, new, bool(raw["failure"]))
+
+
 def _diagnostic(raw: Mapping[str, Any]) -> Diagnostic:
     texts, numbers = ("rule", "severity", "message"), ("line", "column")
     for key, value in raw.items():
-        kinds = (int, type(None)) if key in numbers else _TEXT if key in texts else _TEXT_OR_NONE
+        kinds = (int, type(None)) if key in numbers else TEXT if key in texts else TEXT_OR_NONE
         if not isinstance(value, kinds):
             raise TypeError(key)
     return Diagnostic(**raw)
@@ -155,35 +161,43 @@ def _diagnostic(raw: Mapping[str, Any]) -> Diagnostic:
 def _output(raw: Mapping[str, Any]) -> OutputResult:
     details = raw.get("details") or {}
     elements = [_element(element) for element in details.get("elements", ())]
-    max_ulp = _of(raw, "max_ulp", _NUMBER)
-    sizes, profile = (tuple(details.get(key, ())) for key in ("sizes", "profile"))
-    if not all(map(_is_number, (*sizes, *profile))):
-        raise TypeError("details")
-    data_type = _of(raw, "data_type", _TEXT, "") or _of(details, "data_type", _TEXT, "")
-    if data_type and data_type not in DATA_TYPES:
-        raise ValueError(data_type)
+    max_ulp = value_of(raw, "max_ulp", NUMBER)
     return OutputResult(
-        elements=_of(raw, "elements", (int,)),
-        mismatches=_of(raw, "mismatches", (int,)),
+        elements=value_of(raw, "elements", (int,)),
+        mismatches=value_of(raw, "mismatches", (int,)),
         max_ulp=max_ulp,
-        max_share=_of(raw, "max_share", _NUMBER_OR_NONE),
-        unspecified=_of(details, "unspecified", (int,), 0),
+        max_share=value_of(raw, "max_share", NUMBER_OR_NONE),
+        unspecified=value_of(details, "unspecified", (int,), 0),
         first=tuple(elements[:3]),
         worst=max(elements, key=lambda element: (element.share or 0.0, element.ulp), default=None),
         most_off=None if raw.get("worst") is None else _element(raw["worst"])._replace(ulp=max_ulp),
         closest=None if raw.get("closest") is None else _element(raw["closest"]),
-        data_type=data_type,
-        sizes=sizes,
-        bound=_of(details, "bound", _TEXT, ""),
-        decided_by=_of(details, "decided_by", _TEXT, ""),
-        shape=_of(details, "shape", _TEXT_OR_NONE),
-        profile=profile,
+        data_type=_data_type(raw, details),
+        sizes=_numbers(details, "sizes"),
+        bound=value_of(details, "bound", TEXT, ""),
+        decided_by=value_of(details, "decided_by", TEXT, ""),
+        shape=value_of(details, "shape", TEXT_OR_NONE),
+        profile=_numbers(details, "profile"),
     )
+
+
+def _data_type(raw: Mapping[str, Any], details: Mapping[str, Any]) -> str:
+    data_type: str = value_of(raw, "data_type", TEXT, "") or value_of(details, "data_type", TEXT, "")
+    if data_type and data_type not in DATA_TYPES:
+        raise ValueError(data_type)
+    return data_type
+
+
+def _numbers(details: Mapping[str, Any], key: str) -> tuple[Any, ...]:
+    numbers = tuple(details.get(key, ()))
+    if not all(map(_is_number, numbers)):
+        raise TypeError(key)
+    return numbers
 
 
 def _element(raw: Mapping[str, Any]) -> Element:
     expected, actual = (float(value) if isinstance(value, str) else value for value in (raw["expected"], raw["actual"]))
     place = tuple(raw["index"])
-    if not all(isinstance(value, _NUMBER) for value in (expected, actual, *place)):
+    if not all(isinstance(value, NUMBER) for value in (expected, actual, *place)):
         raise TypeError("index")
-    return Element(place, expected, actual, _of(raw, "ulp", _NUMBER, 0.0), _of(raw, "share", _NUMBER_OR_NONE))
+    return Element(place, expected, actual, value_of(raw, "ulp", NUMBER, 0.0), value_of(raw, "share", NUMBER_OR_NONE))

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from dmlcheck.reports.reading import ReportError, case_result, read_report
+from dmlcheck.reports.reading import (
+    NUMBER_OR_NONE,
+    TEXT,
+    TEXT_OR_NONE,
+    ReportError,
+    case_result,
+    read_report,
+    value_of,
+)
 from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
 from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.results import CaseResult
@@ -18,9 +26,6 @@ _ALIKE = {
     "warn_above": "--warn-above",
     "compared_to": "--compare-to",
 }
-_TEXT = (str,)
-_TEXT_OR_NONE = (str, type(None))
-_NUMBER_OR_NONE = (float, int, type(None))
 
 
 class WholeRun(NamedTuple):
@@ -109,12 +114,12 @@ def _info(shard: _Shard) -> RunInfo:
     try:
         return RunInfo(
             report["implementation"],
-            _of(_TEXT_OR_NONE, report.get("feature_level")),
+            value_of(report, "feature_level", TEXT_OR_NONE),
             None,
-            _of(_TEXT, report.get("implementation_version") or ""),
-            _of(_TEXT, report.get("implementation_device") or ""),
-            _of(_TEXT, report.get("accumulate", "float32")).upper(),
-            _of(_NUMBER_OR_NONE, report.get("warn_above")),
+            value_of(report, "implementation_version", TEXT_OR_NONE) or "",
+            value_of(report, "implementation_device", TEXT_OR_NONE) or "",
+            value_of(report, "accumulate", TEXT, "float32").upper(),
+            value_of(report, "warn_above", NUMBER_OR_NONE),
             _earlier(report.get("compared_to")),
         )
     except (AttributeError, TypeError):
@@ -124,16 +129,8 @@ def _info(shard: _Shard) -> RunInfo:
 def _earlier(given: Any) -> Earlier | None:
     if given is None:
         return None
-    earlier = Earlier(**given)
-    _of(_TEXT, earlier.file)
-    _of(_TEXT, earlier.implementation)
-    _of(_TEXT_OR_NONE, earlier.version)
-    _of(_NUMBER_OR_NONE, earlier.max_drift)
-    return earlier
-
-
-def _of(kinds: tuple[type, ...], value: Any) -> Any:
-    """Return a value of a report; TypeError where it is of no kind that `run` writes."""
-    if not isinstance(value, kinds):
-        raise TypeError
-    return value
+    value_of(given, "file", TEXT)
+    value_of(given, "implementation", TEXT, "")
+    value_of(given, "version", TEXT_OR_NONE)
+    value_of(given, "max_drift", NUMBER_OR_NONE)
+    return Earlier(**given)

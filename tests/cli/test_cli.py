@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -357,7 +358,8 @@ def test_a_text_without_end_ends_with_its_reader(monkeypatch: pytest.MonkeyPatch
     os.close(reading)
     with os.fdopen(writing, "w", encoding="utf-8") as stream:
         monkeypatch.setattr(sys, "stdout", stream)
-        console.print_pieces(itertools.repeat("x" * 100_000))
+        with click.Context(main):
+            console.print_pieces(itertools.repeat("x" * 100_000))
 
 
 def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,42 @@
+"""Case files that a command reads one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case
+from dmlcheck.cli.console import Console
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.document import Document
+from dmlcheck.formats.reading import read_file
+
+
+class CaseFiles:
+    """The cases of files, read as they are asked for, and what is wrong with the files, printed as it is found."""
+
+    def __init__(self, targets: Iterable[Target], selected: Callable[[str], bool] = lambda _: True) -> None:
+        """Begin with no file read; `selected` says by its id whether a case is wanted."""
+        self.targets = targets
+        self.selected = selected
+        self.console = Console()
+        self.documents: dict[str, Document] = {}
+        self.has_wrong_file = False
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases that are well formed and wanted."""
+        for target in self.targets:
+            file = read_file(target.file, target.name)
+            self.documents[file.document.name] = file.document
+            self.has_wrong_file = self.has_wrong_file or bool(file.problems or file.broken)
+            self.console.problems([*file.problems, *chain.from_iterable(file.broken.values())], file.document)
+            for case in file.cases:
+                is_wanted = target.case in (None, case.name) and self.selected(case.id)
+                if is_wanted and case.id not in file.broken:
+                    yield case
+
+    def show(self, problems: Iterable[Diagnostic]) -> None:
+        """Print what is wrong with a case that was read."""
+        for problem in problems:
+            self.console.problems([problem], self.documents[problem.file or ""])

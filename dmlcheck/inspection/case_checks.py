@@ -1,0 +1,63 @@
+"""Whether the bundled cases of an operator leave nothing of its spec out, and agree with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dmlcheck import validation
+from dmlcheck.cases.records import Case
+from dmlcheck.inspection import coverage
+from dmlcheck.specs.load import full_name
+from dmlcheck.specs.records import OperatorSpec
+
+
+def case_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    """Yield what the bundled cases of an operator leave out, or get wrong about it."""
+    for case in cases:
+        if full_name(case.operator) != spec.operator:
+            yield f"{case.id} is a case of {case.operator}"
+        if not case.source:
+            yield f"{case.id} has no source"
+        yield from _tolerance_problems(case)
+        yield from _positive_problems(case)
+    yield from _unbroken(spec, cases)
+    yield from _examples(spec, cases)
+    yield from _table_problems(spec, cases)
+
+
+def _tolerance_problems(case: Case) -> Iterator[str]:
+    """Yield whether a case has a tolerance of its own that nothing explains; the source does for an exact one."""
+    own = case.tolerance
+    if own is not None and not (own.reason or case.note or (own.exact and case.source)):
+        yield f"{case.id} has its own tolerance and no reason for it"
+
+
+def _positive_problems(case: Case) -> Iterator[str]:
+    """Yield why a case that claims to be legal is not: `run` does not say so of a plain desc."""
+    if case.invalid is None:
+        _, findings = validation.validate(case.operator, case.desc, case.level)
+        yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
+
+
+def _table_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    rejected = coverage.rejected(spec, cases)
+    yield from (f"no case is rejected for {edge}" for edge in coverage.table_edges(spec) if edge not in rejected)
+    found = coverage.of_operator(spec, cases).parts["support rows accepted"]
+    yield from (f"no case is accepted in {row}" for row in found.missing)
+    if spec.kernel is not None:
+        computed = coverage.accepted(spec, [case for case in cases if case.outputs is not None])
+        yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)
+
+
+def _unbroken(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    listed = {entry for case in cases for entry in case.invalid or ()}
+    for row in spec.constraints:
+        if row.word != "unchecked" and f"{spec.short}/{row.id}" not in listed:
+            yield f"no case breaks {row.id}"
+
+
+def _examples(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
+    sources = [case.source or "" for case in cases if case.invalid is None]
+    for example in spec.examples:
+        if not any(source.endswith(example) for source in sources):
+            yield f"no case has the page's {example}"
