@@ -1,0 +1,71 @@
+"""What is said of wrong outputs: how many elements, how far off, and where the first of them stands in the case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.one_case import Run, run_case
+
+SQUARE = {"DataType": "FLOAT32", "Sizes": [2, 2]}
+ABS = {"InputTensor": SQUARE, "OutputTensor": SQUARE}
+
+
+class Giving(Reference):
+    """An implementation that gives some outputs, whatever the inputs."""
+
+    name = "giving"
+
+    def __init__(self, outputs: dict[str, Any]) -> None:
+        self.outputs = outputs
+
+    def unsupported(self, _: Any) -> str | None:
+        return None
+
+    def run(self, _: Any, __: dict[str, Any]) -> dict[str, Any]:
+        return self.outputs
+
+
+def wrong(outputs: Any, given: Any, desc: Any = None, operator: str = "ELEMENT_WISE_ABS") -> list[Diagnostic]:
+    """Return what is said of outputs beside those that a case gives."""
+    inputs = {"InputTensor": [[1, 2], [3, 4]]}
+    case = Case("f::one", "one", "f", operator, None, desc or ABS, inputs, outputs)
+    arrays = {name: np.array(values, np.float32) for name, values in given.items()}
+    result = run_case(case, Run(Giving(arrays)))
+    assert result.outcome == "failed"
+    return list(result.diagnostics)
+
+
+@pytest.mark.parametrize(
+    ("outputs", "pointer"),
+    [
+        ({"OutputTensor": [[1, 2], [3, 4]]}, "outputs.OutputTensor[1][0]"),
+        ({"OutputTensor": [1, 2, 3, 4]}, "outputs.OutputTensor[2]"),
+        ({"OutputTensor": {"sequence": {"start": 1}}}, "outputs.OutputTensor"),
+        (None, "desc.OutputTensor"),
+    ],
+)
+def test_a_wrong_output_is_shown_at_its_first_wrong_element(outputs: Any, pointer: str) -> None:
+    (found,) = wrong(outputs, {"OutputTensor": [[1, 2], [5, 6]]})
+    assert (found.rule, found.pointer) == ("output-mismatch", pointer)
+    assert found.message.startswith("OutputTensor FLOAT32 {2, 2}: 2 of 4 elements are outside the tolerance")
+
+
+def test_each_wrong_part_of_an_array_of_tensors_is_shown() -> None:
+    row = {"DataType": "FLOAT32", "Sizes": [1, 2]}
+    desc = {"InputTensor": SQUARE, "OutputTensors": [row, row], "Axis": 0}
+    outputs = {"OutputTensors": [[[1, 2]], [[3, 4]]]}
+    given = {"OutputTensors[0]": [[1, 2]], "OutputTensors[1]": [[3, 5]]}
+    (found,) = wrong(outputs, given, desc, "SPLIT")
+    assert found.pointer == "outputs.OutputTensors[1][0][1]"
+    assert found.message.startswith("OutputTensors[1] FLOAT32 {1, 2}: 1 of 2 elements is outside the tolerance")
+
+
+def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
+    (found,) = wrong({"OutputTensor": [[1, 2], [3, 4]]}, {"OutputTensor": [1, 2, 3, 4]})
+    assert (found.pointer, "{4}" in found.message, found.help) == ("outputs.OutputTensor", True, None)
