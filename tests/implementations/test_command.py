@@ -56,15 +56,17 @@ SUMS = sums_command()
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Run every test in an empty folder, and see that no program and no file of it is left."""
+    """Run every test in an empty folder, and see that no program is waited for, and that none and no file is left."""
     (tmp_path / "temporary").mkdir()
     monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     monkeypatch.setenv("DMLCHECK_CHILD", str(tmp_path / "child"))
+    monkeypatch.setenv("DMLCHECK_WOKE", str(tmp_path / "woke"))  # written by a program that slept to its end
     monkeypatch.setenv("DMLCHECK_OF", str(tmp_path))  # by which the programs of this test are known
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     assert left_of(tmp_path) == []
+    assert not (tmp_path / "woke").exists()
     assert [path.name for path in (tmp_path / "temporary").iterdir() if path.name.startswith("dmlcheck-")] == []
 
 
@@ -171,22 +173,18 @@ def test_an_output_that_is_elsewhere_is_not_read() -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="children that outlive their parent are not found there")
 def test_what_a_program_leaves_running_is_ended_with_it() -> None:
     write("a.yaml", 1, sums.CHILD, 2)
-    start = time.monotonic()
     found = report("a.yaml", "--implementation", SUMS)
     assert [case["outcome"] for case in found["cases"]] == ["passed", "error", "passed"]
     assert messages(found["cases"][1]) == ["sums ended with exit code 4 instead of answering"]
     assert int(Path("child").read_text(encoding="ascii")) > 0
-    assert time.monotonic() - start < 20
 
 
 def test_a_program_that_hangs_is_ended_when_its_time_is_over() -> None:
     write("a.yaml", 1, sums.HANG, 2, sums.HANG, 3)
-    start = time.monotonic()
     found = report("a.yaml", "--implementation", SUMS, "--timeout", "1")
     assert [case["outcome"] for case in found["cases"]] == ["passed", "error", "passed", "error", "passed"]
     assert messages(found["cases"][1]) == ["no result after 1 s"]
     assert found["cases"][1]["diagnostics"][0]["rule"] == "timeout"
-    assert 2 < time.monotonic() - start < 20
 
 
 def test_several_processes_have_a_program_each() -> None:
@@ -230,9 +228,7 @@ def test_an_interrupt_ends_a_program_that_hangs(number: int, jobs: str) -> None:
 def test_a_program_that_does_not_end_with_its_input_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "END_SECONDS", 0.3)
     program = make(sums_command("lingering"))
-    start = time.monotonic()
     program.close()
-    assert time.monotonic() - start < 2
 
 
 # ---- starting
@@ -479,18 +475,15 @@ def test_requests_longer_than_a_pipe_do_not_block(keeping: Any) -> None:
 
 
 def test_a_program_that_reads_nothing_does_not_block_a_request() -> None:
-    Path("deaf.py").write_text(
-        'import time; input(); print(\'{"name": "deaf"}\', flush=True); time.sleep(600)', encoding="utf-8"
-    )
+    answer = 'input(); print(\'{"name": "deaf"}\', flush=True)'
+    Path("deaf.py").write_text(f"{answer}; {sums.FOREVER}", encoding="utf-8")
     program = make("command:" + line_of(sys.executable, "deaf.py"), 1.0)
     tensor = {"DataType": "INT16", "Sizes": [1, 1, 1, 1]}
     raw = {"InputTensors": [tensor] * 2000, "OutputTensor": {**tensor, "Sizes": [1, 1, 1, 2000]}, "Axis": 3}
     one = np.ones((1, 1, 1, 1), dtype=np.int16)
-    start = time.monotonic()
     with pytest.raises(TimedOut, match=r"^1$"):
         program.run(described("JOIN", raw), {"InputTensors": [one] * 2000})
     program.close()
-    assert time.monotonic() - start < 10
 
 
 def test_what_may_not_be_run_is_raised_as_such() -> None:
