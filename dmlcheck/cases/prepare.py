@@ -85,7 +85,7 @@ def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
     source = Source(os.path.dirname(case.file), case.origin.literal)
     inputs, of_inputs = collected(_read_inputs(desc, case.inputs or {}, source, needed=_needs_inputs(case)))
     expected, of_outputs = collected(_read_outputs(desc, case.outputs or {}, source))
-    findings = (*of_inputs, *of_outputs, *content_findings(desc, inputs, level))
+    findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
     return Prepared(desc, inputs, expected, findings)
 
 
@@ -94,7 +94,7 @@ def _needs_inputs(case: Case) -> bool:
     return case.invalid is None or "missing-tensor" in case.invalid
 
 
-def content_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
+def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
     """Return what the values of inputs break of the rows that are about them."""
     if not any(row.word in constraint_words.VALUE_WORDS for row in desc.spec.constraints):
         return []

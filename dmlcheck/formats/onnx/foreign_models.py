@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck import validation
-from dmlcheck.cases.prepare import content_findings
+from dmlcheck.cases.prepare import value_findings
 from dmlcheck.formats.case_file import Written
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
@@ -97,7 +97,7 @@ def _written(found: Counterpart, source: str) -> Written:
         raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
     inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
     outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in values}
-    wrong = content_findings(desc, inputs, NEWEST_LEVEL)
+    wrong = value_findings(desc, inputs, NEWEST_LEVEL)
     if wrong:
         raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
     return Written("", desc, inputs, outputs, {"source": source})
