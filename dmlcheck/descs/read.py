@@ -20,7 +20,7 @@ from dmlcheck.descs.fields import (
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import describe, elements_text
+from dmlcheck.diagnostics.wording import counted, describe
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import closest_operator, full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
@@ -107,10 +107,10 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
     count = next(iter(lengths.values()), None) if given is None else given
     for array, length in lengths.items():
         if count is not None and count != length:
-            params = {"count": field.name, "found": count, "array": array, "length": elements_text(length)}
+            params = {"count": field.name, "found": count, "array": array, "length": counted(length, "element")}
             if given is None:
                 first = next(iter(lengths))
-                help = f"{first}, which {field.name} counts as well, has {elements_text(count)}"
+                help = f"{first}, which {field.name} counts as well, has {counted(count, 'element')}"
                 yield Finding("count-mismatch", (*path[:-1], array), params, help)
             else:
                 yield Finding("count-mismatch", path, params, f"write {length}, or leave {field.name} out")

@@ -18,7 +18,7 @@ from dmlcheck.descs.fields import (
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.strides import elements_overlap, packed_strides
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import brackets, dimensions_text, elements_text
+from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
 
@@ -162,7 +162,7 @@ class _Tensor(NamedTuple):
         if count is not None and sizes is not None and count != len(sizes):
             names = {"count": f"{self.label}.DimensionCount", "array": f"{self.label}.Sizes"}
             help = f"write {len(sizes)}, or leave DimensionCount out"
-            length = elements_text(len(sizes))
+            length = counted(len(sizes), "element")
             yield self.wrong("count-mismatch", ("DimensionCount",), help, found=count, length=length, **names)
 
     def alignment(self, data_type: str | None) -> Checking[int]:
@@ -176,7 +176,7 @@ class _Tensor(NamedTuple):
         strides = yield from self.uints("Strides")
         if strides is None or sizes is None or len(strides) == len(sizes):
             return strides
-        problem = f"has {elements_text(len(strides))} for {dimensions_text(len(sizes))}"
+        problem = f"has {counted(len(strides), 'element')} for {dimensions_text(len(sizes))}"
         yield self.wrong("invalid-strides", ("Strides",), _packed_help(sizes), problem=problem)
         return None
 

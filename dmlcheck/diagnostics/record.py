@@ -37,6 +37,11 @@ class Diagnostic(NamedTuple):
     note: str | None = None
     width: int = 1
 
+    @property
+    def where(self) -> str:
+        """Where it stands, as far as is known: `sum.yaml:3:7`."""
+        return ":".join(str(part) for part in (self.file, self.line, self.column) if part is not None)
+
     def place(self) -> tuple[int, int]:
         """Return what sorts diagnostics by their place in the file."""
         return self.line or 0, self.column or 0

@@ -68,11 +68,6 @@ def _flow(value: Any, most: int) -> str:
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
-def elements_text(count: int) -> str:
-    """Return `1 element` or `1,000 elements`."""
-    return "1 element" if count == 1 else f"{count:,} elements"
-
-
 def braces(sizes: Iterable[int]) -> str:
     """Return sizes as reports print them: `{2, 3}`."""
     return "{" + ", ".join(map(str, sizes)) + "}"

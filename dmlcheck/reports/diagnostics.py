@@ -14,13 +14,13 @@ _COLUMNS = 100  # that a note beside the caret may go up to
 
 def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
     """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
-    place = "".join(f"{part}:" for part in (diagnostic.file, diagnostic.line, diagnostic.column) if part is not None)
+    place = f"{diagnostic.where}: " if diagnostic.where else ""
     label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""
     head = style(
         f"{diagnostic.severity}[{diagnostic.rule}]",
         "red" if diagnostic.severity == "error" else "yellow",
     )
-    lines = [f"{place} {head}: {diagnostic.message}{label}".lstrip()]
+    lines = [f"{place}{head}: {diagnostic.message}{label}"]
     source = line_of(diagnostic.line) if line_of and diagnostic.line else ""
     if source.strip():
         lines.extend(_snippet(diagnostic, source, style))

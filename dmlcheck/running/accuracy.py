@@ -12,6 +12,7 @@ from typing import NamedTuple
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import brackets, error_text, figure
+from dmlcheck.files.document import Position, placed
 from dmlcheck.running.results import PASSED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
 
@@ -175,5 +176,5 @@ def _drift_diagnostic(result: CaseResult, drift: Drift) -> Diagnostic:
 def _diagnostic(result: CaseResult, output: str, rule: str, params: dict[str, str], severity: str) -> Diagnostic:
     """Return a diagnostic at the start of a case, which is known of every result."""
     case = result.case
-    found = Finding(rule, ("outputs", output), params).diagnostic()
-    return found._replace(severity=severity, file=case.file, line=case.position.line, column=1)
+    start = Position(case.position.line, 1)
+    return placed(Finding(rule, ("outputs", output), params), case.file, start)._replace(severity=severity)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.files.document import Position, placed
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events
 from dmlcheck.running.results import ERRORED, CaseResult
@@ -277,8 +278,8 @@ class _Pool:
 
 def _never_ended(case: Case, reason: str, finding: Finding) -> CaseResult:
     """Return the result of a case whose process was lost."""
-    placed = finding.diagnostic()._replace(file=case.file, line=case.position.line, column=1)
-    return CaseResult(case, ERRORED, reason, (placed,), level=case.feature_level)
+    diagnostic = placed(finding, case.file, Position(case.position.line, 1))
+    return CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
 
 
 def _unreadable(name: str, reason: str, problem: str) -> CaseResult:

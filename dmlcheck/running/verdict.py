@@ -10,7 +10,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import braces, elements_text, error_text, figure
+from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 if TYPE_CHECKING:
@@ -93,8 +93,8 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
     if output.shape is not None:
         problem = output.shape
     else:
-        elements = elements_text(output.elements)
-        verb = "is" if output.mismatches == 1 else "are"
+        elements = counted(output.elements, "element")
+        verb = is_or_are(output.mismatches)
         of = f"{output.data_type} {braces(output.sizes)}: {output.mismatches:,} of {elements}"
         problem = f"{of} {verb} outside the tolerance"
         if output.worst is not None:

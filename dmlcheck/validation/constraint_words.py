@@ -11,7 +11,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, dimensions_text, pointer
+from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
 
@@ -244,7 +244,7 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
         if isinstance(value, TensorDesc) and member == "DataType":
             yield _wrong_type(name, (name, member), value.data_type, "the row of the spec asks for another type")
         elif isinstance(value, TensorDesc):
-            found = f"{{{', '.join(map(str, value.sizes))}}}"
+            found = braces(value.sizes)
             params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
             yield Finding("size-mismatch", (name, "Sizes"), params)
         else:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import brackets
 from dmlcheck.validation.constraint_rows import applicable
 from dmlcheck.validation.expressions import evaluate
 
@@ -118,7 +119,7 @@ def _wrong(label: str, path: tuple[str | int, ...], values: Array, wrong: Array,
     for place in islice(_marked(wrong.reshape(-1)), _MOST):
         index = tuple(int(step) for step in np.unravel_index(place, wrong.shape))
         params = {
-            "field": f"{label}[{', '.join(map(str, index))}]",
+            "field": f"{label}{brackets(index)}",
             "found": str(values[index]),
             "expected": expected,
         }

@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import braces, brackets, describe, elements_text, unknown_names
+from dmlcheck.diagnostics.wording import braces, brackets, counted, describe, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, integer_range
@@ -87,7 +87,7 @@ class _Reader(NamedTuple):
         return bool(found)
 
     def miscounted(self, found: str, steps: Path = ()) -> Finding:
-        expected = f"its Sizes {braces(self.tensor.sizes)} take {elements_text(self.tensor.element_count)}"
+        expected = f"its Sizes {braces(self.tensor.sizes)} take {counted(self.tensor.element_count, 'element')}"
         return self.wrong(steps, "element-count", {"tensor": self.label, "found": found, "expected": expected})
 
     def unfit(self, steps: Path, element: str, found: str, help: str | None = None) -> Finding:
@@ -168,7 +168,7 @@ class _Reader(NamedTuple):
         if not least <= len(raw) <= most:
             takes = f"{least:,}" if least == most else f"{least:,} to {most:,}"
             expected = f"its sizes and strides take {takes}"
-            params = {"tensor": label, "found": elements_text(len(raw)), "expected": expected}
+            params = {"tensor": label, "found": counted(len(raw), "element"), "expected": expected}
             yield self.wrong(("buffer",), "element-count", params)
             return None
         buffer = TensorDesc(tensor.data_type, (len(raw),))
@@ -371,5 +371,5 @@ def _shape_text(raw: list[Any]) -> str:
     if list in set(map(type, level)):
         return "numbers and lists side by side"
     if len(shape) == 1:
-        return elements_text(shape[0])
+        return counted(shape[0], "element")
     return f"the shape {braces(shape)}"

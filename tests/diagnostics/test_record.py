@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from dmlcheck.diagnostics.record import Diagnostic, Finding
@@ -32,3 +34,16 @@ def test_diagnostics_sort_by_their_place_and_those_without_one_come_first() -> N
 @pytest.mark.parametrize("field", ["note", "width"])
 def test_what_is_only_printed_beside_the_caret_is_not_in_reports_for_programs(field: str) -> None:
     assert field not in Diagnostic("a", "b").as_dict()
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ({"file": "sum.yaml", "line": 3, "column": 7}, "sum.yaml:3:7"),
+        ({"file": "sum.yaml"}, "sum.yaml"),
+        ({"line": 3, "column": 7}, "3:7"),
+        ({}, ""),
+    ],
+)
+def test_a_place_is_said_as_far_as_it_is_known(place: dict[str, Any], text: str) -> None:
+    assert Diagnostic("a", "b", **place).where == text

@@ -140,13 +140,12 @@ def _fields(values: object) -> str:
 
 
 def _diagnostic(found: Diagnostic, line_of: LineOf) -> str:
-    place = ":".join(str(part) for part in (found.file, found.line, found.column) if part is not None)
     kind, rule, message = escape(found.severity), escape(found.rule), escape(found.message)
     row = f' <span class="quiet">({escape(found.constraint)})</span>' if found.constraint else ""
     source = line_of(found.line) if found.line else ""
     pieces = (
         f'<div class="diagnostic {kind}"><p><b class="rule">{rule}</b> {message}{row} ',
-        f'<code class="at">{escape(place)}</code></p>',
+        f'<code class="at">{escape(found.where)}</code></p>',
         _source(found, source) if source.strip() else "",
         f'<p class="note">{escape(found.note)}</p>' if found.note else "",
         f'<p class="help"><b>help</b> {escape(found.help)}</p>' if found.help else "",
