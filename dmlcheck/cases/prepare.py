@@ -162,13 +162,15 @@ def _values(
 
 def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Checking[None]:
     """Yield what has values and is no tensor of the desc."""
-    names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
     for name, raw in given.items():
-        if raw is None or (name in names and name in desc.values):
+        field = desc.spec.fields.get(name)
+        is_tensor = field is not None and field.kind == kind
+        if raw is None or (is_tensor and name in desc.values):
             continue
-        if name in names:
+        if is_tensor:
             problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
         else:
+            names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
             problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
             help = did_you_mean(name, names) or f"it has {', '.join(names)}"
         params = {"section": section, "tensor": name, "problem": problem}
