@@ -1,0 +1,76 @@
+"""A process that is asked again and again: its lines, its end, and what is shown of what it wrote."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from dmlcheck.implementations import Failure, TimedOut
+from dmlcheck.implementations._program import MAX_LINE, Program, excerpt, plain_text
+
+
+@contextlib.contextmanager
+def program(code: str) -> Iterator[Program]:
+    """Run Python code as a program, and end it."""
+    made = Program([sys.executable, "-c", code])
+    try:
+        yield made
+    finally:
+        made.end(0)
+
+
+def soon() -> float:
+    """Return when a program should have answered, on the slowest of machines."""
+    return time.monotonic() + 60
+
+
+def test_a_request_is_a_line_of_json_and_an_answer_is_the_next_line_that_is_not_blank() -> None:
+    with program("import sys\nfor line in sys.stdin: print('\\n \\n' + line.upper(), end='', flush=True)") as echo:
+        for number in (1, 2):
+            echo.send({"id": number, "text": "é"})
+            assert echo.line(soon()) == b'{"ID": %d, "TEXT": "\\U00E9"}' % number
+
+
+def test_no_line_in_time_is_told_from_none_at_all() -> None:
+    with program("input()") as silent, pytest.raises(TimedOut):
+        silent.line(time.monotonic() + 0.1)
+    with program("raise SystemExit(3)") as ended, pytest.raises(Failure, match=r"^ended with exit code 3 instead of"):
+        ended.line(None)
+
+
+def test_of_standard_error_the_end_is_kept_until_the_next_case() -> None:
+    with program("import sys\nprint('x\\n' * 9000, 'last\\x07', file=sys.stderr, flush=True)") as loud:
+        with pytest.raises(Failure):
+            loud.line(None)
+        loud.process.wait(60)
+        loud.threads[2].join(60)
+        assert loud.wrote().startswith("; it wrote: ...")
+        assert loud.wrote().endswith("x / x / last")
+        assert len(loud.wrote()) < 1100
+        loud.forget()
+        assert loud.wrote() == ""
+
+
+def test_a_line_longer_than_a_mebibyte_is_refused_and_not_kept() -> None:
+    code = f"import sys\nsys.stdout.write('a' * {MAX_LINE + 1} + '\\n')\nsys.stdout.flush()\ninput()"
+    with program(code) as long, pytest.raises(Failure, match="wrote a line longer than 1 MiB: aaa") as refused:
+        long.line(soon())
+    assert len(str(refused.value)) < 200
+
+
+def test_a_program_with_patience_ends_by_itself() -> None:
+    made = Program([sys.executable, "-c", "import sys\nfor line in sys.stdin: pass\nsys.exit(5)"])
+    made.end(60)
+    assert made.process.returncode == 5
+
+
+def test_text_of_a_program_is_one_plain_line_of_bounded_length() -> None:
+    assert plain_text(" a\x1b[31m\nb\tc ") == "a [31m b c"
+    assert plain_text("x" * 11, 10) == "xxxxxxx..."
+    assert plain_text("x" * 10, 10) == "x" * 10
+    assert excerpt(b"\xffabc" + b"d" * 10_000).endswith("ddd...")
+    assert len(excerpt(b"d" * 10_000)) == 100
