@@ -11,7 +11,6 @@ import click
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.files import yaml
-from dmlcheck.running.expectation_updates import updated
 from dmlcheck.running.expectations import Expectations, read_expectations
 
 
@@ -27,6 +26,8 @@ def expectations() -> None:
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks."""
+    from dmlcheck.running.expectation_updates import updated
+
     if add and not reason:
         raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
     if reason and not add:

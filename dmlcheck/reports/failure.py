@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
-from dmlcheck.reports.problems import rules_text
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
 from dmlcheck.specs.load import full_name, load_spec
 
 Again = Callable[[CaseResult], str]
+
+
+def causes(result: CaseResult) -> list[Diagnostic]:
+    """Return what was found of a case that fails its run."""
+    return [*result.diagnostics, *drifts(result)]
+
+
+def rules_text(result: CaseResult) -> str:
+    """Return the rules that a case that fails its run is told by, each once."""
+    return ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes(result)))
 
 
 def again_by_id(result: CaseResult) -> str:

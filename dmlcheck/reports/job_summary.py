@@ -7,9 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.wording import cut, plural
-from dmlcheck.reports.failure import Again, failure_text
+from dmlcheck.reports.failure import Again, failure_text, rules_text
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.problems import rules_text
 from dmlcheck.reports.records import Summary, outcomes_text
 from dmlcheck.running.results import CaseResult
 

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable
 
 from dmlcheck import __version__
-from dmlcheck.reports.failure import failure_text
+from dmlcheck.reports.failure import causes, failure_text, rules_text
 from dmlcheck.reports.files import PartedFile
-from dmlcheck.reports.problems import causes, rules_text
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult

@@ -36,16 +36,6 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
     return problems
 
 
-def causes(result: CaseResult) -> list[Diagnostic]:
-    """Return what was found of a case that fails its run."""
-    return [*result.diagnostics, *drifts(result)]
-
-
-def rules_text(result: CaseResult) -> str:
-    """Return the rules that a case that fails its run is told by, each once."""
-    return ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes(result)))
-
-
 def validated_problems(descs: Iterable[Validated]) -> Iterator[tuple[Validated, Diagnostic]]:
     """Yield what of validated descs is to be shown: not what a negative case breaks as it says."""
     for desc in descs:
