@@ -1,19 +1,14 @@
-"""What `-k` expressions select, which of them cannot be read, and which files and cases paths stand for."""
+"""What `-k` expressions select, and which of them cannot be read."""
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.cases.find import each_once
 from dmlcheck.cases.select import ExpressionError, matcher
-from dmlcheck.cli.selection import targets
 
 ID = 'cases/reduce/values.yaml::sum cancels[DataType=FLOAT16,Axes=[0,1],Value={"a":1}] (line 3)'
 
@@ -202,99 +197,6 @@ def test_what_is_wrong_with_a_long_expression_is_said_shortly() -> None:
     with pytest.raises(ExpressionError) as refusal:
         matcher("a " * 10_000)
     assert len(str(refusal.value)) < 200
-
-
-# ---- paths
-
-CASE = "operator: ARGMAX\ndesc: {}\n"
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a folder of case files the current one."""
-    for name in ("a.yaml", "b.json", "sub/c.yml", "sub/.hidden.yaml", ".git/d.yaml", "e.txt"):
-        path = tmp_path / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("{}" if name.endswith("json") else CASE, encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
-def files(*paths: str) -> list[tuple[str, str | None]]:
-    """Return the files and cases that paths stand for."""
-    return [(target.name, target.case) for target in targets(paths)]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_folder_stands_for_the_files_in_it() -> None:
-    assert files("sub", ".") == [("sub/c.yml", None), ("./a.yaml", None), ("./b.json", None)]
-
-
-@pytest.mark.usefixtures("folder")
-def test_a_file_is_read_once_however_often_it_is_given() -> None:
-    assert files("a.yaml", "./a.yaml", os.path.abspath("a.yaml"), "sub/../a.yaml") == [("a.yaml", None)]
-    assert files("a.yaml::x", "a.yaml::y", "a.yaml::x") == [("a.yaml", "x"), ("a.yaml", "y")]
-    assert files("a.yaml::x", "a.yaml") == [("a.yaml", None)]
-    assert files("missing.yaml", "missing.yaml") == [("missing.yaml", None)]
-    assert list(each_once(["a.yaml", "sub/c.yml", "./a.yaml"])) == ["a.yaml", "sub/c.yml"]
-
-
-def test_a_link_to_a_file_is_that_file(folder: Path) -> None:
-    try:
-        (folder / "z.yaml").symlink_to(folder / "a.yaml")
-    except OSError:
-        pytest.skip("links cannot be made here")
-    assert files("z.yaml", "a.yaml") == [("z.yaml", None)]
-    assert files(".") == [("./a.yaml", None), ("./b.json", None), ("./sub/c.yml", None)]
-
-
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ("a.yaml::one", ("a.yaml", "one")),
-        ("a.yaml::one::two", ("a.yaml", "one::two")),
-        ("a.yaml::", ("a.yaml", "")),
-        ("a.yaml::one[A=b::c.yaml]", ("a.yaml", "one[A=b::c.yaml]")),
-        ("x::a.yaml", ("x::a.yaml", None)),
-        ("x::a.yaml::one", ("x::a.yaml", "one")),
-        ("x::a.yaml::one::two", ("x::a.yaml", "one::two")),
-        ("x::missing.yaml::one", ("x", "missing.yaml::one")),
-        ("missing.yaml::one::two", ("missing.yaml", "one::two")),
-        ("missing.yaml", ("missing.yaml", None)),
-    ],
-)
-@pytest.mark.skipif(os.name == "nt", reason="a path of Windows has no colons")
-def test_a_path_with_colons_is_the_longest_that_exists(
-    given: str, expected: tuple[str, str | None], folder: Path
-) -> None:
-    (folder / "x::a.yaml").write_text(CASE, encoding="utf-8")
-    assert files(given) == [expected]
-
-
-@pytest.mark.parametrize(
-    ("text", "is_report"),
-    [
-        ('{"schema": "dmlcheck-report/1", "cases": []}', True),
-        ('\n{\n  "schema" : "dmlcheck-validation/1"}', True),
-        ('{"cases": [], "schema": "dmlcheck-report/1"}', True),
-        ('{"schema": "dmlcheck-report/1", "cases": [', True),
-        ('{"$schema": "dmlcheck-report/1"}', False),
-        ('{"note": "dmlcheck-report/1", "operator": "ARGMAX", "desc": {}}', False),
-        ('{"inputs": {"schema": "dmlcheck-report/1"}}', False),
-        ('["dmlcheck-report/1"]', False),
-        ('{"schema": 3, "note": "dmlcheck-"}', False),
-        ("[", False),
-        ("", False),
-    ],
-)
-def test_a_report_in_a_folder_is_no_case_file(text: str, is_report: bool, folder: Path) -> None:
-    (folder / "report.json").write_text(text, encoding="utf-8")
-    (folder / "text.yaml").write_text(json.dumps({"schema": "dmlcheck-report/1"}), encoding="utf-8")
-    found = [name for name, _ in files(".")]
-    assert ("./report.json" in found) is not is_report
-    assert "./text.yaml" in found
-    # Whoever names it is told what it is.
-    assert files("report.json") == [("report.json", None)]
 
 
 # ---- properties

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from dmlcheck.cli import main
-from dmlcheck.cli.console import Console
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -372,23 +369,6 @@ def test_a_caret_is_under_what_it_marks_however_much_room_there_is(columns: int 
 def test_a_line_is_whole_where_no_terminal_limits_it() -> None:
     assert marked(None)[0] == f"  1 | {LONG}"
     assert "..." in marked(200)[0]
-
-
-class Terminal(io.StringIO):
-    """A terminal that remembers what it shows."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("columns", "room"), [("60", 42), ("200", 182), ("20", 40)])
-def test_a_terminal_leaves_as_much_room_as_it_has(columns: str, room: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", columns)
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(sys, "stdout", Terminal())
-    assert (Console().style.columns, Console().columns) == (room, int(columns))
-    monkeypatch.setattr(sys, "stdout", io.StringIO())
-    assert (Console().style.columns, Console().columns) == (1000, None)
 
 
 def test_a_text_goes_on_under_its_own_beginning() -> None:

@@ -1,0 +1,177 @@
+"""What `run` runs, when it stops, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from commandline import DESC, FILES, GOOD, WRONG, dmlcheck, write
+
+
+def test_an_empty_folder_collects_nothing(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert dmlcheck("run", "empty").exit_code == 5
+    assert dmlcheck("validate", "empty").exit_code == 5
+
+
+def test_selecting_no_case_collects_nothing() -> None:
+    write("a.yaml", GOOD)
+    assert dmlcheck("run", "a.yaml", "-k", "nowhere").exit_code == 5
+
+
+def test_a_wrong_file_among_good_ones_does_not_stop_the_run() -> None:
+    write("f/a.yaml", "operator: [")
+    write("f/b.yaml", GOOD)
+    write("f/c.yaml", WRONG)
+    result = dmlcheck("run", "f")
+    assert result.exit_code == 2
+    assert result.stdout.splitlines()[-1].startswith("1 passed, 1 failed, 1 error in ")
+
+
+def test_a_folder_is_searched_for_yaml_and_json(folder: Path) -> None:
+    for name in ("f/a.yaml", "f/b.yml", "f/g/c.YAML", "f/notes.txt", "f/.hidden.yaml", "f/.git/d.yaml"):
+        write(name, GOOD)
+    write("f/d.json", '{"operator": "REDUCE", "cases": []}')
+    result = dmlcheck("run", "f", "-v")
+    ids = [line.split()[1] for line in result.stdout.splitlines() if line.startswith("PASSED")]
+    assert ids == ["f/a.yaml::a", "f/b.yml::b", "f/g/c.YAML::c"]
+    absolute = dmlcheck("run", str(folder / "f"), "-v", "-k", "a.yaml")
+    assert f"PASSED {(folder / 'f').as_posix()}/a.yaml::a" in absolute.stdout
+
+
+@pytest.mark.parametrize(
+    ("expression", "names"),
+    [
+        ("a", ["a", "ab", "case"]),
+        ("a and not b", ["a", "case"]),
+        ("AB or case", ["ab", "case"]),
+        ("not (ab or case)", ["a", "x"]),
+    ],
+)
+def test_k_selects_by_substrings_of_the_id(expression: str, names: list[str]) -> None:
+    cases = "".join(f"- {{name: {name}, outputs: {{OutputTensor: [6]}}}}\n" for name in ("a", "ab", "case", "x"))
+    write("0.yml", GOOD.partition("outputs")[0] + "cases:\n" + cases)
+    result = dmlcheck("run", "0.yml", "-v", "-k", expression)
+    assert [line.partition("::")[2] for line in result.stdout.splitlines() if line.startswith("PASSED")] == names
+
+
+def test_one_case_is_run_by_its_id() -> None:
+    path = FILES / "case.yaml"
+    result = dmlcheck("run", f"{path}::right", "-v")
+    assert (result.exit_code, result.stdout.count("PASSED")) == (0, 1)
+    assert dmlcheck("run", f"{path}::nobody").exit_code == 5
+
+
+def test_a_case_that_is_not_there_is_named() -> None:
+    write("a.yaml", GOOD)
+    result = dmlcheck("run", "a.yaml::nope")
+    assert (result.exit_code, result.stderr) == (5, "dmlcheck: a.yaml has no case nope\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes are other things there")
+def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
+    write("f/a.yaml", GOOD)
+    os.mkfifo(folder / "f" / "b.yaml")
+    assert dmlcheck("run", "f").exit_code == 0
+
+
+def test_the_bundled_cases_run_without_a_path() -> None:
+    result = dmlcheck("run", "-k", "hardmax1/documented")
+    assert (result.exit_code, "passed in" in result.stdout) == (0, True)
+    verbose = dmlcheck("run", "-v", "-k", "hardmax1/documented").stdout
+    assert verbose.startswith("PASSED cases/activation_hardmax1/documented.yaml::")
+
+
+@pytest.mark.parametrize("words", [["-x"], ["--max-failures", "1"]])
+def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
+    for number in range(5):
+        write(f"f/{number}.yaml", WRONG if number % 2 else GOOD)
+    last = dmlcheck("run", "f", *words).stdout.splitlines()[-1]
+    assert last.startswith("1 passed, 1 failed in ")
+    assert dmlcheck("run", "f", "--max-failures", "2").stdout.splitlines()[-1].startswith("2 passed, 2 failed in ")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
+def test_an_interrupted_run_keeps_its_report(folder: Path) -> None:
+    for number in range(200):
+        cases = "".join(f"- {{name: c{index}, outputs: {{OutputTensor: [6]}}}}\n" for index in range(50))
+        write(f"f/{number:03}.yaml", GOOD.partition("outputs")[0] + "cases:\n" + cases)
+    command = [sys.executable, "-m", "dmlcheck", "run", "f", "-v", "--json", "report.json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # the run is under way
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == b""
+    assert b"interrupted after" in out
+    report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    assert 0 < report["summary"]["total"] == len(report["cases"]) < 10_000
+
+
+@pytest.mark.parametrize(
+    ("values", "pointer", "column"),
+    [
+        ("[[[6, 6]], [[6, 7]]]", "outputs.OutputTensor[1][0][1]", 41),
+        ("[6, 6, 6, 7]", "outputs.OutputTensor[3]", 35),
+        ("{fill: 7}", "outputs.OutputTensor", 25),
+    ],
+)
+def test_a_mismatch_points_at_the_value_as_the_file_gives_it(values: str, pointer: str, column: int) -> None:
+    desc = GOOD.replace("Sizes: [3]", "Sizes: [2, 3, 2]").replace("Sizes: [1]", "Sizes: [2, 1, 2]")
+    write("a.yaml", desc.replace("Axes: [0]", "Axes: [1]").replace("[1, 2, 3]", "{fill: 2}").replace("[6]", values))
+    dmlcheck("run", "a.yaml", "--json", "report.json")
+    (case,) = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    (diagnostic,) = case["diagnostics"]
+    assert (diagnostic["pointer"], diagnostic["column"]) == (pointer, column)
+
+
+def test_the_worst_of_the_passing_cases_is_shown_too() -> None:
+    write("a.yaml", GOOD.replace("[6]", "[6.000001]") + "tolerance: {ulp: 4}\n")
+    result = dmlcheck("run", "a.yaml")
+    assert result.exit_code == 0
+    # 6.000001 is 2 units of 2^-21 above 6, rounded.
+    assert "worst of REDUCE FLOAT32: 2 ULP, 0.5 times the bound, a.yaml::a OutputTensor[0]\n" in result.stdout
+
+
+def test_a_negative_case_may_be_about_a_missing_tensor() -> None:
+    write("a.yaml", DESC + "invalid: [missing-tensor]\n")
+    assert dmlcheck("run", "a.yaml").exit_code == 0
+    write("a.yaml", GOOD.partition("outputs")[0] + "invalid: [missing-tensor]\n")
+    assert dmlcheck("run", "a.yaml").exit_code == 1
+
+
+def test_operators_go_by_their_full_names_in_reports() -> None:
+    write("a.yaml", GOOD.replace("DML_OPERATOR_", ""))
+    write("b.yaml", GOOD)
+    result = dmlcheck("run", "a.yaml", "b.yaml", "--json", "report.json")
+    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    assert [case["operator"] for case in cases] == ["DML_OPERATOR_REDUCE"] * 2
+    assert len([line for line in result.stdout.splitlines() if line.startswith("REDUCE ")]) == 1
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to set there")
+def test_values_that_find_no_memory_cost_the_case_only(folder: Path) -> None:
+    large = GOOD.replace("Sizes: [3]", "Sizes: [1, 3000000000]").replace("Sizes: [1]", "Sizes: [1, 1]")
+    write("b.yaml", large.replace("Axes: [0]", "Axes: [1]").replace("[1, 2, 3]", "{sequence: {start: 1, step: 0}}"))
+    write("a.yaml", GOOD)
+    write("c.yaml", GOOD)
+    command = f"ulimit -v 3000000; {sys.executable} -m dmlcheck run a.yaml b.yaml c.yaml --json r.json"
+    result = subprocess.run(["sh", "-c", command], capture_output=True, check=False, timeout=120)
+    assert (result.returncode, result.stderr) == (1, b"")
+    cases = json.loads((folder / "r.json").read_text(encoding="utf-8"))["cases"]
+    assert [case["outcome"] for case in cases] == ["passed", "error", "passed"]
+    assert [diagnostic["rule"] for diagnostic in cases[1]["diagnostics"]] == ["tensor-too-large"]
+
+
+def test_values_are_read_where_nothing_computes_them() -> None:
+    desc = "{InputTensor: {DataType: UINT8, Sizes: [2]}, OutputTensor: {DataType: UINT8, Sizes: [2]}}"
+    head = f"operator: ELEMENT_WISE_IDENTITY\ndesc: {desc}\n"
+    for inputs, code in (("[1, 2]", 0), ("[1, 256]", 1), ("[1]", 1)):
+        write("a.yaml", head + f"inputs: {{InputTensor: {inputs}}}\noutputs: {{OutputTensor: [1, 2]}}\n")
+        assert dmlcheck("run", "a.yaml").exit_code == code

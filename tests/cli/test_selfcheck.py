@@ -1,0 +1,11 @@
+"""`selfcheck` of what is shipped."""
+
+from __future__ import annotations
+
+from commandline import dmlcheck
+
+
+def test_selfcheck_finds_nothing() -> None:
+    result = dmlcheck("selfcheck")
+    assert result.exit_code == 0
+    assert result.stdout.endswith("rules: all agree\n")

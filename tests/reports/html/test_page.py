@@ -1,0 +1,71 @@
+"""The head of the page, the filters, its policy and its colours."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from html_pages import case, check, report
+
+from dmlcheck.reports.html.page import Assets
+from dmlcheck.running.results import OUTCOMES, CaseResult
+
+
+def test_the_page_asks_for_nothing(page: str) -> None:
+    read = check(page)
+    assert "http" not in page.replace("http-equiv", "")
+    assert "@import" not in page
+    assert "url(" not in page
+    links = [value for _, name, value in read.attributes if name in ("src", "href", "action", "srcset", "style")]
+    assert [link for link in links if not link.startswith("#") and link != "data:,"] == []
+    assert "default-src 'none'; style-src 'sha256-" in page
+    assert "unsafe" not in page
+
+
+def test_every_outcome_is_counted_and_can_be_chosen(page: str) -> None:
+    read = check(page)
+    chosen = [value for tag, name, value in read.attributes if (tag, name) == ("input", "value")]
+    assert chosen == list(OUTCOMES)
+    for outcome, number in zip(OUTCOMES, (2, 5, 2, 1, 1, 1), strict=True):
+        assert f"<b>{number}</b> {outcome}</label>" in page
+    assert "REDUCE 2 5 2 1 0 0 infinite ULP" in read.text
+    assert "GEMM 0 0 0 0 1 1 2097152 ULP" in read.text
+
+
+def test_the_head_tells_level_shard_and_interruption(tmp_path: Path) -> None:
+    text = report(
+        tmp_path / "a.html",
+        [CaseResult(case(), "passed")],
+        interrupted=True,
+        feature_level="4_1",
+        shard=(2, 3),
+    )
+    read = check(text)
+    assert "No failures in 1 case" in read.text
+    assert "DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)" in read.text
+    assert "Shard 2 of 3" in read.text
+    assert "Interrupted: the run ended before all its cases had run." in read.text
+
+
+def colours(block: str) -> dict[str, str]:
+    return dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", block))
+
+
+def luminance(colour: str) -> float:
+    """Return the relative luminance of a colour, as WCAG 2 has it."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    wide = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * wide[0] + 0.7152 * wide[1] + 0.0722 * wide[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_is_readable_in_both_schemes(scheme: str) -> None:
+    light, dark = Assets().style.split("@media (prefers-color-scheme: dark)")
+    known = {**colours(light), **(colours(dark) if scheme == "dark" else {})}
+    for ink in ("ink", "quiet", "link", "red", "orange", "green", "grey", "purple"):
+        for paper in ("page", "card", "inset", "hit"):
+            low, high = sorted((luminance(known[ink]), luminance(known[paper])))
+            assert (high + 0.05) / (low + 0.05) >= 4.5, (ink, paper)
+    low, high = sorted((luminance(known["ink"]), luminance(known["mark"])))
+    assert (high + 0.05) / (low + 0.05) >= 4.5

@@ -1,0 +1,96 @@
+"""The page as a whole: what stands where, and how much of it there may be."""
+
+from __future__ import annotations
+
+import re
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from html_pages import case, check, many, report, wrong_output
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports.html.report import HtmlReport
+from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.running.results import CaseResult
+
+
+def test_the_page_is_whole_and_names_the_run(page: str) -> None:
+    assert page.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n')
+    read = check(page)
+    assert f"<title>8 of 12 cases failed - dmlcheck {__version__}, reference</title>" in page
+    assert f"dmlcheck {__version__} Implementation reference" in read.text
+
+
+def test_only_failures_are_unfolded(page: str) -> None:
+    found = re.findall(r'<details( open)? id="c\d+" class="case (\w+)"', page)
+    assert {(is_open, outcome) for is_open, outcome in found} == {
+        (" open", "failed"),
+        (" open", "error"),
+        (" open", "xpassed"),
+        ("", "xfailed"),
+    }
+
+
+def test_a_run_of_nothing_is_a_page_too(tmp_path: Path) -> None:
+    assert '<h1 class="none">Nothing ran</h1>' in report(tmp_path / "a.html", [])
+
+
+def test_passing_cases_take_little_room(tmp_path: Path) -> None:
+    text = report(tmp_path / "a.html", many("passed", 20_000))
+    assert len(text) < 20_000 * 65  # so that 100,000 stay well below 20 MB
+    assert "<li>corner[Type=FLOAT16,Sizes=1x19999x3x64,Axes=2]\n" in text
+    assert "only counted" not in text
+    check(text)
+
+
+def test_results_are_not_kept(tmp_path: Path) -> None:
+    tracemalloc.start()
+    try:
+        report_file = HtmlReport(str(tmp_path / "a.html"), RunInfo("reference"))
+        before = tracemalloc.get_traced_memory()[0]
+        for result in many("passed", 20_000):
+            report_file.case(result)
+        report_file.finish(Summary({"passed": 20_000}, 1.0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak - before < 2_500_000
+
+
+def test_a_page_of_failures_has_an_end(tmp_path: Path) -> None:
+    found = {"OutputTensor": wrong_output()}
+    message = (Diagnostic("output-mismatch", "wrong " * 20, file="some.yaml", line=3, column=1),)
+    late = CaseResult(case("late", operator="DML_OPERATOR_GEMM"), "failed", None, message, found)
+    text = report(tmp_path / "a.html", [*many("failed", 24_000, diagnostics=message, outputs=found), *[late] * 6])
+    assert len(text) < 11_000_000
+    assert "more cases are only counted, to keep this page of a size that opens" in text
+    # An operator that fails late is told of in full all the same.
+    assert (
+        len(re.findall(r'<details open id="c\d+" class="case failed" data-outcome="failed" data-operator="GEMM"', text))
+        == 5
+    )
+    check(text)
+
+
+def test_names_and_reasons_without_end_are_put_together(tmp_path: Path) -> None:
+    skipped = (CaseResult(case(operator=f"NONE{index}"), "skipped", f"reason {index}") for index in range(1000))
+    text = report(tmp_path / "a.html", skipped)
+    assert text.count("<option>") == 401
+    assert "<option>(others)</option>" in text
+    assert "<li><b>960</b> other reasons</li>" in text
+
+
+def test_a_page_that_cannot_be_kept_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile", full)
+    page = HtmlReport(str(tmp_path / "a.html"), RunInfo("reference"))
+    for result in many("passed", 3):
+        page.case(result)
+    page.finish(Summary({"passed": 3}, 1.0))
+    assert page.file.problem is not None
+    assert "No space left on device" in page.file.problem
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,170 @@
+"""The page in a browser: its filters, its links, and that it asks for nothing."""
+
+from __future__ import annotations
+
+import http.server
+import re
+import shutil
+import struct
+import subprocess
+import threading
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def browser() -> str:
+    """Return a Chromium that runs, or skip."""
+    for name in ("chromium", "chromium-browser", "google-chrome"):
+        path = shutil.which(name)
+        if path is not None:
+            asked = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
+            if asked.returncode == 0:
+                return path
+    pytest.skip("no Chromium here, so no browser has looked at the HTML report; on Debian: apt-get install chromium")
+
+
+class Visit:
+    """A page as a headless Chromium sees it, with every name unknown to it: no network but this machine."""
+
+    def __init__(self, browser: str, folder: Path) -> None:
+        self.words = [
+            browser,
+            "--headless",
+            "--no-sandbox",  # the tests may run as root, and the page is their own
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--disable-background-networking",
+            "--hide-scrollbars",
+            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+            "--enable-logging=stderr",
+            f"--user-data-dir={folder / 'profile'}",
+        ]
+        self.folder = folder
+
+    def dom(self, url: str) -> tuple[str, list[str]]:
+        """Return the page's elements once its script has run, and what the console says."""
+        done = self.run("--dump-dom", url)
+        said = [line for line in done.stderr.decode("utf-8", "replace").split("\n") if "CONSOLE" in line]
+        return done.stdout.decode("utf-8"), said
+
+    def top_left(self, url: str, *options: str) -> tuple[int, int, int]:
+        """Return the colour of the page's background from a picture of it."""
+        shot = self.folder / "shot.png"
+        self.run("--window-size=1280,900", *options, f"--screenshot={shot}", url)
+        data = shot.read_bytes()
+        assert data.startswith(b"\x89PNG\r\n\x1a\n")
+        assert struct.unpack(">II", data[16:24]) == (1280, 900)
+        packed, at = b"", 8
+        while at < len(data):
+            length, kind = struct.unpack(">I4s", data[at : at + 8])
+            packed += data[at + 8 : at + 8 + length] if kind == b"IDAT" else b""
+            at += length + 12
+        # Whatever the filter of the first row, its first pixel stands as it is.
+        red, green, blue = zlib.decompress(packed)[1:4]
+        return red, green, blue
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
+        return subprocess.run([*self.words, *words], capture_output=True, timeout=120, check=True)
+
+
+@pytest.fixture
+def visit(browser: str, tmp_path: Path) -> Visit:
+    return Visit(browser, tmp_path)
+
+
+def visible(dom: str) -> list[str]:
+    """Return how the cases ended that are told in full and are not hidden."""
+    found = re.findall(r'<details([^>]*)class="case (\w+)"([^>]*)>', dom)
+    return [outcome for before, outcome, after in found if "hidden" not in before + after]
+
+
+def listed(dom: str) -> list[str]:
+    """Return how the groups of rows ended that are not hidden."""
+    found = re.findall(r'<div class="group"([^>]*)>', dom)
+    return [re.findall(r'data-outcome="(\w+)"', group)[0] for group in found if "hidden" not in group]
+
+
+def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> None:
+    dom, said = visit.dom(page_file.as_uri())
+    assert said == []
+    assert '<html lang="en" class="js">' in dom
+    assert sorted(visible(dom)) == ["error"] * 2 + ["failed"] * 5 + ["xfailed", "xpassed"]
+    assert listed(dom) == ["skipped", "passed"]
+
+
+@pytest.mark.parametrize(
+    ("fragment", "cases", "rows"),
+    [
+        ("outcome=failed", ["failed"] * 5, []),
+        ("outcome=error,passed", ["error"] * 2, ["passed"]),
+        ("operator=GEMM", ["xpassed", "xfailed"], []),
+        ("outcome=xfailed&operator=REDUCE", [], []),
+        ("text=OFF+by+92", ["failed"], []),
+        ("text=rightly", [], ["passed"]),
+        ("text=case.yaml::nothing-to", [], ["skipped"]),
+        ("operator=NOSUCH", ["failed"] * 5 + ["error"] * 2 + ["xpassed", "xfailed"], ["skipped", "passed"]),
+    ],
+)
+def test_the_filters_work(visit: Visit, page_file: Path, fragment: str, cases: list[str], rows: list[str]) -> None:
+    dom, said = visit.dom(f"{page_file.as_uri()}#{fragment}")
+    assert said == []
+    assert sorted(visible(dom)) == sorted(cases)
+    assert listed(dom) == rows
+
+
+def test_a_link_to_a_case_unfolds_it(visit: Visit, page_file: Path) -> None:
+    dom, said = visit.dom(f"{page_file.as_uri()}#c11")
+    assert said == []
+    assert re.search(r'<details id="c11" class="case xfailed"[^>]* open=""', dom)
+    assert re.search(r'<details id="xfailed" class="part" open=""', dom)
+
+
+def test_the_page_is_dark_where_the_reader_wants_it_dark(visit: Visit, page_file: Path) -> None:
+    url = page_file.as_uri()
+    assert visit.top_left(url, "--blink-settings=preferredColorScheme=1") == (0xF7, 0xF7, 0xF5)
+    assert visit.top_left(url, "--blink-settings=preferredColorScheme=0") == (0x12, 0x14, 0x17)
+
+
+@pytest.fixture
+def server(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Serve the page, and the page with an image from elsewhere; yield the address and what was asked for."""
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            text = page.replace("<main>", '<main><img src="/image.png" alt="">') if "image" in self.path else page
+            body = text.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{serving.server_port}", asked
+        serving.shutdown()
+        thread.join()
+
+
+def test_a_browser_is_made_to_ask_for_nothing(visit: Visit, server: tuple[str, list[str]]) -> None:
+    address, asked = server
+    _, said = visit.dom(f"{address}/report.html#outcome=failed")
+    assert (asked, said) == (["/report.html"], [])
+
+
+def test_the_policy_keeps_the_page_from_asking(visit: Visit, server: tuple[str, list[str]]) -> None:
+    address, asked = server
+    _, said = visit.dom(f"{address}/with-image.html")
+    assert asked == ["/with-image.html"]
+    assert len(said) == 1
+    assert "Content Security Policy" in said[0]
