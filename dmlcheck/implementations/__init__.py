@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.kernels import Array
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.kernels import Array
 
 
 class Implementation(Protocol):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
-from dmlcheck.reference.kernels import Array
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.kernels import Array
 
 
 class Reference:
-    """The NumPy reference engine."""
+    """The NumPy reference engine, which is imported when something is asked of it: a process may only pass it on."""
 
     name = "reference"
     version = __version__
@@ -19,11 +21,17 @@ class Reference:
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why there is no result: the operator has no kernel yet."""
-        return engine.unsupported(desc)
+        return self._engine.unsupported(desc)  # type: ignore[no-any-return]
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
-        return engine.run(desc, inputs)
+        return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End nothing: nothing was started."""
+
+    @cached_property
+    def _engine(self) -> Any:
+        from dmlcheck.reference import engine
+
+        return engine

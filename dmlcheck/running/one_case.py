@@ -34,6 +34,10 @@ class Run:
 
     def __init__(self, implementation: Any, settings: Settings | None = None) -> None:
         """Begin a run of an implementation, which has a name, and which runs descs."""
+        # Now, not within the seconds of the first case.
+        from dmlcheck.comparison import compare  # noqa: F401
+        from dmlcheck.reference import engine  # noqa: F401
+
         self.implementation = implementation
         self.settings = settings or Settings()
         self.descs = LegalDescs()

@@ -44,7 +44,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Run every test in an empty folder, from which the misbehaving implementations can be imported."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(HERE))
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
     return tmp_path
 
 
@@ -89,6 +89,17 @@ def test_several_processes_report_what_one_does() -> None:
     assert timeless("one.json") == timeless("four.json")
     seconds = re.compile(r"\d+\.\d\d( s)?$", re.MULTILINE)
     assert seconds.sub("", one.stdout) == seconds.sub("", four.stdout)
+
+
+def test_the_process_that_reports_needs_no_numpy() -> None:
+    write("a.yaml", 1, WRONG)
+    script = (
+        "import sys\nfrom dmlcheck.cli import main\ntry:\n    main(sys.argv[1:])\n"
+        "except SystemExit as end:\n    sys.exit(10 * end.code + ('numpy' in sys.modules))\n"
+    )
+    command = [sys.executable, "-c", script, "run", "a.yaml", "--json", "r.json", "-j"]
+    codes = [subprocess.run([*command, jobs], capture_output=True, check=False, timeout=60).returncode for jobs in "12"]
+    assert codes == [1, 0]
 
 
 def test_several_processes_tell_as_much_of_a_case_that_passes_and_should_not() -> None:
