@@ -1,0 +1,114 @@
+"""Resampling as ONNX graphs: the values of its formula in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import expect, f32, made, whole
+
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
+
+Array = np.ndarray[Any, Any]
+
+
+def resampled(
+    x: Array,
+    sizes: Sequence[int],
+    scales: Sequence[float],
+    offsets: Sequence[tuple[float, float]],
+    mode: str,
+    to_floor: bool,
+) -> Array:
+    """Follow the formula of the page: where an output element lies in the input, beyond whose edges these repeat."""
+    made = np.empty(sizes)
+    for place in np.ndindex(*sizes):
+        at = [(o - after) / s - before for o, s, (before, after) in zip(place, scales, offsets, strict=True)]
+        if mode == "NEAREST_NEIGHBOR":
+            near = [math.floor(each) if to_floor else math.ceil(each) for each in at]
+            made[place] = x[tuple(min(max(each, 0), size - 1) for each, size in zip(near, x.shape, strict=True))]
+            continue
+        total = 0.0
+        for ends in itertools.product((0, 1), repeat=len(at)):
+            weight, index = 1.0, []
+            for each, end, size in zip(at, ends, x.shape, strict=True):
+                weight *= each % 1 if end else 1 - each % 1
+                index.append(min(max(math.floor(each) + end, 0), size - 1))
+            total += weight * x[tuple(index)]
+        made[place] = total
+    return made
+
+
+CENTRES = [(0.5, -0.5)] * 2
+
+
+CORNERS = [(0, 0)] * 2
+
+
+@pytest.mark.parametrize("offsets", [CENTRES, CORNERS], ids=["centres", "corners"])
+@pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
+@pytest.mark.parametrize(("mode", "scales", "sizes"), [
+    ("NEAREST_NEIGHBOR", (2, 1.5), (6, 6)),
+    ("NEAREST_NEIGHBOR", (0.5, 1), (1, 4)),
+    ("LINEAR", (2, 1.5), (6, 6)),
+    ("LINEAR", (2, 1), (7, 3)),
+])  # fmt: skip
+def test_resampling_finds_elements_by_scales_and_offsets(
+    offsets: Sequence[tuple[float, float]], direction: str, mode: str, scales: Sequence[float], sizes: Sequence[int]
+) -> None:
+    x = whole(3, 4, wrap=13)
+    wanted = resampled(x, sizes, scales, offsets, mode, direction == "DECREASING")
+    before, after = zip(*offsets, strict=True)
+    fields = {"Scales": list(scales), "InputPixelOffsets": list(before), "OutputPixelOffsets": list(after)}
+    expect(
+        "RESAMPLE2",
+        {"InputTensor": x},
+        {"OutputTensor": f32(wanted)},
+        1e-5,
+        InterpolationMode=mode,
+        RoundingDirection=direction,
+        **fields,
+    )
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields"),
+    [("RESAMPLE", {}), ("RESAMPLE1", {}), ("RESAMPLE3", {"RoundingDirection": "DECREASING", "Antialiased": True})],
+)
+def test_every_version_of_resampling_takes_the_same_centres(operator: str, fields: dict[str, Any]) -> None:
+    x = whole(3, 4, wrap=13)
+    wanted = resampled(x, (6, 6), (2, 1.5), CENTRES, "LINEAR", to_floor=True)
+    if operator != "RESAMPLE":
+        fields = fields | {"InputPixelOffsets": [0.5, 0.5], "OutputPixelOffsets": [-0.5, -0.5]}
+    fields = fields | {"InterpolationMode": "LINEAR", "Scales": [2, 1.5]}
+    expect(operator, {"InputTensor": x}, {"OutputTensor": f32(wanted)}, 1e-5, **fields)
+
+
+def test_a_filter_that_takes_effect_is_refused() -> None:
+    x = whole(8, 4)
+    fields = {"InputPixelOffsets": [0.5, 0.5], "OutputPixelOffsets": [-0.5, -0.5], "RoundingDirection": "DECREASING"}
+    fields |= {"InterpolationMode": "LINEAR", "Scales": [0.25, 1], "Antialiased": True}
+    desc = made("RESAMPLE3", {"InputTensor": x}, {"OutputTensor": x[:2]}, **fields)
+    with pytest.raises(Inexpressible, match="the filter of Antialiased is not documented"):
+        build(desc)
+
+
+@pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
+def test_upsampling_takes_pixel_centres(mode: str) -> None:
+    x = whole(1, 2, 2, 3)
+    at = [(o + 0.5) / 3 - 0.5 for o in range(6)], [(o + 0.5) / 2 - 0.5 for o in range(6)]
+    wanted = np.empty((1, 2, 6, 6))
+    for channel in range(2):
+        image = x[0, channel]
+        if mode == "NEAREST_NEIGHBOR":
+            wanted[0, channel] = image.repeat(3, 0).repeat(2, 1)
+        else:
+            rows = np.stack([np.interp(at[0], range(2), image[:, column]) for column in range(3)], 1)
+            wanted[0, channel] = np.stack([np.interp(at[1], range(3), row) for row in rows])
+    fields = {"ScaleSize": {"Height": 3, "Width": 2}, "InterpolationMode": mode}
+    expect("UPSAMPLE_2D", {"InputTensor": x}, {"OutputTensor": f32(wanted)}, 1e-5, **fields)
