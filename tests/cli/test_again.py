@@ -6,7 +6,13 @@ import os
 import subprocess
 import sys
 
+import pytest
 from commandline import WRONG, dmlcheck, write
+from results import failed
+
+from dmlcheck.cli.again import again
+from dmlcheck.reports.records import Earlier, RunInfo
+from dmlcheck.running.results import CaseResult, Drift
 
 
 def test_the_command_at_the_end_of_a_failure_runs_that_case_again() -> None:
@@ -23,3 +29,36 @@ def test_the_command_at_the_end_of_a_failure_runs_that_case_again() -> None:
     failure, table, _ = first.partition("\noperator ")
     assert table
     assert repeated.stdout.decode().replace("\r\n", "\n").partition("\noperator ")[0] == failure
+
+
+INFO = RunInfo("reference")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the shell there has other quotes")
+@pytest.mark.parametrize(
+    ("info", "result", "command"),
+    [
+        (INFO, failed(), "dmlcheck run cases/sum.yaml::sum"),
+        (INFO, failed("it's", "a b.yaml"), """dmlcheck run 'a b.yaml::it'"'"'s'"""),
+        (INFO, failed("x", "-f.yaml"), "dmlcheck run -- -f.yaml::x"),
+        (INFO, failed(is_malformed=True), "dmlcheck run cases/sum.yaml"),
+        (
+            INFO._replace(implementation="command:./it", accumulate="FLOAT16"),
+            failed(),
+            "dmlcheck run --implementation command:./it --accumulate float16 cases/sum.yaml::sum",
+        ),
+        (INFO._replace(compared_to=Earlier("old.json")), failed(), "dmlcheck run cases/sum.yaml::sum"),
+        (
+            INFO._replace(compared_to=Earlier("old.json", max_drift=0.5)),
+            failed(drift=(Drift("OutputTensor", 1.0, 5.0, is_failure=True),)),
+            "dmlcheck run --compare-to old.json --max-drift 0.5 cases/sum.yaml::sum",
+        ),
+        (
+            INFO._replace(compared_to=Earlier("old.json")),
+            failed(drift=(Drift("OutputTensor", 1.0, 5.0, is_failure=False),)),
+            "dmlcheck run --compare-to old.json cases/sum.yaml::sum",
+        ),
+    ],
+)
+def test_options_that_matter_are_given_and_names_quoted(info: RunInfo, result: CaseResult, command: str) -> None:
+    assert again(info, result) == command

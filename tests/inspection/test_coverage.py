@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 import dmlcheck
-from dmlcheck.cli import main
 from dmlcheck.inspection.coverage import of_operator, table_edges
-from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.load import load_spec
 
 FILE = """\
 operator: ARGMAX
@@ -53,10 +49,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def run(*words: str) -> Any:
-    return CliRunner().invoke(main, words, catch_exceptions=False)
-
-
 def test_each_part_is_counted(path: Path) -> None:
     spec = load_spec("DML_OPERATOR_ARGMAX")
     found = of_operator(spec, dmlcheck.load_cases(path))
@@ -78,36 +70,3 @@ def test_a_case_that_is_rejected_covers_nothing_as_accepted(path: Path) -> None:
     assert parts["support rows accepted"].covered == 0
     assert parts["types and dimensions accepted"].covered == 0
     assert parts["enumeration values accepted"].covered == 0
-
-
-def test_the_bundled_cases_cover_every_row_edge_and_constraint() -> None:
-    read = json.loads(run("coverage", "--format", "json").stdout)
-    assert read["schema"] == "dmlcheck-coverage/1"
-    assert len(read["operators"]) == len(operator_names()) == 177
-    for operator in read["operators"]:
-        for kind in ("table edges rejected", "constraints rejected"):
-            assert operator["parts"][kind]["missing"] == [], operator["operator"]
-
-
-def test_the_command_prints_a_table_and_names_what_is_left_out(path: Path) -> None:
-    result = run("coverage", str(path))
-    assert result.exit_code == 0
-    head, row, total, *_ = result.stdout.splitlines()
-    assert head.split() == ["operator", "cases", "rows", "types,", "dims", "edges", "constraints", "values"]
-    assert row.split() == ["ARGMAX", "6", "2/2", "6/30", "2/3", "1/4", "1/2"]
-    assert total.split() == ["all", "6", "2/2", "6/30", "2/3", "1/4", "1/2"]
-    assert "  not among constraints rejected:\n    ARGMAX/C1\n    ARGMAX/C3\n    ARGMAX/C4\n" in result.stdout
-    assert "    table 1 InputTensor type UINT64 at 3_0\n" in result.stdout
-
-
-def test_one_operator_may_be_asked_for(path: Path) -> None:
-    assert run("coverage", "--operator", "REDUCE", str(path)).exit_code == 5
-    assert run("coverage", "--operator", "argmax", str(path)).exit_code == 0
-    result = run("coverage", "--operator", "ARGMAXX", str(path))
-    assert (result.exit_code, "did you mean ARGMAX?" in result.stderr) == (2, True)
-
-
-def test_a_file_that_is_wrong_is_reported(path: Path) -> None:
-    (path / "broken.yaml").write_text("operator: [\n", encoding="utf-8")
-    result = run("coverage", str(path))
-    assert (result.exit_code, "yaml-syntax" in result.stderr) == (2, True)

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from itertools import combinations, pairwise
-from typing import Any
 
-import pytest
-from click.testing import CliRunner
-
-from dmlcheck.cli import main
 from dmlcheck.inspection.level_diff import OperatorChange, differences
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS
@@ -58,31 +52,3 @@ def test_steps_add_up_to_the_whole() -> None:
             name for below, above in pairwise(steps) for name, change in changes(below, above).items() if change.is_new
         }
         assert whole == parts
-
-
-def run(*words: str) -> Any:
-    return CliRunner().invoke(main, words, catch_exceptions=False)
-
-
-def test_the_command_prints_text_and_json() -> None:
-    text = run("diff", "3_0", "4_1").stdout
-    assert text.startswith("DML_FEATURE_LEVEL_3_0 to DML_FEATURE_LEVEL_4_1: 12 new operators, ")
-    assert "\nDML_OPERATOR_ARGMAX\n  InputTensor: INT64 UINT64\n" in text
-    read = json.loads(run("diff", "DML_FEATURE_LEVEL_3_0", "4.1", "--format", "json").stdout)
-    assert (read["schema"], read["from"], read["to"]) == ("dmlcheck-diff/1", "3_0", "4_1")
-    (argmax,) = (change for change in read["operators"] if change["operator"] == "DML_OPERATOR_ARGMAX")
-    assert argmax["tensors"] == [
-        {"tensor": "InputTensor", "when": None, "types": ["INT64", "UINT64"], "dims": []},
-    ]
-
-
-@pytest.mark.parametrize("form", ["text", "json"])
-def test_levels_may_stand_in_any_order(form: str) -> None:
-    result = run("diff", "4_1", "3_0", "--format", form)
-    assert result.exit_code == 0
-    assert result.stdout == run("diff", "3_0", "4_1", "--format", form).stdout
-
-
-@pytest.mark.parametrize("words", [["diff"], ["diff", "3_0"], ["diff", "3_0", "9_9"]])
-def test_a_level_that_is_missing_or_unknown_is_refused(words: list[str]) -> None:
-    assert run(*words).exit_code == 2

@@ -1,0 +1,82 @@
+"""`coverage` on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import dmlcheck
+
+from dmlcheck.specs.load import operator_names
+
+FILE = """\
+operator: ARGMAX
+source: by hand
+desc: {Axes: [0], AxisDirection: INCREASING}
+cases:
+- name: packed
+  desc: {InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
+- name: strided
+  feature_level: "3_0"
+  desc:
+    InputTensor: {DataType: FLOAT16, Sizes: [2, 3], Strides: [4, 1], TotalTensorSizeInBytes: 64}
+    OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
+- name: broadcast
+  desc:
+    InputTensor: {DataType: INT8, Sizes: [2, 3], Strides: [0, 1], Flags: OWNED_BY_DML}
+    OutputTensor: {DataType: INT64, Sizes: [1, 3]}
+- name: too-early
+  feature_level: "4_0"
+  desc: {InputTensor: {DataType: INT64, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
+  invalid: [unsupported-data-type]
+- name: no-axis
+  desc:
+    InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}
+    OutputTensor: {DataType: UINT32, Sizes: [2, 3]}
+    Axes: [2]
+  invalid: [ARGMAX/C2]
+- name: before-the-operator
+  feature_level: "2_1"
+  desc: {InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
+  invalid: [operator-unavailable]
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    (tmp_path / "argmax.yaml").write_text(FILE, encoding="utf-8")
+    return tmp_path
+
+
+def test_the_bundled_cases_cover_every_row_edge_and_constraint() -> None:
+    read = json.loads(dmlcheck("coverage", "--format", "json").stdout)
+    assert read["schema"] == "dmlcheck-coverage/1"
+    assert len(read["operators"]) == len(operator_names()) == 177
+    for operator in read["operators"]:
+        for kind in ("table edges rejected", "constraints rejected"):
+            assert operator["parts"][kind]["missing"] == [], operator["operator"]
+
+
+def test_the_command_prints_a_table_and_names_what_is_left_out(path: Path) -> None:
+    result = dmlcheck("coverage", str(path))
+    assert result.exit_code == 0
+    head, row, total, *_ = result.stdout.splitlines()
+    assert head.split() == ["operator", "cases", "rows", "types,", "dims", "edges", "constraints", "values"]
+    assert row.split() == ["ARGMAX", "6", "2/2", "6/30", "2/3", "1/4", "1/2"]
+    assert total.split() == ["all", "6", "2/2", "6/30", "2/3", "1/4", "1/2"]
+    assert "  not among constraints rejected:\n    ARGMAX/C1\n    ARGMAX/C3\n    ARGMAX/C4\n" in result.stdout
+    assert "    table 1 InputTensor type UINT64 at 3_0\n" in result.stdout
+
+
+def test_one_operator_may_be_asked_for(path: Path) -> None:
+    assert dmlcheck("coverage", "--operator", "REDUCE", str(path)).exit_code == 5
+    assert dmlcheck("coverage", "--operator", "argmax", str(path)).exit_code == 0
+    result = dmlcheck("coverage", "--operator", "ARGMAXX", str(path))
+    assert (result.exit_code, "did you mean ARGMAX?" in result.stderr) == (2, True)
+
+
+def test_a_file_that_is_wrong_is_reported(path: Path) -> None:
+    (path / "broken.yaml").write_text("operator: [\n", encoding="utf-8")
+    result = dmlcheck("coverage", str(path))
+    assert (result.exit_code, "yaml-syntax" in result.stderr) == (2, True)

@@ -1,0 +1,58 @@
+"""`expectations update` on the command line, and the file of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import WRONG, dmlcheck, write
+
+ENTRY = "- {cases: 'a.yaml::*', expect: failed, reason: known}\n"
+
+
+@pytest.fixture(autouse=True)
+def _report(folder: Path) -> None:
+    write("a.yaml", WRONG)
+    dmlcheck("run", "a.yaml", "--json", "r.json")
+    assert (folder / "r.json").exists()
+
+
+def test_a_file_that_holds_stays_as_it_is() -> None:
+    write("known.yaml", ENTRY)
+    result = dmlcheck("expectations", "update", "r.json", "known.yaml")
+    assert (result.exit_code, result.stdout) == (0, "known.yaml: 0 dropped, 0 added\n")
+    assert Path("known.yaml").read_text(encoding="utf-8") == ENTRY
+
+
+def test_what_was_done_is_said_and_saved() -> None:
+    write("known.yaml", ENTRY.replace("a.yaml", "gone.yaml"))
+    result = dmlcheck("expectations", "update", "r.json", "known.yaml", "--add", "--reason", "new")
+    assert result.stdout.splitlines() == [
+        "dropped gone.yaml::* (failed): no case has such an id",
+        "added a.yaml::a (failed)",
+        "known.yaml: 1 dropped, 1 added",
+    ]
+    assert dmlcheck("run", "a.yaml", "--expectations", "known.yaml").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["r.json", "known.yaml", "--add"], "--add needs --reason TEXT"),
+        (["r.json", "known.yaml", "--reason", "x"], "--reason goes with --add"),
+        (["a.yaml", "known.yaml"], "a.yaml: not JSON"),
+        (["r.json", "broken.yaml"], "broken.yaml:1:1: error[wrong-type]"),
+    ],
+)
+def test_what_cannot_be_updated_is_refused(words: list[str], said: str) -> None:
+    write("known.yaml", ENTRY)
+    write("broken.yaml", "cases: 3\n")
+    result = dmlcheck("expectations", "update", *words)
+    assert (result.exit_code, said in result.stderr) == (2, True), result.stderr
+
+
+def test_a_run_is_refused_with_what_is_wrong_with_the_file() -> None:
+    write("broken.yaml", "- {cases: 'a*', expect: failed}\n")
+    result = dmlcheck("run", "a.yaml", "--expectations", "broken.yaml")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "broken.yaml:1:3: error[missing-key]" in result.stderr

@@ -1,0 +1,33 @@
+"""`explain` on the command line."""
+
+from __future__ import annotations
+
+import pytest
+from commandline import dmlcheck
+
+from dmlcheck.diagnostics.catalog import RULES
+
+
+def test_without_a_rule_all_are_listed() -> None:
+    head, *rows = dmlcheck("explain").stdout.splitlines()
+    assert head.split() == ["rule", "group", "summary"]
+    assert [row.split()[0] for row in rows] == list(RULES)
+
+
+@pytest.mark.parametrize("label", ["REDUCE/C2", "DML_OPERATOR_REDUCE/C2", "reduce/c2"])
+def test_a_constraint_goes_by_its_label(label: str) -> None:
+    assert dmlcheck("explain", label).stdout.startswith("DML_OPERATOR_REDUCE/C2\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("size-mismach", "is neither a rule nor a constraint; did you mean size-mismatch?"),
+        ("zzzz", "is neither a rule nor a constraint; `dmlcheck explain` lists the rules"),
+        ("NOTHING/C1", "is neither a rule nor a constraint"),
+        ("REDUCE/C99", "DML_OPERATOR_REDUCE has no constraint C99; it has C1, C2"),
+    ],
+)
+def test_what_is_neither_is_refused_with_what_there_is(given: str, words: str) -> None:
+    result = dmlcheck("explain", given)
+    assert (result.exit_code, words in result.stderr) == (2, True), result.stderr

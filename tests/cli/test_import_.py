@@ -1,0 +1,43 @@
+"""`import` on the command line: which files it takes, and what it says of each."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import GOOD, dmlcheck, many, write
+
+
+@pytest.fixture
+def models() -> str:
+    """Export some cases, and return the folder of their models."""
+    write("a.yaml", many(2))
+    assert dmlcheck("export", "--to", "dxdispatch", "a.yaml", "-o", "models").exit_code == 0
+    return "models"
+
+
+def test_each_file_is_said_to_be_cases_of_another(models: str) -> None:
+    result = dmlcheck("import", "dxdispatch", models, "-o", "cases")
+    assert result.exit_code == 0
+    assert " imported to " in result.stdout
+    made = [path.as_posix() for path in Path("cases").rglob("*.yaml")]
+    assert made
+    assert dmlcheck("validate", *made).exit_code == 0
+
+
+def test_a_report_of_dmlcheck_is_no_model(models: str) -> None:
+    assert dmlcheck("run", "a.yaml", "--json", f"{models}/report.json").exit_code == 0
+    assert "report.json" not in dmlcheck("import", "dxdispatch", models, "-o", "cases").stdout
+
+
+def test_a_folder_without_models_imports_nothing() -> None:
+    write("f/a.yaml", GOOD)
+    result = dmlcheck("import", "onnx", "f", "-o", "cases")
+    assert result.exit_code == 5
+    assert result.stderr == "dmlcheck: no models to import: f has no files that end in .onnx\n"
+    assert not Path("cases").exists()
+
+
+def test_a_path_that_is_not_there_is_wrong_usage() -> None:
+    result = dmlcheck("import", "onnx", "nowhere", "-o", "cases")
+    assert (result.exit_code, "nowhere: no such file or folder" in result.stderr) == (2, True)

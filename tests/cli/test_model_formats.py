@@ -1,0 +1,52 @@
+"""The formats of `export` and `import`, and what becomes of their folders."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import click
+import pytest
+
+from dmlcheck.cli import main
+from dmlcheck.cli.model_formats import FORMATS, written
+from dmlcheck.formats.export_folder import Folder, Occupied
+from dmlcheck.formats.exporting import Unavailable
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_format_can_be_written_and_read(form: str) -> None:
+    assert callable(import_module(f"{FORMATS[form].package}.exporter").export)
+    assert callable(import_module(f"{FORMATS[form].package}.importer").import_)
+
+
+def test_what_the_work_returns_is_passed_on() -> None:
+    with click.Context(main):
+        assert written("new", "onnx", lambda: 3) == 3
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (Occupied("it holds something else"), "-o: it holds something else"),
+        (Unavailable("onnx is not installed"), "onnx is not installed"),
+        (PermissionError(13, "Permission denied", "new/a"), "-o: new/a cannot be written: Permission denied"),
+        (OSError(28, "No space left on device"), "-o: new cannot be written: No space left on device"),
+    ],
+)
+def test_a_folder_that_cannot_be_written_is_wrong_usage(problem: Exception, words: str) -> None:
+    def work() -> None:
+        raise problem
+
+    with click.Context(main), pytest.raises(click.UsageError) as refused:
+        written("new", "onnx", work)
+    assert refused.value.message == words
+
+
+def test_that_an_earlier_export_is_replaced_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Folder("old", "onnx") as old:
+        old.finish([], [])
+    with click.Context(main):
+        written("old", "onnx", lambda: None)
+    assert capsys.readouterr().out.startswith("old holds an earlier one: its files are replaced")
+    assert (folder / "old").is_dir()

@@ -1,0 +1,148 @@
+"""What the results of a run add up to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+from results import case, every_outcome, failed
+
+from dmlcheck.cli import main
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.outcome import Outcome
+from dmlcheck.files.yaml import parse
+from dmlcheck.reports.records import Summary
+from dmlcheck.running.accuracy import Baseline, Watch
+from dmlcheck.running.events import Done, Ended, Other
+from dmlcheck.running.expectations import Expectations, read_expectations
+from dmlcheck.running.results import CaseResult
+
+
+class Listening:
+    """A reporter that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.results: list[CaseResult] = []
+        self.summary: Summary | None = None
+
+    def case(self, result: CaseResult) -> None:
+        self.results.append(result)
+
+    def finish(self, summary: Summary) -> None:
+        self.summary = summary
+
+
+def passed(name: str = "sum") -> CaseResult:
+    return CaseResult(case(name), "passed")
+
+
+def ended(*results: CaseResult, **terms: Any) -> tuple[Exit, Listening, Outcome]:
+    """Return how a run with some results ends, and what a reporter is told of it."""
+    reporter = Listening()
+    known: dict[str, Any] = {"watch": Watch(), "known": None, "max_failures": None, "is_shard": False}
+    outcome = Outcome([reporter], **{**known, **terms})
+    for result in results:
+        outcome.take(Done(result))
+        if outcome.is_over:
+            break
+    outcome.take(Ended(b"a file"))
+    with click.Context(main):
+        return outcome.finish(), reporter, outcome
+
+
+def expectations(text: str) -> Expectations:
+    import datetime as dt
+
+    return read_expectations(parse(text.encode(), "known.yaml"), "reference", None, dt.date.min)
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [
+        ([], Exit.NOTHING_COLLECTED),
+        ([passed()], Exit.GOOD),
+        ([passed(), failed()], Exit.FAILED),
+        ([CaseResult(case(), "error")], Exit.FAILED),
+        ([CaseResult(case(), "xpassed")], Exit.FAILED),
+        ([CaseResult(case(), "xfailed")], Exit.GOOD),
+        ([failed(), CaseResult(case(), "error", is_malformed=True)], Exit.WRONG_INPUT),
+    ],
+)
+def test_the_exit_code_is_that_of_the_worst(results: list[CaseResult], code: Exit) -> None:
+    assert ended(*results)[0] == code
+
+
+def test_every_result_is_passed_on_and_counted() -> None:
+    _, reporter, _ = ended(*every_outcome())
+    assert [result.outcome for result in reporter.results] == [result.outcome for result in every_outcome()]
+    assert reporter.summary is not None
+    assert reporter.summary.counts == dict.fromkeys(("passed", "failed", "error", "skipped", "xfailed", "xpassed"), 1)
+    assert reporter.summary.digest is not None
+
+
+def test_so_many_failures_end_a_run_which_then_is_not_whole() -> None:
+    code, reporter, outcome = ended(passed(), failed("a"), failed("b"), failed("c"), max_failures=2)
+    assert (code, len(reporter.results), outcome.is_whole) == (Exit.FAILED, 3, False)
+    assert reporter.summary is not None
+    assert reporter.summary.digest is None
+
+
+def test_what_is_known_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    known = expectations("- {cases: '*::a', expect: failed, reason: known}\n")
+    code, reporter, _ = ended(failed("a"), known=known)
+    assert (code, reporter.results[0].outcome) == (Exit.GOOD, "xfailed")
+    assert capsys.readouterr().err == ""
+
+
+def test_an_entry_of_no_case_is_wrong_once_the_run_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    known = expectations("- {cases: '*::gone', expect: failed, reason: known}\n")
+    assert ended(passed(), known=known)[0] == Exit.WRONG_INPUT
+    assert "known.yaml:1:11: error[unmatched-expectation]" in capsys.readouterr().err
+    assert ended(failed(), known=known, max_failures=1)[0] == Exit.FAILED
+    assert capsys.readouterr().err == ""
+
+
+def test_a_case_that_does_not_run_is_there_all_the_same() -> None:
+    known = expectations("- {cases: '*::other', expect: failed, reason: known}\n")
+    outcome = Outcome([], watch=Watch(), known=known, max_failures=None, is_shard=True)
+    outcome.take(Other("a.yaml::other"))
+    outcome.take(Done(passed()))
+    assert outcome.unmatched is not None
+    assert outcome.unmatched.problems() == []
+    assert outcome.seen == 2
+
+
+def test_the_results_of_a_shard_are_numbered_among_all_cases() -> None:
+    reporter = Listening()
+    outcome = Outcome([reporter], watch=Watch(), known=None, max_failures=None, is_shard=True)
+    outcome.take(Other("a.yaml::before"))
+    outcome.take(Done(passed()))
+    assert [result.ordinal for result in reporter.results] == [1]
+    assert [result.ordinal for result in ended(passed())[1].results] == [None]
+
+
+def test_a_report_of_other_cases_is_no_comparison(capsys: pytest.CaptureFixture[str]) -> None:
+    right = failed(outcome="passed", diagnostics=())
+    assert ended(right, watch=Watch(None, Baseline({"elsewhere": {}})))[0] == Exit.WRONG_INPUT
+    assert capsys.readouterr().err.startswith("dmlcheck: --compare-to: the earlier report has none of these cases")
+    assert ended(right, watch=Watch(None, Baseline({"elsewhere": {}})), is_shard=True)[0] == Exit.GOOD
+    assert ended(right, watch=Watch(None, Baseline({right.case.id: {"OutputTensor": 5.0}})))[0] == Exit.GOOD
+
+
+def test_a_case_that_drifted_too_far_fails_the_run() -> None:
+    right = failed(outcome="passed", diagnostics=())
+    watch = Watch(None, Baseline({right.case.id: {"OutputTensor": 1.0}}, max_drift=2.0))
+    code, reporter, _ = ended(right, watch=watch)
+    assert (code, reporter.results[0].has_drifted) == (Exit.FAILED, True)
+
+
+def test_an_interrupted_run_says_so_whatever_failed() -> None:
+    reporter = Listening()
+    outcome = Outcome([reporter], watch=Watch(), known=None, max_failures=None, is_shard=False)
+    outcome.take(Done(failed()))
+    outcome.is_interrupted = True
+    with click.Context(main):
+        assert outcome.finish() == Exit.INTERRUPTED
+    assert reporter.summary is not None
+    assert (reporter.summary.interrupted, reporter.summary.digest) == (True, None)

@@ -1,0 +1,55 @@
+"""Numbers of processes, shards, times and other numbers, as `run` takes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import pytest
+
+from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
+from dmlcheck.values import memory
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "value"),
+    [
+        (Jobs(), "3", 3),
+        (Shard(), "2/5", (2, 5)),
+        (Seconds(), "0.5", 0.5),
+        (Seconds(), "1e9", 7 * 24 * 3600.0),
+        (Number(), "2.5", 2.5),
+        (Number(1), "1", 1.0),
+    ],
+)
+def test_what_makes_sense_is_taken(kind: click.ParamType, given: str, value: Any) -> None:  # type: ignore[type-arg]
+    assert kind.convert(given, None, None) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        (Jobs(), "0", "is not a number of processes; write 1 or more, or auto"),
+        (Jobs(), "many", "is not a number of processes"),
+        (Shard(), "4/3", "is not a shard; write 1/3, 2/3 or 3/3 for three"),
+        (Shard(), "1", "is not a shard"),
+        (Seconds(), "0", "is not a time; write a number of seconds above 0"),
+        (Seconds(), "nan", "is not a time"),
+        (Number(), "-1", "not in the range"),
+        (Number(), "inf", "is not a finite number"),
+        (Number(), "nan", "is not a finite number"),
+        (Number(1), "1.5", "not in the range"),
+    ],
+)
+def test_what_does_not_is_refused_with_what_would(
+    kind: click.ParamType,  # type: ignore[type-arg]
+    given: str,
+    words: str,
+) -> None:
+    with pytest.raises(click.BadParameter, match=words):
+        kind.convert(given, None, None)
+
+
+def test_auto_is_as_many_processes_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "cores", lambda: 7)
+    assert Jobs().convert("auto", None, None) == 7

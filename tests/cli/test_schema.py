@@ -1,0 +1,16 @@
+"""`schema` on the command line."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+from commandline import dmlcheck
+
+from dmlcheck.inspection.schema import case_file_schema
+
+
+def test_the_command_prints_a_valid_schema() -> None:
+    printed = json.loads(dmlcheck("schema").stdout)
+    jsonschema.Draft202012Validator.check_schema(printed)
+    assert printed == case_file_schema()

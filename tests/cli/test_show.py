@@ -1,0 +1,30 @@
+"""`show` on the command line."""
+
+from __future__ import annotations
+
+import json
+
+from commandline import dmlcheck
+
+from dmlcheck.specs.load import operator_names
+
+
+def test_without_an_operator_all_are_listed() -> None:
+    head, *rows = dmlcheck("show").stdout.splitlines()
+    assert head.split() == ["operator", "from", "reference"]
+    assert [row.split()[0] for row in rows] == list(operator_names())
+
+
+def test_an_operator_may_be_asked_for_in_any_case() -> None:
+    assert dmlcheck("show", "gemm").stdout.startswith("DML_OPERATOR_GEMM   from DML_FEATURE_LEVEL_1_0")
+    assert json.loads(dmlcheck("show", "gemm", "--format", "json").stdout)["operator"] == "DML_OPERATOR_GEMM"
+
+
+def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
+    own = dmlcheck("show", "GEMM", "--errata").stdout
+    assert own.startswith("DML_OPERATOR_GEMM   https://")
+    assert own.rstrip("\n") in dmlcheck("show", "--errata").stdout
+    read = json.loads(dmlcheck("show", "--errata", "--format", "json").stdout)["errata"]
+    mine = [erratum for erratum in read if erratum["operator"] == "DML_OPERATOR_GEMM"]
+    assert mine == json.loads(dmlcheck("show", "GEMM", "--errata", "--format", "json").stdout)["errata"]
+    assert [set(erratum) for erratum in mine] == [{"operator", "id", "page", "holds", "source"}] * len(mine)
