@@ -9,8 +9,8 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
-from dmlcheck.reports.records import Reporter, Summary
-from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.reports.records import Reporter, Summary, Tally
+from dmlcheck.running.results import CaseResult
 
 LINE = "  outputs: {OutputTensor: [[21]]}"
 MISMATCH = Diagnostic(
@@ -73,12 +73,11 @@ def every_outcome(file: str = "cases/sum.yaml") -> list[CaseResult]:
 
 def summary_of(results: Iterable[CaseResult], *, interrupted: bool = False) -> Summary:
     """Return how a run with these results ended."""
-    counts = dict.fromkeys(OUTCOMES, 0)
-    seconds = 0.0
+    tally, seconds = Tally(), 0.0
     for result in results:
-        counts[result.outcome] += 1
+        tally.add(result)
         seconds += result.seconds
-    return Summary(counts, seconds, interrupted)
+    return tally.summary(seconds, is_interrupted=interrupted)
 
 
 def report(reporter: Reporter, results: list[CaseResult], *, interrupted: bool = False) -> None:

@@ -14,7 +14,7 @@ import jsonschema
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from reports.test_reports import REPORT
+from reports.test_json import REPORT
 from reports.test_sarif import SCHEMA as SARIF
 
 from dmlcheck.cli import main

@@ -12,11 +12,7 @@ from click.testing import CliRunner, Result
 
 from dmlcheck.cli import main
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.json import output_dict
-from dmlcheck.reports.layout import PLAIN, Style, Text, printed
-from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import LEVELS
 
 FILES = Path(__file__).parent.parent / "snapshots" / "files"
@@ -154,48 +150,6 @@ VALIDATION = record(
         )
     ),
 )
-TOLERANCE = with_optional(
-    record(source=TEXT),
-    exact={"const": True},
-    accumulate={"const": True},
-    **dict.fromkeys(("ulp", "absolute", "relative", "ulp_per_exponent"), NUMBER),
-    times=TEXT,
-    when={"type": "object", "additionalProperties": items(TEXT)},
-    present=items(TEXT),
-)
-OPERATOR = record(
-    operator={"enum": list(operator_names())},
-    introduced=LEVEL,
-    in_place={"type": "boolean"},
-    fields=items(
-        record(
-            name=TEXT,
-            kind={"enum": ["input_tensor", "output_tensor", "attribute"]},
-            type=TEXT,
-            optional={"type": "boolean"},
-        )
-    ),
-    support=items(
-        record(
-            when={"anyOf": [{"type": "null"}, {"type": "object", "additionalProperties": items(TEXT)}]},
-            levels=items(
-                record(
-                    level=LEVEL,
-                    tensors={
-                        "type": "object",
-                        "additionalProperties": record(dims=items(COUNT), types=items(TEXT)),
-                    },
-                )
-            ),
-        )
-    ),
-    constraints=items(record(id=TEXT, text=TEXT)),
-    errata=items(record(id=TEXT, page=TEXT, holds=TEXT, source=TEXT)),
-    unspecified=items(TEXT),
-    known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
-    tolerance=items(TOLERANCE),
-    reference={"type": "boolean"},
-)
 
 
 def dmlcheck(*words: str) -> Result:
@@ -312,17 +266,6 @@ def test_the_lowest_level_is_there_below_it_too() -> None:
     assert (desc["valid"], desc["minimum_feature_level"], desc["feature_level"]) == (False, "5_0", "3_0")
 
 
-@pytest.mark.parametrize("operator", operator_names())
-def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
-    jsonschema.validate(json.loads(dmlcheck("show", operator, "--format", "json").stdout), OPERATOR)
-
-
-def test_all_operators_are_shown_as_one_object() -> None:
-    read = json.loads(dmlcheck("show", "--format", "json").stdout)
-    jsonschema.validate(read, record(operators=items(OPERATOR)))
-    assert [operator["operator"] for operator in read["operators"]] == list(operator_names())
-
-
 def test_an_infinite_error_stays_a_number() -> None:
     jsonschema.validate(output_dict(OutputResult(1, mismatches=1, max_ulp=1.7976931348623157e308)), OUTPUT)
 
@@ -343,40 +286,3 @@ def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:
 
     output = OutputResult(1, mismatches=1, first=(element(),), worst=element(), data_type="FLOAT32", sizes=(1,))
     assert [shown["expected"] for shown in output_dict(output)["details"]["elements"]] == ["nan"]
-
-
-# ---- room for lines and texts
-
-
-LONG = "desc: {" + ", ".join(f"Field{number}: {number}" for number in range(40)) + "}"
-
-
-def marked(columns: int | None) -> list[str]:
-    """Return the source line and the line of carets of a diagnostic about Field20."""
-    found = Diagnostic("unknown-field", "no", file="a.yaml", line=1, column=LONG.index("Field20") + 1, width=7)
-    style = PLAIN if columns is None else Style(columns=columns)
-    return diagnostic_text(found, lambda _: LONG, style).split("\n")[1:3]
-
-
-@pytest.mark.parametrize("columns", [None, 40, 80, 200])
-def test_a_caret_is_under_what_it_marks_however_much_room_there_is(columns: int | None) -> None:
-    source, carets = marked(columns)
-    assert source[carets.index("^") : carets.index("^") + 7] == "Field20"
-    assert carets.count("^") == 7
-    assert len(source) <= (columns or len(LONG)) + len("  1 | ......")
-
-
-def test_a_line_is_whole_where_no_terminal_limits_it() -> None:
-    assert marked(None)[0] == f"  1 | {LONG}"
-    assert "..." in marked(200)[0]
-
-
-def test_a_text_goes_on_under_its_own_beginning() -> None:
-    lines = ["a line of its own that is longer", Text("  C1  ", "one two three " * 5), Text("  C2  ", "")]
-    assert list(printed(lines, None)) == [lines[0], "  C1  " + ("one two three " * 5).rstrip(), "  C2"]
-    assert list(printed(lines, 50)) == [
-        lines[0],
-        "  C1  one two three one two three one two three",
-        "      one two three one two three",
-        "  C2",
-    ]

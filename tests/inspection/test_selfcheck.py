@@ -1,0 +1,96 @@
+"""The self-check: it finds nothing in what is shipped, and every fault that is planted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.files.yaml import parse
+from dmlcheck.formats.reading import read_document
+from dmlcheck.inspection import selfcheck
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.records import OperatorSpec, SupportTable, TensorSupport, Tolerance
+
+SPEC = load_spec("DML_OPERATOR_REDUCE")
+Change = Callable[[OperatorSpec], OperatorSpec]
+
+
+def with_row(**fields: Any) -> Change:
+    """Return what changes the first constraint of a spec."""
+    return lambda spec: spec._replace(constraints=(spec.constraints[0]._replace(**fields), *spec.constraints[1:]))
+
+
+def with_tolerance(**fields: Any) -> Change:
+    return lambda spec: spec._replace(tolerance=(Tolerance(**{"source": "a page", **fields}),))
+
+
+def with_table(rows: dict[str, Any], when: Any = None) -> Change:
+    return lambda spec: spec._replace(support=(SupportTable(when, rows),))
+
+
+def found(problems: Iterable[str], words: str) -> bool:
+    return any(words in problem for problem in problems)
+
+
+def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
+    assert list(selfcheck._spec_problems(SPEC)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (with_row(id="C2"), "two constraints are called C2"),
+        (with_row(word="sames_sizes"), "C1 uses the word sames_sizes, which constraint_words.py does not have"),
+        (with_row(present=("Biass",)), "C1 asks for the field Biass, which does not exist"),
+        (with_row(given=("C2",)), "C1 is given C2, which does not stand before it"),
+        (with_row(given=("C1",)), "C1 is given C1, which does not stand before it"),
+        (with_row(when={"Functoin": ("SUM",)}), "C1 asks for the field Functoin, which does not exist"),
+        (with_row(unless={"Function": ("SUMM",)}), "C1: SUMM is not a value of DML_REDUCE_FUNCTION"),
+        (with_row(word="value", args={"Axes": "i < AxesCount"}), "C1: AxesCount in an expression is not a field"),
+        (lambda spec: spec._replace(tolerance=(), kernel=None), "it has no tolerance"),
+        (with_tolerance(), "row 1 of the tolerance must either be exact or have limits"),
+        (with_tolerance(exact=True, ulp=1.0), "row 1 of the tolerance must either be exact or have limits"),
+        (with_tolerance(exact=True, source=""), "row 1 of the tolerance has no source"),
+        (with_tolerance(exact=True, present=("Bias",)), "row 1 of the tolerance names Bias, which is not a field"),
+        (with_table({"9_9": {}}), "a support table has the level 9_9, which does not exist"),
+        (with_table({"1_0": {}, "2_0": {}}), "the rows of a support table do not stand newest first"),
+        (with_table({"1_0": {"Axes": TensorSupport((), ())}}), "a support table names Axes, which is no tensor"),
+        (
+            with_table({"1_0": {"InputTensor": TensorSupport((), ("FLOAT8",))}}),
+            "InputTensor at 1_0 has the type FLOAT8",
+        ),
+        (with_table({}, {"Function": ("SUMM",)}), "support table 1: SUMM is not a value of DML_REDUCE_FUNCTION"),
+        (
+            lambda spec: spec._replace(
+                fields={**spec.fields, "AxisCount": spec.fields["AxisCount"]._replace(counts=("Axis",))}
+            ),
+            "AxisCount counts Axis, which does not exist",
+        ),
+    ],
+)
+def test_a_fault_in_a_spec_is_found(change: Change, words: str) -> None:
+    assert found(selfcheck._spec_problems(change(SPEC)), words), list(selfcheck._spec_problems(change(SPEC)))
+
+
+def test_a_kernel_without_a_spec_and_a_spec_without_a_kernel_are_found() -> None:
+    problems = list(selfcheck._kernel_problems([SPEC._replace(operator="DML_OPERATOR_NOWHERE")]))
+    assert any(problem.startswith("NOWHERE: kernels/") for problem in problems)
+    assert any(problem.startswith("REDUCE: kernels/") for problem in problems)
+
+
+def test_a_word_that_no_constraint_uses_is_found() -> None:
+    assert found(selfcheck._word_problems([SPEC]), "no constraint uses the word")
+
+
+def test_what_is_wrong_with_a_bundled_file_is_told_with_its_place() -> None:
+    file = read_document(parse(b"operator: REDUCE\ntags: 3\n", "reduce/a.yaml"))
+    problems = list(selfcheck._file_problems([file]))
+    assert found(problems, "reduce/a.yaml:2: wrong-type: ")
+    assert Diagnostic.__name__ not in "".join(problems)
+
+
+def test_a_folder_of_no_operator_is_found() -> None:
+    assert list(selfcheck._problems([], {"reduze": []}))[-1] == "cases/reduze: no operator of this name"

@@ -1,0 +1,44 @@
+"""A part of the page: what stands in full, what in rows, and what is only counted."""
+
+from __future__ import annotations
+
+from dmlcheck.reports.html.parts import Group, Part
+
+GROUP = Group("failed", "GEMM", "a.yaml", "")
+
+
+def text_of(part: Part) -> str:
+    text = "".join(part.texts())
+    part.close()
+    return text
+
+
+def test_there_is_room_in_full_until_it_is_taken_and_a_few_of_each_operator_always() -> None:
+    part = Part(full=10, rows=1000, least=2)
+    assert part.wants_full(told=5)
+    part.add_full("x" * 10)
+    assert not part.wants_full(told=5)
+    assert part.wants_full(told=1)
+    part.close()
+
+
+def test_rows_stand_in_the_lists_of_their_groups() -> None:
+    part = Part(full=1000, rows=10_000)
+    for name, group in (("a", GROUP), ("b", GROUP), ("c", GROUP._replace(reason="why <not>"))):
+        part.add_row(group, f"<li>{name}\n")
+    part.add_full("<p>in full</p>")
+    text = text_of(part)
+    assert text.count("<ul>") == text.count("</ul></div>") == 2
+    assert "<li>a\n<li>b\n</ul></div>" in text
+    assert '<span class="reason">why &lt;not&gt;</span>' in text
+    assert text.endswith("</ul></div>\n<p>in full</p>")
+    assert part.total == 4
+
+
+def test_where_there_is_no_room_cases_are_only_counted() -> None:
+    part = Part(full=0, rows=1)
+    for _ in range(3):
+        part.add_row(GROUP, "<li>a\n")
+    text = text_of(part)
+    assert (text.count("<li>"), part.total) == (1, 3)
+    assert "2 more cases are only counted, to keep this page of a size that opens" in text

@@ -1,0 +1,38 @@
+"""The conditions of a spec in words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dmlcheck.reports.conditions import condition_text, constraint_text
+from dmlcheck.specs.records import Constraint
+
+ROW = Constraint("C1", "A is B.", "sizes", {})
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        ({"Function": ("SUM",)}, "Function is SUM"),
+        ({"Function": ("ARGMIN", "ARGMAX")}, "Function is ARGMIN or ARGMAX"),
+        ({"Function": ("SUM",), "AcrossChannels": (True,)}, "Function is SUM and AcrossChannels is true"),
+    ],
+)
+def test_a_condition_names_its_fields_and_values(condition: dict[str, tuple[Any, ...]], text: str) -> None:
+    assert condition_text(condition) == text
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({}, "A is B."),
+        ({"when": {"Mode": ("X",)}}, "A is B. (when Mode is X)"),
+        ({"unless": {"Mode": ("X",)}, "since": "4_1"}, "A is B. (unless Mode is X, from 4_1)"),
+        ({"present": ("Bias", "Scale"), "absent": ("Output",)}, "A is B. (with Bias and Scale, without Output)"),
+        ({"until": "6_4"}, "A is B. (before 6_4)"),
+    ],
+)
+def test_a_constraint_says_when_it_holds(fields: dict[str, Any], text: str) -> None:
+    assert constraint_text(ROW._replace(**fields)) == text

@@ -1,0 +1,66 @@
+"""The elements of an output that are wrong, in words and figures."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, number
+
+FIRST = (Element((0,), 21.0, 22.0, 5.0, 2.5), Element((7,), 1.0, math.nan, 1.0, None))
+OUTPUT = OutputResult(9, mismatches=2, first=FIRST, data_type="FLOAT32", bound="2 ULP")
+
+
+def test_each_element_has_its_values_its_difference_and_its_error() -> None:
+    assert mismatch_lines("Out", OUTPUT) == [
+        "Out is allowed: 2 ULP",
+        "  [0]  expected 21 (0x1.5p+4)  actual 22 (0x1.6p+4)  difference 1 (0x1p+0)  5 ULP, 2.5 times the bound",
+        "  [7]  expected 1 (0x1p+0)     actual nan            no finite difference   1 ULP",
+    ]
+
+
+def test_the_worst_is_marked_where_it_is_not_among_the_first_and_the_others_are_counted() -> None:
+    worst = Element((8,), 3, 1, 2.0, None)
+    output = OUTPUT._replace(data_type="INT32", first=(Element((0,), 1, 2, 1.0, None),), worst=worst, mismatches=1002)
+    lines = mismatch_lines("Out", output)
+    assert lines[1:] == [
+        "  [0]  expected 1  actual 2  difference 1   off by 1",
+        "  [8]  expected 3  actual 1  difference -2  off by 2   (worst)",
+        "  and 1,000 more",
+    ]
+    assert not any("worst" in line for line in mismatch_lines("Out", OUTPUT._replace(worst=FIRST[0])))
+
+
+def test_whose_tolerance_it_is_is_said_and_what_differs_where_anything_may() -> None:
+    lines = mismatch_lines("Out", OUTPUT._replace(decided_by="the case's own tolerance", unspecified=3))
+    assert lines[1] == "  by the case's own tolerance"
+    assert lines[-1] == "  (3 more differ where the documentation leaves the result open)"
+
+
+def test_of_an_output_that_is_right_or_of_another_shape_there_are_no_elements() -> None:
+    assert mismatch_lines("Out", OUTPUT._replace(mismatches=0)) == []
+    assert mismatch_lines("Out", OUTPUT._replace(shape="is float32 {2} instead of float32 {1}")) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type", "text"),
+    [
+        (0.1, "FLOAT64", "0.1 (0x1.999999999999ap-4)"),
+        (0.10000000149011612, "FLOAT32", "0.1 (0x1.99999ap-4)"),
+        (2.0, "FLOAT16", "2 (0x1p+1)"),
+        (-7, "INT8", "-7"),
+        (math.inf, "FLOAT32", "inf"),
+    ],
+)
+def test_a_float_stands_in_decimal_and_in_hex_which_leaves_no_digit_open(
+    value: float, data_type: str, text: str
+) -> None:
+    assert number(value, data_type) == text
+
+
+def test_the_digits_are_as_few_as_tell_a_number_of_its_type() -> None:
+    assert decimal(0.0999755859375, "FLOAT16") == "0.1"
+    assert hexadecimal(0.0) == "0x0p+0"
+    assert hexadecimal(1.5) == "0x1.8p+0"

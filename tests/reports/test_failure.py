@@ -1,0 +1,67 @@
+"""A failed case as people read it."""
+
+from __future__ import annotations
+
+import pytest
+from results import MISMATCH, OUTPUT, case, failed
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports.failure import causes, failure_lines, failure_text, rules_text
+from dmlcheck.reports.layout import Style
+from dmlcheck.running.results import CaseResult, Drift
+
+DRIFTED = failed(outcome="passed", diagnostics=(), drift=(Drift("OutputTensor", 1.0, 5.0, is_failure=True),))
+
+
+def test_a_failure_is_told_with_its_place_elements_desc_inputs_source_and_command() -> None:
+    assert failure_text(failed(), lambda _: "dmlcheck run it").split("\n") == [
+        "FAILED cases/sum.yaml::sum   output-mismatch",
+        f"  cases/sum.yaml:10:29: error[output-mismatch]: {MISMATCH.message}",
+        "    10 |   outputs: {OutputTensor: [[21]]}",
+        "       |                             ^^",
+        "  OutputTensor is allowed: exact",
+        "    [0]  expected 21 (0x1.5p+4)  actual 22 (0x1.6p+4)  difference 1 (0x1p+0)  5 ULP, 2.5 times the bound",
+        "  desc: DML_OPERATOR_REDUCE {Function: SUM, Axes: [0]}",
+        "  InputTensor: [1, 20]",
+        "  source: a page",
+        "  again: dmlcheck run it",
+    ]
+
+
+def test_without_outputs_there_is_no_desc_and_without_a_diagnostic_the_reason_stands_in_its_place() -> None:
+    error = CaseResult(case(), "error", "the process ended")
+    assert failure_text(error, None).split("\n") == [
+        "ERROR cases/sum.yaml::sum   the process ended",
+        "  again: dmlcheck run cases/sum.yaml::sum",
+    ]
+
+
+def test_a_case_that_drifted_is_told_by_that() -> None:
+    head, first, *_ = failure_text(DRIFTED, None).split("\n")
+    assert head == "DRIFTED cases/sum.yaml::sum   accuracy-drift"
+    assert first == "  cases/sum.yaml:8:1: error[accuracy-drift]: OutputTensor: 5 ULP, and was 1 ULP"
+    assert "source" not in failure_text(DRIFTED, None)
+
+
+@pytest.mark.parametrize(("is_reference", "expected"), [(False, True), (True, False)])
+def test_what_directml_gets_wrong_is_told_of_other_implementations(*, is_reference: bool, expected: bool) -> None:
+    result = CaseResult(case(operator="LP_POOLING"), "failed", "x", (MISMATCH,), {"OutputTensor": OUTPUT})
+    assert ("  known of DirectML (" in failure_text(result, None, is_reference=is_reference)) is expected
+
+
+def test_the_head_is_coloured_where_there_is_colour() -> None:
+    lines = list(failure_lines(failed(), lambda _: "", style=Style(colour=True)))
+    assert lines[0] == "\x1b[31mFAILED\x1b[0m \x1b[1mcases/sum.yaml::sum\x1b[0m   output-mismatch"
+    assert lines[-1] == ""
+
+
+def test_each_rule_is_named_once_and_drift_among_them() -> None:
+    found = (MISMATCH, Diagnostic("timeout", "slow"), MISMATCH)
+    result = failed(diagnostics=found, drift=DRIFTED.drift)
+    assert rules_text(result) == "output-mismatch, timeout, accuracy-drift"
+    assert [cause.rule for cause in causes(result)] == [
+        "output-mismatch",
+        "timeout",
+        "output-mismatch",
+        "accuracy-drift",
+    ]

@@ -1,0 +1,146 @@
+"""The job summary of a GitHub workflow: a run as Markdown, as much as fits."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+from results import MISMATCH, case, every_outcome, failed, report, summary_of
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports.github import GithubReport
+from dmlcheck.reports.job_summary import MOST_BYTES, markdown
+from dmlcheck.running.results import CaseResult
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run every test in an empty folder, outside any workflow."""
+    for name in ("GITHUB_WORKSPACE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def summary(path: Path, results: list[CaseResult], *, interrupted: bool = False) -> str:
+    lines: list[str] = []
+    report(GithubReport(lines.append, str(path)), results, interrupted=interrupted)
+    assert not any("summary" in line for line in lines)
+    return path.read_text(encoding="utf-8")
+
+
+def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> None:
+    text = summary(folder / "summary.md", every_outcome())
+    lines = text.split("\n")
+    assert lines[0] == "## dmlcheck: 1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed"
+    assert lines[2:5] == [
+        "| operator | passed | failed | error | skipped | xfailed | xpassed | worst ULP | seconds |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| REDUCE | 1 | 1 | 1 | 1 | 1 | 1 | 0 | 1.12 |",
+    ]
+    assert "- skipped 1: nothing to run" in lines
+    shown = [line for line in lines if line.startswith("<details>")]
+    assert shown == [
+        "<details><summary><code>cases/sum.yaml::failed</code> output-mismatch</summary>",
+        "<details><summary><code>cases/sum.yaml::error</code> field-type</summary>",
+        "<details><summary><code>cases/sum.yaml::xpassed</code> xpassed</summary>",
+    ]
+    assert "    10 |   outputs: {OutputTensor: [[21]]}\n" in text
+    assert text.count("</details>") == 3
+    assert text.count("again: dmlcheck run cases/sum.yaml::failed\n") == 1
+    assert "more failure" not in text
+
+
+def test_an_interrupted_run_says_so(folder: Path) -> None:
+    assert summary(folder / "summary.md", [], interrupted=True) == "## dmlcheck: interrupted after nothing ran\n\n\n"
+
+
+def test_the_summary_is_appended(folder: Path) -> None:
+    path = folder / "summary.md"
+    path.write_text("# of another command", encoding="utf-8")
+    assert summary(path, [failed()]).startswith("# of another command\n## dmlcheck: 1 failed\n")
+
+
+def test_of_many_failures_fifty_are_shown(folder: Path) -> None:
+    text = summary(folder / "summary.md", [failed(f"case {number}") for number in range(53)])
+    assert text.count("<details>") == 50
+    assert "case 49<" in text
+    assert "case 50" not in text
+    assert text.endswith("\n3 more failures: see the log.\n")
+
+
+@pytest.mark.parametrize("before", range(44_000, 60_000, 900))
+def test_a_summary_is_never_larger_than_github_takes(folder: Path, before: int) -> None:
+    path = folder / "summary.md"
+    path.write_text("x" * (MOST_BYTES - before), encoding="utf-8")
+    short, long = (Diagnostic("timeout", "é" * length) for length in (50, 100_000))
+    lines: list[str] = []
+    results = [
+        CaseResult(
+            case(str(number), operator=f"OPERATOR_{number}"), "failed", diagnostics=(long if number < 6 else short,)
+        )
+        for number in range(60)
+    ]
+    report(GithubReport(lines.append, str(path)), results)
+    assert MOST_BYTES - 10_000 < path.stat().st_size <= MOST_BYTES
+    text = path.read_text(encoding="utf-8")
+    shown = text.count("<details>")
+    assert 0 < shown == text.count("</details>") < 50
+    assert text.endswith(f"\n{60 - shown} more failures: see the log.\n")
+
+
+def test_a_full_summary_is_left_as_it_is(folder: Path) -> None:
+    path = folder / "summary.md"
+    path.write_text("x" * (MOST_BYTES - 50), encoding="utf-8")
+    lines: list[str] = []
+    report(GithubReport(lines.append, str(path)), [failed()])
+    assert path.stat().st_size == MOST_BYTES - 50
+    assert lines[-1].startswith(f"dmlcheck: no job summary: {path}: full")
+
+
+def test_a_summary_that_cannot_be_written_is_said(folder: Path) -> None:
+    lines: list[str] = []
+    report(GithubReport(lines.append, str(folder / "nowhere" / "summary.md")), [failed()])
+    assert lines[1:] == [f"dmlcheck: no job summary: {folder}/nowhere/summary.md: No such file or directory"]
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("cases/a_b.yaml::columns[DataType=FLOAT32,Axis=0]", "cases/a_b.yaml::columns[DataType=FLOAT32,Axis=0]"),
+        ("a|b`c", "a&#124;b&#96;c"),
+        ("_a_ *b* <i> &amp; \\", "&#95;a&#95; &#42;b&#42; &#60;i&#62; &#38;amp; &#92;"),
+        ("[a](http://b)", "[a]&#40;http://b)"),
+        ("a\n\nb\tc\x00", "a b c\ufffd"),
+    ],
+)
+def test_markdown_shows_a_text_as_it_is(text: str, shown: str) -> None:
+    assert markdown(text) == shown
+
+
+def test_names_cannot_leave_their_place_in_the_summary(folder: Path) -> None:
+    odd = "x|y`z```\n\n</details>\n```\n<script>"
+    result = CaseResult(case(odd, operator=odd), "failed", odd, (Diagnostic(odd, odd),))
+    skipped = CaseResult(case(odd, operator=odd), "skipped", odd)
+    text = summary(folder / "summary.md", [result, skipped])
+    head, fence, rest = text.partition("\n````text\n")
+    assert fence
+    block, _, tail = rest.partition("\n````\n")
+    assert odd in block
+    assert tail == "\n</details>\n"
+    assert "<script>" not in head
+    assert "`" not in head
+    (row,) = [line for line in head.split("\n") if "x&#124;y" in line and line.startswith("|")]
+    assert row.count("|") == head.split("\n")[2].count("|")
+
+
+def test_many_failures_take_little_memory(folder: Path) -> None:
+    tracemalloc.start()
+    reporter = GithubReport(lambda _: None, str(folder / "summary.md"))
+    for index in range(10_000):
+        reporter.case(failed(f"case {index}", diagnostics=(MISMATCH._replace(message="x" * 2000),)))
+    reporter.finish(summary_of([]))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2_000_000

@@ -1,0 +1,55 @@
+"""What a feature level accepts that a lower one does not, as text and as plain values."""
+
+from __future__ import annotations
+
+from dmlcheck.inspection.level_diff import OperatorChange, TensorChange
+from dmlcheck.reports.level_diff import diff_dict, diff_lines
+from dmlcheck.specs.records import Constraint
+
+NEW = OperatorChange("DML_OPERATOR_NEW", is_new=True)
+WIDER = OperatorChange(
+    "DML_OPERATOR_OLD",
+    is_new=False,
+    tensors=(
+        TensorChange("InputTensor", None, ("INT64", "UINT64"), ()),
+        TensorChange("OutputTensor", None, ("INT64", "UINT64"), ()),
+        TensorChange("ScaleTensor", {"Mode": ("X", "Y")}, (), (1,)),
+        TensorChange("BiasTensor", None, ("INT8",), (1, 2, 3)),
+    ),
+    values=({"Mode": ("Z",)},),
+    lifted=(Constraint("C1", "A is B.", "sizes", {}, until="5_0"),),
+    added=(Constraint("C2", "C is D.", "sizes", {}, since="4_1"),),
+)
+
+
+def test_new_operators_are_listed_and_the_others_say_what_they_gain() -> None:
+    assert list(diff_lines([NEW, WIDER], "4_0", "5_0")) == [
+        "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_5_0: 1 new operator, 1 that accept more",
+        "",
+        "New operators",
+        "  DML_OPERATOR_NEW",
+        "",
+        "DML_OPERATOR_OLD",
+        "  InputTensor, OutputTensor: INT64 UINT64",
+        "  ScaleTensor when Mode is X or Y: 1 dimension",
+        "  BiasTensor: INT8; 1 to 3 dimensions",
+        "  accepted at all: Mode is Z",
+        "  no longer required: A is B. (C1)",
+        "  required from 4_1: C is D. (C2)",
+    ]
+
+
+def test_levels_that_do_not_differ_say_so_in_a_line() -> None:
+    assert list(diff_lines([], "4_0", "4_0")) == [
+        "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_4_0: 0 new operators, 0 that accept more"
+    ]
+
+
+def test_as_plain_values_nothing_is_put_together() -> None:
+    read = diff_dict([NEW, WIDER], "4_0", "5_0")
+    assert (read["schema"], read["from"], read["to"]) == ("dmlcheck-diff/1", "4_0", "5_0")
+    new, wider = read["operators"]
+    assert (new["new"], new["tensors"], wider["new"]) == (True, [], False)
+    assert len(wider["tensors"]) == 4
+    assert wider["tensors"][2] == {"tensor": "ScaleTensor", "when": {"Mode": ["X", "Y"]}, "types": [], "dims": [1]}
+    assert (wider["values"], wider["lifted"]) == ([{"Mode": ["Z"]}], [{"id": "C1", "text": "A is B."}])

@@ -1,0 +1,67 @@
+"""The page of an operator, and the lists of all."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from dmlcheck.reports.layout import Text, printed
+from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.records import Erratum, OperatorSpec
+
+SPEC = load_spec("DML_OPERATOR_ARGMAX")
+
+
+def page(spec: OperatorSpec) -> list[str]:
+    return list(printed(operator_lines(spec), None))
+
+
+def test_a_page_has_every_section_that_its_spec_has() -> None:
+    lines = page(SPEC)
+    assert lines[0] == "DML_OPERATOR_ARGMAX   from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
+    titles = [title for before, title in pairwise(lines) if before == ""]
+    assert titles[:3] == ["Fields", "Support", "Constraints"]
+    assert "Errata and open points of the page" not in page(SPEC._replace(errata=()))
+    bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={}, kernel=None)
+    assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
+
+
+def test_a_field_says_what_it_is_and_where_it_follows_from() -> None:
+    lines = page(SPEC)
+    (count,) = (line for line in lines if line.startswith("  AxisCount "))
+    assert "optional UINT" in count
+    assert count.endswith("Follows from Axes when left out.")
+    (direction,) = (line for line in lines if line.startswith("  AxisDirection "))
+    assert "DML_AXIS_DIRECTION" in direction
+    assert "One of INCREASING DECREASING." in direction
+
+
+def test_the_rows_of_a_support_table_stand_newest_first_under_their_level() -> None:
+    lines = page(SPEC)
+    start = lines.index("Support")
+    assert [line.split()[0] for line in lines[start + 2 : start + 6]] == ["4_1", "OutputTensor", "3_0", "OutputTensor"]
+    assert "4_1 and above  InputTensor   1 to 8" in lines[start + 2]
+
+
+def test_every_operator_has_a_page() -> None:
+    for name in operator_names():
+        assert page(load_spec(name))[0].startswith(name)
+
+
+def test_errata_are_told_with_what_holds_and_its_source() -> None:
+    spec = SPEC._replace(errata=(Erratum("E1", "says A", "B holds", "a header"),))
+    assert list(errata_lines([spec, SPEC._replace(errata=())])) == [
+        f"DML_OPERATOR_ARGMAX   {SPEC.page['url']}",
+        Text("  E1  ", "page: says A"),
+        Text("      ", "holds: B holds"),
+        Text("      ", "source: a header"),
+    ]
+    assert [line for line in page(spec) if "B holds" in line] == ["      holds: B holds"]
+
+
+def test_of_all_operators_each_has_a_line() -> None:
+    assert list(operators_lines([SPEC, SPEC._replace(operator="DML_OPERATOR_X", kernel=None)])) == [
+        "operator             from  reference",
+        "DML_OPERATOR_ARGMAX  3_0   yes",
+        "DML_OPERATOR_X       3_0   not yet",
+    ]

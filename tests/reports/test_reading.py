@@ -1,0 +1,122 @@
+"""Reports of runs read back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from results import OUTPUT, case, every_outcome, failed, report
+
+from dmlcheck.comparison.records import Element
+from dmlcheck.reports.json import JsonReport, case_dict
+from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
+from dmlcheck.reports.records import RunInfo
+from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Write the report of a run that ends in every way."""
+    path = str(tmp_path / "r.json")
+    report(JsonReport(path, RunInfo("onnxruntime", "4_1", version="1.2")), every_outcome())
+    return path
+
+
+def reread(result: CaseResult) -> CaseResult:
+    raw: dict[str, Any] = json.loads(json.dumps(case_dict(result)))
+    return case_result(raw)
+
+
+def test_a_report_is_read_as_it_was_written(path: str) -> None:
+    read = read_report(path)
+    assert (read["implementation"], read["implementation_version"], len(read["cases"])) == ("onnxruntime", "1.2", 6)
+
+
+def test_the_head_has_no_cases_and_the_outcomes_go_by_id(path: str) -> None:
+    head, outcomes = read_head(path)
+    assert "cases" not in head
+    assert outcomes == {f"cases/sum.yaml::{outcome}": outcome for outcome in OUTCOMES}
+
+
+def test_of_each_case_only_its_errors_are_kept_and_a_wrong_output_has_an_infinite_one(tmp_path: Path) -> None:
+    right = failed("right", outcome="passed", outputs={"OutputTensor": OUTPUT._replace(mismatches=0, max_ulp=0.25)})
+    path = str(tmp_path / "r.json")
+    report(JsonReport(path, RunInfo("reference")), [right, failed("wrong")])
+    head, errors = read_errors(path)
+    assert head["implementation"] == "reference"
+    assert errors == {
+        "cases/sum.yaml::right": {"OutputTensor": 0.25},
+        "cases/sum.yaml::wrong": {"OutputTensor": float("inf")},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "not JSON"),
+        ('{"a": NaN}', "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", "not a report of a run (dmlcheck-report/1)"),
+        ('{"schema": "dmlcheck-validation/1"}', "not a report of a run"),
+        ('{"schema": "dmlcheck-report/1", "implementation": "x"}', "not a whole report"),
+        ('{"schema": "dmlcheck-report/1", "cases": []}', "not a whole report"),
+        ('{"schema": "dmlcheck-report/1", "implementation": "x", "cases": [{"id": 3}]}', "not a whole report"),
+    ],
+)
+def test_what_is_no_report_is_refused(tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "r.json").write_text(text, encoding="utf-8")
+    with pytest.raises(ReportError) as refused:
+        read_report(str(tmp_path / "r.json"))
+    assert words in str(refused.value)
+    assert str(refused.value).startswith(str(tmp_path))
+
+
+def test_a_file_that_is_not_there_is_refused_with_its_reason(tmp_path: Path) -> None:
+    with pytest.raises(ReportError, match="No such file"):
+        read_report(str(tmp_path / "r.json"))
+
+
+def test_a_result_is_told_again_as_it_was() -> None:
+    output = OUTPUT._replace(
+        sizes=(1,), most_off=Element((0,), 21.0, 22.0, 5.0, None), profile=(5.0,), closest=Element((0,), 1, 2, 1.0, 0.5)
+    )
+    drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)
+    result = failed(outputs={"OutputTensor": output}, drift=drift, warned=("OutputTensor",))
+    again = reread(result)
+    assert (again.case.id, again.outcome, again.reason) == (result.case.id, result.outcome, result.reason)
+    assert again.case.position.line == result.case.position.line
+    assert (again.drift, again.warned, again.seconds) == (drift, ("OutputTensor",), 0.25)
+    assert [found._replace(width=2) for found in again.diagnostics] == list(result.diagnostics)
+    read = again.outputs["OutputTensor"]
+    assert read._replace(worst=None) == output._replace(worst=None)
+    assert read.worst == output.first[0]
+
+
+def test_an_element_that_is_no_number_is_one_again() -> None:
+    element = Element((0,), float("inf"), float("-inf"), 1.7976931348623157e308, None)
+    read = reread(failed(outputs={"OutputTensor": OUTPUT._replace(first=(element,))})).outputs["OutputTensor"]
+    assert (read.first[0].expected, read.first[0].actual) == (float("inf"), float("-inf"))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"reason": 3},
+        {"seconds": "long"},
+        {"line": "one"},
+        {"inputs": []},
+        {"diagnostics": [{"rule": "a", "severity": "error", "message": 3}]},
+        {"diagnostics": [{"rule": "a", "severity": "error", "message": "b", "more": "c"}]},
+        {"outputs": {"OutputTensor": {}}},
+        {"outputs": {"OutputTensor": {"max_ulp": 1, "mismatches": 0, "elements": True}}},
+        {"outputs": {"OutputTensor": {"max_ulp": 1, "mismatches": 0, "elements": 1, "data_type": "FLOAT31"}}},
+        {"outputs": {"O": {"max_ulp": 1, "mismatches": 1, "elements": 1, "details": {"sizes": ["a"]}}}},
+        {"warnings": [{"output": "Nowhere"}]},
+        {"drift": [{"output": "OutputTensor", "old_ulp": "a", "new_ulp": 1, "failure": True}]},
+    ],
+)
+def test_a_case_that_run_does_not_write_is_refused_by_its_id(change: dict[str, Any]) -> None:
+    with pytest.raises(ReportError, match=r"cases/sum\.yaml::sum: not a case as `dmlcheck run` reports it"):
+        case_result({**case_dict(CaseResult(case(), "passed")), **change})

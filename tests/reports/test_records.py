@@ -1,0 +1,60 @@
+"""How runs are counted, and how they end."""
+
+from __future__ import annotations
+
+import pytest
+from results import case, every_outcome, failed, summary_of
+
+from dmlcheck.reports.records import Earlier, Tally, outcomes_text
+from dmlcheck.running.results import CaseResult, Drift
+
+
+def passed(**fields: object) -> CaseResult:
+    return CaseResult(case(), "passed")._replace(**fields)
+
+
+def drift(*, is_failure: bool) -> tuple[Drift, ...]:
+    return (Drift("OutputTensor", 1.0, 2.0, is_failure=is_failure),)
+
+
+def test_failed_errors_and_unexpected_passes_are_failures_and_so_is_drift_that_is_one() -> None:
+    drifted = [passed(drift=drift(is_failure=is_failure)) for is_failure in (True, False)]
+    summary = summary_of([*every_outcome(), *drifted])
+    assert (summary.total, summary.failed, summary.drifted, summary.worse, summary.failures) == (8, 3, 1, 2, 4)
+
+
+def test_a_tally_is_a_summary_at_any_time() -> None:
+    tally = Tally()
+    tally.add(failed())
+    first = tally.summary(1.0)
+    tally.add(passed(warned=("OutputTensor",)))
+    assert (first.total, tally.total, tally.failures) == (1, 2, 1)
+    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("results", "text"),
+    [
+        ([], "nothing ran"),
+        ([passed()], "1 passed"),
+        ([failed(), passed(), passed()], "2 passed, 1 failed"),
+        ([passed(warned=("OutputTensor",))], "1 passed (1 near the bound)"),
+        (
+            [passed(drift=drift(is_failure=True)), passed(drift=drift(is_failure=False))],
+            "2 passed (1 drifted, 1 less accurate)",
+        ),
+    ],
+)
+def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> None:
+    assert outcomes_text(summary_of(results)) == text
+
+
+@pytest.mark.parametrize(
+    ("earlier", "text"),
+    [
+        (Earlier("old.json"), "old.json"),
+        (Earlier("old.json", "1.2", None, "onnxruntime"), "old.json (onnxruntime 1.2)"),
+    ],
+)
+def test_an_earlier_report_is_named_with_what_it_is_of(earlier: Earlier, text: str) -> None:
+    assert str(earlier) == text

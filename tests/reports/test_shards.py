@@ -1,0 +1,104 @@
+"""The shards of one run put together."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from results import failed, summary_of
+
+from dmlcheck.reports.json import JsonReport
+from dmlcheck.reports.reading import ReportError
+from dmlcheck.reports.records import Earlier, RunInfo
+from dmlcheck.reports.shards import whole_run
+from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.results import CaseResult
+
+INFO = RunInfo("onnxruntime", "4_1", None, "1.2", "CPU", "FLOAT16", 0.5, Earlier("old.json", "1.1", 2.0, "onnxruntime"))
+Change = Callable[[dict[str, Any]], Any]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def shard(number: int, of: int, *results: CaseResult, seconds: float = 1.0, interrupted: bool = False) -> str:
+    """Write the report of a shard and return its name."""
+    path = f"{number}-{of}.json"
+    reporter = JsonReport(path, INFO._replace(shard=(number, of)))
+    for result in results:
+        reporter.case(result)
+    summary = summary_of(results, interrupted=interrupted)
+    reporter.finish(summary._replace(digest="d", seconds=seconds, compared=Compared(len(results), number)))
+    return path
+
+
+def numbered(name: str, ordinal: int, **fields: Any) -> CaseResult:
+    return failed(name, **fields)._replace(ordinal=ordinal)
+
+
+def test_the_whole_is_what_one_run_would_have_been() -> None:
+    second = shard(2, 2, numbered("b", 1), numbered("d", 3), seconds=2.0)
+    first = shard(1, 2, numbered("a", 0, outcome="passed"), numbered("c", 2))
+    whole = whole_run([second, first])
+    assert [result.case.name for result in whole.results] == ["a", "b", "c", "d"]
+    assert whole.info == INFO
+    assert (whole.summary.counts["failed"], whole.summary.counts["passed"], whole.summary.seconds) == (3, 1, 3.0)
+    assert (whole.summary.digest, whole.summary.compared) == ("d", Compared(4, 3))
+    assert not whole.summary.interrupted
+
+
+def test_a_whole_of_which_a_part_was_interrupted_was() -> None:
+    assert whole_run([shard(1, 1, numbered("a", 0), interrupted=True)]).summary.interrupted
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda report: report.pop("shard"), "2-2.json: not a shard of a run; run with --shard I/N"),
+        (lambda report: report["shard"].update(index="2"), "2-2.json: not a shard of a run"),
+        (lambda report: report.update(digest=None), "2-2.json: a run that did not get to its end"),
+        (lambda report: report.update(digest="e"), "2-2.json: a shard of another case set than 1-2.json"),
+        (lambda report: report["shard"].update(count=3), "2-2.json: one of 3 shards, and 1-2.json one of 2"),
+        (lambda report: report["shard"].update(index=1), "2-2.json: shard 1 again, as 1-2.json"),
+        (lambda report: report["shard"].update(index=3), "shard 2 of 2 is missing"),
+        (lambda report: report.update(feature_level="5_0"), "2-2.json: another feature level than 1-2.json: 5_0, 4_1"),
+        (lambda report: report.update(warn_above=1.0), "another --warn-above than 1-2.json"),
+        (lambda report: report["cases"][0].update(ordinal="x"), "2-2.json: its cases are not as `dmlcheck run` writes"),
+        (lambda report: report["cases"][0].update(seconds="x"), "not a case as `dmlcheck run` reports it"),
+        (lambda report: report["summary"].update(seconds="x"), "2-2.json: its end is not as `dmlcheck run` writes it"),
+        (lambda report: report.update(compared={"more": 1}), "2-2.json: its end is not as `dmlcheck run` writes it"),
+    ],
+)
+def test_shards_that_are_not_one_run_are_refused(change: Change, words: str) -> None:
+    names = [shard(1, 2, numbered("a", 0)), shard(2, 2, numbered("b", 1))]
+    spoilt = json.loads(Path(names[1]).read_text(encoding="utf-8"))
+    change(spoilt)
+    Path(names[1]).write_text(json.dumps(spoilt), encoding="utf-8")
+    with pytest.raises(ReportError) as refused:
+        whole_run(names)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"feature_level": 4},
+        {"warn_above": "x"},
+        {"accumulate": 16},
+        {"implementation_version": 1},
+        {"compared_to": {"file": 3}},
+        {"compared_to": {"file": "a", "more": 1}},
+        {"compared_to": "a"},
+    ],
+)
+def test_a_head_that_somebody_changed_is_refused(change: dict[str, Any]) -> None:
+    name = shard(1, 1, numbered("a", 0))
+    spoilt = json.loads(Path(name).read_text(encoding="utf-8"))
+    Path(name).write_text(json.dumps({**spoilt, **change}), encoding="utf-8")
+    with pytest.raises(ReportError, match=r"1-1\.json: its head is not as `dmlcheck run` writes it"):
+        whole_run([name])

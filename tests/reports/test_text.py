@@ -1,0 +1,71 @@
+"""A run as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from results import case, every_outcome, failed, report, summary_of
+
+from dmlcheck.reports.layout import Style
+from dmlcheck.reports.text import TextReport
+from dmlcheck.running.results import CaseResult
+
+PASSED = CaseResult(case(), "passed", "a legal desc")
+
+
+def printed(*results: CaseResult, **options: Any) -> list[str]:
+    """Return what a report prints of some results and of their end."""
+    lines: list[str] = []
+    report(TextReport(lines.append, **options), list(results))
+    return lines
+
+
+def test_failures_come_as_they_happen_and_the_end_has_the_totals() -> None:
+    lines = printed(*every_outcome())
+    assert [line.split("   ")[0] for line in lines if "cases/sum.yaml::" in line and "again" not in line] == [
+        "FAILED cases/sum.yaml::failed",
+        "ERROR cases/sum.yaml::error",
+        "XPASSED cases/sum.yaml::xpassed",
+    ]
+    assert lines[-4:] == [
+        "operator  passed  failed  error  skipped  xfailed  xpassed  worst ULP  seconds",
+        "REDUCE         1       1      1        1        1        1          0     1.12",
+        "skipped 1: nothing to run",
+        "1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed in 1.12 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verbose", "lines"),
+    [
+        (1, ["PASSED cases/sum.yaml::sum   a legal desc", "", "operator", "REDUCE", "1 passed in 0.00 s"]),
+        (0, ["operator", "REDUCE", "1 passed in 0.00 s"]),
+        (-1, ["1 passed in 0.00 s"]),
+    ],
+)
+def test_as_much_is_printed_as_is_asked_for(verbose: int, lines: list[str]) -> None:
+    found = printed(PASSED, verbose=verbose)
+    assert len(found) == len(lines)
+    assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("results", "colour"), [([PASSED], 32), ([PASSED, failed()], 31), ([], 31), ([CaseResult(case(), "xfailed")], 32)]
+)
+def test_the_last_line_is_green_where_something_ran_and_nothing_failed(results: list[CaseResult], colour: int) -> None:
+    assert printed(*results, style=Style(colour=True))[-1].startswith(f"\x1b[{colour}m")
+
+
+def test_a_run_that_was_interrupted_says_so() -> None:
+    lines: list[str] = []
+    TextReport(lines.append).finish(summary_of([], interrupted=True))
+    assert lines == ["interrupted after nothing ran in 0.00 s"]
+
+
+def test_the_table_goes_where_tables_go() -> None:
+    tables: list[Any] = []
+    lines = printed(PASSED, table=lambda head, rows: tables.append((head, rows)))
+    assert lines == ["1 passed in 0.00 s"]
+    ((head, rows),) = tables
+    assert (head[0], rows[0][:2]) == ("operator", ["REDUCE", "1"])
