@@ -1,0 +1,78 @@
+"""ONNX's products of matrices, convolutions and pooling as DirectML's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.formats.onnx.from_onnx.node import Refused
+
+X = zeros(1, 2, 5, 5)
+
+
+def test_gemm_has_its_factors_and_repeats_the_summand() -> None:
+    made = found("Gemm", [zeros(2, 3), zeros(4, 3), zeros(4)], zeros(2, 4), transB=1, alpha=0.5)
+    assert made.operator == "GEMM"
+    assert made.fields["CTensor"].strides == (0, 1)
+    assert fields(made) == {"TransA": "NONE", "TransB": "TRANSPOSE", "Alpha": 0.5, "Beta": 1}
+    assert "CTensor" not in found("Gemm", [zeros(2, 3), zeros(3, 4)], zeros(2, 4)).fields
+
+
+def test_batches_of_matrices_repeat() -> None:
+    made = found("MatMul", [zeros(2, 2, 3), zeros(3, 4)], zeros(2, 2, 4))
+    assert made.fields["BTensor"].strides == (0, 4, 1)
+    assert fields(made)["Beta"] == 0
+    with pytest.raises(Refused, match="MatMul of a vector"):
+        found("MatMul", [zeros(3), zeros(3, 4)], zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "start", "end"),
+    [
+        ({"pads": [1, 2, 3, 4]}, [1, 2], [3, 4]),
+        ({"auto_pad": "SAME_UPPER", "strides": [2, 2]}, [0, 1], [1, 1]),
+        ({"auto_pad": "SAME_LOWER", "strides": [2, 2]}, [1, 1], [0, 1]),
+        ({"auto_pad": "VALID", "pads": [1, 1, 1, 1]}, [0, 0], [0, 0]),
+    ],
+)
+def test_padding_is_given_or_follows_from_sizes(attributes: Any, start: list[int], end: list[int]) -> None:
+    made = found("Conv", [X, zeros(2, 2, 2, 3)], X, **attributes)
+    assert (made.fields["StartPadding"], made.fields["EndPadding"]) == (start, end)
+
+
+def test_a_convolution_has_groups_and_a_bias_of_channels() -> None:
+    made = found("Conv", [X, zeros(4, 1, 3, 3), zeros(4)], zeros(1, 4, 3, 3), group=2, dilations=[2, 1])
+    assert made.operator == "CONVOLUTION"
+    assert made.fields["BiasTensor"].shape == (1, 4, 1, 1)
+    assert (made.fields["GroupCount"], made.fields["Dilations"]) == (2, [2, 1])
+    assert (made.fields["Mode"], made.fields["Direction"]) == ("CROSS_CORRELATION", "FORWARD")
+    made = found("ConvTranspose", [X, zeros(2, 1, 3, 3)], zeros(1, 1, 8, 8), output_padding=[1, 1])
+    assert (made.fields["Direction"], made.fields["OutputPadding"]) == ("BACKWARD", [1, 1])
+
+
+def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:
+    made = found("AveragePool", [X], X, kernel_shape=[3, 3], count_include_pad=1)
+    assert (made.operator, made.fields["WindowSize"], made.fields["IncludePadding"]) == ("AVERAGE_POOLING1", [3, 3], 1)
+    made = found("GlobalMaxPool", [X], zeros(1, 2, 1, 1))
+    assert (made.operator, made.fields["WindowSize"]) == ("MAX_POOLING2", [5, 5])
+    made = found("LpPool", [X], X, kernel_shape=[2, 2], p=3)
+    assert (made.operator, made.fields["P"]) == ("LP_POOLING1", 3)
+    made = found("MaxPool", [X], X, zeros(1, dtype="int64"), kernel_shape=[2, 2])
+    assert made.fields["OutputIndicesTensor"].dtype == np.uint64
+
+
+@pytest.mark.parametrize(
+    ("type", "inputs", "attributes", "reason"),
+    [
+        ("Conv", [X, zeros(2, 2, 3, 3)], {"strides": [1]}, "Conv whose attributes are not for 4 dimensions"),
+        ("ConvTranspose", [X, zeros(2, 2, 3, 3)], {"auto_pad": "SAME_UPPER"}, "padding follows from its output"),
+        ("MaxPool", [X], {"kernel_shape": [2, 2], "storage_order": 1}, "counts columns first"),
+    ],
+)
+def test_what_directml_does_otherwise_is_refused(type: str, inputs: Any, attributes: Any, reason: str) -> None:
+    outputs = [X, X] if type == "MaxPool" else [X]
+    with pytest.raises(Refused, match=reason):
+        found(type, inputs, *outputs, **attributes)

@@ -1,0 +1,75 @@
+"""Values as DirectML's tensors have them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_nodes import zeros
+
+from dmlcheck.formats.onnx.from_onnx.node import Refused
+from dmlcheck.formats.onnx.from_onnx.tensors import (
+    Strided,
+    along,
+    channels,
+    permuted,
+    ranked,
+    repeated,
+    sized,
+    type_name,
+    unsigned,
+)
+
+
+def test_values_are_repeated_by_strides_of_0() -> None:
+    x = np.array([[1], [2]])
+    found = repeated(x, (3, 2, 2))
+    assert isinstance(found, Strided)
+    assert found.strides == (0, 1, 0)
+    assert found.values.tolist() == [[[1, 1], [2, 2]]] * 3
+    assert repeated(x, (2, 1)) is x
+    with pytest.raises(Refused, match=r"^sizes \[2, 1\] do not repeat to \[3, 2\]$"):
+        repeated(x, (3, 2))
+
+
+def test_a_scalar_has_one_dimension() -> None:
+    found = repeated(np.array(5), ())
+    assert isinstance(found, Strided)
+    assert found.values.tolist() == [5]
+
+
+def test_a_vector_lies_along_its_axis() -> None:
+    found = along(np.array([1, 2, 3]), -2, (2, 3, 2))
+    assert isinstance(found, Strided)
+    assert found.strides == (0, 1, 0)
+    assert found.values[1].tolist() == [[1, 1], [2, 2], [3, 3]]
+    one = along(np.array([7]), 0, (2, 2))
+    assert isinstance(one, Strided)
+    assert one.values.tolist() == [[7, 7], [7, 7]]
+
+
+def test_dimensions_of_size_1_come_first_or_around_the_channels() -> None:
+    assert ranked(zeros(2, 3), 4).shape == (1, 1, 2, 3)
+    assert channels(zeros(3), 4).shape == (1, 3, 1, 1)
+
+
+def test_other_sizes_have_as_many_elements() -> None:
+    assert sized(zeros(6), [2, 3]).shape == (2, 3)
+    with pytest.raises(Refused, match=r"^values of the sizes \[6\] are not of \[4\]$"):
+        sized(zeros(6), [4])
+
+
+def test_another_order_of_axes_is_one_of_strides() -> None:
+    x = np.arange(6).reshape(2, 3)
+    found = permuted(x, [1, 0])
+    assert isinstance(found, Strided)
+    assert found.strides == (1, 3)
+    assert found.values.tolist() == x.T.tolist()
+    assert permuted(x, [0, 1]) is x
+    with pytest.raises(Refused, match=r"^\[0, 0\] is no order of 2 dimensions$"):
+        permuted(x, [0, 0])
+
+
+def test_truth_values_are_bytes_and_indices_have_no_sign() -> None:
+    assert type_name(np.array([True])) == "UINT8"
+    assert type_name(zeros(1, dtype="float16")) == "FLOAT16"
+    assert unsigned(np.array([1, 2])).dtype == np.uint64
