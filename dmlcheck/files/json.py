@@ -10,6 +10,7 @@ from typing import Any
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document, Node, Position, Refused, duplicate
+from dmlcheck.files.nodes import Nodes
 from dmlcheck.files.scalars import (
     MAX_DEPTH,
     MAX_DIGITS,
@@ -133,34 +134,21 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
 
 def _tree(document: Document) -> Node | None:
     """Return JSON that is known to be read as nodes, like those of YAML."""
-    stack: list[tuple[Any, Node | None, int]] = []
-    content: Any = []
-    root = content
-    key: Node | None = None
-    start = 0
+    nodes = Nodes()
     for match in _TOKEN.finditer(document.text):
         token = match.group()
         if token[0] in ":,/":
             continue
         if token in "{[":
-            stack.append((content, key, start))
-            content, key, start = {} if token == "{" else [], None, match.start()
-            continue
-        if token in "}]":
-            node = Node(content, _at(document, start, match.end()))
-            content, key, start = stack.pop()
+            nodes.open(match.start(), is_mapping=token == "{")
+        elif token in "}]":
+            content, start = nodes.close()
+            nodes.add(Node(content, _at(document, start, match.end())))
         else:
             is_text = token[0] == '"'
             at = _at(document, *match.span())
-            node = Node(json.loads(token) if is_text else token, at, is_plain=not is_text)
-        if type(content) is list:
-            content.append(node)
-        elif key is None:
-            key = node
-        else:
-            content.setdefault(key.content, (key, node))
-            key = None
-    return root[0] if root else None
+            nodes.add(Node(json.loads(token) if is_text else token, at, is_plain=not is_text))
+    return nodes.root
 
 
 def _at(document: Document, start: int, end: int) -> Position:

@@ -3,59 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import yaml
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Node, duplicate
 from dmlcheck.files.libyaml import Repeated, events, place_of
+from dmlcheck.files.nodes import Nodes
 
 
 def tree(text: str) -> Node | None:
     """Return a file that is known to be read as nodes; an alias is the node of its anchor, which may be set again."""
-    nodes = _Nodes()
+    nodes = Nodes()
+    anchors: dict[str | None, Node] = {}
     next_event = events(text)
     while type(event := next_event()) is not yaml.StreamEndEvent:
-        nodes.take(event)
-    return nodes.root[0] if nodes.root else None
-
-
-class _Nodes:
-    """Events to nodes: what is open, outermost first, each with its first event and the key that waits for a value."""
-
-    def __init__(self) -> None:
-        self.root: list[Node] = []
-        self.open: list[tuple[Any, Any]] = [(self.root, None)]
-        self.keys: list[Node | None] = [None]
-        self.anchors: dict[str, Node] = {}
-
-    def take(self, event: Any) -> None:
         kind = type(event)
         if kind is yaml.ScalarEvent:
-            self.add(Node(event.value, place_of(event, event), event.style == ""), event.anchor)
+            node = anchors[event.anchor] = Node(event.value, place_of(event, event), event.style == "")
+            nodes.add(node)
         elif kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-            self.open.append(({} if kind is yaml.MappingStartEvent else [], event))
-            self.keys.append(None)
+            nodes.open(event, is_mapping=kind is yaml.MappingStartEvent)
         elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-            content, start = self.open.pop()
-            self.keys.pop()
-            self.add(Node(content, place_of(start, event)), start.anchor)
+            content, start = nodes.close()
+            node = anchors[start.anchor] = Node(content, place_of(start, event))
+            nodes.add(node)
         elif kind is yaml.AliasEvent:
-            self.add(self.anchors[event.anchor], None)
-
-    def add(self, node: Node, anchor: str | None) -> None:
-        if anchor is not None:
-            self.anchors[anchor] = node
-        content = self.open[-1][0]
-        key = self.keys[-1]
-        if type(content) is list:
-            content.append(node)
-        elif key is None:
-            self.keys[-1] = node
-        else:
-            content.setdefault(key.content, (key, node))
-            self.keys[-1] = None
+            nodes.add(anchors[event.anchor])
+    return nodes.root
 
 
 def duplicates(name: str, text: str, repeated: list[Repeated]) -> Iterator[Diagnostic]:

@@ -59,16 +59,12 @@ def file_events(
     `begin` is told of each case before it runs.
     """
     file = read_file(target.file, target.name)
-    ids = hashlib.sha256()
     if file.problems:
-        name = file.document.name
-        ids.update(_of_id(name))
-        if in_shard(name, plan.shard) and not skip:
-            yield Done(_wrong_file(file))
-        yield Ended(ids.digest())
+        yield from _of_wrong_file(file, plan, skip)
         return
     selected = matcher(plan.expression) if plan.expression is not None else None
     run = Run(implementation, plan.settings)
+    ids = hashlib.sha256()
     number = 0
     for case in file.cases:
         if target.case not in (None, case.name):
@@ -94,11 +90,14 @@ def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object
     return CaseResult(case, ERRORED, "not a well-formed case", problems, level=case.feature_level, is_malformed=True)
 
 
-def _wrong_file(file: CaseFile) -> CaseResult:
-    """Return the result of a file whose cases cannot be read."""
-    problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
-    case = case_of_file(file.document.name, FileOrigin(file.document, ((),)))
-    return CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True)
+def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
+    """Yield what happens in a file whose cases cannot be read."""
+    name = file.document.name
+    if in_shard(name, plan.shard) and not skip:
+        problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
+        case = case_of_file(name, FileOrigin(file.document, ((),)))
+        yield Done(CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True))
+    yield Ended(hashlib.sha256(_of_id(name)).digest())
 
 
 def case_of_file(name: str, origin: Origin) -> Case:
