@@ -12,7 +12,7 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.formats.reading import read_file
+from dmlcheck.formats.read import read_file
 from dmlcheck.running import one_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level

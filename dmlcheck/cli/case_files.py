@@ -10,7 +10,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
-from dmlcheck.formats.reading import read_file
+from dmlcheck.formats.read import read_file
 
 
 class CaseFiles:

@@ -16,8 +16,9 @@ from dmlcheck.cli.options import select_option
 from dmlcheck.cli.selection import selector
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
-from dmlcheck.formats.dxdispatch import models
-from dmlcheck.formats.reading import read_document
+from dmlcheck.formats.dxdispatch.model import is_model
+from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.formats.read import read_document
 from dmlcheck.running.one_case import all_problems
 
 
@@ -28,7 +29,7 @@ def evaluate(*, file: str, expression: str | None) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""
     selected = selector(expression)
     document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(file)
-    sys.exit(_model(document) if models.is_model(document.value) else _cases(document, selected))
+    sys.exit(_model(document) if is_model(document.value) else _cases(document, selected))
 
 
 def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
@@ -48,7 +49,7 @@ def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
 
 def _case(case: Case, document: Document) -> bool:
     """Print what is computed for a case, and say whether anything can be."""
-    from dmlcheck.formats.evaluated import evaluated_text
+    from dmlcheck.reports.evaluation import evaluated_text
     from dmlcheck.running.evaluate import evaluate_case
 
     evaluated = evaluate_case(case)
@@ -64,24 +65,24 @@ def _case(case: Case, document: Document) -> bool:
 def _model(document: Document) -> Exit:
     """Run a DxDispatch model and print its printed resources; one printed twice starts a new YAML document."""
     from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
-    from dmlcheck.formats.evaluated import resource_text
+    from dmlcheck.reports.evaluation import resource_text
 
-    model = models.read_model(document)
+    model = read_model(document)
     console = Console()
     if model.problems:
         console.problems(model.problems, document)
         return Exit.WRONG_INPUT
-    printed: set[str] = set()
-    for evaluated in evaluate_model(model, os.curdir):
-        if evaluated.diagnostics:
-            console.problems(evaluated.diagnostics, document)
+    names: set[str] = set()  # of the YAML document that is being printed
+    for step in evaluate_model(model, os.curdir):
+        if step.diagnostics:
+            console.problems(step.diagnostics, document)
             return Exit.FAILED
-        if evaluated.remark is not None:
-            write(f"# {evaluated.remark}")
-            continue
-        if evaluated.name in printed:
-            write("---")
-            printed.clear()
-        printed.add(evaluated.name)
-        print_pieces(resource_text(evaluated))
+        if step.remark is not None:
+            write(f"# {step.remark}")
+        if step.printed is not None:
+            if step.printed.resource in names:
+                write("---")
+                names.clear()
+            names.add(step.printed.resource)
+            print_pieces(resource_text(step.printed))
     return Exit.GOOD

@@ -14,7 +14,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import level_option
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
-from dmlcheck.formats.reading import read_document, read_file
+from dmlcheck.formats.read import read_document, read_file
 from dmlcheck.running.legality import Validated, errors_in, validated
 
 

@@ -112,6 +112,13 @@ class OperatorDesc(NamedTuple):
         value = self.values.get(name)
         return value if isinstance(value, TensorDesc) else None
 
+    def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[Part, Any]]:
+        """Yield every input tensor with its values, which are by field, those of an array of tensors in a list."""
+        for field in self.spec.inputs:
+            given = values.get(field.name)
+            parts = [] if given is None else given if isinstance(given, list) else [given]
+            yield from zip(self.parts[field.name], parts, strict=False)
+
     def nested(self) -> Iterator[tuple[tuple[str | int, ...], OperatorDesc]]:
         """Yield the operators inside this one, each with its path."""
         for field in self.spec.operators:

@@ -1,7 +1,8 @@
-""".npy files, never unpickled, and only after their header agrees with the tensor that they are for."""
+""".npy files: read without unpickling, and only after their header agrees with their tensor; and written."""
 
 from __future__ import annotations
 
+import io
 import math
 import os
 import warnings
@@ -45,6 +46,13 @@ def read_elements(file: IO[bytes], header: Header) -> NDArray[Any]:
     values = np.fromfile(file, dtype=header.dtype, count=math.prod(header.shape))
     native = values.astype(header.dtype.newbyteorder("="), copy=False)
     return native.reshape(header.shape, order="F" if header.is_fortran else "C")
+
+
+def npy_bytes(elements: NDArray[Any]) -> bytes:
+    """Return an array as a .npy file, little-endian and of the format's version 1.0, which every reader knows."""
+    file = io.BytesIO()
+    np.lib.format.write_array(file, elements.astype(elements.dtype.newbyteorder("<"), copy=False), version=(1, 0))
+    return file.getvalue()
 
 
 def find(folder: str, given: str) -> tuple[str, str | None]:

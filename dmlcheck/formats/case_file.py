@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -12,8 +10,9 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.descs.write import notation
-from dmlcheck.formats.dxdispatch.writing import file_name, npy_bytes
-from dmlcheck.formats.export_folder import Folder
+from dmlcheck.files.npy import npy_bytes
+from dmlcheck.files.yaml_text import flow, text
+from dmlcheck.formats.export_folder import Folder, free_name, safe_name, tensor_file
 from dmlcheck.values.layouts import Array, laid_out
 from dmlcheck.values.number_formats import spell
 
@@ -21,13 +20,6 @@ FORM = "cases"  # the format of what an import writes
 
 _INLINE = 128  # elements; what is larger is in a file beside the case file
 _WIDTH = 110  # characters
-_PLAIN = re.compile(r"[A-Z][A-Z0-9_]*[A-Z0-9]")
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_WORDS = frozenset(("NULL", "TRUE", "FALSE", "YES", "NO", "ON", "OFF", "Y", "N", "INF", "NAN"))
-_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]")
-_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
-_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
-_MAX_NAME = 80  # characters of a file's name
 
 
 class Written(NamedTuple):
@@ -69,7 +61,7 @@ class _Files:
 
     def write(self, case: str, label: str, values: Array) -> str:
         """Write values and return the path that the case file has for them."""
-        stem = free_name(f"{safe_name(case)}.{file_name(label).removesuffix('.npy')}", self.taken)
+        stem = free_name(f"{safe_name(case)}.{tensor_file(label).removesuffix('.npy')}", self.taken)
         self.place.write(f"{self.stem}/{stem}.npy", npy_bytes(values))
         return f"{self.stem}/{stem}.npy"
 
@@ -157,47 +149,3 @@ def _reads_back(values: Array) -> bool:
     bits = np.dtype(f"u{values.dtype.itemsize}")
     plain = np.array(np.nan, dtype=values.dtype).view(bits)
     return bool((np.ascontiguousarray(values).view(bits)[np.isnan(values)] == plain).all())
-
-
-# ---- texts and names
-
-
-def text(value: str) -> str:
-    """Return a text as a YAML scalar, quoted unless it can only be a text."""
-    if _PLAIN.fullmatch(value) and value not in _WORDS:
-        return value
-    return _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-
-
-def flow(value: Any) -> str:
-    """Return plain values in YAML's flow style."""
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_key(key)}: {flow(part)}" for key, part in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(flow, value)) + "]"
-    return text(value) if isinstance(value, str) else json.dumps(value)
-
-
-def _key(name: str) -> str:
-    return name if _KEY.fullmatch(name) and name.upper() not in _WORDS else text(name)
-
-
-def one_line(value: str) -> str:
-    """Return a text on one line, as a comment can have it."""
-    return _UNPRINTABLE.sub("?", " ".join(value.split()))
-
-
-def safe_name(name: str) -> str:
-    """Return a name that every file system takes."""
-    safe = _UNSAFE.sub("-", name)[:_MAX_NAME].strip("-") or "case"
-    return f"{safe}-" if _DEVICES.fullmatch(safe) else safe
-
-
-def free_name(name: str, taken: set[str]) -> str:
-    """Return a name that is not taken, whatever the case of its letters, and take it."""
-    free, number = name, 1
-    while free.lower() in taken:
-        number += 1
-        free = f"{name}-{number}"
-    taken.add(free.lower())
-    return free

@@ -1,9 +1,10 @@
-"""The folder of an export: its files, and the manifest that names them."""
+"""The folder of an export: its files, their names, and the manifest that names them."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 SCHEMA = "dmlcheck-export/1"
 MANIFEST = "manifest.json"
 _MAX_MANIFEST = 256 * 2**20  # bytes
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+_DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
+_MAX_NAME = 80  # characters of a file's name
 
 
 class Occupied(ValueError):
@@ -117,3 +121,27 @@ def _remove_empty(folder: str, root: str) -> None:
     while folder != root and is_inside(folder, root) and not os.listdir(folder):
         os.rmdir(folder)
         folder = os.path.dirname(folder)
+
+
+# ---- names of files
+
+
+def safe_name(name: str) -> str:
+    """Return a name that every file system takes."""
+    safe = _UNSAFE.sub("-", name)[:_MAX_NAME].strip("-") or "case"
+    return f"{safe}-" if _DEVICES.fullmatch(safe) else safe
+
+
+def free_name(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, whatever the case of its letters, and take it."""
+    free, number = name, 1
+    while free.lower() in taken:
+        number += 1
+        free = f"{name}-{number}"
+    taken.add(free.lower())
+    return free
+
+
+def tensor_file(label: str) -> str:
+    """Return the name of a tensor's file: `OutputTensors[1]` is in `OutputTensors.1.npy`."""
+    return label.replace("[", ".").replace("]", "") + ".npy"

@@ -9,7 +9,7 @@ import tempfile
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.dxdispatch import writing
+from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import ended_text, run, said
 from dmlcheck.reference.kernels import Array
@@ -57,20 +57,20 @@ class DxDispatch:
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why a desc cannot be written as a model."""
-        return writing.unsupported(desc)
+        return descs.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return what the executable computes for a valid desc."""
         with tempfile.TemporaryDirectory(prefix="dmlcheck-", ignore_cleanup_errors=True) as folder:
-            writing.write_model(desc, inputs, folder)
+            write.write_model(desc, inputs, folder)
             try:
-                ended = run([self.executable, writing.MODEL], folder, self.timeout)
+                ended = run([self.executable, write.MODEL], folder, self.timeout)
             except OSError as error:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:
                 raise Failure(ended_text(ended.code) + said(ended.text))
             try:
-                return writing.read_outputs(desc, folder)
+                return outputs.read_outputs(desc, folder)
             except ValueError as error:
                 raise Failure(str(error) + said(ended.text)) from None
 

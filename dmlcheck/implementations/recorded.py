@@ -8,7 +8,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import find, is_inside
-from dmlcheck.formats.dxdispatch import writing
+from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.formats.export_folder import read_manifest
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import MOST, code_text, said
@@ -47,46 +47,46 @@ class Recorded:
 
     def was_run(self, folder: str) -> bool:
         """Whether there is anything of a run in a folder of the export."""
-        left = (writing.EXIT_CODE, writing.OUTPUTS)
+        left = (scripts.EXIT_CODE, outputs.OUTPUTS)
         return any(os.path.exists(os.path.join(self.root, folder, name)) for name in left)
 
     @property
     def version(self) -> str:
         """What the executable called itself, "" where that was not recorded."""
-        found = VERSION.search(self.text("", writing.ABOUT))
+        found = VERSION.search(self.text("", scripts.ABOUT))
         return found[1] if found else ""
 
     @property
     def device(self) -> str:
         """What the models ran on, "" where that was not recorded."""
         for folder in list(self.folders.values())[:_LOOKS]:
-            found = DEVICE.search(self.text(folder, writing.LOG))
+            found = DEVICE.search(self.text(folder, scripts.LOG))
             if found:
                 return found[1]
         return ""
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why a desc cannot have been exported."""
-        return writing.unsupported(desc)
+        return descs.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs that were recorded for a desc and its inputs."""
-        folder = self.folders.get(writing.digest_of(desc, inputs))
+        folder = self.folders.get(write.digest_of(desc, inputs))
         if folder is None:
             raise Failure("has nothing for this desc and these inputs: the case is new or has changed since the export")
         full = os.path.realpath(os.path.join(self.root, folder))
         if not is_inside(full, self.root):
             raise Failure(f"has nothing for the case: {folder} lies outside of the folder of the export")
-        code = self.text(folder, writing.EXIT_CODE).strip()
-        printed = self.text(folder, writing.LOG)
+        code = self.text(folder, scripts.EXIT_CODE).strip()
+        printed = self.text(folder, scripts.LOG)
         if not self.was_run(folder):
             raise Failure(f"has no outputs in {folder}: run.cmd, or run.sh, did not get to it")
         if code and not _CODE.fullmatch(code):
-            raise Failure(f"has no exit code in {folder}/{writing.EXIT_CODE}: {code[:40]!r} is none")
+            raise Failure(f"has no exit code in {folder}/{scripts.EXIT_CODE}: {code[:40]!r} is none")
         if code and int(code) != 0:
             raise Failure(f"has a run in {folder} that {code_text(int(code))}{said(printed)}")
         try:
-            return writing.read_outputs(desc, full)
+            return outputs.read_outputs(desc, full)
         except ValueError as error:
             raise Failure(str(error) + said(printed)) from None
 

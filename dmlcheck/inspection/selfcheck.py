@@ -12,7 +12,7 @@ from dmlcheck.cases.find import find_files
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.comparison.tolerances import DATA_TYPE
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.formats.reading import read_file
+from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import NamedTuple
+
 from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
-from dmlcheck.diagnostics.record import Finding
-from dmlcheck.formats.evaluated import Evaluated
+from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.reference import engine
+from dmlcheck.values.literals import Array
+
+
+class Evaluated(NamedTuple):
+    """What came of a case: its outputs, each with its data type, or a remark, or what is wrong."""
+
+    name: str
+    outputs: Mapping[str, tuple[Array, str]] = {}
+    remark: str | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 def evaluate_case(case: Case) -> Evaluated:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.cases.select import matcher
-from dmlcheck.formats.reading import read_file
+from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
 from dmlcheck.running.one_case import Run, Settings, all_problems, run_case
 from dmlcheck.running.results import ERRORED, CaseResult

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.files import yaml
-from dmlcheck.formats.reading import read_document
+from dmlcheck.formats.read import read_document
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.validation import validate

@@ -16,7 +16,7 @@ from click.testing import CliRunner, Result
 from standin_dxdispatch import installed
 
 from dmlcheck.cli import main
-from dmlcheck.formats.dxdispatch import exporter
+from dmlcheck.formats.dxdispatch import outputs, scripts, write
 
 # Results by hand.
 CASES = """\
@@ -261,7 +261,7 @@ def test_the_scripts_are_written_as_their_programs_read_them(recorded: Path) -> 
     assert batch.isascii()
     labels = set(re.findall(rb"^:(\w+)", batch, re.MULTILINE))
     assert set(re.findall(rb"(?:goto|call) :?(\w+)", batch)) == labels
-    for name in (exporter.MODEL, exporter.OUTPUTS, exporter.LOG, exporter.EXIT_CODE, exporter.ABOUT):
+    for name in (write.MODEL, outputs.OUTPUTS, scripts.LOG, scripts.EXIT_CODE, scripts.ABOUT):
         assert name.encode() in batch
         assert name.encode() in (recorded / "run.sh").read_bytes()
     assert os.path.getsize(recorded / "README.md") > 200

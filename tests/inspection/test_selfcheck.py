@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.yaml import parse
-from dmlcheck.formats.reading import read_document
+from dmlcheck.formats.read import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import OperatorSpec, SupportTable, TensorSupport, Tolerance

@@ -22,7 +22,7 @@ from dmlcheck.comparison import compare
 from dmlcheck.comparison.records import Element
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.files.yaml import parse
-from dmlcheck.formats.reading import read_document
+from dmlcheck.formats.read import read_document
 from dmlcheck.specs.records import Tolerance
 
 NAME = "python:answering:Answering"

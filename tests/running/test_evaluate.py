@@ -19,7 +19,7 @@ ONE = Case("f::one", "one", "f", "ELEMENT_WISE_ADD", None, ADD, {"ATensor": [1, 
 @pytest.mark.parametrize("outputs", [None, {"OutputTensor": [0, 0]}, {"OutputTensor": "wrong"}])
 def test_a_case_is_computed_whatever_it_expects(outputs: Any) -> None:
     evaluated = evaluate_case(ONE._replace(outputs=outputs))
-    ((name, (values, data_type)),) = evaluated.arrays.items()
+    ((name, (values, data_type)),) = evaluated.outputs.items()
     assert (evaluated.name, name, values.tolist(), data_type) == ("one", "OutputTensor", [4, 6], "FLOAT32")
     assert (evaluated.remark, evaluated.diagnostics) == (None, ())
 
@@ -43,7 +43,7 @@ def test_an_operator_without_a_kernel_is_a_remark(monkeypatch: pytest.MonkeyPatc
 )
 def test_what_is_wrong_with_a_case_is_told(fields: dict[str, Any], rules: list[str]) -> None:
     evaluated = evaluate_case(ONE._replace(**fields))
-    assert ([found.rule for found in evaluated.diagnostics], evaluated.arrays) == (rules, {})
+    assert ([found.rule for found in evaluated.diagnostics], evaluated.outputs) == (rules, {})
 
 
 def test_memory_that_ends_is_told_with_the_tensors(monkeypatch: pytest.MonkeyPatch) -> None:

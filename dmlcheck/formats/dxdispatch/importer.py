@@ -7,17 +7,27 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dmlcheck import __version__, validation
-from dmlcheck.cases.records import FileOrigin
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.files import yaml
-from dmlcheck.formats.case_file import FORM, Written, free_name, one_line, safe_name, write_cases
-from dmlcheck.formats.dxdispatch import models, writing
-from dmlcheck.formats.dxdispatch.evaluate import ModelProblem, Resource, bound_inputs, filled_resources
-from dmlcheck.formats.dxdispatch.models import Model
-from dmlcheck.formats.export_folder import Folder
+from dmlcheck.files.document import Document
+from dmlcheck.files.yaml_text import one_line
+from dmlcheck.formats.case_file import FORM, Written, write_cases
+from dmlcheck.formats.dxdispatch.descs import unsupported
+from dmlcheck.formats.dxdispatch.dispatch import bound_inputs
+from dmlcheck.formats.dxdispatch.model import Command, Model, is_model
+from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
+from dmlcheck.formats.dxdispatch.write import MODEL
+from dmlcheck.formats.export_folder import Folder, free_name, safe_name
 from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.specs.names import NEWEST_LEVEL
+
+_COMMENT = """\
+From the DxDispatch model {} by dmlcheck {}: descs and inputs.
+A model says nothing of what is right; what an implementation gives is compared with the reference."""
+
+Found = Written | str | Diagnostic  # a case, a remark, or something that is wrong
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:
@@ -27,88 +37,86 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     """
     with Folder(folder, FORM) as place:
         taken: set[str] = set()
-        imported = [_Import(path).result(place, taken) for path in paths]
+        imported = [_imported(yaml.read(path), place, taken) for path in paths]
         finish(place, imported)
     return imported
 
 
-class _Import:
-    """One model on its way to a case file."""
+def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
+    name = document.name
+    found = list(_found(document))
+    cases = _named([case for case in found if isinstance(case, Written)])
+    remarks = tuple(dict.fromkeys(remark for remark in found if isinstance(remark, str)))
+    problems = tuple(problem for problem in found if isinstance(problem, Diagnostic))
+    file = None
+    if cases:
+        stem = free_name(safe_name(_stem(name)), taken)
+        source = f"DxDispatch model {os.path.basename(name)}"
+        file = write_cases(place, stem, cases, _COMMENT.format(one_line(name), __version__), source=source)
+    return Imported(name, file, len(cases), remarks, problems, document)
 
-    def __init__(self, path: str) -> None:
-        self.document = yaml.read(path)
-        self.source = self.document.name
-        self.remarks: list[str] = []
-        self.problems: list[Diagnostic] = list(self.document.problems)
 
-    def result(self, place: Folder, taken: set[str]) -> Imported:
-        cases: list[Written] = []
-        if models.is_model(self.document.value):
-            cases = self.read()
-        elif not self.problems:
-            self.remarks.append("not a DxDispatch model: left out")
-        file = None
-        if cases:
-            comment = (
-                f"From the DxDispatch model {one_line(self.source)} by dmlcheck {__version__}: descs and inputs.\n"
-                "A model says nothing of what is right; what an implementation gives is compared with the reference."
-            )
-            stem = free_name(safe_name(_stem(self.source)), taken)
-            source = f"DxDispatch model {os.path.basename(self.source)}"
-            file = write_cases(place, stem, cases, comment, source=source)
-        remarks = tuple(dict.fromkeys(self.remarks))
-        return Imported(self.source, file, len(cases), remarks, tuple(self.problems), self.document)
-
-    def read(self) -> list[Written]:
-        """Return the cases of a model, none where something is wrong with it as a whole."""
-        model = models.read_model(self.document)
-        resources, findings = filled_resources(model) if not model.problems else ({}, [])
-        self.problems = [*model.problems, *map(FileOrigin(self.document, ((),)).diagnostic, findings)]
-        return [] if self.problems else list(self.cases(model, resources))
-
-    def cases(self, model: Model, resources: Mapping[str, Resource]) -> Iterator[Written]:
-        """Yield the case of each dispatch; what cannot be one is remarked upon."""
-        written: dict[str, str] = {}
-        names: set[str] = set()
-        for command in model.commands:
-            if command.kind != "dispatch":
-                continue
-            if command.target in model.others:
-                self.remarks.append(f"{command.target} is not imported: {model.others[command.target]} is not DirectML")
-                continue
-            case = model.operators[command.target]
-            desc, findings = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
-            if desc is None or findings:
-                self.problems.extend(map(case.origin.diagnostic, findings))
-                continue
-            bindings = model.bindings(command)
-            reason = writing.unsupported(desc) or _stale(desc, bindings, written)
-            for field in desc.spec.outputs:
-                written.update(dict.fromkeys(_names(bindings, field.name), command.target))
-            if reason is not None:
-                self.remarks.append(f"{command.target} is not imported: {reason}")
-                continue
-            try:
-                inputs = bound_inputs(desc, bindings, command, resources)
-            except ModelProblem as problem:
-                self.problems.extend(map(FileOrigin(self.document, ((),)).diagnostic, problem.findings))
-                continue
-            yield Written(free_name(case.name, names), desc, inputs)
+def _named(cases: list[Written]) -> list[Written]:
+    """Return cases with a name of its own for each."""
+    names: set[str] = set()
+    return [case._replace(name=free_name(case.name, names)) for case in cases]
 
 
 def _stem(path: str) -> str:
     """Return what a case file is named after: the model, or its folder where an export has put it."""
     folder, name = os.path.split(path)
-    return os.path.basename(folder) or name if name == writing.MODEL else os.path.splitext(name)[0]
+    return os.path.basename(folder) or name if name == MODEL else os.path.splitext(name)[0]
 
 
-def _names(bindings: Mapping[str, Any], field: str) -> Iterator[str]:
-    """Yield the resources that a dispatch binds to a field."""
-    given = bindings.get(field)
-    for source in given if isinstance(given, list) else [given]:
-        name = source.get("name") if isinstance(source, dict) else source
-        if isinstance(name, str):
-            yield name
+def _found(document: Document) -> Iterator[Found]:
+    """Yield the cases of a file, none where something is wrong with it as a whole."""
+    if not is_model(document.value):
+        yield from document.problems or ("not a DxDispatch model: left out",)
+        return
+    model = read_model(document)
+    problems = list(model.problems)
+    resources: dict[str, Resource] = {}
+    if not problems:
+        resources, findings = collected(filled_resources(model))
+        problems.extend(map(model.origin.diagnostic, findings))
+    yield from problems or _of_dispatches(model, resources)
+
+
+def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[Found]:
+    """Yield the case of each dispatch; what cannot be one is remarked upon."""
+    written: dict[str, str] = {}  # the resources that a dispatch writes, each with the last that does
+    for command in model.commands:
+        if command.kind != "dispatch":
+            continue
+        target = command.target
+        if target in model.others:
+            yield f"{target} is not imported: {model.others[target]} is not DirectML"
+            continue
+        case = model.operators[target]
+        desc, findings = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
+        if desc is None or findings:
+            yield from map(case.origin.diagnostic, findings)
+            continue
+        yield from _of_dispatch(desc, command, model, resources, written)
+        bindings = model.bindings(command)
+        written.update({name: target for field in desc.spec.outputs for name in _names(bindings, field.name)})
+
+
+def _of_dispatch(
+    desc: OperatorDesc,
+    command: Command,
+    model: Model,
+    resources: Mapping[str, Resource],
+    written: Mapping[str, str],
+) -> Iterator[Found]:
+    reason = unsupported(desc) or _stale(desc, model.bindings(command), written)
+    if reason is not None:
+        yield f"{command.target} is not imported: {reason}"
+        return
+    inputs, findings = collected(bound_inputs(desc, command, model, resources))
+    yield from map(model.origin.diagnostic, findings)
+    if not findings:
+        yield Written(command.target, desc, inputs)
 
 
 def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str, str]) -> str | None:
@@ -118,3 +126,12 @@ def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str
             if name in written:
                 return f"it reads {name}, which {written[name]} writes before"
     return None
+
+
+def _names(bindings: Mapping[str, Any], field: str) -> Iterator[str]:
+    """Yield the resources that a dispatch binds to a field."""
+    given = bindings.get(field)
+    for source in given if isinstance(given, list) else [given]:
+        name = source.get("name") if isinstance(source, dict) else source
+        if isinstance(name, str):
+            yield name

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.dxdispatch import writing
 from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
 from dmlcheck.formats.onnx import metadata
@@ -96,7 +95,7 @@ def _folder_name(going: Ready, number: int) -> str:
 def _tensors(going: Ready) -> Tensors:
     """Return the values of a case; outputs that it does not give are the reference engine's."""
     outputs = {label: values for label, (_, values) in going.expected.items()}
-    inputs = {part.label: values for part, values in writing.each(going.desc, going.inputs)}
+    inputs = {part.label: values for part, values in going.desc.inputs_with(going.inputs)}
     labels = [part.label for part in going.desc.tensors(OUTPUT)]
     if any(label not in outputs for label in labels):
         outputs = {**_of_reference(going), **outputs}

@@ -13,8 +13,9 @@ from typing import Any
 from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Document
-from dmlcheck.formats.case_file import FORM, Written, free_name, one_line, safe_name, write_cases
-from dmlcheck.formats.export_folder import Folder
+from dmlcheck.files.yaml_text import one_line
+from dmlcheck.formats.case_file import FORM, Written, write_cases
+from dmlcheck.formats.export_folder import Folder, free_name, safe_name
 from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.formats.onnx import exporter
 from dmlcheck.formats.onnx.backend_tests import BackendTest, Unreadable, opset_of, read_model, tests_of

@@ -18,7 +18,6 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.cli import main
 from dmlcheck.descs.write import notation
-from dmlcheck.formats.case_file import flow, free_name, safe_name, text
 from dmlcheck.formats.dxdispatch import importer
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
@@ -226,28 +225,3 @@ inputs: {InputTensors: [[1, 2], [[3, 4], [5, 6]]]}
     (path,) = (tmp_path / "back").glob("*.yaml")
     (read,), (wanted,) = api.load_cases(str(path)), api.load_cases(str(tmp_path / "join.yaml"))
     assert (fields(read), arrays(read)) == (fields(wanted), arrays(wanted))
-
-
-# ---- the words of case files
-
-
-@pytest.mark.parametrize(
-    "value", ["NO", "on", "1e5", "a: b", "# no", "", " x", "é\x85\u2028", "\ud800", "NULL", "SUM", "-"]
-)
-def test_a_text_reads_back_as_itself(value: str) -> None:
-    assert yaml.safe_load(flow({"key": [value]})) == {"key": [value]}
-    assert text(value).isprintable()
-
-
-@pytest.mark.parametrize("name", ["con", "COM1", "a/b", "..", "", "a" * 300, "ä?*"])
-def test_a_name_is_one_that_every_file_system_takes(name: str) -> None:
-    safe = safe_name(name)
-    assert safe.isascii()
-    assert 0 < len(safe) <= 81
-    assert not set(safe) - set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
-    assert safe.lower() not in ("con", "com1")
-
-
-def test_names_that_differ_in_case_only_are_not_free() -> None:
-    taken: set[str] = set()
-    assert [free_name(name, taken) for name in ("a", "A", "a")] == ["a", "A-2", "a-3"]

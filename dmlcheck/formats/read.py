@@ -6,7 +6,8 @@ from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import CaseFile
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
-from dmlcheck.formats.dxdispatch import models
+from dmlcheck.formats.dxdispatch.model import case_file, is_model
+from dmlcheck.formats.dxdispatch.read import read_model
 
 
 def read_file(path: str, name: str | None = None) -> CaseFile:
@@ -16,6 +17,6 @@ def read_file(path: str, name: str | None = None) -> CaseFile:
 
 def read_document(document: Document, name: str | None = None) -> CaseFile:
     """Read a document as what it is: a DxDispatch model, or else a case file."""
-    if models.is_model(document.value):
-        return models.case_file(models.read_model(document), name)
+    if is_model(document.value):
+        return case_file(read_model(document), name)
     return read_cases(document, name)

@@ -1,0 +1,83 @@
+"""Descs as DxDispatch reads them, and what it cannot read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+# What is not in DxDispatch/src/model/JsonParsersGenerated.cpp as of July 2025: operators, and values of fields.
+_UNKNOWN = ("FOLD", "RESAMPLE3", "UNFOLD")
+_UNKNOWN_VALUES = {"PaddingMode": "WRAP"}
+
+
+def unsupported(desc: OperatorDesc) -> str | None:
+    """Return why a desc cannot be written as a model, or None when it can."""
+    if desc.spec.short in _UNKNOWN:
+        return f"DxDispatch does not know {desc.spec.operator}"
+    for name, value in _UNKNOWN_VALUES.items():
+        if desc.values.get(name) == value:
+            return f"DxDispatch does not know the {name} {value}"
+    for part in desc.tensors():
+        if DATA_TYPES[part.tensor.data_type].bits < 8:
+            return f"DxDispatch has no buffers of {part.tensor.data_type}"
+    for field in (*desc.spec.inputs, *desc.spec.outputs):
+        tensors = desc.values.get(field.name) or () if field.type == "TENSOR_DESC_ARRAY" else ()
+        if None in tensors:
+            return f"DxDispatch takes no null in {field.name}"
+        if len({tensor.flags for tensor in tensors}) > 1:
+            return f"DxDispatch binds the tensors of {field.name} all at once: all or none can be OWNED_BY_DML"
+    return None
+
+
+def desc_of(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the fields of a desc as DxDispatch reads them.
+
+    Counts are there, what is left out is not there at all. A scalar union is a whole number for integer types and, as
+    no number can be infinite or NaN, an object with the member of the union for those.
+    """
+    fields = notation(desc)
+    for field in desc.spec.fields.values():
+        value = desc.values.get(field.name)
+        if value is not None and field.data_type is not None:
+            fields[field.name] = _scalar(value, desc.values[field.data_type])
+        elif value is not None and field.type in ("FLOAT", "FLOAT_ARRAY", "SCALE_BIAS"):
+            fields[field.name] = _floats(fields[field.name])
+    return fields
+
+
+def _floats(value: Any) -> Any:
+    """Return numbers as the FLOAT32 that they are rounded to, so that reading them rounds no more."""
+    if isinstance(value, dict):
+        return {key: _floats(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_floats(part) for part in value]
+    return _spelt(np.float32(value), value) if isinstance(value, (int, float)) else value
+
+
+def _spelt(held: Any, value: float) -> float:
+    """Return the number with the fewest digits that DxDispatch reads as what a float type holds of a value.
+
+    A value that the type holds exactly stays as it is: with fewer digits it is another number to who reads doubles.
+    """
+    if float(held) == value:  # as doubles: NumPy would round the value first
+        return float(value)
+    short = float(str(held))
+    return short if held.dtype.type(np.float32(short) if held.itemsize < 8 else short) == held else float(held)
+
+
+def _scalar(value: float, data_type: str) -> Any:
+    if DATA_TYPES[data_type].kind != "float":
+        return int(value)
+    with np.errstate(over="ignore"):
+        held = NUMPY_TYPES[data_type].type(value)
+    if np.isfinite(held):
+        return _spelt(held, value)
+    if data_type == "FLOAT16":
+        return {"UInt16": int(held.view(np.uint16))}
+    return {data_type.capitalize(): "nan" if np.isnan(held) else "inf" if held > 0 else "-inf"}

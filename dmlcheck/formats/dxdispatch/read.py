@@ -1,0 +1,262 @@
+"""DxDispatch models read: their dispatchables as cases, their resources, bindings and commands checked for form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.records import Case, FileOrigin
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import describe, did_you_mean
+from dmlcheck.files.document import Document, Path
+from dmlcheck.formats.dxdispatch.bindings import Binding, Resources, binding_findings, read_bindings
+from dmlcheck.formats.dxdispatch.form import (
+    count_findings,
+    file_path_findings,
+    missing_key,
+    name_findings,
+    wrong_type,
+)
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Command, Model
+from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
+from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
+
+_OTHER_KINDS = ("hlsl", "onnx", "dmlserializedgraph")
+_COMMANDS = ("dispatch", "print", "writefile")
+_SECTIONS: tuple[tuple[str, type, str], ...] = (
+    ("resources", dict, "a mapping"),
+    ("dispatchables", dict, "a mapping"),
+    ("commands", list, "a list"),
+)
+_NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
+
+
+class _Dispatchables(NamedTuple):
+    """The dispatchables of a model: as given, None where that cannot be read, and those of each kind.
+
+    `descs` are those of operators, None where one is wrong; `bindings` what operators bind themselves.
+    """
+
+    given: Mapping[str, Any] | None
+    operators: Mapping[str, Case]
+    others: Mapping[str, str]
+    descs: Mapping[str, OperatorDesc | None] = {}
+    bindings: Mapping[str, Mapping[str, Binding]] = {}
+
+
+def read_model(document: Document) -> Model:
+    """Read a model; whatever is wrong with its form is among its problems."""
+    model, findings = collected(_model(document))
+    return model._replace(problems=(*document.problems, *map(model.origin.diagnostic, findings)))
+
+
+def _model(document: Document) -> Checking[Model]:
+    sections = yield from _sections(document.value)
+    dispatchables = yield from _dispatchables(sections["dispatchables"], document)
+    resources = yield from _resources(sections["resources"])
+    dispatchables = yield from _with_bindings(dispatchables, resources)
+    commands = []
+    for index, raw in enumerate(sections["commands"] or []):
+        command, findings = collected(_command(raw, ("commands", index), dispatchables, resources))
+        yield from findings
+        if command is not None and not findings:
+            commands.append(command)
+    return Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
+
+
+def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
+    """Read the parts of a model; None for one that is not there, or not what it should be."""
+    sections = {}
+    for name, kind, expected in _SECTIONS:
+        found = value.get(name)
+        if found is None:
+            yield missing_key((name,), "a DxDispatch model", name)
+        elif not isinstance(found, kind):
+            yield wrong_type((name,), name, found, expected)
+        sections[name] = found if isinstance(found, kind) else None
+    return sections
+
+
+# ---- dispatchables
+
+
+def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Checking[_Dispatchables]:
+    operators: dict[str, Case] = {}
+    others: dict[str, str] = {}
+    for name, raw in (given or {}).items():
+        kind = yield from _kind(name, raw)
+        if kind is not None and kind.lower() in _OTHER_KINDS:
+            others[name] = kind
+        elif kind is not None:
+            case = yield from _operator(name, kind, raw, document)
+            if case is not None:
+                operators[name] = case
+    return _Dispatchables(given, operators, others)
+
+
+def _kind(name: str, raw: Any) -> Checking[str | None]:
+    """Read what a dispatchable is: an operator, or what another kind is called."""
+    path: Path = ("dispatchables", name)
+    if not isinstance(raw, dict):
+        yield wrong_type(path, f"the dispatchable {name}", raw, "a mapping with type and desc")
+        return None
+    key = _type_key(raw)
+    kind = raw.get(key)
+    if kind is None:
+        yield missing_key((*path, "type"), f"the dispatchable {name}", "type")
+    elif not isinstance(kind, str) or not kind:
+        yield wrong_type((*path, key), "type", kind, "an operator, hlsl or onnx")
+    else:
+        return kind
+    return None
+
+
+def _type_key(raw: Mapping[str, Any]) -> str:
+    return "Type" if "Type" in raw else "type"
+
+
+def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> Checking[Case | None]:
+    """Read a dispatchable of DirectML as a case: its desc stands under a key, or beside its other settings."""
+    path: Path = ("dispatchables", name)
+    key = next((key for key in ("Desc", "desc") if key in raw), None)
+    desc = raw[key] if key else {field: part for field, part in raw.items() if field not in _NOT_FIELDS}
+    if not isinstance(desc, dict):
+        yield wrong_type((*path, key or ""), "desc", desc, "a mapping of fields to values")
+        return None
+    renames: dict[str, Path] = {"operator": (_type_key(raw),), "desc": (key,) if key else ()}
+    origin = FileOrigin(document, (path,), renames=renames)
+    file = document.name
+    return Case(f"{file}::{name}", name, file, kind, None, plain_desc(kind, desc), origin=origin)
+
+
+def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Checking[_Dispatchables]:
+    """Read what operators bind themselves, for every dispatch."""
+    bindings: dict[str, Mapping[str, Binding]] = {}
+    for name in dispatchables.operators:
+        own = (dispatchables.given or {})[name].get("bindings")
+        path: Path = ("dispatchables", name, "bindings")
+        read = None if own is None else (yield from read_bindings(own, path, resources))
+        bindings[name] = read or {}
+    descs = {name: _desc(case) for name, case in dispatchables.operators.items()}
+    return dispatchables._replace(descs=descs, bindings=bindings)
+
+
+def _desc(case: Case) -> OperatorDesc | None:
+    reading = read_desc(case.operator, case.desc)
+    return None if reading.findings else reading.desc
+
+
+# ---- resources
+
+
+def _resources(given: Mapping[str, Any] | None) -> Checking[Resources]:
+    readable = {}
+    for name, raw in (given or {}).items():
+        findings = list(_resource_findings(name, raw))
+        yield from findings
+        if not findings:
+            readable[name] = raw
+    return Resources(given, readable)
+
+
+def _resource_findings(name: str, raw: Any) -> Iterator[Finding]:
+    path: Path = ("resources", name)
+    if not isinstance(raw, dict):
+        yield wrong_type(path, f"the resource {name}", raw, "a mapping with initialValues")
+        return
+    yield from _initial_findings(name, raw.get("initialValues"), (*path, "initialValues"))
+    kind = raw.get("initialValuesDataType")
+    if kind is not None and data_type(kind) is None:
+        yield _unknown_type(kind, (*path, "initialValuesDataType"))
+    yield from count_findings(raw, "sizeInBytes", path, UINT64_MAX)
+    yield from count_findings(raw, "initialValuesOffsetInBytes", path, UINT64_MAX)
+
+
+def _initial_findings(name: str, initial: Any, path: Path) -> Iterator[Finding]:
+    if initial is None:
+        yield missing_key(path, f"the resource {name}", "initialValues")
+    elif isinstance(initial, dict):
+        yield from count_findings(initial, "valueCount", path, UINT_MAX, least=1)
+        if "valueStart" in initial and initial.get("valueDelta") is None:
+            yield missing_key((*path, "valueDelta"), f"a sequence of initialValues of {name}", "valueDelta")
+        if "sourcePath" in initial:
+            yield from file_path_findings(initial["sourcePath"], (*path, "sourcePath"))
+    elif not isinstance(initial, list) and initial != DEFERRED:
+        expected = "a list, a mapping with value, valueStart or sourcePath, or deferred"
+        yield wrong_type(path, f"initialValues of {name}", initial, expected)
+
+
+def _unknown_type(given: Any, path: Path) -> Finding:
+    found = given if isinstance(given, str) else describe(given)
+    help = did_you_mean(found.removeprefix(DATA_TYPE_PREFIX), DATA_TYPES)
+    return Finding("unknown-enum-value", path, {"found": found or "''", "enum": "DML_TENSOR_DATA_TYPE"}, help=help)
+
+
+# ---- commands
+
+
+def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Resources) -> Checking[Command | None]:
+    """Read a command; None where what it is about cannot be told or read."""
+    name = f"commands[{path[-1]}]"
+    if not isinstance(raw, dict):
+        yield wrong_type(path, name, raw, "a mapping with type")
+        return None
+    given_kind = raw.get("type")
+    kind = given_kind.lower() if isinstance(given_kind, str) else ""
+    if given_kind is None:
+        yield missing_key((*path, "type"), name, "type")
+        return None
+    if kind not in _COMMANDS:
+        yield wrong_type((*path, "type"), "type", given_kind, "dispatch, print or writeFile")
+        return None
+    if kind == "dispatch":
+        readable = dispatchables.operators, dispatchables.others
+        target = yield from _target(raw, "dispatchable", path, dispatchables.given, *readable)
+        yield from _dispatch_findings(raw, target, path, dispatchables, resources)
+    else:
+        target = yield from _target(raw, "resource", path, resources.given, resources.readable)
+        if kind == "writefile":
+            yield from _write_findings(raw, path)
+    return None if target is None else Command(kind, target, raw, path)
+
+
+def _target(
+    raw: Mapping[str, Any], key: str, path: Path, names: Mapping[str, Any] | None, *readable: Mapping[str, Any]
+) -> Checking[str | None]:
+    """Read the name that a command is about; None where it is not the name of something that could be read."""
+    target = raw.get(key)
+    if target is None:
+        yield missing_key((*path, key), f"a {raw['type']} command", key)
+        return None
+    if not isinstance(target, str):
+        yield wrong_type((*path, key), key, target, f"the name of a {key}")
+        return None
+    yield from name_findings(f"{key}s", target, names, (*path, key))
+    return target if any(target in known for known in readable) else None
+
+
+def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
+    if raw.get("targetPath") is None:
+        yield missing_key((*path, "targetPath"), "a writeFile command", "targetPath")
+    else:
+        yield from file_path_findings(raw["targetPath"], (*path, "targetPath"))
+
+
+def _dispatch_findings(
+    raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
+) -> Iterator[Finding]:
+    """Yield what is wrong with what a dispatch binds, beside what its dispatchable binds itself."""
+    path = (*path, "bindings")
+    if raw.get("bindings") is None:
+        yield missing_key(path, "a dispatch command", "bindings")
+        return
+    bindings, findings = collected(read_bindings(raw["bindings"], path, resources))
+    yield from findings
+    case = dispatchables.operators.get(target or "")
+    operator = None if case is None else full_name(case.operator)
+    if case is not None and operator is not None and bindings is not None:
+        every = {**dispatchables.bindings[case.name], **bindings}
+        yield from binding_findings(load_spec(operator), dispatchables.descs[case.name], every, path)

@@ -1,0 +1,130 @@
+"""What is bound to the tensors of a dispatch: its form, names, and bytes that are shared."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from dxdispatch_models import ARGMAX, DESC, DISPATCH, RESOURCES, model_of, problems_of
+
+from dmlcheck.specs.load import load_spec
+
+
+@pytest.mark.parametrize(
+    ("bindings", "expected"),
+    [
+        ({"InputTensor": "in", "OutputTensor": "out"}, []),
+        ({"InputTensor": {"name": "in"}, "OutputTensor": ["out"]}, []),
+        ({"InputTensor": {"name": "in", "elementCount": 9, "elementSizeInBytes": 4, "elementOffset": 0}}, []),
+        ({"InputTensor": {"name": "in", "format": "R32_FLOAT", "elementStride": 4, "shape": [3, 3]}}, []),
+        ({}, []),
+        ({"Input": "in"}, [("unknown-key", ".Input")]),
+        ({"Axes": "in"}, [("unknown-key", ".Axes")]),
+        ({"InputTensor": "inn"}, [("unknown-key", ".InputTensor")]),
+        ({"InputTensor": {"name": "inn"}}, [("unknown-key", ".InputTensor.name")]),
+        ({"InputTensor": ["in", "inn"]}, [("unknown-key", ".InputTensor[1]"), ("wrong-type", ".InputTensor")]),
+        ({"InputTensor": ["in", "out"]}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": []}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": None}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": 3}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": {"elementCount": 9}}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": {"name": 3}}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": {"name": "in", "elementCounts": 9}}, [("unknown-key", ".InputTensor.elementCounts")]),
+        ({"InputTensor": {"name": "in", "elementCount": "9"}}, [("wrong-type", ".InputTensor.elementCount")]),
+        ({"InputTensor": {"name": "in", "elementOffset": -1}}, [("wrong-type", ".InputTensor.elementOffset")]),
+        ({"InputTensor": {"name": "in", "elementOffset": 1.5}}, [("wrong-type", ".InputTensor.elementOffset")]),
+    ],
+)
+def test_bindings_are_checked_against_the_operator(bindings: Any, expected: list[tuple[str, str]]) -> None:
+    model = model_of(commands=[{**DISPATCH, "bindings": bindings}])
+    assert problems_of(model) == [(rule, f"commands[0].bindings{below}") for rule, below in expected]
+
+
+def test_a_misspelt_tensor_comes_with_the_right_one() -> None:
+    (problem,) = model_of(commands=[{**DISPATCH, "bindings": {"inputTensor": "in"}}]).problems
+    assert problem.message == "DML_OPERATOR_ARGMAX has no key inputTensor"
+    assert problem.help == "did you mean InputTensor?"
+
+
+@pytest.mark.parametrize(
+    ("bindings", "expected"),
+    [
+        (None, []),
+        ({"InputTensor": "in"}, []),
+        (["in"], [("wrong-type", "")]),
+        ({"InputTensor": "inn"}, [("unknown-key", ".InputTensor")]),
+        ({"InputTensor": 3}, [("wrong-type", ".InputTensor")]),
+        ({"InputTensor": {"name": "in", "count": 1}}, [("unknown-key", ".InputTensor.count")]),
+    ],
+)
+def test_what_a_dispatchable_binds_itself_has_the_same_form(bindings: Any, expected: list[tuple[str, str]]) -> None:
+    model = model_of(dispatchables={"argmax": {**ARGMAX, "bindings": bindings}})
+    assert problems_of(model) == [(rule, f"dispatchables.argmax.bindings{below}") for rule, below in expected]
+
+
+def test_what_a_dispatchable_binds_itself_is_bound_in_every_dispatch() -> None:
+    dispatchables = {"argmax": {**ARGMAX, "bindings": {"InputTensor": "out"}}}
+    command = {**DISPATCH, "bindings": {"OutputTensor": "out"}}
+    model = model_of(dispatchables=dispatchables, commands=[command, DISPATCH])
+    assert problems_of(model) == [("wrong-type", "commands[0].bindings.OutputTensor")]
+
+
+def test_bindings_of_what_is_not_directml_are_its_own_business() -> None:
+    dispatchables = {"argmax": {"type": "hlsl", "sourcePath": "x.hlsl"}}
+    assert problems_of(model_of(dispatchables=dispatchables, commands=[{**DISPATCH, "bindings": {"x": "in"}}])) == []
+
+
+@pytest.mark.parametrize(
+    ("input", "output", "is_refused"),
+    [
+        ("big", "big", True),
+        ({"name": "big"}, {"name": "big", "elementOffset": 8}, True),
+        ({"name": "big"}, {"name": "big", "elementOffset": 9}, False),
+        ({"name": "big", "elementOffset": 3}, {"name": "big"}, False),
+        ({"name": "big", "elementOffset": 2}, {"name": "big"}, True),
+        ({"name": "big"}, {"name": "big", "elementOffset": 5, "elementSizeInBytes": 8}, False),
+        ({"name": "big"}, {"name": "big", "elementOffset": 4, "elementSizeInBytes": 8}, True),
+        ("big", "out", False),
+    ],
+)
+def test_a_resource_may_be_read_and_written_in_different_places_only(input: Any, output: Any, is_refused: bool) -> None:
+    big = {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 100, "value": 0}}
+    bindings = {"InputTensor": input, "OutputTensor": output}
+    model = model_of(resources={**RESOURCES, "big": big}, commands=[{**DISPATCH, "bindings": bindings}])
+    assert problems_of(model) == [("wrong-type", "commands[0].bindings.OutputTensor")] * is_refused
+    if is_refused:
+        assert model.problems[0].message == (
+            "the binding OutputTensor is the resource big, in bytes that InputTensor reads too; it must be a resource "
+            "of its own, or another part of that one"
+        )
+
+
+def test_an_operator_that_works_in_place_may_write_exactly_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = load_spec("DML_OPERATOR_ARGMAX")
+    monkeypatch.setattr("dmlcheck.formats.dxdispatch.read.load_spec", lambda _: spec._replace(in_place=True))
+    desc = {**DESC, "InputTensor": DESC["OutputTensor"]}
+    for offset, expected in ((0, []), (1, ["wrong-type"]), (3, [])):
+        bindings = {"InputTensor": "big", "OutputTensor": {"name": "big", "elementOffset": offset}}
+        model = model_of(
+            resources={"big": {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 100, "value": 0}}},
+            dispatchables={"argmax": {"type": "ARGMAX", "desc": desc}},
+            commands=[{**DISPATCH, "bindings": bindings}],
+        )
+        assert [rule for rule, _ in problems_of(model)] == expected
+
+
+DEFERRED = {"initialValuesDataType": "FLOAT32", "initialValues": "deferred"}
+
+
+def test_a_deferred_resource_is_one_that_only_onnx_can_fill() -> None:
+    resources = {**RESOURCES, "later": DEFERRED}
+    dispatchables = {"argmax": ARGMAX, "concat": {"type": "onnx", "sourcePath": "concat.onnx"}}
+    onnx = {"type": "dispatch", "dispatchable": "concat", "bindings": {"y": {"name": "later"}}}
+    printed = {"type": "print", "resource": "later"}
+    model = model_of(resources=resources, dispatchables=dispatchables, commands=[onnx, printed, DISPATCH])
+    assert problems_of(model) == []
+    assert model.resources["later"] == DEFERRED
+    bindings = {"InputTensor": "later", "OutputTensor": "out"}
+    model = model_of(resources=resources, commands=[{**DISPATCH, "bindings": bindings}])
+    assert problems_of(model) == [("wrong-type", "commands[0].bindings.InputTensor")]
+    assert "ONNX" in model.problems[0].message

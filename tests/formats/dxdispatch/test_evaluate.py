@@ -1,0 +1,152 @@
+"""The commands of a model carried out one after the other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from dxdispatch_models import DISPATCH, RESOURCES, model_of
+
+from dmlcheck.formats.dxdispatch.evaluate import Step, evaluate_model
+
+PRINT = {"type": "print", "resource": "out"}
+ONNX = {"type": "onnx", "sourcePath": "x.onnx"}
+
+
+def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Step]:
+    model = model_of(commands=commands, **parts)
+    assert model.problems == ()
+    return [_kept(step) for step in evaluate_model(model, str(folder))]
+
+
+def _kept(step: Step) -> Step:
+    """Return a step whose elements no later command changes."""
+    if step.printed is None:
+        return step
+    return step._replace(printed=step.printed._replace(elements=step.printed.elements.copy()))
+
+
+def printed(step: Step) -> tuple[str, list[Any], str]:
+    assert step.printed is not None
+    return step.printed.resource, step.printed.elements.tolist(), step.printed.data_type
+
+
+def problems(step: Step) -> list[tuple[str, str | None]]:
+    return [(problem.rule, problem.pointer) for problem in step.diagnostics]
+
+
+def test_a_resource_is_printed_as_it_is_at_that_time(tmp_path: Path) -> None:
+    before, after = steps(tmp_path, [PRINT, DISPATCH, PRINT])
+    assert printed(before) == ("out", [0, 0, 0], "UINT32")
+    assert printed(after) == ("out", [2, 2, 2], "UINT32")
+
+
+def test_one_dispatch_reads_what_another_writes(tmp_path: Path) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [9]}
+    desc = {"InputTensor": tensor, "OutputTensor": tensor}
+    dispatchables = {name: {"type": f"ELEMENT_WISE_{name.upper()}", "desc": desc} for name in ("negate", "abs")}
+    resources = dict.fromkeys(("in", "between", "out"), RESOURCES["in"])
+    commands = [
+        {"type": "dispatch", "dispatchable": "negate", "bindings": {"InputTensor": "in", "OutputTensor": "between"}},
+        {"type": "dispatch", "dispatchable": "abs", "bindings": {"InputTensor": "between", "OutputTensor": "out"}},
+        {**PRINT, "resource": "between"},
+        PRINT,
+    ]
+    found = steps(tmp_path, commands, dispatchables=dispatchables, resources=resources)
+    assert [printed(step)[1][:2] for step in found] == [[-1, -2], [1, 2]]
+
+
+def test_what_is_not_directml_is_left_out_with_a_remark(tmp_path: Path) -> None:
+    resources = {**RESOURCES, "later": {"initialValuesDataType": "FLOAT32", "initialValues": "deferred"}}
+    commands = [
+        {"type": "dispatch", "dispatchable": "concat", "bindings": {"y": "later"}},
+        {"type": "print", "resource": "later"},
+        {"type": "writeFile", "resource": "later", "targetPath": "x.npy"},
+    ]
+    found = steps(tmp_path, commands, dispatchables={"concat": ONNX}, resources=resources)
+    assert [step.remark for step in found] == [
+        "concat is not dispatched: onnx is not DirectML",
+        "later is not printed: only an ONNX dispatchable would fill it",
+        "later is not written: only an ONNX dispatchable would fill it",
+    ]
+
+
+def test_everything_that_is_wrong_with_descs_and_resources_is_told_before_anything_runs(tmp_path: Path) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [3]}
+    wrong = {"type": "ACTIVATION_RELU", "desc": {"InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [4]}}}
+    resources = {**RESOURCES, "x": {"initialValuesDataType": "UINT8", "initialValues": [256]}}
+    (step,) = steps(tmp_path, [PRINT], dispatchables={"relu": wrong}, resources=resources)
+    assert problems(step) == [
+        ("size-mismatch", "desc.OutputTensor.Sizes[0]"),
+        ("value-not-representable", "resources.x.initialValues[0]"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ({**DISPATCH, "bindings": {"OutputTensor": "out"}}, [("missing-tensor", "commands[1].bindings.InputTensor")]),
+        (
+            {**DISPATCH, "bindings": {}},
+            [
+                ("missing-tensor", "commands[1].bindings.InputTensor"),
+                ("missing-tensor", "commands[1].bindings.OutputTensor"),
+            ],
+        ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "x.npy", "dimensions": [2, 2]},
+            [("element-count", "commands[1].dimensions")],
+        ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "x.npy", "dimensions": [3, "1"]},
+            [("wrong-type", "commands[1].dimensions[1]")],
+        ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "../x.npy"},
+            [("file-not-found", "commands[1].targetPath")],
+        ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "x.png"},
+            [("file-not-found", "commands[1].targetPath")],
+        ),
+    ],
+)
+def test_a_command_that_cannot_be_carried_out_ends_the_run(
+    tmp_path: Path, command: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    first, second = steps(tmp_path, [PRINT, command, PRINT])
+    assert first.printed is not None
+    assert problems(second) == expected
+    assert list(tmp_path.rglob("x.*")) == []
+
+
+def test_an_operator_without_a_kernel_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcheck.reference.engine.unsupported", lambda _: "no reference kernel yet")
+    (step,) = steps(tmp_path, [DISPATCH, PRINT])
+    assert problems(step) == [("unsupported-by-implementation", "commands[0]")]
+    assert step.diagnostics[0].message.endswith("cannot dispatch argmax: no reference kernel yet")
+
+
+@pytest.mark.parametrize(("dimensions", "shape"), [(None, (3,)), ([1, 3], (1, 3)), ([], (3,))])
+def test_a_npy_file_has_the_dimensions_that_are_given(tmp_path: Path, dimensions: Any, shape: tuple[int, ...]) -> None:
+    command = {"type": "writeFile", "resource": "out", "targetPath": "a/out.npy", "dimensions": dimensions}
+    _, step = steps(tmp_path, [DISPATCH, PRINT, command])
+    assert step.remark == "out written to a/out.npy"
+    values = np.load(tmp_path / "a" / "out.npy")
+    assert (values.dtype, values.shape, values.reshape(-1).tolist()) == (np.uint32, shape, [2, 2, 2])
+
+
+def test_any_other_file_has_the_bytes(tmp_path: Path) -> None:
+    steps(tmp_path, [DISPATCH, {"type": "writeFile", "resource": "out", "targetPath": "out.bin"}])
+    assert np.fromfile(tmp_path / "out.bin", np.uint32).tolist() == [2, 2, 2]
+
+
+def test_bytes_that_are_no_elements_are_not_printed(tmp_path: Path) -> None:
+    (tmp_path / "odd.bin").write_bytes(b"123")
+    raw = {"initialValuesDataType": "FLOAT32", "initialValues": {"sourcePath": "odd.bin"}}
+    model = model_of(resources={"odd": raw}, dispatchables={}, commands=[{"type": "print", "resource": "odd"}])
+    model.document.name = f"{tmp_path}/model.json"
+    (step,) = evaluate_model(model, str(tmp_path))
+    assert problems(step) == [("element-count", "commands[0]")]

@@ -1,0 +1,100 @@
+"""dxdispatch:EXE: what a program makes of the cases is judged."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dxdispatch_cases import CASES, COUNT, TENSOR, desc_of, dmlcheck
+from standin_dxdispatch import installed
+
+from dmlcheck.implementations import Failure, about, make
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run every test in a folder with one case file, and see that no temporary file is left."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(CASES, encoding="utf-8")
+    yield tmp_path
+    assert list((tmp_path / "temporary").iterdir()) == []
+
+
+def run(exe: str, *words: str) -> Any:
+    result = dmlcheck("run", "a.yaml", "--implementation", f"dxdispatch:{exe}", "--json", "report.json", *words)
+    assert result.exit_code in (0, 1), result.output
+    return json.loads(Path("report.json").read_text(encoding="utf-8"))
+
+
+def outcomes(report: Any) -> list[str]:
+    return [case["outcome"] for case in report["cases"]]
+
+
+def messages(report: Any) -> list[str]:
+    return [diagnostic["message"] for case in report["cases"] for diagnostic in case["diagnostics"]]
+
+
+def test_the_executable_is_judged_on_what_it_wrote(folder: Path) -> None:
+    report = run(installed(folder / "a folder"))
+    assert outcomes(report) == ["passed"] * (COUNT + 1), messages(report)
+    assert report["implementation_version"] == "0.17.0"
+    assert report["implementation_device"] == "Stand-in Adapter"
+
+
+def test_a_wrong_expectation_fails(folder: Path) -> None:
+    (folder / "a.yaml").write_text(CASES.replace("[[6], [15]]", "[[6], [16]]"), encoding="utf-8")
+    report = run(installed(folder / "bin"), "-k", "strides")
+    assert outcomes(report) == ["failed"]
+    assert "1 of 2 elements is outside the tolerance" in messages(report)[0]
+
+
+WRONG = {
+    "--crash": r"dxdispatch ended with exit code 5; it printed\nFailed to execute dispatchable: 0x887A0005 ",
+    "--silent": r"dxdispatch wrote no OutputTensor: outputs/OutputTensor.npy: .*it printed\nFailed to write resource",
+    "--odd-file": r"dxdispatch wrote outputs/OutputTensor.npy, which cannot be used: ",
+}
+
+
+@pytest.mark.parametrize("mode", WRONG)
+def test_an_executable_that_goes_wrong_is_the_cases_error_with_what_it_printed(folder: Path, mode: str) -> None:
+    report = run(installed(folder / "bin", mode), "-k", "strides or on-purpose")
+    assert outcomes(report) == ["error", "passed"]  # a negative case needs no executable
+    assert re.match(WRONG[mode], messages(report)[0], re.DOTALL), messages(report)
+
+
+def test_an_executable_that_hangs_is_ended_in_time(folder: Path) -> None:
+    report = run(installed(folder / "bin", "--hang"), "-k", "strides", "--timeout", "0.7")
+    assert outcomes(report) == ["error"]
+    assert report["cases"][0]["reason"] == "timed out"
+
+
+def test_without_the_executable_it_says_where_it_is_to_be_had(folder: Path) -> None:
+    (folder / "text.txt").write_text("no program", encoding="utf-8")
+    for place, problem in (("nowhere/dxdispatch.exe", "is not there"), ("text.txt", "is not executable")):
+        if sys.platform == "win32" and place == "text.txt":
+            continue
+        result = dmlcheck("run", "a.yaml", "--implementation", f"dxdispatch:{place}")
+        assert result.exit_code == 2
+        assert f"{place} {problem}; dxdispatch, for Windows, is among the releases of" in " ".join(
+            result.output.split()
+        )
+
+
+def test_an_executable_that_says_nothing_of_itself_is_judged_all_the_same(folder: Path) -> None:
+    assert about(make(f"dxdispatch:{installed(folder / 'bin', '--silent')}")) == ("0.17.0", "Stand-in Adapter")
+    path = folder / ("mute.cmd" if sys.platform == "win32" else "mute")
+    path.write_text("@exit /b 7\n" if sys.platform == "win32" else "#!/bin/sh\nexit 7\n", encoding="utf-8")
+    path.chmod(0o755)
+    mute = make(f"dxdispatch:{path}")
+    assert about(mute) == ("", "")
+    desc = desc_of("ACTIVATION_IDENTITY", InputTensor=TENSOR, OutputTensor=TENSOR)
+    with pytest.raises(Failure, match="ended with exit code 7, and printed nothing"):
+        mute.run(desc, {})
