@@ -1,0 +1,189 @@
+"""Models of one operator that others wrote, as cases; and which are none."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import dmlcheck as api
+from dmlcheck.running.one_case import run_cases
+
+onnx = pytest.importorskip("onnx")
+
+from onnx import TensorProto, helper  # noqa: E402
+from onnx_backend_tests import arrays, dmlcheck, floats, imported, model_of, write_test  # noqa: E402
+
+
+def test_a_reduction_keeps_the_dimensions_that_onnx_drops(tmp_path: Path) -> None:
+    inputs, outputs = [floats([1, 2, 3], [4, 5, 6])], [floats(6, 15)]
+    case, _ = imported(tmp_path, "ReduceMax", inputs, [floats(3, 6)], opset=13, axes=[-1], keepdims=0)
+    assert case == {
+        "operator": "DML_OPERATOR_REDUCE",
+        "source": "ONNX backend test test_one, opset 13",
+        "desc": {
+            "Function": "MAX",
+            "InputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3]},
+            "OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 1]},
+            "Axes": [1],
+        },
+        "inputs": {"InputTensor": [[1, 2, 3], [4, 5, 6]]},
+        "outputs": {"OutputTensor": [[3], [6]]},
+    }
+    shutil.rmtree(tmp_path / "test_one")
+    axes = np.array([1], dtype=np.int64)
+    case, _ = imported(tmp_path, "ReduceSum", [*inputs, axes], outputs, constants=1, keepdims=0)
+    assert (case["desc"]["Function"], case["desc"]["Axes"]) == ("SUM", [1])
+
+
+def test_broadcasting_is_a_stride_of_0_over_the_elements_that_are_there(tmp_path: Path) -> None:
+    a, b = np.zeros((2, 3, 2), np.float32), floats([[10, 20]], [[30, 40]])
+    case, _ = imported(tmp_path, "Add", [a, b], [a + b])
+    assert case["desc"]["BTensor"] == {"DataType": "FLOAT32", "Sizes": [2, 3, 2], "Strides": [2, 0, 1]}
+    assert case["inputs"]["BTensor"] == {"buffer": [10, 20, 30, 40]}
+    (read,) = api.load_cases(str(tmp_path / "imported" / "test_one.yaml"))
+    assert arrays(read)["BTensor"].tolist() == [[[10, 20]] * 3, [[30, 40]] * 3]
+
+
+def test_attributes_that_are_left_out_have_the_defaults_of_their_opset(tmp_path: Path) -> None:
+    x = np.zeros((2, 3, 4), np.float32)
+    y = np.zeros((2, 3, 4), np.float32)
+    y[:, 0, 0] = 1
+    case, _ = imported(tmp_path, "Hardmax", [x], [y[:]], opset=11)
+    assert case["desc"]["Axes"] == [1, 2]  # before opset 13, the axes from 1 on are one
+    shutil.rmtree(tmp_path / "test_one")
+    case, _ = imported(tmp_path, "Hardmax", [x], [y], opset=13)
+    assert case["desc"]["Axes"] == [2]
+    shutil.rmtree(tmp_path / "test_one")
+    case, _ = imported(tmp_path, "LeakyRelu", [x], [x], opset=16)
+    assert case["desc"]["Alpha"] == 0.01
+
+
+@pytest.mark.parametrize(("last", "direction"), [(0, "INCREASING"), (1, "DECREASING")])
+def test_the_last_of_equal_elements_is_the_first_from_the_end(tmp_path: Path, last: int, direction: str) -> None:
+    indices = np.array([[2 if last else 0]])
+    case, _ = imported(tmp_path, "ArgMax", [floats([7, 1, 7])], [indices], axis=1, select_last_index=last)
+    assert case["desc"]["AxisDirection"] == direction
+    (result,) = run_cases(api.load_cases(str(tmp_path / "imported" / "test_one.yaml")))
+    assert result.outcome == "passed"
+
+
+def test_truth_values_are_bytes(tmp_path: Path) -> None:
+    a, b = np.array([True, False]), np.array([True, True])
+    case, _ = imported(tmp_path, "And", [a, b], [a & b])
+    assert case["desc"]["ATensor"]["DataType"] == "UINT8"
+    assert case["outputs"]["OutputTensor"] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("slices", "window"),
+    [
+        ((1, 4, 1), (1, 3, 1)),
+        ((0, 5, 2), (0, 5, 2)),
+        ((0, 4, 2), (0, 3, 2)),
+        ((4, 0, -2), (2, 3, -2)),
+        ((-1, -(2**31), -1), (0, 5, -1)),
+        ((-3, 2**62, 1), (2, 3, 1)),
+    ],
+)
+def test_a_slice_is_a_window_that_is_walked(
+    tmp_path: Path, slices: tuple[int, int, int], window: tuple[int, int, int]
+) -> None:
+    x = floats(0, 1, 2, 3, 4)
+    ends = [np.array([number]) for number in (slices[0], slices[1], 0, slices[2])]
+    y = x[slices[0] : slices[1] : slices[2]]
+    case, output = imported(tmp_path, "Slice", [x, *ends], [y], constants=4)
+    assert case is not None, output
+    names = ("InputWindowOffsets", "InputWindowSizes", "InputWindowStrides")
+    assert tuple(case["desc"][name][0] for name in names) == window
+
+
+def left_out(tmp_path: Path, *arguments: Any, **more: Any) -> str:
+    case, output = imported(tmp_path, *arguments, **more)
+    assert case is None
+    return output
+
+
+def test_an_operator_without_counterpart_is_named(tmp_path: Path) -> None:
+    x = floats(1, 2)
+    assert "Mish is not one of the operators" in left_out(tmp_path, "Mish", [x], [x], opset=18)
+
+
+def test_a_type_that_the_operator_does_not_read_is_named(tmp_path: Path) -> None:
+    x = np.array([1.0, 2.0])
+    output = left_out(tmp_path, "Exp", [x], [np.exp(x)])
+    assert "left out: DML_OPERATOR_ELEMENT_WISE_EXP does not take it: InputTensor is FLOAT64" in output
+
+
+def test_more_dimensions_than_directml_has_are_named(tmp_path: Path) -> None:
+    x = np.ones((1,) * 9, np.float32)
+    assert "InputTensor has 9 dimensions" in left_out(tmp_path, "Exp", [x], [x])
+
+
+def two_operators(model: Any) -> None:
+    model.graph.node.append(helper.make_node("Neg", ["y0"], ["z"]))
+
+
+def other_domain(model: Any) -> None:
+    model.graph.node[0].domain = "com.example"
+    model.opset_import.append(helper.make_opsetid("com.example", 1))
+
+
+def unknown_operator(model: Any) -> None:
+    model.graph.node[0].op_type = "NoSuchOperator"
+
+
+def data_outside(model: Any) -> None:
+    tensor = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[2])
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../../../etc/passwd")
+
+
+def wrong_attribute(model: Any) -> None:
+    model.graph.node[0].op_type = "ReduceMax"
+    model.graph.node[0].attribute.append(helper.make_attribute("axes", "all"))
+
+
+def no_node(model: Any) -> None:
+    del model.graph.node[:]
+
+
+def huge_constant(model: Any) -> None:
+    tensor = model.graph.initializer.add(name="w", data_type=TensorProto.FLOAT, dims=[2**31, 2**31])
+    tensor.raw_data = b"1234"
+    model.graph.node[0].op_type = "Add"
+    model.graph.node[0].input.append("w")
+
+
+def short_constant(model: Any) -> None:
+    tensor = helper.make_tensor("w", TensorProto.FLOAT, [1, 2], [1.0, 2.0])
+    tensor.dims[:] = [3, 3]
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["w"], value=tensor))
+    model.graph.node[1].op_type = "Add"
+    model.graph.node[1].input.append("w")
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (two_operators, "the model has 2 operators, and a case has one"),
+        (other_domain, "Neg is of the domain com.example"),
+        (unknown_operator, "onnx finds the model wrong"),
+        (data_outside, "the values of w lie in another file"),
+        (wrong_attribute, "onnx finds the model wrong"),
+        (no_node, "onnx finds the model wrong"),
+        (huge_constant, "left out"),
+        (short_constant, "left out"),
+    ],
+)
+def test_a_model_that_is_no_case_is_left_out_with_the_reason(tmp_path: Path, change: Any, reason: str) -> None:
+    x = floats(1, 2)
+    model = model_of("Neg", [x], [-x])
+    change(model)
+    write_test(tmp_path / "test_one", model, ([x], [-x]))
+    result = dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported")
+    assert result.exit_code == 5
+    assert reason in result.output
