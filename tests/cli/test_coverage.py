@@ -7,46 +7,16 @@ from pathlib import Path
 
 import pytest
 from commandline import dmlcheck
+from inspection.test_coverage import FILE
 
 from dmlcheck.specs.load import operator_names
 
-FILE = """\
-operator: ARGMAX
-source: by hand
-desc: {Axes: [0], AxisDirection: INCREASING}
-cases:
-- name: packed
-  desc: {InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
-- name: strided
-  feature_level: "3_0"
-  desc:
-    InputTensor: {DataType: FLOAT16, Sizes: [2, 3], Strides: [4, 1], TotalTensorSizeInBytes: 64}
-    OutputTensor: {DataType: UINT32, Sizes: [1, 3]}
-- name: broadcast
-  desc:
-    InputTensor: {DataType: INT8, Sizes: [2, 3], Strides: [0, 1], Flags: OWNED_BY_DML}
-    OutputTensor: {DataType: INT64, Sizes: [1, 3]}
-- name: too-early
-  feature_level: "4_0"
-  desc: {InputTensor: {DataType: INT64, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
-  invalid: [unsupported-data-type]
-- name: no-axis
-  desc:
-    InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}
-    OutputTensor: {DataType: UINT32, Sizes: [2, 3]}
-    Axes: [2]
-  invalid: [ARGMAX/C2]
-- name: before-the-operator
-  feature_level: "2_1"
-  desc: {InputTensor: {DataType: FLOAT32, Sizes: [2, 3]}, OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}
-  invalid: [operator-unavailable]
-"""
-
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    (tmp_path / "argmax.yaml").write_text(FILE, encoding="utf-8")
-    return tmp_path
+def path(folder: Path) -> Path:
+    """Write a file whose cases cover some things, and return its folder."""
+    (folder / "argmax.yaml").write_text(FILE, encoding="utf-8")
+    return folder
 
 
 def test_the_bundled_cases_cover_every_row_edge_and_constraint() -> None:
