@@ -1,0 +1,59 @@
+"""The findings that parts of a model have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.formats.dxdispatch import form
+
+PATH = ("resources", "x")
+
+
+def messages(findings: Any) -> list[str]:
+    return [finding.message for finding in findings]
+
+
+def test_a_value_of_the_wrong_type_is_described() -> None:
+    found = form.wrong_type(PATH, "initialValues", [1, 2], "a mapping", "write {}")
+    assert (found.rule, found.path, found.help) == ("wrong-type", PATH, "write {}")
+    assert found.message == "initialValues is a list of 2; it must be a mapping"
+
+
+def test_a_key_that_is_not_there_is_named_with_what_needs_it() -> None:
+    assert form.missing_key((*PATH, "type"), "the resource x", "type") == Finding(
+        "missing-key", (*PATH, "type"), {"where": "the resource x", "key": "type"}
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "is_count"), [(0, True), (9, True), (10, False), (-1, False), (1.0, False), (True, False), ("1", False)]
+)
+def test_a_count_is_a_whole_number_up_to_the_most(value: Any, is_count: bool) -> None:
+    assert form.is_count(value, 9) is is_count
+    found = list(form.count_findings({"size": value}, "size", PATH, 9))
+    assert [finding.path for finding in found] == ([] if is_count else [(*PATH, "size")])
+
+
+def test_a_count_may_be_left_out_and_may_have_a_least() -> None:
+    assert list(form.count_findings({}, "valueCount", PATH, 9, least=1)) == []
+    (found,) = form.count_findings({"valueCount": 0}, "valueCount", PATH, 9000, least=1)
+    assert found.message.endswith("a whole number from 1 to 9,000")
+
+
+@pytest.mark.parametrize(
+    ("value", "is_right"), [("a/b.npy", True), ("", False), ("a\0b", False), (None, False), (1, False)]
+)
+def test_the_path_of_a_file_is_a_text_that_a_path_can_be(value: Any, is_right: bool) -> None:
+    assert (list(form.file_path_findings(value, (*PATH, "sourcePath"))) == []) is is_right
+
+
+@pytest.mark.parametrize(
+    ("names", "helps"), [({"input": 1}, []), ({"inputs": 1}, ["did you mean inputs?"]), ({}, [None]), (None, [])]
+)
+def test_a_name_is_one_of_its_section_where_that_can_be_read(names: Any, helps: list[str | None]) -> None:
+    found = list(form.name_findings("resources", "input", names, PATH))
+    assert [finding.help for finding in found] == helps
+    assert {finding.rule for finding in found} <= {"unknown-key"}

@@ -1,0 +1,147 @@
+"""The descs of a file validated: what is said of each, at its level, at another, and at all of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from dmlcheck.descs import read as reading
+from dmlcheck.diagnostics.record import ERROR, NOTE
+from dmlcheck.files import yaml
+from dmlcheck.formats.read import read_document
+from dmlcheck.running import legality
+from dmlcheck.running.legality import Validated, errors_in, validated
+from dmlcheck.specs.names import LEVELS
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
+REDUCE = {
+    "operator": "REDUCE",
+    "desc": {"Function": "SUM", "InputTensor": TENSOR, "OutputTensor": {**TENSOR, "Sizes": [2, 1]}, "Axes": [1]},
+}
+TOO_FAR = {**REDUCE, "desc": {**REDUCE["desc"], "Axes": [2]}}  # type: ignore[dict-item]
+INT64 = {"DataType": "INT64", "Sizes": [2, 3]}
+WIDE = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": INT64, "OutputTensor": {**INT64, "Sizes": [2, 1]}}}  # type: ignore[dict-item]
+
+
+def all_of(content: Any, level: str | None = None, **more: Any) -> list[Validated]:
+    return list(validated(read_document(yaml.parse(json.dumps(content).encode(), "a.yaml")), level, **more))
+
+
+def rules(desc: Validated) -> list[tuple[str, str]]:
+    return [(diagnostic.constraint or diagnostic.rule, diagnostic.severity) for diagnostic in desc.diagnostics]
+
+
+def test_a_legal_desc_has_its_lowest_level() -> None:
+    (desc,) = all_of(REDUCE)
+    assert (desc.is_valid, desc.minimum, desc.feature_level, desc.operator) == (
+        True,
+        "3_0",
+        "6_4",
+        "DML_OPERATOR_REDUCE",
+    )
+    assert (desc.label, desc.name, desc.is_plain) == ("a.yaml", "a", True)
+
+
+@pytest.mark.parametrize(
+    ("own", "asked", "level", "is_valid"),
+    [(None, None, "6_4", True), ("2_1", None, "2_1", False), ("2_1", "4_0", "4_0", True), (None, "2_0", "2_0", False)],
+)
+def test_a_desc_is_validated_at_the_level_that_is_asked_for_or_at_its_own(
+    own: str | None, asked: str | None, level: str, is_valid: bool
+) -> None:
+    (desc,) = all_of({**REDUCE, "feature_level": own}, asked)
+    assert (desc.feature_level, desc.is_valid, desc.minimum) == (level, is_valid, "3_0")
+
+
+def test_what_is_wrong_is_in_the_order_of_the_file() -> None:
+    wrong = {**REDUCE["desc"], "Axes": [1, 1, 2], "Extra": 1}  # type: ignore[dict-item]
+    (desc,) = all_of({"operator": "REDUCE", "desc": wrong})
+    places = [diagnostic.place() for diagnostic in desc.diagnostics]
+    assert places == sorted(places)
+    assert {rule for rule, _ in rules(desc)} == {"REDUCE/C2", "REDUCE/C5", "unknown-field"}
+    assert (desc.minimum, desc.is_valid, desc.errors, errors_in([desc, desc])) == (None, False, 3, 6)
+
+
+def test_all_levels_are_told_with_the_first_reason() -> None:
+    (desc,) = all_of(WIDE, all_levels=True)
+    assert [at.level for at in desc.levels] == list(LEVELS)
+    assert [at.level for at in desc.levels if at.is_valid] == list(LEVELS[LEVELS.index("5_0") :])
+    assert all((at.reason is None) is at.is_valid for at in desc.levels)
+    assert desc.levels[0].reason == (
+        "unsupported-data-type: InputTensor is INT64, which DML_OPERATOR_REDUCE does not read at DML_FEATURE_LEVEL_1_0"
+    )
+
+
+def test_a_desc_is_read_once_whatever_the_number_of_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(operator: str, raw: Any) -> reading.Reading:
+        read.append(operator)
+        return reading.read_desc(operator, raw)
+
+    monkeypatch.setattr(legality, "read_desc", counted)
+    content = {**REDUCE, "cases": [{"name": name} for name in ("one", "two")]}
+    assert all(len(desc.levels) == 15 for desc in all_of(content, all_levels=True))
+    assert read == ["REDUCE", "REDUCE"]
+
+
+# ---- negative cases
+
+
+def test_what_a_negative_case_lists_is_a_note() -> None:
+    (desc,) = all_of({**TOO_FAR, "invalid": ["REDUCE/C2"]})
+    assert rules(desc) == [("REDUCE/C2", NOTE)]
+    assert (desc.errors, desc.is_valid) == (0, False)
+
+
+def test_a_list_that_is_not_what_was_found_is_an_error_beside_it() -> None:
+    (desc,) = all_of({**TOO_FAR, "invalid": ["REDUCE/C1"]})
+    assert set(rules(desc)) == {("REDUCE/C2", ERROR), ("diagnostics-mismatch", ERROR)}
+
+
+def test_at_another_level_than_its_own_a_negative_case_is_a_desc_like_any_other() -> None:
+    (desc,) = all_of({**TOO_FAR, "invalid": ["REDUCE/C2"]}, "5_0")
+    assert rules(desc) == [("REDUCE/C2", ERROR)]
+
+
+@pytest.mark.parametrize(
+    ("more", "errors"),
+    [
+        ({"invalid": ["missing-tensor"]}, 0),
+        ({"invalid": ["REDUCE/C2"], "inputs": {}}, 1),
+        ({"invalid": ["element-count"]}, 0),
+    ],
+)
+def test_a_negative_case_about_values_cannot_be_judged_here(more: dict[str, Any], errors: int) -> None:
+    (desc,) = all_of({**REDUCE, **more})
+    assert desc.errors == errors
+
+
+# ---- files
+
+
+def test_a_case_that_is_not_well_formed_is_told_with_what_its_desc_breaks() -> None:
+    content = {"cases": [{**TOO_FAR, "name": "one", "tags": 3}, {**REDUCE, "name": "two"}]}
+    one, two = all_of(content, all_levels=True)
+    assert {rule for rule, _ in rules(one)} == {"wrong-type", "REDUCE/C2"}
+    assert (one.minimum, one.levels, one.operator) == (None, (), "DML_OPERATOR_REDUCE")
+    assert (two.is_valid, two.label) == (True, "a.yaml::two")
+
+
+def test_what_is_wrong_with_a_file_comes_first_and_has_no_operator() -> None:
+    file, desc = all_of({"cases": [{**REDUCE, "name": "one"}], "extra": 1})
+    assert (file.operator, file.name, rules(file)) == (None, "a", [("unknown-key", ERROR)])
+    assert desc.is_valid
+
+
+def test_what_is_not_directml_is_noted_and_breaks_nothing() -> None:
+    content = {"resources": {}, "dispatchables": {"shader": {"type": "hlsl"}}, "commands": []}
+    (note,) = all_of(content)
+    assert (note.name, rules(note), note.is_valid, note.errors) == ("shader", [("not-directml", NOTE)], True, 0)
+
+
+def test_an_operator_that_there_is_not_keeps_its_name() -> None:
+    (desc,) = all_of({"operator": "ARGMAXX", "desc": {}})
+    assert (desc.operator, rules(desc)) == ("ARGMAXX", [("unknown-operator", ERROR)])
