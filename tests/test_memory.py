@@ -354,3 +354,13 @@ outputs: {{OutputTensor: {values}}}
     assert "96." in diagnostic["message"]
     assert math.prod(LARGEST) == 2**32 - 1
     assert most < HEADROOM
+
+
+def test_as_many_cores_as_the_process_may_use(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory.os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    assert memory.cores() == 3
+    monkeypatch.delattr(memory.os, "sched_getaffinity")
+    monkeypatch.setattr(memory.os, "cpu_count", lambda: 7)
+    assert memory.cores() == 7
+    monkeypatch.setattr(memory.os, "cpu_count", lambda: None)
+    assert memory.cores() == 1

@@ -6,7 +6,8 @@ import sys
 from collections.abc import Iterator
 
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.accuracy import UNLIKELY
+from dmlcheck.running.results import FAILED, CaseResult
 
 
 def again(info: RunInfo, result: CaseResult) -> str:
@@ -22,6 +23,8 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--implementation", info.implementation)
     if info.accumulate != "FLOAT32":
         yield from ("--accumulate", info.accumulate.lower())
+    if result.outcome == FAILED and any(found.rule == UNLIKELY for found in result.diagnostics):
+        yield "--strict"
     if info.compared_to is not None and result.drift:
         yield from ("--compare-to", info.compared_to.file)
         if info.compared_to.max_drift is not None:

@@ -37,6 +37,7 @@ class Options(NamedTuple):
     level: str | None
     implementation: str
     accumulate: str
+    strict: bool
     jobs: int
     timeout: float | None
     shard: tuple[int, int] | None
@@ -49,7 +50,7 @@ class Options(NamedTuple):
     @property
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
-        settings = Settings(self.level, self.accumulate.upper())
+        settings = Settings(self.level, self.accumulate.upper(), self.strict)
         details = self.expected is not None or self.compare_to is not None  # which may fail a case that passes
         return Plan(self.implementation, settings, self.expression, self.shard, self.timeout, details)
 
@@ -92,6 +93,7 @@ class Options(NamedTuple):
     show_default=True,
     help="The type that an implementation may accumulate in.",
 )
+@click.option("--strict", is_flag=True, help="Fail cases whose errors are beyond the likely error.")
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Limit each case.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")

@@ -1,144 +1,227 @@
-"""One output against what is expected of it: exactly, in units in the last place, or under an accumulation's bound."""
+"""The outputs of a case against what is expected of them: equal, within the bound, or left open."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.comparison.tolerances import tolerance_of
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.kernels import Array, Index, Result, Wide, tiles
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.wording import braces
+from dmlcheck.reference.blocks import tiles
+from dmlcheck.reference.bounds import Bound, positions
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, ulp
+
+Array = NDArray[Any]
+# The bounds of the elements where masks are true, by output and piece: positions in row-major order, and their bound.
+Bounds = Iterator[tuple[str, Array, Bound]]
 
 _BLOCK = 1 << 18
 _FIRST = 3
 _STRETCHES = 64
-_EXACT = Tolerance(exact=True)
+_MARKED = 1 << 20  # elements: in a larger output the wrong ones are counted, but not marked
 
 
-class Limit(NamedTuple):
-    """The tolerance to compare under, whether it is a case's own, and the type that may be accumulated in.
+class Comparison(NamedTuple):
+    """How an output compares with what is expected, and a mask of the elements outside the bound.
 
-    `whose` names it in words: the case's own, or the row of an operator.
+    There is no mask where none is outside, or the output is too large to mark them.
     """
 
-    tolerance: Tolerance
-    is_own: bool = False
-    accumulate: str = "FLOAT32"
-    whose: str = ""
-
-    @property
-    def needs_kernel(self) -> bool:
-        """Whether the bound depends on the operator's terms."""
-        return self.tolerance.accumulate and not self.is_own
-
-    def has_bound(self, data_type: str) -> bool:
-        """Whether it allows elements that differ: an operator's own tolerance is for floats only."""
-        return not self.tolerance.exact and (self.is_own or data_type in FORMATS)
-
-    def text(self, terms: int, data_type: str) -> str:
-        """Say in words what is allowed."""
-        tolerance = self.tolerance
-        if not self.has_bound(data_type):
-            return "exact"
-        parts = []
-        if self.needs_kernel and terms:
-            parts.append(f"n * u * sum|terms| with n={terms} accumulated in {self.accumulate}")
-        if tolerance.ulp is not None:
-            parts.append(f"{tolerance.ulp:g} ULP")
-        if tolerance.ulp_per_exponent is not None:
-            parts.append(f"{tolerance.ulp_per_exponent:g} * |ln result| ULP")
-        if tolerance.absolute is not None:
-            parts.append(f"{tolerance.absolute:g} absolute")
-        if tolerance.relative is not None:
-            parts.append(f"{tolerance.relative:g} relative")
-        return (" or " if self.is_own else " + ").join(parts)
-
-    def decided_by(self, data_type: str) -> str:
-        """Say in words whose tolerance it is, and the reason or the source that it gives."""
-        if not self.is_own and not self.tolerance.exact and data_type not in FORMATS:
-            return f"{self.whose or 'a tolerance'}, which is for floats: {data_type} is exact"
-        why = self.tolerance.reason if self.is_own else self.tolerance.source
-        return f"{self.whose}: {why}" if self.whose and why else self.whose
-
-
-def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32") -> Limit:
-    """Return the tolerance of a case: its own, or the operator's row that its fields select."""
-    if own is not None:
-        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance")
-    name = desc.spec.short
-    found = tolerance_of(desc)
-    if found is None:
-        return Limit(_EXACT, accumulate=accumulate, whose=f"{name} has no tolerance for this")
-    row, chosen = found
-    whose = f"the tolerance of {name}" + (f" with {chosen}" if chosen else "")
-    return Limit(row, accumulate=accumulate, whose=whose)
+    result: OutputResult
+    refused: Array | None = None
 
 
 def compare(
-    expected: Array,
-    actual: Array,
-    tensor: TensorDesc,
+    expected: Mapping[str, tuple[TensorDesc, Array]],
+    actual: Mapping[str, Array],
     limit: Limit,
-    kernel: Callable[[], Result | None] = lambda: None,
-    refused: Array | None = None,
-) -> OutputResult:
-    """Compare an output with its expected values, which have the tensor's sizes and type.
+    bounds: Callable[..., Bounds] | None = None,
+) -> dict[str, Comparison]:
+    """Compare outputs with their expected values, which have their tensors' sizes and types.
 
-    `kernel` gives the reference's own result for the same inputs, and is asked for it only where elements differ: it
-    knows the magnitudes that an accumulation's bound grows with, and which elements the documentation leaves open.
-    A mask of the output's sizes, `refused`, is set where elements are outside the limit.
+    `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
+    largest; it is called only where elements differ. None where the reference engine does not compute the operator.
     """
-    data_type = tensor.data_type
-    base = OutputResult(
-        expected.size,
-        max_share=0.0 if limit.has_bound(data_type) else None,
-        data_type=data_type,
-        sizes=tensor.sizes,
-    )
-    if actual.shape != expected.shape or actual.dtype != expected.dtype:
-        found, wanted = (f"{array.dtype} {_braces(array.shape)}" for array in (actual, expected))
-        shape = f"is {found} instead of {wanted}"
-        return base._replace(shape=shape, mismatches=expected.size, max_share=None)
-    if all((expected[index] == actual[index]).all() for index in tiles(expected.shape, _BLOCK)):
-        return base
-    tally = _Tally(expected.shape, data_type, limit, refused)
-    result = kernel()
+    tallies = {name: _Tally(tensor, limit) for name, (tensor, _) in expected.items()}
+    differing: dict[str, Differing] = {}
+    for name, (tensor, values) in expected.items():
+        if not _has_form(actual[name], values):
+            tallies[name].shape = _form_problem(actual[name], values)
+        else:
+            differs = Differing(values, actual[name], is_float=tensor.data_type in FORMATS)
+            if differs.any():
+                differing[name] = differs
     with np.errstate(all="ignore"):
-        axes = result.axes if result is not None else tuple(range(expected.ndim))
-        for index, wide in _regions(result, expected.shape):
-            tally.add(axes, index, expected.transpose(axes)[index], actual.transpose(axes)[index], wide)
-    return base._replace(
-        mismatches=tally.mismatches,
-        max_ulp=tally.max_ulp,
-        max_share=None if base.max_share is None else tally.max_share,
-        unspecified=tally.unspecified,
-        first=tuple(element for _, element in tally.first),
-        worst=tally.worst,
-        most_off=tally.most_off,
-        closest=tally.closest,
-        profile=tally.profile(),
-        bound=limit.text(tally.terms, data_type),
-        decided_by=limit.decided_by(data_type),
-    )
+        for name, at, bound in _with_bounds(differing, bounds):
+            tallies[name].add(at, *differing[name].pair(at), bound)
+        passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
+        for name, at, bound in bounds(passed, is_likely=True) if passed and bounds is not None else ():
+            tallies[name].add_likely(*differing[name].pair(at), bound)
+    return {name: tally.comparison() for name, tally in tallies.items()}
 
 
-def _regions(result: Result | None, sizes: tuple[int, ...]) -> Iterator[tuple[Index, Wide | None]]:
-    if result is not None:
-        yield from result.tiles()
-    else:
-        for index in tiles(sizes, _BLOCK):
-            yield index, None
+def _has_form(actual: Array, expected: Array) -> bool:
+    return actual.shape == expected.shape and actual.dtype == expected.dtype
 
 
-class _Differences(NamedTuple):
-    """The elements of a region that are not equal: the error of each, in units too, and the share of the bound."""
+def _form_problem(actual: Array, expected: Array) -> str:
+    found, wanted = (f"{array.dtype} {braces(array.shape)}" for array in (actual, expected))
+    return f"is {found} instead of {wanted}"
+
+
+class Differing:
+    """A mask of the elements of an output that differ from what is expected, computed where it is looked at.
+
+    Any NaN equals any other, and 0 equals -0.
+    """
+
+    def __init__(self, expected: Array, actual: Array, *, is_float: bool) -> None:
+        """Take two arrays of one shape and type."""
+        self.expected, self.actual, self.is_float = expected, actual, is_float
+        self.shape = expected.shape
+
+    def __getitem__(self, where: Any) -> Array:
+        wanted, found = self.expected[where], self.actual[where]
+        differs = np.asarray(wanted != found)
+        if self.is_float and differs.any():
+            differs &= ~(np.isnan(wanted) & np.isnan(found))
+        return differs
+
+    def any(self) -> bool:
+        """Whether any element differs."""
+        return any(self[index].any() for index in tiles(self.shape, _BLOCK))
+
+    def pair(self, at: Array) -> tuple[Array, Array]:
+        """Return what is expected and what was found at some positions in row-major order."""
+        place = np.unravel_index(at, self.shape)
+        return self.expected[place], self.actual[place]
+
+
+def _with_bounds(differing: Mapping[str, Differing], bounds: Callable[..., Bounds] | None) -> Iterator[Any]:
+    """Yield the elements that differ with their bounds, which are None where only the case or the spec gives one."""
+    if differing and bounds is not None:
+        yield from bounds(differing)
+        return
+    for name, differs in differing.items():
+        for index in tiles(differs.shape, _BLOCK):
+            mask = differs[index]
+            if mask.any():
+                yield name, positions(differs.shape, index, (), mask), None
+
+
+class _Tally:
+    """What is found of an output as its differing elements go by."""
+
+    def __init__(self, tensor: TensorDesc, limit: Limit) -> None:
+        self.sizes, self.data_type, self.elements = tensor.sizes, tensor.data_type, tensor.element_count
+        self.limit = limit
+        self.shape: str | None = None
+        self.mismatches = self.unspecified = self.unlikely = self.terms = 0
+        self.max_ulp = self.max_share = self.likely_share = 0.0
+        self.has_bound = limit.has_bound(tensor.data_type)
+        self.is_compared = False
+        self.first: list[tuple[int, Element]] = []
+        self.worst: Element | None = None
+        self.most_off: Element | None = None
+        self.closest: Element | None = None
+        self.refused: Array | None = None
+        self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
+
+    @property
+    def may_be_unlikely(self) -> bool:
+        """Whether all is within the bound, and a sum was on the way whose likely error is less."""
+        return self.terms > 1 and not self.mismatches and self.limit.is_derived
+
+    def add(self, at: Array, wanted: Array, found: Array, bound: Bound | None) -> None:
+        """Take elements that differ, by their positions."""
+        self.is_compared = True
+        if bound is not None:
+            self.terms = max(self.terms, bound.terms)
+            kept = ~bound.unspecified
+            self.unspecified += int(at.size - kept.sum())
+            at, wanted, found = at[kept], wanted[kept], found[kept]
+            bound = bound._replace(value=bound.value[kept], slack=bound.slack[kept])
+            self.has_bound = self.has_bound or (self.limit.is_derived and bool(bound.slack.any()))
+        if at.size:
+            self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
+
+    def add_likely(self, wanted: Array, found: Array, bound: Bound) -> None:
+        """Take elements once more, with the likely bound."""
+        judged = _judge(wanted, found, self.data_type, self.limit, bound)
+        beyond = ~judged.accepted & ~bound.unspecified
+        self.unlikely += int(beyond.sum())
+        if beyond.any():
+            self.likely_share = max(self.likely_share, _number(judged.share[beyond].max()))
+
+    def _note(self, places: Array, judged: _Judged) -> None:
+        units, share = judged.units, judged.share
+
+        def element(at: int) -> Element:
+            place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
+            ratio = float(share[at]) if self.has_bound else None
+            return Element(place, judged.wanted[at].item(), judged.found[at].item(), _number(units[at]), ratio)
+
+        np.maximum.at(self.stretches, places * self.stretches.size // self.elements, units)
+        refused = np.flatnonzero(~judged.accepted)
+        self.mismatches += int(refused.size)
+        if refused.size:
+            if self.refused is None and self.elements <= _MARKED:
+                self.refused = np.zeros(self.sizes, dtype=bool)
+            if self.refused is not None:
+                self.refused.reshape(-1)[places[refused]] = True
+            early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
+            found_here = [(int(places[at]), element(int(at))) for at in early]
+            self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
+            worst = element(int(refused[_worst(share[refused], units[refused])]))
+            if self.worst is None or _rank(worst) > _rank(self.worst):
+                self.worst = worst
+        at = int(np.argmax(units))
+        if self.most_off is None or _number(units[at]) > self.max_ulp:
+            self.most_off, self.max_ulp = element(at), _number(units[at])
+        if self.has_bound:
+            at = int(np.argmax(share))
+            if self.closest is None or _number(share[at]) > self.max_share:
+                self.closest, self.max_share = element(at), _number(share[at])
+
+    def comparison(self) -> Comparison:
+        """Return what was found."""
+        base = OutputResult(self.elements, data_type=self.data_type, sizes=self.sizes)
+        if self.shape is not None:
+            return Comparison(base._replace(shape=self.shape, mismatches=self.elements))
+        share = self.max_share if self.has_bound else None
+        if not self.is_compared:
+            return Comparison(base._replace(max_share=share))
+        shown = self.worst or self.closest
+        result = base._replace(
+            mismatches=self.mismatches,
+            max_ulp=self.max_ulp,
+            max_share=share,
+            unspecified=self.unspecified,
+            first=tuple(element for _, element in self.first),
+            worst=self.worst,
+            most_off=self.most_off,
+            closest=self.closest,
+            profile=tuple(map(_number, self.stretches)) if self.mismatches else (),
+            bound=self.limit.text(self.data_type, shown),
+            decided_by=self.limit.decided_by(self.data_type, self.terms),
+            unlikely=self.unlikely,
+            likely_share=self.likely_share if self.unlikely else None,
+        )
+        return Comparison(result, self.refused)
+
+
+# ---- elements
+
+
+class _Judged(NamedTuple):
+    """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted."""
 
     wanted: Array
     found: Array
@@ -147,132 +230,66 @@ class _Differences(NamedTuple):
     accepted: Array
 
 
-class _Tally:
-    """What is found as the regions of an output go by."""
-
-    def __init__(self, sizes: tuple[int, ...], data_type: str, limit: Limit, mask: Array | None = None) -> None:
-        self.sizes = sizes
-        self.data_type = data_type
-        self.limit = limit
-        self.mask = mask
-        self.mismatches = 0
-        self.unspecified = 0
-        self.max_ulp = 0.0
-        self.max_share = 0.0
-        self.terms = 0
-        self.first: list[tuple[int, Element]] = []
-        self.worst: Element | None = None
-        self.most_off: Element | None = None
-        self.closest: Element | None = None
-        self.stretches = np.zeros(min(_STRETCHES, max(1, math.prod(sizes))))
-
-    def profile(self) -> tuple[float, ...]:
-        """Return the largest error in each stretch of the output, or nothing where no element is wrong."""
-        return tuple(map(_number, self.stretches)) if self.mismatches else ()
-
-    def add(self, axes: tuple[int, ...], index: Index, expected: Array, actual: Array, wide: Wide | None) -> None:
-        flat_expected, flat_actual = expected.reshape(-1), actual.reshape(-1)
-        differs = flat_expected != flat_actual
-        if self.data_type in FORMATS:
-            differs &= ~(np.isnan(flat_expected) & np.isnan(flat_actual))
-        if wide is not None:
-            self.terms = max(self.terms, wide.terms)
-            if wide.unspecified is not None:
-                left_open = wide.unspecified.reshape(-1)
-                self.unspecified += int((differs & left_open).sum())
-                differs &= ~left_open
-        where = np.flatnonzero(differs)
-        if not where.size:
-            return
-        wanted, found = flat_expected[where], flat_actual[where]
-        judge = _judge_floats if self.data_type in FORMATS else _judge_integers
-        places = _places(axes, index, expected.shape, where, self.sizes)
-        self.note(places, judge(wanted, found, self.data_type, self.limit, _of_kernel(wide, where, self.limit)))
-
-    def note(self, places: Array, differences: _Differences) -> None:
-        has_bound = self.limit.has_bound(self.data_type)
-        wanted, found, units, share, accepted = differences
-
-        def element(at: int) -> Element:
-            place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
-            ratio = float(share[at]) if has_bound else None
-            return Element(place, wanted[at].item(), found[at].item(), _number(units[at]), ratio)
-
-        stretches = places * self.stretches.size // math.prod(self.sizes)
-        np.maximum.at(self.stretches, stretches, units)
-        refused = np.flatnonzero(~accepted)
-        self.mismatches += int(refused.size)
-        if self.mask is not None:
-            self.mask[np.unravel_index(places[refused], self.sizes)] = True
-        if refused.size:
-            early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
-            found_here = [(int(places[at]), element(int(at))) for at in early]
-            self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
-            at = int(refused[_worst(share[refused], units[refused])])
-            worst = element(at)
-            if self.worst is None or _rank(worst) > _rank(self.worst):
-                self.worst = worst
-        at = int(np.argmax(units))
-        if self.most_off is None or _number(units[at]) > self.max_ulp:
-            self.most_off = element(at)
-            self.max_ulp = _number(units[at])
-        if has_bound:
-            at = int(np.argmax(share))
-            if self.closest is None or _number(share[at]) > self.max_share:
-                self.closest = element(at)
-                self.max_share = _number(share[at])
+def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
+    judge = _judge_floats if data_type in FORMATS else _judge_integers
+    return judge(wanted, found, data_type, limit, bound if limit.is_derived else None)
 
 
-def _of_kernel(wide: Wide | None, where: Array, limit: Limit) -> tuple[Array | None, Array | None]:
-    """Return what the kernel says of some elements: their wide results, and the magnitude that their bound grows with.
-
-    A case's own tolerance is about the values that the case gives, so the kernel has no say in it.
-    """
-    if wide is None or limit.is_own:
-        return None, None
-    value = wide.value.reshape(-1)
-    reference = value[where] if value.dtype == np.float64 and value.size else None
-    if not limit.needs_kernel or wide.magnitude is None:
-        return reference, None
-    return reference, wide.magnitude().reshape(-1)[where] * wide.terms
-
-
-def _judge_integers(
-    wanted: Array, found: Array, data_type: str, limit: Limit, _: tuple[Array | None, Array | None]
-) -> _Differences:
+def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
     larger, smaller = np.maximum(wanted, found), np.minimum(wanted, found)
     units = (larger.astype(np.uint64) - smaller.astype(np.uint64)).astype(np.float64)
-    bound = np.zeros(units.shape)
-    if limit.has_bound(data_type):
-        bound = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
-    return _Differences(wanted, found, units, units / bound, units <= bound)
+    allowed = np.zeros(units.shape)
+    if limit.tolerance is not None and limit.has_bound(data_type):
+        allowed = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
+    share, accepted = units / allowed, units <= allowed
+    if bound is not None:
+        distance = np.abs(found.astype(np.float64) - bound.value)
+        share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
+        accepted |= (distance <= bound.slack) & (bound.slack > 0)
+    return _Judged(wanted, found, units, share, accepted)
 
 
-def _judge_floats(
-    wanted: Array, found: Array, data_type: str, limit: Limit, of_kernel: tuple[Array | None, Array | None]
-) -> _Differences:
-    """Measure errors against the wide result where the expected value is that, rounded; else against the latter."""
+def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
+    """Measure errors from the unrounded result where the expected value is that, rounded; else from the latter."""
     reference, actual = wanted.astype(np.float64), found.astype(np.float64)
     unit = ulp(reference, data_type)
-    wide, magnitude = of_kernel
-    if wide is not None:
-        reference = np.where(np.abs(wide - reference) <= unit / 2, wide, reference)
-    error = np.abs(actual - reference)
-    error = np.where(np.isfinite(actual) & np.isfinite(reference), error, np.inf)
-    units = error / unit
-    bound = np.zeros(error.shape)
-    if limit.has_bound(data_type):
+    if bound is not None:
+        is_same = np.abs(bound.value - reference) <= unit / 2
+        largest = FORMATS[data_type].largest
+        is_overflow = (
+            np.isinf(reference) & (np.sign(bound.value) == np.sign(reference)) & (np.abs(bound.value) > largest)
+        )
+        reference = np.where(is_same | (is_overflow & np.isfinite(bound.value)), bound.value, reference)
+        unit = ulp(reference, data_type)
+    allowed = np.zeros(reference.shape)
+    if limit.tolerance is not None and limit.has_bound(data_type):
         limits = _limits(limit.tolerance, reference, unit)
-        bound = np.maximum.reduce(limits) if limit.is_own else np.add.reduce(limits)
-        if magnitude is not None:
-            bound = bound + magnitude * FORMATS[limit.accumulate].unit_roundoff
-    accepted = error <= np.where(np.isfinite(reference), bound, 0.0)
-    share = np.where(np.isinf(error), np.inf, error / bound)
-    # An infinity is right where the bound reaches what rounds to it: half a unit beyond the largest number.
+        allowed = np.maximum.reduce(limits) if limit.is_own else np.add.reduce(limits)
+    share, accepted = _within(actual, reference, allowed, data_type)
+    if bound is not None and bound.is_rounded:
+        is_exact = limit.tolerance is not None and limit.tolerance.exact
+        middle = np.where(np.isfinite(reference), bound.value, reference)  # what is not finite has no room beside it
+        near, is_near = _within(actual, middle, bound.slack + (0.0 if is_exact else unit), data_type)
+        share, accepted = np.fmin(share, near), accepted | is_near
+    return _Judged(wanted, found, _distance(actual, reference) / unit, share, accepted)
+
+
+def _distance(actual: Array, reference: Array) -> Array:
+    return np.where(np.isfinite(actual) & np.isfinite(reference), np.abs(actual - reference), np.inf)
+
+
+def _within(actual: Array, reference: Array, allowed: Array, data_type: str) -> tuple[Array, Array]:
+    """Return the errors as shares of what is allowed, and which of them are within it.
+
+    An infinity is right where that reaches what rounds to it: half a unit beyond the largest number.
+    """
+    error = _distance(actual, reference)
+    accepted = (error <= np.where(np.isfinite(reference), allowed, 0.0)) | (np.isinf(allowed) & np.isfinite(reference))
     largest = FORMATS[data_type].largest
     room = (largest - np.abs(reference)) + float(ulp(np.array(largest), data_type)) / 2
-    overflow = np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= bound)
-    return _Differences(wanted, found, units, np.where(overflow, 1.0, share), accepted | overflow)
+    overflow = np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= allowed)
+    share = np.where(np.isinf(error), np.inf, error / allowed)
+    return np.where(overflow, 1.0, share), accepted | overflow
 
 
 def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:
@@ -299,23 +316,3 @@ def _number(value: Any) -> float:
     """Return a figure for a report; an infinite one as the largest float64, so that it stays a number in JSON."""
     value = float(value)
     return value if math.isfinite(value) else 1.7976931348623157e308
-
-
-def _places(
-    axes: tuple[int, ...], index: Index, shape: tuple[int, ...], where: NDArray[np.intp], sizes: tuple[int, ...]
-) -> Array:
-    """Return the row-major positions in an output of elements of a region of it.
-
-    `index` addresses the output transposed to `axes`; `where` counts the elements of the region, which has `shape`.
-    """
-    strides = [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
-    local = iter(np.unravel_index(where, shape) if shape else ())
-    places = np.zeros(where.shape, dtype=np.int64)
-    for position, axis in enumerate(axes):
-        step = index[position] if position < len(index) else slice(None)
-        places += strides[axis] * ((step.start or 0) + next(local) if isinstance(step, slice) else int(step))
-    return places
-
-
-def _braces(sizes: tuple[int, ...]) -> str:
-    return "{" + ", ".join(map(str, sizes)) + "}"

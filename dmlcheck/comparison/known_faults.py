@@ -10,11 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.comparison.compare import Limit, compare
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine
-from dmlcheck.reference.kernels import Array, Result, compute
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.engine import Array
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
 from dmlcheck.values.number_formats import FORMATS
@@ -88,33 +90,35 @@ def likely_cause(
     desc: OperatorDesc,
     inputs: dict[str, Any],
     label: str,
-    tensor: TensorDesc,
-    expected: Array,
+    wanted: tuple[TensorDesc, Array],
     actual: Array,
     limit: Limit,
+    wrong: Array,
 ) -> str | None:
     """Say which fault would have given a wrong output, in a sentence for its diagnostic; None where none would.
 
-    Both arrays have the tensor's sizes and type. Every fault is acted out on the inputs, and named where that gives all
+    `wrong` marks the elements outside the bound. Every fault is acted out on the inputs, and named where that gives all
     of what was found: at most two. Tensors of more than MOST elements together are not looked at.
     """
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
         return None
-
-    def kernel() -> Result | None:
-        return compute(desc, inputs)[label] if desc.spec.kernel else None
-
-    wrong = np.zeros(expected.shape, dtype=bool)
-    compare(expected, actual, tensor, limit, kernel, wrong)
-    if not wrong.any():
-        return None
+    tensor, expected = wanted
     evidence = Evidence(desc, inputs, label, tensor, expected, actual, limit, wrong)
     with np.errstate(all="ignore"):
-        own = evidence.recomputed() if desc.spec.kernel else expected
-        if not _same(own, expected).all() and not compare(own, actual, tensor, limit, kernel).mismatches:
+        if desc.spec.kernel and _agrees_with_reference(evidence):
             return f"likely cause: {_EXPECTED}"
         causes = list(islice(_causes(evidence), _SHOWN))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
+
+
+def _agrees_with_reference(evidence: Evidence) -> bool:
+    """Whether what was found is right by the reference engine, which does not give what is expected."""
+    own = evidence.recomputed()
+    if _same(own, evidence.expected).all():
+        return False
+    bounds_of = partial(bounds, evidence.desc, evidence.inputs, accumulate=evidence.limit.accumulate)
+    wanted, found = {evidence.label: (evidence.tensor, own)}, {evidence.label: evidence.actual}
+    return not compare(wanted, found, evidence.limit, bounds_of)[evidence.label].result.mismatches
 
 
 def _causes(evidence: Evidence) -> Iterator[str]:

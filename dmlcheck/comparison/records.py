@@ -23,7 +23,8 @@ class OutputResult(NamedTuple):
     nothing but equal elements is allowed. `bound` says in words which tolerance was applied and `decided_by` whose it
     is and why it is so, `shape` what was wrong with the shape or type instead of values.
     `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
-    units in the last place, or in units for integers.
+    units in the last place, or in units for integers. `unlikely` counts the elements that are inside the bound and
+    beyond its likely limit, `likely_share` is the largest share of that limit.
     """
 
     elements: int
@@ -41,3 +42,5 @@ class OutputResult(NamedTuple):
     decided_by: str = ""
     shape: str | None = None
     profile: tuple[float, ...] = ()
+    unlikely: int = 0
+    likely_share: float | None = None

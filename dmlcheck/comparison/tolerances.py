@@ -1,62 +1,113 @@
-"""Which row of an operator's tolerances holds for a desc, with what its attributes and activations add to it."""
+"""What an output is compared under: the case's own tolerance, the operator's published limit, the derived bound."""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from dmlcheck.comparison.records import Element
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT, Tolerance
-from dmlcheck.validation import expressions
 
-DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output, which activations inside share
+DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
-def tolerance_of(desc: OperatorDesc) -> tuple[Tolerance, str] | None:
-    """Return the operator's tolerance for a desc, and in words what selected it; None where no row is for the desc.
+class Limit(NamedTuple):
+    """What an output is compared under.
 
-    The parts of activations inside the operator are added: the operator's own error goes through them with a
-    derivative of about 1 at most, or with the one that the kernel's magnitude carries.
+    `tolerance` is the case's own if `is_own`, else the row that the operator's spec has for the desc, or None. Where
+    `is_derived`, the bound follows from the operator's formula, with the roundings of the type in `accumulate`; a
+    published limit in the spec counts where it is wider. `whose` names the tolerance in words.
     """
+
+    tolerance: Tolerance | None
+    is_own: bool = False
+    is_derived: bool = False
+    accumulate: str = "FLOAT32"
+    whose: str = ""
+
+    def has_bound(self, data_type: str) -> bool:
+        """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
+        if self.tolerance is None or self.tolerance.exact:
+            return self.tolerance is None and self.is_derived and is_float(data_type)
+        return self.is_own or is_float(data_type)
+
+    def text(self, data_type: str, element: Element | None = None) -> str:
+        """Say in words what is allowed, for an element where that differs from one to another."""
+        if self.is_derived:
+            return _allowed(element, data_type)
+        if self.tolerance is None or not self.has_bound(data_type):
+            return "exact"
+        return (" or " if self.is_own else " + ").join(limit_parts(self.tolerance))
+
+    def decided_by(self, data_type: str, terms: int = 0) -> str:
+        """Say in words whose limit it is, and the reason or the source that it gives."""
+        row = self.tolerance
+        why = "" if row is None else row.reason if self.is_own else row.source
+        own = f"{self.whose}: {why}" if why else self.whose
+        if not self.is_derived:
+            is_unused = not self.is_own and row is not None and not row.exact and not is_float(data_type)
+            return f"{self.whose}, which is for floats: {data_type} is exact" if is_unused else own
+        sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
+        formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{sums}"
+        return f"{formula}; or {own}, where that is wider" if row is not None and is_float(data_type) else formula
+
+
+def _allowed(element: Element | None, data_type: str) -> str:
+    if element is None or not element.share:
+        return "exact"
+    return f"{figure(element.ulp / element.share)} {'ULP' if is_float(data_type) else ''}".rstrip()
+
+
+def is_float(data_type: str) -> bool:
+    """Whether a data type holds floating-point numbers."""
+    return DATA_TYPES[data_type].kind == "float"
+
+
+def limit_parts(tolerance: Tolerance) -> list[str]:
+    """Return the limits of a tolerance in words."""
+    parts = []
+    if tolerance.ulp is not None:
+        parts.append(f"{tolerance.ulp:g} ULP")
+    if tolerance.ulp_per_exponent is not None:
+        parts.append(f"{tolerance.ulp_per_exponent:g} * |ln result| ULP")
+    if tolerance.absolute is not None:
+        parts.append(f"{tolerance.absolute:g} absolute")
+    if tolerance.relative is not None:
+        parts.append(f"{tolerance.relative:g} relative")
+    return parts
+
+
+def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32") -> Limit:
+    """Return what a case is compared under: its own tolerance, or what there is for its operator."""
+    name = desc.spec.short
+    if own is not None:
+        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance")
+    row, chosen = published(desc)
+    is_derived = desc.spec.kernel is not None
+    whose = f"the limit of {name}" + (f" with {chosen}" if chosen else "")
+    return Limit(row, is_derived=is_derived, accumulate=accumulate, whose=whose)
+
+
+def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:
+    """Return the row of an operator's spec that is for a desc, and in words what selected it."""
     outputs = desc.tensors(OUTPUT)
-    data_type = outputs[0].tensor.data_type if outputs else ""
-    row = _row(desc, data_type)
-    if row is None:
-        return None
-    names = {DATA_TYPE: data_type}
-    chosen = [f"{field} {names.get(field, desc.values.get(field))}" for field in row.when or ()]
-    chosen += row.present
-    for _, inner in desc.nested():
-        part = _row(inner, data_type)
-        if part is not None and not part.exact:
-            row = _added(row, part)
-            chosen.append(inner.spec.short)
-    return row, ", ".join(chosen)
-
-
-def _row(desc: OperatorDesc, data_type: str) -> Tolerance | None:
-    """Return the first row that is for a desc, its absolute limit multiplied out."""
-    values = {**desc.values, DATA_TYPE: data_type}
+    values = {**desc.values, DATA_TYPE: outputs[0].tensor.data_type if outputs else ""}
     for row in desc.spec.tolerance:
         if any(values.get(field) not in allowed for field, allowed in (row.when or {}).items()):
             continue
         if any(values.get(name) is None for name in row.present):
             continue
-        if row.times is None or row.absolute is None:
-            return row
-        factor = expressions.evaluate(row.times, desc)
-        return row._replace(absolute=None if factor is None else row.absolute * float(factor), times=None)
-    return None
+        return row, ", ".join([*(f"{field} {values[field]}" for field in row.when or ()), *row.present])
+    return None, ""
 
 
-def _added(row: Tolerance, part: Tolerance) -> Tolerance:
-    return row._replace(
-        exact=False,
-        ulp=_sum(row.ulp, part.ulp),
-        absolute=_sum(row.absolute, part.absolute),
-        relative=_sum(row.relative, part.relative),
-        ulp_per_exponent=_sum(row.ulp_per_exponent, part.ulp_per_exponent),
-        accumulate=row.accumulate or part.accumulate,
-        source=f"{row.source}; {part.source}" if part.source not in row.source else row.source,
-    )
-
-
-def _sum(left: float | None, right: float | None) -> float | None:
-    return right if left is None else left + (right or 0.0)
+def missing_bound(desc: OperatorDesc, own: Tolerance | None) -> str | None:
+    """Return why a desc's outputs cannot be compared: their bound needs a kernel, and there is none."""
+    if own is not None or desc.spec.kernel is not None:
+        return None
+    row, _ = published(desc)
+    if row is not None and not row.accumulate:
+        return None
+    return "its bound needs the reference kernel, which does not exist yet"

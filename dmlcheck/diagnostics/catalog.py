@@ -473,6 +473,15 @@ RULES: dict[str, Rule] = {
         _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
         _SUM_CASE,
     ),
+    "unlikely-error": Rule(
+        "run",
+        "a case passes with an error that roundings alone hardly make",
+        "{tensor}: {found} inside the bound, but up to {share} times the likely error",
+        "The bound of a sum of n terms allows each of its roundings to be at its worst, so that any order of summation "
+        "passes. Independent roundings add up to much less: the likely error is six standard deviations of a random "
+        "walk. An error between the two is often a fault, such as sums that are kept in FLOAT16 or a term that is left "
+        "out. It is a warning; with `run --strict` the case fails.",
+    ),
     "near-the-bound": Rule(
         "run",
         "a case passes with little to spare",

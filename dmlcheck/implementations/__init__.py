@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.kernels import Array
+    from dmlcheck.reference.engine import Array
 
 
 class Implementation(Protocol):

@@ -25,7 +25,7 @@ from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.npy import Header, find, read_elements
 from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._program import Program, excerpt, plain_text
-from dmlcheck.reference.kernels import Array
+from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX
 from dmlcheck.values.layouts import laid_out, viewed

@@ -12,7 +12,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import ended_text, run, said
-from dmlcheck.reference.kernels import Array
+from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
 DEVICE = re.compile(r"Running on '([^'\r\n]+)'")

@@ -19,7 +19,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
-from dmlcheck.reference.kernels import Array
+from dmlcheck.reference.engine import Array
 
 CPU = "CPUExecutionProvider"
 DML = "DmlExecutionProvider"

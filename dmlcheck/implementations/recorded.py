@@ -13,7 +13,7 @@ from dmlcheck.formats.export_folder import read_manifest
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import MOST, code_text, said
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
-from dmlcheck.reference.kernels import Array
+from dmlcheck.reference.engine import Array
 
 _LOOKS = 20  # models whose output is searched for the device
 

@@ -9,7 +9,7 @@ from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.kernels import Array
+    from dmlcheck.reference.engine import Array
 
 
 class Reference:

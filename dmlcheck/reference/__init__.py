@@ -1,1 +1,1 @@
-"""The reference engine and its kernels."""
+"""The reference engine: what each operator computes, and how far an implementation may be from it."""

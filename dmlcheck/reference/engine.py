@@ -1,19 +1,116 @@
-"""The reference engine: the kernels' results, rounded once to the outputs' types."""
+"""The engine: binds a desc to its kernel, computes the pieces in threads, and rounds once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from itertools import takewhile
-from typing import Any
+import inspect
+import re
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache, partial
+from importlib import import_module
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.reference.kernels import Array, Index, Result, Share, Wide, compute
+from dmlcheck.reference.blocks import Blocks, blockwise, tiles
+from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
+from dmlcheck.reference.pieces import InDoubt, Kernel, Open, Piece, limits
+from dmlcheck.specs.load import load_spec
 from dmlcheck.values import memory
-from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
-Tile = tuple[Index, Wide]
+Array = NDArray[Any]
+Inputs = Mapping[str, Any]
+
+
+class Computed(NamedTuple):
+    """One output: its values, of its sizes and type, and which of them the documentation leaves open."""
+
+    values: Array
+    unspecified: Array | None = None
+
+
+# ---- a desc and its kernel
+
+
+class Binding(NamedTuple):
+    """A kernel with the fields that its parameters take."""
+
+    kernel: Kernel
+    function: Callable[..., Any]
+    tensors: tuple[tuple[str, str], ...]
+    attributes: tuple[tuple[str, str], ...]
+    types: tuple[tuple[str, str], ...] = ()
+
+
+@cache
+def row(operator: str, *, is_integer: bool = False) -> Binding:
+    """Return an operator's kernel, and its parameters with the field that each takes."""
+    spec = load_spec(operator)
+    kernel: Kernel = import_module(f"dmlcheck.reference.kernels.{spec.kernel}").KERNELS[spec.short]
+    function = kernel.integers if is_integer and kernel.integers is not None else kernel.function
+    fields = {parameter(name): field for name, field in spec.fields.items()}
+    named = [name for name in _parameters(function) if name in fields]
+    inputs = [(name, fields[name].name) for name in named if fields[name].kind == "input_tensor"]
+    others = [(name, fields[name].name) for name in named if fields[name].kind != "input_tensor"]
+    stems = {name: name.removesuffix("_type") for name in _parameters(function) if name not in fields}
+    types = [(name, fields[stem].name) for name, stem in stems.items() if stem in fields]
+    if not inputs and kernel.is_elementwise:  # a ufunc, whose operands have no names
+        inputs = [(parameter(field.name), field.name) for field in spec.inputs]
+    return Binding(kernel, function, tuple(inputs), tuple(others), tuple(types))
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return () if isinstance(function, np.ufunc) else tuple(inspect.signature(function).parameters)
+
+
+@cache
+def parameter(field: str) -> str:
+    """Return the parameter that a field goes by: `input` for InputTensor, `outputs[0]` for OutputTensors[0]."""
+    bare = re.sub(r"Tensors(?=$|\[)", "s", field).removesuffix("Tensor")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", bare).lower()
+
+
+def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
+    """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables."""
+    value, of = desc.values.get(name), desc.spec.fields[name].type
+    if of == "OPERATOR_DESC":
+        return _callable(value, arithmetic)
+    if of == "OPERATOR_DESC_ARRAY":
+        return [_callable(inner, arithmetic) for inner in value or ()]
+    if value is None:
+        return None
+    if of == "FLOAT":
+        return _number(float(np.float32(value)), arithmetic)
+    if of == "SCALAR_UNION":
+        return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
+    return value
+
+
+def _number(value: float, arithmetic: Arithmetic | None) -> Any:
+    """Return a FLOAT, which an implementation that computes in FLOAT16 may have rounded to it, but not to infinity."""
+    if arithmetic is None or not np.isfinite(value):
+        return value
+    rounded = float(np.clip(value, *limits(arithmetic.attributes)).astype(NUMPY_TYPES[arithmetic.attributes]))
+    return value if rounded == value else Tracked(value, abs(rounded - value), arithmetic)
+
+
+def _callable(inner: OperatorDesc | None, arithmetic: Arithmetic | None) -> Callable[[Any], Any]:
+    """Return the formula of an operator inside another; the identity where there is none."""
+    if inner is None:
+        return _unchanged
+    bound = row(inner.spec.operator)
+    return partial(bound.function, **{to: _attribute(inner, name, arithmetic) for to, name in bound.attributes})
+
+
+def _unchanged(x: Any) -> Any:
+    return x
+
+
+# ---- values
 
 
 def unsupported(desc: OperatorDesc) -> str | None:
@@ -21,63 +118,193 @@ def unsupported(desc: OperatorDesc) -> str | None:
     return None if desc.spec.kernel else "no reference kernel yet"
 
 
-def run(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-    """Return the outputs of a valid desc."""
-    tensors = {label: tensor for field in desc.spec.outputs for label, _, tensor in desc.parts[field.name]}
-    threads = 1
-    if any(getattr(array, "size", 0) >= _MANY for array in inputs.values()):
-        np.empty(_TEMPORARY)
-        threads = min(memory.cores(), _MOST_THREADS)
+def run(desc: OperatorDesc, inputs: Inputs) -> dict[str, Array]:
+    """Return the values of the outputs of a valid desc by label."""
+    return {label: computed.values for label, computed in evaluate(desc, inputs).items()}
+
+
+def evaluate(desc: OperatorDesc, inputs: Inputs) -> dict[str, Computed]:
+    """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field."""
+    outputs = {part.label: part.tensor for field in desc.spec.outputs for part in desc.parts[field.name]}
+    results = {parameter(label): _Output(tensor) for label, tensor in outputs.items()}
     with np.errstate(all="ignore"):
-        results = compute(desc, inputs)
-        return {name: assemble(result, tensors[name], threads) for name, result in results.items()}
+        _run(pieces(desc, inputs), partial(_compute, results, _overflow(desc)), _threads(inputs))
+    return {label: results[parameter(label)].computed() for label in outputs}
 
 
-def assemble(result: Result, tensor: TensorDesc, threads: int = 1) -> Array:
-    """Round a kernel's tiles and put them together into an output, which is the same for any number of threads."""
-    output = np.empty(tensor.sizes, dtype=NUMPY_TYPES[tensor.data_type])
-    view = output.transpose(result.axes)
+class _Output:
+    """An output that fills up piece by piece."""
 
-    def place(tiles: Iterable[Tile]) -> None:
-        for index, wide in tiles:
-            part = view[index]
-            part[...] = settle(wide, tensor.data_type).reshape(part.shape)
+    def __init__(self, tensor: TensorDesc) -> None:
+        self.tensor = tensor
+        self.values = np.empty(tensor.sizes, dtype=NUMPY_TYPES[tensor.data_type])
+        self.unspecified: Array | None = None
 
-    if threads == 1 or not _in_threads(place, [result.tiles(Share(number, threads)) for number in range(threads)]):
-        place(result.tiles())
-    return output
+    def put(self, where: Any, result: Any, overflow: str) -> None:
+        """Round a piece of the results and put it in its place."""
+        for cut, value, is_open in blocks_of(result):
+            self._put(where, cut, value, is_open, overflow)
+
+    def _put(self, where: Any, cut: Any, value: Any, is_open: Any, overflow: str) -> None:
+        part = self.values[where][cut]
+        if overflow:
+            is_open = is_open | overflowed(overflow, value, self.values.dtype)
+        if isinstance(value, InDoubt):
+            value = _settled(value, self.tensor.data_type)
+        part[...] = np.asarray(value).reshape(part.shape)
+        if is_open is not False and np.any(is_open):
+            if self.unspecified is None:
+                self.unspecified = np.zeros(self.values.shape, dtype=bool)
+            self.unspecified[where][cut] = np.broadcast_to(is_open, np.shape(value)).reshape(part.shape)
+
+    def computed(self) -> Computed:
+        return Computed(self.values, self.unspecified)
 
 
-def _in_threads(place: Callable[[Iterable[Tile]], None], shares: list[Iterable[Tile]]) -> bool:
-    """Place several shares of the tiles side by side; False where the system gives no thread for each.
+def opened(result: Any) -> tuple[Any, Any]:
+    """Return a formula's result and what of it is left open."""
+    if isinstance(result, Open):
+        value, more = opened(result.value)
+        return value, result.where if more is False else np.logical_or(result.where, more)
+    return result, False
 
-    An error in one, or Ctrl-C, soon ends the others.
+
+def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
+    """Yield the asked blocks of a formula's result: where each is, and what of it is left open. Most are one block."""
+    value, is_open = opened(result)
+    for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
+        mark = is_open.block(cut) if isinstance(is_open, Blocks) else is_open
+        part = value.block(cut) if isinstance(value, Blocks) else value
+        yield cut, part, mark.holds if isinstance(mark, Claim) else mark
+
+
+def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
+    """Say which integer results are left open because they do not fit the output's type."""
+    if dtype.kind not in "iu" or (overflow == "narrow" and dtype.itemsize > 2):
+        return False
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    signed = value.view(np.int64) if value.dtype == np.uint64 and dtype.itemsize < 8 else value
+    return (signed < least) | (signed > most)
+
+
+def _settled(result: InDoubt, data_type: str) -> Array:
+    """Round results whose error may show: where both ends of it round alike they decide, elsewhere the exact ones."""
+    value, dtype = result.value, NUMPY_TYPES[data_type]
+    rounded: Array = (value - result.error).astype(dtype)
+    doubt = rounded != (value + result.error).astype(dtype)
+    if doubt.any():  # also where the error is infinite or NaN, as that of an infinite sum is
+        rounded[doubt] = value[doubt].astype(dtype)
+        at = np.flatnonzero(doubt & (result.error > 0) & np.isfinite(result.error))
+        if at.size:
+            rounded.flat[at] = result.exact(at).astype(dtype)
+    return rounded
+
+
+def _compute(results: Mapping[str, _Output], overflow: str, piece: Piece) -> None:
+    found = piece.formula(*(x if piece.is_exact else widened(x) for x in piece.operands))
+    if not isinstance(piece.where, dict):
+        (output,) = results.values()
+        output.put(piece.where, found, overflow)
+        return
+    for name, where in piece.where.items():
+        if name in results:
+            results[name].put(where, found[name], overflow)
+
+
+def widened(x: Any) -> Any:
+    """Return elements in the type that they are computed in: float64, int64 or uint64."""
+    if isinstance(x, Blocks):
+        return blockwise(widened, x)
+    return x.astype(_WIDE[x.dtype.kind], copy=False) if isinstance(x, np.ndarray) else x
+
+
+_WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint64}
+
+
+def _overflow(desc: OperatorDesc) -> str:
+    return row(desc.spec.operator).kernel.overflow
+
+
+# ---- pieces
+
+
+def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
+    """Yield the pieces of an operator's results; with an arithmetic its attributes are tracked for it."""
+    first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
+    first = first[0] if isinstance(first, list) else first
+    is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
+    bound = row(desc.spec.operator, is_integer=is_integer)
+    attributes: dict[str, Any] = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
+    attributes |= {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
+    tensors = {to: inputs.get(name) for to, name in bound.tensors}
+    if not bound.kernel.is_elementwise:
+        yield from bound.function(**tensors, **attributes)
+        return
+    sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes
+    operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in tensors.values()]
+    formula = partial(bound.function, **attributes) if attributes else bound.function
+    is_exact = bound.kernel.is_exact and not (is_integer and bound.kernel.overflow)
+    limit = _BLOCK
+    if desc.values.get("ScaleBias") is not None:
+        used = None if is_integer else arithmetic
+        parts = [_number(float(np.float32(part)), used) for part in desc.values["ScaleBias"]]
+        formula, is_exact = partial(_scaled, formula, *parts, arithmetic=used, is_exact=is_exact), True
+    elif is_exact:
+        limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
+    for index in tiles(sizes, limit):
+        yield Piece(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+
+
+def _scaled(
+    formula: Callable[..., Any],
+    scale: Any,
+    bias: Any,
+    x: Array,
+    *more: Array,
+    arithmetic: Arithmetic | None,
+    is_exact: bool,
+) -> Any:
+    """Return f(x * Scale + Bias, ...), tracked where there is an arithmetic.
+
+    Of integers are left open those that FLOAT32 arithmetic may change: unless Scale and Bias are whole, and every
+    value on the way is at most 2^24 in magnitude and fits the type.
     """
-    from concurrent.futures import ThreadPoolExecutor
+    if arithmetic is not None:
+        return formula(Tracked(x, 0.0, arithmetic) * scale + bias, *(tracked(y, arithmetic) for y in more))
+    rest = [y if is_exact else widened(y) for y in more]
+    if x.dtype.kind == "f":
+        return formula(widened(x) * scale + bias, *rest)
+    limits, wide = np.iinfo(x.dtype), x.astype(np.float64)
+    steps = (wide, wide * scale, wide * scale + bias)
+    fits = np.logical_and.reduce(
+        [(np.abs(step) <= _WHOLE) & (step >= limits.min) & (step <= limits.max) for step in steps]
+    ) & (scale.is_integer() and bias.is_integer())
+    moved = np.where(fits, steps[-1], 0).astype(x.dtype)
+    return Open(formula(moved if is_exact else widened(moved), *rest), ~fits)
 
-    is_over = False
 
-    def work(share: Iterable[Tile]) -> None:
-        nonlocal is_over
-        try:
-            with np.errstate(all="ignore"):  # which holds for one thread only
-                place(takewhile(lambda _: not is_over, share))
-        except BaseException:
-            is_over = True
-            raise
+_BLOCK = 1 << 16  # elements of 64 bits: so many that what Python does for a block takes little of the time
+_WHOLE = 2.0**24  # up to here FLOAT32 has every whole number
 
-    with ThreadPoolExecutor(len(shares)) as pool:
-        try:
-            begun = [pool.submit(work, share) for share in shares]
-        except RuntimeError:
-            is_over = True
-            return False
-        try:
-            for future in begun:
-                future.result()
-        finally:
-            is_over = True
-    return True
+
+def tracked(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
+    """Return an operand as tracked numbers; as it is computed in where no rounding touches it."""
+    if isinstance(x, Blocks):
+        return blockwise(partial(tracked, arithmetic=arithmetic, is_exact=is_exact), x)
+    if is_exact or not isinstance(x, np.ndarray):
+        return x
+    return Tracked(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)
+
+
+# ---- threads
+
+
+def _threads(inputs: Inputs) -> int:
+    arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
+    if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
+        return 1
+    np.empty(_TEMPORARY)
+    return min(memory.cores(), _MOST_THREADS)
 
 
 # Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
@@ -87,20 +314,47 @@ _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 
 
-def settle(wide: Wide, data_type: str) -> Array:
-    """Return wide results that are rounded where they are written: integers wrap, floats go to nearest even.
+def _run(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> None:
+    """Compute all pieces, in several threads where the system gives them; an error in one, or Ctrl-C, ends the others.
 
-    A float64 result decides how it rounds wherever everything within its error bound rounds alike; elsewhere the exact
-    value does.
+    The pieces may come in any order, so the results are the same for any number of threads.
     """
-    value = wide.value
-    if wide.error is None or wide.exact is None or data_type not in FORMATS:
-        return value  # which is rounded where it is written
-    rounded = value.astype(NUMPY_TYPES[data_type], copy=False)
-    below = (value - wide.error).astype(rounded.dtype)
-    above = (value + wide.error).astype(rounded.dtype)
-    doubt = (below != above) & (wide.error > 0)
-    if doubt.any():
-        doubtful = np.flatnonzero(doubt)
-        rounded.flat[doubtful] = wide.exact(doubtful).astype(rounded.dtype)
-    return rounded
+    if threads > 1 and _shared(pieces, compute, threads):
+        return
+    for piece in pieces:
+        compute(piece)
+
+
+def _shared(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> bool:
+    """Share the pieces among threads; False where the system gives no threads, and nothing was done."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    lock, is_over = threading.Lock(), threading.Event()
+
+    def work() -> None:
+        try:
+            with np.errstate(all="ignore"):  # which holds for one thread only
+                while not is_over.is_set():
+                    with lock:
+                        piece = next(pieces, None)
+                    if piece is None:
+                        return
+                    compute(piece)
+        except BaseException:
+            is_over.set()
+            raise
+
+    with ThreadPoolExecutor(threads) as pool:
+        begun = []
+        try:
+            for _ in range(threads):
+                begun.append(pool.submit(work))  # noqa: PERF401 - what was begun before a refusal counts
+        except RuntimeError:
+            if not begun:
+                return False
+        try:
+            for future in begun:
+                future.result()
+        finally:
+            is_over.set()
+    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlcheck.comparison.tolerances import DATA_TYPE
+from dmlcheck.comparison.tolerances import DATA_TYPE, limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Text, columns_of
@@ -23,10 +23,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
         yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
     yield from _constraints(spec)
-    if spec.tolerance:
-        yield from _section("Tolerance")
-    for tolerance in spec.tolerance:
-        yield from _item("-", _tolerance(tolerance))
+    yield from _tolerances(spec)
     yield from _unspecified(spec)
     yield from _errata(spec)
     yield from _deviations(spec)
@@ -139,20 +136,37 @@ def _support(table: SupportTable) -> Iterator[Line]:
         yield "  " + line
 
 
+def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
+    """Yield how far results may be off: the bound that follows from the formula, and the limits that are published."""
+    if spec.tolerance or spec.kernel:
+        yield from _section("Tolerance")
+    if spec.kernel:
+        yield from _derived(spec.operator)
+    for tolerance in spec.tolerance:
+        yield from _item("-", _tolerance(tolerance))
+
+
+def _derived(operator: str) -> Iterator[Line]:
+    from dmlcheck.reference.formulas import formula_text, is_computed, rounding_texts
+
+    if not is_computed(operator):
+        return
+    formula = formula_text(operator)
+    if formula is not None:
+        yield from _item("", f"formula: {formula}")
+    types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
+    text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
+    yield from _item("-", f"{text}; a limit below counts where it is wider")
+    for name, rounding in rounding_texts(operator):
+        yield from _item("", f"{name}: {rounding}")
+
+
 def _tolerance(tolerance: Tolerance) -> str:
     if tolerance.exact:
         limit = "exact"
     else:
         parts = ["n * u * sum|terms|"] if tolerance.accumulate else []
-        if tolerance.ulp is not None:
-            parts.append(f"{tolerance.ulp:g} ULP")
-        if tolerance.ulp_per_exponent is not None:
-            parts.append(f"{tolerance.ulp_per_exponent:g} * |ln result| ULP")
-        if tolerance.absolute is not None:
-            times = f" * {tolerance.times}" if tolerance.times else ""
-            parts.append(f"{tolerance.absolute:g}{times} absolute")
-        if tolerance.relative is not None:
-            parts.append(f"{tolerance.relative:g} relative")
+        parts += limit_parts(tolerance)
         limit = " + ".join(parts) + ("" if DATA_TYPE in (tolerance.when or ()) else ", integers exact")
     chosen = [condition_text(tolerance.when)] if tolerance.when else []
     chosen += [f"with {name}" for name in tolerance.present]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import figure, plural
 from dmlcheck.reports.records import Earlier, Summary
-from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, warnings, worst_text
+from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, near_bounds, unlikely_errors, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
@@ -58,6 +58,7 @@ class Overview:
         self.accuracy = Accuracy()
         self.close = _Noted()
         self.worse = _Noted()
+        self.unlikely = _Noted()
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
@@ -70,8 +71,11 @@ class Overview:
         if result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
+        if unlikely:
+            self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)
         if result.warned:
-            lines = [f"{result.case.id} {found.message}" for found in warnings(result)]
+            lines = [f"{result.case.id} {found.message}" for found in near_bounds(result)]
             self.close.add(closest_to_bound(result), lines)
         if result.drift and not result.has_drifted:
             lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
@@ -90,6 +94,7 @@ class Overview:
     def accuracy_lines(self, summary: Summary, earlier: Earlier | None) -> Iterator[str]:
         """Yield the worst by operator and data type, and which passed cases are close to their bound or worse."""
         yield from (worst_text(worst) for worst in self.accuracy.rows() if worst.of_ulp is not None)
+        yield from self.unlikely.lines("inside the bound, and beyond the likely error")
         yield from self.close.lines("near the bound")
         if summary.compared is not None:
             cases, new = summary.compared

@@ -27,7 +27,7 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
         for diagnostic in result.diagnostics
     ]
     if result.outcome == PASSED:
-        return [*(problem for problem in problems if problem.severity != NOTE), *drifts(result), *warnings(result)]
+        return [*drifts(result), *warnings(result)]
     if result.outcome not in FAILURES:
         return []
     if not any(problem.severity == ERROR for problem in problems):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.accuracy import Compared, unlikely_errors
 from dmlcheck.running.results import FAILURES, OUTCOMES, CaseResult
 
 
@@ -13,7 +13,7 @@ class Summary(NamedTuple):
 
     `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
     `warned`, `worse` and `drifted` count passed cases: those close to their bound, those less accurate than in the
-    earlier run that `compared` tells of, and those for which the run fails.
+    earlier run that `compared` tells of, and those for which the run fails; `unlikely` those beyond the likely error.
     """
 
     counts: dict[str, int]
@@ -24,6 +24,7 @@ class Summary(NamedTuple):
     worse: int = 0
     drifted: int = 0
     compared: Compared | None = None
+    unlikely: int = 0
 
     @property
     def total(self) -> int:
@@ -90,7 +91,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(OUTCOMES, 0)
-        self.warned = self.worse = self.drifted = 0
+        self.warned = self.worse = self.drifted = self.unlikely = 0
 
     @property
     def total(self) -> int:
@@ -106,6 +107,7 @@ class Tally:
         """Count a result."""
         self.counts[result.outcome] += 1
         self.warned += bool(result.warned)
+        self.unlikely += bool(unlikely_errors(result))
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
 
@@ -119,7 +121,8 @@ class Tally:
     ) -> Summary:
         """Return how the run stands."""
         counts = dict(self.counts)
-        return Summary(counts, seconds, is_interrupted, digest, self.warned, self.worse, self.drifted, compared)
+        noted = (self.warned, self.worse, self.drifted)
+        return Summary(counts, seconds, is_interrupted, digest, *noted, compared, self.unlikely)
 
 
 def outcomes_text(summary: Summary) -> str:
@@ -128,6 +131,7 @@ def outcomes_text(summary: Summary) -> str:
     noted = {
         "drifted": summary.drifted,
         "less accurate": summary.worse - summary.drifted,
+        "beyond the likely error": summary.unlikely,
         "near the bound": summary.warned,
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)

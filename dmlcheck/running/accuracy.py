@@ -143,6 +143,11 @@ def closest_to_bound(result: CaseResult) -> float:
 
 
 def warnings(result: CaseResult) -> list[Diagnostic]:
+    """Return what a passed case is warned of: errors beyond the likely one, outputs that come close to their bound."""
+    return [*unlikely_errors(result), *near_bounds(result)]
+
+
+def near_bounds(result: CaseResult) -> list[Diagnostic]:
     """Return a warning for each output of a case that comes close to its bound."""
     return [_warning(result, name, result.outputs[name]) for name in result.warned]
 
@@ -155,6 +160,14 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
         "share": figure(output.max_share or 0.0),
     }
     return _diagnostic(result, name, "near-the-bound", params, WARNING)
+
+
+def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
+    """Return the warnings of a passed case whose errors are inside the bound and beyond what roundings make likely."""
+    return [found for found in result.diagnostics if found.rule == UNLIKELY] if result.outcome == PASSED else []
+
+
+UNLIKELY = "unlikely-error"
 
 
 def drifts(result: CaseResult) -> list[Diagnostic]:

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import WARNING, Diagnostic, Finding
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
@@ -23,10 +23,11 @@ UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped cas
 
 
 class Settings(NamedTuple):
-    """What a run asks of its cases and its implementation."""
+    """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors."""
 
     feature_level: str | None = None
     accumulate: str = "FLOAT32"
+    is_strict: bool = False
 
 
 class Run:
@@ -77,6 +78,8 @@ def run_case(case: Case, run: Run) -> CaseResult:
     start = time.perf_counter()
     ending = _ending(case, run)
     diagnostics = in_order(case.origin, ending.findings)
+    if ending.outcome == PASSED and diagnostics:
+        diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
     seconds = time.perf_counter() - start
     return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, seconds, case.level)
 
@@ -137,7 +140,9 @@ def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
     if reason is not None:
         return reason if run.is_reference else f"{UNSUPPORTED}: {reason}"
     if case.outputs:
-        return None
+        from dmlcheck.comparison.tolerances import missing_bound
+
+        return missing_bound(desc, case.tolerance)
     if run.is_reference:
         return "no expected outputs: nothing independent to compare with"
     return None if desc.spec.kernel else "no expected outputs, and no reference kernel yet"
@@ -154,7 +159,9 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
     if verdict.findings:
         return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
-    return Ending(PASSED, outputs=verdict.outputs)
+    if verdict.unlikely and run.settings.is_strict:
+        return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
+    return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
 
 
 def _outputs(desc: OperatorDesc, prepared: Prepared, implementation: Any) -> Mapping[str, Any] | Ending:

@@ -14,14 +14,18 @@ from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 if TYPE_CHECKING:
-    from dmlcheck.comparison.compare import Limit
+    from dmlcheck.comparison.tolerances import Limit
 
 
 class Verdict(NamedTuple):
-    """The outputs of a case as they compare with what is expected, and what is wrong with them."""
+    """The outputs of a case as they compare with what is expected, and what there is to say of them.
+
+    `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
+    """
 
     outputs: Mapping[str, OutputResult]
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = ()
+    unlikely: tuple[Finding, ...] = ()
 
 
 class Limits:
@@ -34,7 +38,7 @@ class Limits:
     def of(self, desc: OperatorDesc, own: Tolerance | None) -> Limit:
         """Return the limit of a desc's outputs, where a case may have a tolerance of its own."""
         if self._last is None or self._last[0] is not desc or self._last[1] is not own:
-            from dmlcheck.comparison.compare import limit_for
+            from dmlcheck.comparison.tolerances import limit_for
 
             self._last = (desc, own, limit_for(desc, own, self.accumulate))
         return self._last[2]
@@ -43,30 +47,35 @@ class Limits:
 def judge(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, *, is_reference: bool) -> Verdict:
     """Compare what an implementation gave for a prepared case with what the case expects, or else the reference."""
     from dmlcheck.comparison.compare import compare
-    from dmlcheck.reference import kernels
 
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
     expected = prepared.expected or _of_reference(desc, inputs)
     limit = limits.of(desc, case.tolerance)
-    outputs = {}
-    for name, (tensor, values) in expected.items():
-        outputs[name] = compare(
-            values,
-            actual[name],
-            tensor,
-            limit,
-            lambda name=name: kernels.compute(desc, inputs)[name] if desc.spec.kernel else None,  # type: ignore[misc]
-        )
-    wrong = []
-    for name, output in outputs.items():
+    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit))
+    wrong, unlikely = [], []
+    for name, (output, marks) in compared.items():
         if output.mismatches:
-            tensor, values = expected[name]
-            is_guessed = not (is_reference or output.shape)
-            cause = _cause(desc, inputs, name, tensor, values, actual[name], limit) if is_guessed else None
+            is_guessed = marks is not None and not is_reference
+            cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
             wrong.append(_mismatch(name, output, case.outputs or {})._replace(help=cause))
-    return Verdict(outputs, tuple(wrong))
+        elif output.unlikely:
+            unlikely.append(_unlikely(name, output, case.outputs or {}))
+    return Verdict({name: output for name, (output, _) in compared.items()}, tuple(wrong), tuple(unlikely))
+
+
+def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
+    """Return what gives the bounds of a desc's elements, None where the engine does not compute the operator."""
+    if not desc.spec.kernel:
+        return None
+
+    def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
+        from dmlcheck.reference.bounds import bounds
+
+        return bounds(desc, inputs, asked, limit.accumulate, is_likely=is_likely)
+
+    return bounds_of
 
 
 def _of_reference(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
@@ -78,15 +87,24 @@ def _of_reference(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
 
 
 def _cause(
-    desc: OperatorDesc, inputs: dict[str, Any], name: str, tensor: Any, expected: Any, actual: Any, limit: Any
+    desc: OperatorDesc, inputs: dict[str, Any], name: str, expected: Any, actual: Any, limit: Limit, marks: Any
 ) -> str | None:
     """Return which known fault would have given a wrong output, if any; a guess that fails is none."""
     from dmlcheck.comparison.known_faults import likely_cause
 
     try:
-        return likely_cause(desc, inputs, name, tensor, expected, actual, limit)
+        return likely_cause(desc, inputs, name, expected, actual, limit, marks)
     except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a cause
         return None
+
+
+def _unlikely(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
+    params = {
+        "tensor": name,
+        "found": f"{output.unlikely:,} of {counted(output.elements, 'element')} {is_or_are(output.unlikely)}",
+        "share": figure(output.likely_share or 0.0),
+    }
+    return Finding("unlikely-error", _place(name, output, given), params)
 
 
 def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:

@@ -165,6 +165,5 @@ def _tolerance(raw: dict[str, Any]) -> Tolerance:
         when=_condition(raw.get("when")),
         source=raw.get("source", ""),
         ulp_per_exponent=raw.get("ulp_per_exponent"),
-        times=raw.get("times"),
         present=tuple(raw.get("present", ())),
     )

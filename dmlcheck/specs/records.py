@@ -99,13 +99,12 @@ class Deviation(NamedTuple):
 class Tolerance(NamedTuple):
     """How far an element may be from what is expected.
 
-    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. An operator's limits are the parts
-    of one error analysis and add up; `accumulate` stands for n * u * sum|terms|, with u the unit roundoff of the type
-    that the implementation may accumulate in. `ulp` counts units in the last place of the expected value, and
-    `ulp_per_exponent` those for each unit of |ln r| of a result r that is computed as a power; `times` is an expression
-    over the desc's fields that `absolute` is multiplied by. `when` and `present` say which descs a row is for; DataType
-    in `when` is the data type of the first output. `source` says where an operator's limits come from, `reason` why a
-    case has its own.
+    A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. Those in a row of an operator's
+    spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent` those for each unit
+    of |ln r| of a result r that is computed as a power. A row is there where a source gives a limit
+    for the operator itself, or where an operator has no kernel yet: then `accumulate` says that its bound grows with
+    the terms of a sum. `when` and `present` say which descs a row is for; DataType in `when` is the data type of the
+    first output. `source` says where a row comes from, `reason` why a case has its own.
     """
 
     exact: bool = False
@@ -117,7 +116,6 @@ class Tolerance(NamedTuple):
     source: str = ""
     reason: str = ""
     ulp_per_exponent: float | None = None
-    times: str | None = None
     present: tuple[str, ...] = ()
 
 

@@ -7,15 +7,24 @@ from typing import Any
 
 import numpy as np
 import pytest
+from grouped import blocks_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.reference.kernels import _blocks
+from dmlcheck.reference import blocks
+from dmlcheck.reference.blocks import Blocks, blockwise, first, groups, in_rows, positions, tiles
+from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
 
 Array = np.ndarray[Any, Any]
 
 anytime = settings(deadline=None)
-shapes = st.lists(st.integers(1, 5), max_size=5).map(tuple)
+shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
+
+
+@st.composite
+def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shape = draw(shapes)
+    return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
 
 
 def numbered(sizes: tuple[int, ...]) -> Array:
@@ -23,11 +32,14 @@ def numbered(sizes: tuple[int, ...]) -> Array:
     return np.arange(math.prod(sizes)).reshape(sizes)
 
 
+# ---- tiles
+
+
 @anytime
 @given(shapes, st.integers(1, 700))
 def test_tiles_cover_every_element_once_in_order(sizes: tuple[int, ...], limit: int) -> None:
     tensor = numbered(sizes)
-    seen = [place for index in _blocks.tiles(sizes, limit) for place in tensor[index].reshape(-1).tolist()]
+    seen = [place for index in tiles(sizes, limit) for place in tensor[index].reshape(-1).tolist()]
     assert seen == list(range(tensor.size))
 
 
@@ -35,7 +47,7 @@ def test_tiles_cover_every_element_once_in_order(sizes: tuple[int, ...], limit: 
 @given(shapes, st.integers(1, 700))
 def test_tiles_respect_the_limit_and_fill_it(sizes: tuple[int, ...], limit: int) -> None:
     tensor = numbered(sizes)
-    counts = [tensor[index].size for index in _blocks.tiles(sizes, limit)]
+    counts = [tensor[index].size for index in tiles(sizes, limit)]
     assert max(counts) <= limit
     if tensor.size <= limit:
         assert counts == [tensor.size]
@@ -54,73 +66,183 @@ def test_tiles_respect_the_limit_and_fill_it(sizes: tuple[int, ...], limit: int)
     ],
 )
 def test_tiles_of_small_tensors(sizes: tuple[int, ...], limit: int, expected: list[Any]) -> None:
-    assert list(_blocks.tiles(sizes, limit)) == expected
+    assert list(tiles(sizes, limit)) == expected
 
 
-@pytest.mark.parametrize(
-    ("axes", "order"),
-    [((), (0, 1, 2)), ((0,), (1, 2, 0)), ((2, 0), (1, 0, 2)), ((1, 2), (0, 1, 2)), ((2, 1, 0), (0, 1, 2))],
-)
-def test_grouped_puts_the_axes_last_in_the_order_of_the_dimensions(
-    axes: tuple[int, ...], order: tuple[int, ...]
+# ---- groups
+
+
+def itself(x: Any, axes: tuple[int, ...]) -> Any:  # noqa: ARG001 - every formula is told its axes
+    return x
+
+
+def filled(tensor: Array, axes: tuple[int, ...], formula: Any, reduced: bool, is_exact: bool) -> Array:
+    """Return what a formula makes of all groups, each element written once."""
+    sizes = [1 if axis in axes and reduced else size for axis, size in enumerate(tensor.shape)]
+    output = np.full(sizes, -1)
+    for piece in groups(formula, axes, tensor, is_exact=is_exact):
+        result = piece.formula(*piece.operands)
+        cuts = result.cuts if isinstance(result, Blocks) else [()]
+        for cut in cuts:
+            part = output[piece.where][cut]
+            assert (part == -1).all()
+            part[...] = result.block(cut) if isinstance(result, Blocks) else result
+    return output
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 40), st.booleans())
+def test_groups_hold_every_element_once_whether_they_come_whole_or_in_blocks(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, is_exact: bool
 ) -> None:
-    tensor = numbered((2, 3, 4))
-    found, view = _blocks.grouped(tensor, axes)
-    assert found == order
-    assert view.shape == tuple(tensor.shape[axis] for axis in order)
-    assert np.shares_memory(view, tensor)
-    assert view.tolist() == np.transpose(tensor, order).tolist()
-
-
-@anytime
-@given(shapes, st.integers(0, 5), st.integers(1, 40))
-def test_rows_hold_every_element_once_in_order(sizes: tuple[int, ...], count: int, block: int) -> None:
-    count = min(count, len(sizes))
+    sizes, axes = drawn
     tensor = numbered(sizes)
-    length = math.prod(sizes[len(sizes) - count :])
-    seen = np.full((tensor.size // length, length), -1)
-    places = np.arange(tensor.size // length).reshape(sizes[: len(sizes) - count])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK", block)
-        for index, group in _blocks.rows(tensor, count):
-            assert group.length == length
-            end = 0
-            for start, chunk in group.chunks():
-                assert start == end
-                assert chunk.size <= block
-                end += chunk.shape[1]
-                where = seen[np.atleast_1d(places[index]).reshape(-1), start:end]
-                assert (where == -1).all()
-                assert chunk.shape == where.shape
-                seen[np.atleast_1d(places[index]).reshape(-1), start:end] = chunk
-            assert end == length
-    assert seen.reshape(-1).tolist() == list(range(tensor.size))
+    with blocks_of(block):
+        same = filled(tensor, axes, itself, False, is_exact)
+        sums = filled(tensor, axes, lambda x, axes: np.add.reduce(x, axis=axes, keepdims=True), True, is_exact)
+    assert same.tolist() == tensor.tolist()
+    assert sums.tolist() == tensor.sum(axis=axes, keepdims=True).tolist()
 
 
 @anytime
-@given(shapes, st.integers(0, 5), st.integers(1, 40))
-def test_a_row_that_fits_into_a_block_comes_in_one_chunk(sizes: tuple[int, ...], count: int, block: int) -> None:
-    count = min(count, len(sizes))
-    length = math.prod(sizes[len(sizes) - count :])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK", block)
-        chunks = [len(list(group.chunks())) for _, group in _blocks.rows(numbered(sizes), count)]
-    assert (max(chunks) == 1) == (length <= block)
+@given(shapes_and_axes(), st.integers(1, 40), st.integers(1, 4))
+def test_a_group_of_up_to_a_block_is_whole_and_longer_ones_come_in_blocks_of_their_elements(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, columns: int
+) -> None:
+    sizes, axes = drawn
+    length = math.prod(sizes[axis] for axis in axes)
+    with blocks_of(block), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "COLUMNS", columns)
+        for piece in groups(itself, axes, numbered(sizes)):
+            (x,) = piece.operands
+            assert isinstance(x, Blocks) == (length > block)
+            side_by_side = x.size // length
+            most = max(2 * block, columns * length)
+            assert x.size <= most or side_by_side == 1
+            for part in x.parts() if isinstance(x, Blocks) else ():
+                assert part.size <= max(block, side_by_side)
 
 
-def test_the_chunks_of_a_row_can_be_gone_through_again() -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK", 4)
-        groups = [group for _, group in _blocks.rows(numbered((3, 2, 5)), 2)]
-    for number, group in enumerate(groups):
-        for _ in range(2):
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(_blocks, "BLOCK", 4)
-                elements = [element for _, chunk in group.chunks() for element in chunk.reshape(-1).tolist()]
-            assert elements == list(range(number * 10, number * 10 + 10))
+def test_other_operands_come_in_the_same_parts_and_those_that_are_left_out_do_not() -> None:
+    x, y = numbered((4, 6)), numbered((4, 6)) * 100
+    for block in (1, 6, 12, 100):
+        with blocks_of(block):
+            for piece in groups(itself, (1,), x, y, None):
+                one, hundred, none = piece.operands
+                assert none is None
+                found = one + hundred
+                cuts = found.cuts if isinstance(found, Blocks) else [()]
+                for cut in cuts:
+                    part = found.block(cut) if isinstance(found, Blocks) else found
+                    assert part.tolist() == (101 * x[piece.where][cut]).tolist()
 
 
-def test_rows_of_up_to_65536_elements_come_whole() -> None:
-    tensor = np.broadcast_to(np.float32(1), (3, 65_536))
-    groups = [group for _, group in _blocks.rows(tensor, 1)]
-    assert [len(list(group.chunks())) for group in groups] == [1] * len(groups)
+def test_a_column_that_is_read_alone_would_read_its_neighbours_too() -> None:
+    tensor = np.broadcast_to(np.float32(1), (70_000, 40))
+    assert [piece.operands[0].shape for piece in groups(min, (0,), tensor)] == [(70_000, 16), (70_000, 16), (70_000, 8)]
+    assert [piece.operands[0].shape for piece in groups(min, (1,), tensor.T)] == [(1, 70_000)] * 40
+
+
+# ---- arrays in blocks
+
+
+def in_blocks(tensor: Array, axes: tuple[int, ...], block: int) -> Any:
+    """Return an array in blocks along axes."""
+    return Blocks(tensor.shape, list(blocks._tiles_along(axes, tensor.shape, block)), tensor.__getitem__)
+
+
+def whole(x: Any) -> Array:
+    """Return the elements of an array in blocks."""
+    result = np.full(x.shape, np.nan)
+    for cut in x.cuts:
+        result[cut] = x.block(cut)
+    return result
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 9))
+def test_what_is_done_to_an_array_in_blocks_is_what_is_done_to_the_array(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int
+) -> None:
+    sizes, axes = drawn
+    tensor = np.sin(numbered(sizes))
+    x = in_blocks(tensor, axes, block)
+    top = np.maximum.reduce(x, axis=axes, keepdims=True)
+    assert top.tolist() == tensor.max(axis=axes, keepdims=True).tolist()
+    assert whole(1 - x * x / 3).tolist() == (1 - tensor * tensor / 3).tolist()
+    assert whole(np.where(x == top, 2.0, x - top)).tolist() == np.where(tensor == top, 2.0, tensor - top).tolist()
+    assert whole(np.clip(x, -0.5, 0.5)).tolist() == np.clip(tensor, -0.5, 0.5).tolist()
+    assert whole(top - x).tolist() == (top - tensor).tolist()
+    assert (x.size, x.ndim) == (tensor.size, tensor.ndim)
+
+
+def test_nothing_is_computed_before_it_is_needed_and_only_the_block_that_is() -> None:
+    seen: list[Any] = []
+
+    def block(index: Any) -> Any:
+        seen.append(index)
+        return np.ones((2, 1))
+
+    cuts = [(slice(None), slice(k, k + 1)) for k in range(3)]
+    x = np.exp(2 * Blocks((2, 3), cuts, block))
+    assert seen == []
+    assert x.block(cuts[1]).shape == (2, 1)
+    assert seen == [cuts[1]]
+
+
+def test_a_block_may_be_of_tracked_numbers_on_either_side_of_an_operation() -> None:
+    tensor = np.arange(12.0).reshape(2, 6)
+    x = blockwise(lambda part: Tracked(part, 0.5, Arithmetic()), in_blocks(tensor, (1,), 3))
+    two = Tracked(np.full((2, 1), 2.0), 0.25, Arithmetic())
+    for result in (two * x, x * two, np.where(two < 1, two, x * two), np.where(x >= 0, x * two, two)):
+        part = result.block(x.cuts[1])
+        assert part.value.tolist() == [[6, 8, 10], [18, 20, 22]]
+        assert (part.slack >= 0.25 * tensor[:, 3:]).all()
+    assert isinstance((two < x).block(x.cuts[0]), Claim)
+
+
+def test_what_an_array_in_blocks_does_not_know_is_refused() -> None:
+    x = in_blocks(np.ones((2, 4)), (1,), 2)
+    with pytest.raises(TypeError):
+        np.add.accumulate(x, axis=1)
+    with pytest.raises(TypeError):
+        np.max(x)  # block by block it would be the largest element of each
+
+
+# ---- places in groups
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 9))
+def test_positions_count_a_group_row_major_in_the_order_of_the_dimensions(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int
+) -> None:
+    sizes, axes = drawn
+    tensor = numbered(sizes)
+    length = math.prod(sizes[axis] for axis in axes)
+    x = in_blocks(tensor, axes, block)
+    for found in (np.broadcast_to(positions(tensor, axes), sizes), whole(positions(x, axes) + 0 * x)):
+        assert in_rows(found, axes).tolist() == [list(range(length))] * (tensor.size // length)
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 9), st.binary(min_size=64, max_size=64), st.booleans())
+def test_the_first_or_last_hit_of_each_group(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, noise: bytes, last: bool
+) -> None:
+    sizes, axes = drawn
+    hits = np.resize(np.frombuffer(noise, np.uint8) < 40, sizes)
+    rows = [[place for place, hit in enumerate(row) if hit] for row in in_rows(hits, axes).tolist()]
+    expected = [(row[-1] if last else row[0]) if row else 0 for row in rows]
+    shape = tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
+    for x in (hits, in_blocks(hits, axes, block)):
+        found = first(x, axes, last=last)
+        assert found.shape == shape
+        assert found.reshape(-1).tolist() == expected
+
+
+def test_rows_hold_the_groups_in_order_and_are_a_view_where_the_axes_are_last() -> None:
+    tensor = numbered((2, 3, 4))
+    assert in_rows(tensor, (2, 0)).tolist() == np.moveaxis(tensor, 1, 0).reshape(3, 8).tolist()
+    assert in_rows(tensor, ()).shape == (24, 1)
+    assert np.shares_memory(in_rows(tensor, (2, 1)), tensor)

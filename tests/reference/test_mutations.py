@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from dmlcheck.reference.kernels._blocks import ALL, Index, Result, Rows, Share, Wide
 
 import dmlcheck
 from dmlcheck.cases.records import Case
@@ -19,7 +20,6 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference import engine
 from dmlcheck.reference.kernels import _blocks, reduction
-from dmlcheck.reference.kernels._blocks import ALL, Index, Result, Rows, Share, Wide
 
 Array = np.ndarray[Any, Any]
 Function = Callable[[Rows], Wide]

@@ -1,4 +1,4 @@
-"""The special functions against independent ones: those of the C library, which are within 1 ULP."""
+"""The special functions against independent ones: those of the C library, which are within 1 ULP, and mpmath."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import mpmath
 import numpy as np
 import pytest
 
-from dmlcheck.reference.kernels import _special
-from dmlcheck.reference.kernels._special import cos, erf, erfc, sin
+from dmlcheck.reference import special
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.special import cos, erf, erfc, ln_1_exp, sin
 
 POINTS = np.concatenate([np.linspace(-11, 11, 40_001), np.ldexp(1.0, np.arange(-1000, 4)), [1.0, -1.0, 0.0, -0.0]])
 
@@ -30,7 +32,7 @@ def test_erfc_loses_nothing_where_it_is_small() -> None:
 def test_sines_and_cosines_are_within_a_few_units_of_roundoff(
     monkeypatch: pytest.MonkeyPatch, ours: Callable[..., Any], theirs: Callable[[float], float], *, is_fast: bool
 ) -> None:
-    monkeypatch.setattr(_special, "_is_tangent_fast", lambda: is_fast)
+    monkeypatch.setattr(special, "_is_tangent_fast", lambda: is_fast)
     turns = np.arange(-400, 400) * math.pi / 2
     angles = np.concatenate([turns, np.nextafter(turns.astype(np.float32), 9), POINTS, 1e6 * POINTS, [1e30, -3e38]])
     angles = angles.astype(np.float32).astype(np.float64)
@@ -44,7 +46,7 @@ def test_sines_and_cosines_are_within_a_few_units_of_roundoff(
 def test_the_sine_of_a_zero_has_its_sign_and_infinite_angles_have_none(
     monkeypatch: pytest.MonkeyPatch, *, is_fast: bool
 ) -> None:
-    monkeypatch.setattr(_special, "_is_tangent_fast", lambda: is_fast)
+    monkeypatch.setattr(special, "_is_tangent_fast", lambda: is_fast)
     with np.errstate(all="ignore"):
         found = sin(np.array([0.0, -0.0, math.inf, math.nan]))
     assert np.signbit(found[:2]).tolist() == [False, True]
@@ -60,3 +62,36 @@ def test_the_ends_are_those_of_the_definition(value: float) -> None:
 
 def test_the_sign_of_zero_stays() -> None:
     assert math.copysign(1, float(erf(np.array([-0.0]))[0])) == -1
+
+
+@pytest.mark.parametrize("x", [-800.0, -60.0, -20.0, -1.0, -1e-9, 0.0, 1e-9, 0.7, 20.0, 60.0, 800.0])
+def test_softplus_loses_nothing_and_overflows_nowhere(x: float) -> None:
+    right = mpmath.log1p(mpmath.exp(mpmath.mpf(x)))
+    found = float(ln_1_exp(np.array([x]))[0])
+    assert abs(found - float(right)) <= 1e-15 * float(right)
+
+
+def test_softplus_of_infinities_is_theirs() -> None:
+    assert ln_1_exp(np.array([-math.inf, math.inf])).tolist() == [0, math.inf]
+
+
+def test_a_few_values_are_those_of_mpmath() -> None:
+    for x in (-5.5, -1.0, 1e-12, 0.3, 1.0, 2.5, 9.0):
+        for ours, theirs in ((erf, mpmath.erf), (erfc, mpmath.erfc)):
+            right = theirs(mpmath.mpf(x))
+            assert abs(float(ours(np.array([x]))[0]) / float(right) - 1) < 2**-44
+
+
+@pytest.mark.parametrize("function", [erf, erfc, ln_1_exp, sin, cos])
+def test_of_tracked_numbers_they_are_the_same_with_an_error(function: Callable[..., Any]) -> None:
+    x = np.linspace(-4, 4, 101)
+    found = function(Tracked(x))
+    assert isinstance(found, Tracked)
+    assert np.array_equal(found.value, function(x))
+    assert (found.slack > 0).all()
+    assert found.slack.max() < 1e-3
+
+
+@pytest.mark.parametrize("function", [erf, erfc, ln_1_exp, sin, cos])
+def test_one_number_is_as_good_as_many(function: Callable[..., Any]) -> None:
+    assert float(function(np.float64(0.7))) == pytest.approx(float(function(np.array([0.7]))[0]), rel=1e-15)

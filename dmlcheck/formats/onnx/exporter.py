@@ -18,7 +18,6 @@ from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.specs.records import OUTPUT
-from dmlcheck.values.number_formats import FORMATS
 
 FORM = "onnx"
 INSTALL = 'python -m pip install "dmlcheck[onnx]"'
@@ -141,35 +140,35 @@ def _tensor_bytes(array: Any, name: str) -> bytes:
 def _limits(going: Ready) -> dict[str, float] | None:
     """Return the rtol and atol of a test, |difference| <= atol + rtol * |expected|; None where ONNX's own must do.
 
-    ONNX has no words for units in the last place. Of a bound that grows with the work done, the largest of any element
-    is the atol. Inexpressible where the documentation leaves an element open, as ONNX cannot except it.
+    ONNX has no words for units in the last place, nor for a bound of each element: what the widest bound has beyond
+    rtol is the atol. Inexpressible where the documentation leaves an element open, as ONNX cannot except it.
     """
-    from dmlcheck.comparison.compare import limit_for
+    from dmlcheck.comparison.tolerances import limit_for
 
     own = going.case.tolerance
     limit = limit_for(going.desc, own)
-    largest = _largest_bound(going, FORMATS[limit.accumulate].unit_roundoff if limit.needs_kernel else 0)
+    largest = _largest_bound(going)
     if not any(limit.has_bound(part.tensor.data_type) for part in going.desc.tensors(OUTPUT)):
-        return {"rtol": 0.0, "atol": 0.0}
+        return {"rtol": 0.0, "atol": largest}
     if own is not None and own.ulp is None:
         return {"rtol": float(own.relative or 0), "atol": float(own.absolute or 0)}
     return {"rtol": _RTOL, "atol": largest} if largest > _ATOL else None
 
 
-def _largest_bound(going: Ready, unit_roundoff: float) -> float:
-    """Return the largest n * u * sum|terms| of any element."""
+def _largest_bound(going: Ready) -> float:
+    """Return the most that an element may differ by beyond rtol, as far as that follows from the operator's formula."""
     import numpy as np
 
-    from dmlcheck.reference import kernels
+    from dmlcheck.reference.bounds import bounds
 
+    if not going.desc.spec.kernel:
+        return 0.0
     largest = 0.0
-    results = kernels.compute(going.desc, going.inputs) if going.desc.spec.kernel else {}
-    with np.errstate(all="ignore"):
-        for label, result in results.items():
-            for _, wide in result.tiles():
-                if wide.unspecified is not None and wide.unspecified.any():
-                    raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
-                if unit_roundoff and wide.magnitude is not None:
-                    bounds = wide.magnitude() * wide.terms * unit_roundoff
-                    largest = max(largest, float(bounds[np.isfinite(bounds)].max(initial=0)))
+    every = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in going.desc.tensors(OUTPUT)}
+    for label, _, bound in bounds(going.desc, going.inputs, every):
+        if bound.unspecified.any():
+            raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
+        with np.errstate(invalid="ignore"):
+            beyond = bound.slack - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)
+        largest = max(largest, float(beyond[np.isfinite(beyond)].max(initial=0)))
     return largest

@@ -1,8 +1,4 @@
-"""ELEMENT_WISE operators of two and three tensors: arithmetic, remainders, powers, bits, comparisons and choices.
-
-The sum, difference, product and quotient of two FLOAT32 or FLOAT16 numbers are right after one rounding to float64 and
-another to their own type (Figueroa, 1995: 53 bits are at least 2 * 24 + 2).
-"""
+"""ELEMENT_WISE operators of two and three tensors."""
 
 from __future__ import annotations
 
@@ -11,255 +7,136 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.descs.fields import ScaleBias
-from dmlcheck.reference.kernels._blocks import Array, Result, Wide
-from dmlcheck.reference.kernels._pointwise import joined, odd, pointwise, scaled, settled, through, two_product, widened
-from dmlcheck.values.number_formats import two_sum
-
-Formula = Callable[[Array, Array], "Array | Wide"]
+from dmlcheck.reference.pieces import Kernel, Open, as_bits, cast, elementwise, exact, is_float, overflows, width
 
 
-def binary(formula: Formula) -> Callable[..., Result]:
-    """Return the kernel of a formula for the elements of two tensors as they are."""
-
-    def kernel(a: Array, b: Array) -> Result:
-        return pointwise(formula, a, b)
-
-    return kernel
+def quotient(a: Any, b: Any) -> Any:
+    """A / B of integers, toward zero; left open are one by 0 and the least number by -1, which does not fit."""
+    value = (a - np.fmod(a, b)) // b
+    return Open(value, (b == 0) | (a < 0) & (b < 0) & (value < 0))
 
 
-def arithmetic(ufunc: np.ufunc) -> Callable[..., Result]:
-    """Return the kernel of +, - or *: 32- and 64-bit integers wrap, shorter ones that do not fit are left open."""
-
-    def formula(a: Array, b: Array) -> Array | Wide:
-        value = ufunc(widened(a), widened(b))
-        if a.dtype.kind == "f" or a.dtype.itemsize > 2:
-            return value  # type: ignore[no-any-return]
-        value = value.view(np.int64)  # a negative difference of unsigned numbers
-        return Wide(value, unspecified=value != value.astype(a.dtype))
-
-    return binary(formula)
+def difference_square(a: Any, b: Any) -> Any:
+    """(A - B)^2."""
+    return np.square(a - b)
 
 
-def divide(a: Array, b: Array) -> Wide:
-    """Divide; integers toward zero, left open where they cannot be."""
-    if a.dtype.kind == "f":
-        return Wide(widened(a) / widened(b))
-    x, y = widened(a), widened(b)
-    left_open = y == 0
-    if a.dtype.kind == "i":
-        left_open |= (y == -1) & (x == np.iinfo(a.dtype).min)
-    y = np.where(left_open, 1, y).astype(y.dtype)
-    return Wide((x - np.fmod(x, y)) // y, unspecified=left_open)
+def mean(a: Any, b: Any, *, output_type: str) -> Any:
+    """(A + B) / 2; left open where the type does not hold the sum."""
+    total = a + b
+    return Open(total / 2, overflows(output_type, total))
 
 
-def difference_square(a: Array, b: Array) -> Array:
-    """Return (a - b)^2; integers wrap."""
-    x, y = widened(a), widened(b)
-    square: Array = np.square(x - y)
-    if a.dtype.kind != "f":
-        return square
-
-    def exact(at: Array) -> tuple[Array, Array]:
-        difference, lost = two_sum(x.reshape(-1)[at], -y.reshape(-1)[at])
-        high, rest = two_product(difference, difference)
-        low = rest + (2 * difference * lost + lost * lost)
-        return two_sum(high, np.where(np.isfinite(low), low, 0))
-
-    return settled(square, exact)
+def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
+    """(A + B) / 2; left open where the sum is odd or the type does not hold it."""
+    total = a + b
+    return Open(total // 2, (total % 2 != 0) | overflows(output_type, total))
 
 
-def mean(a: Array, b: Array) -> Wide:
-    """Return (a + b) / 2; left open for an odd sum of integers, and for a sum that its type does not hold."""
-    x, y = widened(a), widened(b)
-    total = x + y
-    if a.dtype.kind == "f":
-        overflows = np.isinf(total.astype(a.dtype)) & np.isfinite(x) & np.isfinite(y)
-        return Wide(total / 2, unspecified=overflows)
-    return Wide(total // 2, unspecified=(total % 2 != 0) | (total != total.astype(a.dtype)))
+def chosen(ufunc: np.ufunc) -> Callable[..., Any]:
+    """Return the formula of MIN or MAX of floats, which leaves NaN open."""
 
-
-def chosen(ufunc: np.ufunc) -> Callable[..., Result]:
-    """Return the kernel of MIN or MAX, which leave NaN open."""
-
-    def formula(a: Array, b: Array) -> Wide:
+    def formula(a: Any, b: Any) -> Any:
         value = ufunc(a, b)
-        return Wide(value, unspecified=np.isnan(a) | np.isnan(b) if a.dtype.kind == "f" else None)
-
-    return binary(formula)
-
-
-def modulus(remainder: np.ufunc, whole: np.ufunc) -> Callable[..., Result]:
-    """Return the kernel of a remainder, rounded once, whose quotient is cut to a whole number by `whole`.
-
-    Left open are a divisor of 0 of integers, an infinite one of floats, and quotients that are cut to another number if
-    they are rounded to the type first.
-    """
-
-    def formula(a: Array, b: Array) -> Wide:
-        x, y = widened(a), widened(b)
-        if a.dtype.kind != "f":
-            return Wide(remainder(x, np.where(y == 0, 1, y).astype(y.dtype)), unspecified=y == 0)
-        first = np.fmod(x, y)
-        quotient = whole((x / y).astype(a.dtype).astype(np.float64))
-        beyond = whole is np.floor and (first != 0) & ((first < 0) != (y < 0))
-        multiple = two_sum(x, -first)
-        product = quotient * y + np.where(beyond, y, 0)
-        is_same = (multiple[0] == product) & (multiple[1] == 0)
-        is_number = np.isfinite(x) & np.isfinite(y) & (y != 0)
-        value = np.where(beyond, first + y, first)
-        left_open = (is_number & ~is_same) | np.isinf(y)
-        return Wide(value, unspecified=left_open, magnitude=lambda: np.abs(x), terms=2)
-
-    return binary(formula)
-
-
-def power(input: Array, exponent: Array, *, scale_bias: ScaleBias | None) -> Result:
-    """Raise each element to its own power; the specification lists what is left open of zeros and integers."""
-
-    def formula(base: Array, exponents: Array) -> Wide:
-        y = exponents.astype(np.float64)
-        if base.dtype.kind == "f":
-            return through(_powers(base, y, scale_bias), base, scale_bias)
-        x, limits = base.astype(np.float64), np.iinfo(base.dtype)
-        value = np.rint(np.power(x, y))  # which is not exact everywhere, but near enough for 32 bits
-        fits = (value >= limits.min) & (value <= limits.max) & ((y >= 0) | (np.abs(x) <= 1))
-        is_open = exponents.dtype.kind == "f" or scale_bias is not None
-        whole = np.where(fits, value, 0).astype(np.int64)
-        return Wide(whole, unspecified=((base == 0) & (y <= 0)) | ~fits | is_open)
-
-    return pointwise(formula, input, exponent)
-
-
-def _powers(base: Array, y: Array, scale_bias: ScaleBias | None) -> Callable[[Array], Wide]:
-    """Return the formula x^y; for the scaled base it counts what float64 cannot hold of it, which a large y shows.
-
-    Left open are powers of zeros, those to which pow and powr of IEEE 754 give 1 and NaN, and those of -infinity that
-    are not whole.
-    """
-    first, _ = scaled(base, scale_bias)
-    near, missing = first, None
-    if scale_bias is not None:
-        near, rest = two_sum(widened(base) * scale_bias.Scale, np.float64(scale_bias.Bias))
-        missing = y * (rest / near)
-
-    def formula(x: Array) -> Wide:
-        value = np.power(np.where(x == first, near, x), y)
-        if missing is not None:
-            is_changed = np.isfinite(value) & (value != 0) & (np.abs(missing) > 0)
-            value = np.where(is_changed, value * np.exp(missing), value)
-        disputed = np.isinf(y) & ((x < 0) | (x == 1)) | np.isnan(y) & (x == 1) | ~np.isfinite(x) & (y == 0)
-        disputed |= np.isneginf(x) & np.isfinite(y) & (y != np.rint(y))
-        return Wide(value, unspecified=(x == 0) & (y <= 0) | disputed)
+        return Open(value, np.isnan(value))
 
     return formula
 
 
-def atan_yx(a: Array, b: Array) -> Wide:
-    """Return the angle of the point (b, a); that of the origin is left open.
+def modulus(ufunc: np.ufunc) -> Kernel:
+    """Return the row of A - B * whole(A / B).
 
-    A tiny angle is a little less than a / b, which is halfway between two denormal numbers now and then.
+    Left open are integers where B is 0, and floats where B is infinite or A / B is beyond the type.
     """
-    y, x = widened(a), widened(b)
-    angle = np.arctan2(y, x)
-    is_tiny = (x > 0) & (np.abs(angle) < _TINY)
-    if is_tiny.any():
-        angle[is_tiny] = _less_than_ratio(y[is_tiny], x[is_tiny])
-    return Wide(angle, unspecified=(a == 0) & (b == 0))
+
+    def formula(a: Any, b: Any, *, output_type: str) -> Any:
+        return Open(ufunc(a, b), np.isinf(b) | (b != 0) & overflows(output_type, a / b))
+
+    def integers(a: Any, b: Any) -> Any:
+        return Open(ufunc(a, b), b == 0)
+
+    return elementwise(formula, integers=integers)
 
 
-def _less_than_ratio(y: Array, x: Array) -> Array:
-    ratio = y / x
-    product, low = two_product(ratio, x)
-    rest = (y - product) - low
-    return odd(ratio, np.where(rest == 0, -y, rest))
+def power(input: Any, exponent: Any) -> Any:
+    """x^y, NaN for a negative x unless y is whole.
+
+    Left open are 0 to the power of 0 or less, -infinity to one that is not whole, a negative number to an infinite one,
+    and those to which pow and powr of IEEE 754 give 1 and NaN: 1 to NaN or an infinity, and these to 0.
+    """
+    of_0 = (input == 0) & (exponent <= 0)
+    of_infinity = (input == -np.inf) & (np.floor(exponent) < exponent) | (exponent == 0) & ~np.isfinite(input)
+    to_infinity = np.isinf(exponent) & (input < 0) | (input == 1) & ~np.isfinite(exponent)
+    return Open(np.power(input, exponent), of_0 | of_infinity | to_infinity)
 
 
-_TINY = 2.0**-30  # below, atan(q) and q are one float64
+def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:
+    """x^y; left open where it does not fit, with ScaleBias, for floats y, and for 0 to the power of 0 or less."""
+    value = np.rint(np.float_power(input, exponent))
+    is_held = ~overflows(output_type, value) & ((exponent >= 0) | (np.abs(input) <= 1))
+    is_open = (input == 0) & (exponent <= 0) | ~is_held | is_float(exponent) | (scale_bias is not None)
+    return Open(np.where(is_held, value, 0), is_open)
 
 
-def bitwise(ufunc: np.ufunc) -> Callable[..., Result]:
-    """Return the kernel of an operation on the bits of elements, whatever their type."""
-
-    def formula(a: Array, b: Array) -> Array:
-        bits = np.dtype(f"u{a.dtype.itemsize}")
-        return ufunc(a.view(bits), b.view(bits)).view(a.dtype)  # type: ignore[no-any-return]
-
-    return binary(formula)
+def atan_yx(a: Any, b: Any) -> Any:
+    """The angle of the point (B, A); that of the origin is left open."""
+    return Open(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
-def shifted(ufunc: np.ufunc) -> Callable[..., Result]:
-    """Return the kernel of a shift of bits; by the width of the type and more it is left open."""
-
-    def formula(a: Array, b: Array) -> Wide:
-        width = a.dtype.itemsize * 8
-        return Wide(ufunc(a, (b % width).astype(a.dtype)), unspecified=b >= width)
-
-    return binary(formula)
+def bitwise(ufunc: np.ufunc) -> Kernel:
+    """Return the row of an operation on the bits of elements, whatever their type."""
+    return exact(lambda a, b: ufunc(as_bits(a), as_bits(b)).view(a.dtype))
 
 
-def if_(condition: Array, a: Array, b: Array) -> Result:
-    """Take an element of `a` where the condition is not 0, of `b` where it is."""
-    return pointwise(np.where, condition, a, b)
+def shift(ufunc: np.ufunc) -> Kernel:
+    """Return the row of a shift of bits; by as many as the type has, or more, it is left open."""
+    return exact(lambda a, b: Open(ufunc(a, b), b >= width(b)))
 
 
-def clip_grad(input: Array, input_gradient: Array, *, min: float, max: float) -> Result:
-    """Let the gradients of elements between `min` and `max` through; left open if the type does not hold these."""
-    if all(_holds(input.dtype, bound) for bound in (min, max)):
-        low, high = (np.array(bound).astype(input.dtype) for bound in (min, max))
-        return _clip_grad(input, input_gradient, low, high, is_open=False)
-    return _clip_grad(input, input_gradient, np.asarray(min), np.asarray(max), is_open=True)
+def if_(condition: Any, a: Any, b: Any) -> Any:
+    """A where the condition is not 0, B where it is."""
+    return np.where(condition != 0, a, b)
 
 
-def _holds(dtype: np.dtype[Any], number: float) -> bool:
-    if dtype.kind != "f":
-        return number.is_integer() and int(np.iinfo(dtype).min) <= number <= int(np.iinfo(dtype).max)
-    with np.errstate(all="ignore"):
-        return float(np.array(number).astype(dtype)) == number
+def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
+    """The gradient where Min < x < Max, else 0; NaN is left open."""
+    passed = np.where((input > min) & (input < max), input_gradient, 0)
+    return Open(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
 
 
-def clip_grad1(input: Array, input_gradient: Array, *, min: float, max: float) -> Result:
-    """Let the gradients of elements between `min` and `max` through, which are of the type of the elements."""
-    low, high = (np.array(bound, input.dtype) for bound in (min, max))
-    return _clip_grad(input, input_gradient, low, high, is_open=bool(np.isnan([low, high]).any()))
+def clip_grad_of_integers(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
+    """The gradient where Min < x < Max, else 0; left open where Min or Max is not a number of the type."""
+    low, high = cast(min, input), cast(max, input)
+    return Open(np.where((input > low) & (input < high), input_gradient, 0), (low != min) | (high != max))
 
 
-def _clip_grad(input: Array, gradients: Array, low: Array, high: Array, *, is_open: bool) -> Result:
-    def formula(x: Array, gradient: Array) -> Wide:
-        passed = np.where((x > low) & (x < high), gradient, gradient.dtype.type(0))
-        nan = np.isnan(x) if x.dtype.kind == "f" else None
-        return Wide(passed, unspecified=joined(nan, np.array(is_open)))
-
-    return pointwise(formula, input, gradients)
-
-
-KERNELS: dict[str, Callable[..., Result]] = {
-    "ELEMENT_WISE_ADD": arithmetic(np.add),
-    "ELEMENT_WISE_ATAN_YX": binary(atan_yx),
+KERNELS: dict[str, Kernel] = {
+    "ELEMENT_WISE_ADD": elementwise(np.add, overflow="narrow"),
+    "ELEMENT_WISE_ATAN_YX": elementwise(atan_yx),
     "ELEMENT_WISE_BIT_AND": bitwise(np.bitwise_and),
     "ELEMENT_WISE_BIT_OR": bitwise(np.bitwise_or),
-    "ELEMENT_WISE_BIT_SHIFT_LEFT": shifted(np.left_shift),
-    "ELEMENT_WISE_BIT_SHIFT_RIGHT": shifted(np.right_shift),
+    "ELEMENT_WISE_BIT_SHIFT_LEFT": shift(np.left_shift),
+    "ELEMENT_WISE_BIT_SHIFT_RIGHT": shift(np.right_shift),
     "ELEMENT_WISE_BIT_XOR": bitwise(np.bitwise_xor),
-    "ELEMENT_WISE_CLIP_GRAD": clip_grad,
-    "ELEMENT_WISE_CLIP_GRAD1": clip_grad1,
-    "ELEMENT_WISE_DIFFERENCE_SQUARE": binary(difference_square),
-    "ELEMENT_WISE_DIVIDE": binary(divide),
-    "ELEMENT_WISE_IF": if_,
-    "ELEMENT_WISE_LOGICAL_AND": binary(np.logical_and),
-    "ELEMENT_WISE_LOGICAL_EQUALS": binary(np.equal),
-    "ELEMENT_WISE_LOGICAL_GREATER_THAN": binary(np.greater),
-    "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL": binary(np.greater_equal),
-    "ELEMENT_WISE_LOGICAL_LESS_THAN": binary(np.less),
-    "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL": binary(np.less_equal),
-    "ELEMENT_WISE_LOGICAL_OR": binary(np.logical_or),
-    "ELEMENT_WISE_LOGICAL_XOR": binary(np.logical_xor),
-    "ELEMENT_WISE_MAX": chosen(np.fmax),
-    "ELEMENT_WISE_MEAN": binary(mean),
-    "ELEMENT_WISE_MIN": chosen(np.fmin),
-    "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder, np.floor),
-    "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod, np.trunc),
-    "ELEMENT_WISE_MULTIPLY": arithmetic(np.multiply),
-    "ELEMENT_WISE_POW": power,
-    "ELEMENT_WISE_SUBTRACT": arithmetic(np.subtract),
+    "ELEMENT_WISE_CLIP_GRAD": exact(clip_grad, integers=clip_grad_of_integers),
+    "ELEMENT_WISE_CLIP_GRAD1": exact(clip_grad),
+    "ELEMENT_WISE_DIFFERENCE_SQUARE": elementwise(difference_square),
+    "ELEMENT_WISE_DIVIDE": elementwise(np.divide, integers=quotient, overflow="all"),
+    "ELEMENT_WISE_IF": exact(if_),
+    "ELEMENT_WISE_LOGICAL_AND": exact(np.logical_and),
+    "ELEMENT_WISE_LOGICAL_EQUALS": exact(np.equal),
+    "ELEMENT_WISE_LOGICAL_GREATER_THAN": exact(np.greater),
+    "ELEMENT_WISE_LOGICAL_GREATER_THAN_OR_EQUAL": exact(np.greater_equal),
+    "ELEMENT_WISE_LOGICAL_LESS_THAN": exact(np.less),
+    "ELEMENT_WISE_LOGICAL_LESS_THAN_OR_EQUAL": exact(np.less_equal),
+    "ELEMENT_WISE_LOGICAL_OR": exact(np.logical_or),
+    "ELEMENT_WISE_LOGICAL_XOR": exact(np.logical_xor),
+    "ELEMENT_WISE_MAX": exact(chosen(np.maximum), integers=np.maximum),
+    "ELEMENT_WISE_MEAN": elementwise(mean, integers=mean_of_integers),
+    "ELEMENT_WISE_MIN": exact(chosen(np.minimum), integers=np.minimum),
+    "ELEMENT_WISE_MODULUS_FLOOR": modulus(np.remainder),
+    "ELEMENT_WISE_MODULUS_TRUNCATE": modulus(np.fmod),
+    "ELEMENT_WISE_MULTIPLY": elementwise(np.multiply, overflow="narrow"),
+    "ELEMENT_WISE_POW": elementwise(power, integers=power_of_integers),
+    "ELEMENT_WISE_SUBTRACT": elementwise(np.subtract, overflow="narrow"),
 }

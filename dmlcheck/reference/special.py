@@ -1,17 +1,51 @@
-"""The error function and its complement, which NumPy has not, and faster ways to a sine and a cosine.
+"""Functions that NumPy has not, or has slower, of float64 arrays and of tracked numbers.
 
-The first two are Chebyshev series, whose coefficients were computed with 50 digits from the definitions at the
+The error functions are Chebyshev series, whose coefficients were computed with 50 digits from the definitions at the
 Chebyshev points; what is left out is below 2^-56.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.polynomial.chebyshev import chebval
 
-from dmlcheck.reference.kernels._blocks import Array
+from dmlcheck.reference.numbers import Array, through
+
+
+def erf(x: Any) -> Any:
+    """Return the error function, within a few units of float64's roundoff."""
+    return through(_erf, "erf", x)
+
+
+def erfc(x: Any) -> Any:
+    """Return 1 - erf(x) without cancellation: its relative error is below 2^-44 down to 2^-150."""
+    return through(_erfc, "erfc", x)
+
+
+def ln_1_exp(x: Any) -> Any:
+    """Return ln(1 + exp(x)), which overflows nowhere; faster than np.logaddexp(0, x)."""
+    return through(_ln_1_exp, "ln_1_exp", x)
+
+
+def sin(x: Any) -> Any:
+    """Return the sine, within a few units of the last place for FLOAT32 and FLOAT16 numbers."""
+    return through(_sin, "sin", x)
+
+
+def cos(x: Any) -> Any:
+    """Return the cosine, within a few units of the last place for FLOAT32 and FLOAT16 numbers."""
+    return through(_cos, "cos", x)
+
+
+def _ln_1_exp(x: Array) -> Array:
+    value: Array = np.maximum(x, 0) + np.log1p(np.exp(-np.abs(x)))
+    return value
+
+
+# ---- error functions
 
 # erf(x) / x for x in [0, 1], in 2 x^2 - 1.
 _ERF = (
@@ -61,19 +95,17 @@ _CENTRE = 3.75
 _FAR = 30.0  # from here on erfc is 0, and erf 1, in every type
 
 
-def erf(x: Array) -> Array:
-    """Return the error function of float64, within a few units of float64's roundoff."""
+def _erf(x: Array) -> Array:
     size = np.abs(x)
     near = np.minimum(size, 1.0)
     inner: Array = x * chebval(2 * near * near - 1, _ERF)
     if (size <= 1).all():
         return inner
-    outer: Array = np.copysign(1 - erfc(size), x)
+    outer: Array = np.copysign(1 - _erfc(size), x)
     return np.where(size <= 1, inner, outer)
 
 
-def erfc(x: Array) -> Array:
-    """Return 1 - erf of float64 without cancellation: its relative error is below 2^-44 down to 2^-150."""
+def _erfc(x: Array) -> Array:
     size = np.minimum(np.abs(x), _FAR)
     tail: Array = np.exp(-size * size) * chebval((size - _CENTRE) / (size + _CENTRE), _ERFC) / (1 + 2 * size)
     return np.where(x < 0, 2 - tail, tail)
@@ -82,17 +114,15 @@ def erfc(x: Array) -> Array:
 # ---- angles
 
 
-def sin(x: Array) -> Array:
-    """Return the sine of float64, within a few units of its last place for FLOAT32 and FLOAT16 numbers."""
-    if not _is_tangent_fast():
+def _sin(x: Array) -> Array:
+    if not np.ndim(x) or not _is_tangent_fast():
         return np.sin(x)
     tangent = np.tan(x)
     return _turned(tangent / np.sqrt(tangent * tangent + 1), x, np.sin)
 
 
-def cos(x: Array) -> Array:
-    """Return the cosine of float64, within a few units of its last place for FLOAT32 and FLOAT16 numbers."""
-    if not _is_tangent_fast():
+def _cos(x: Array) -> Array:
+    if not np.ndim(x) or not _is_tangent_fast():
         return np.cos(x)
     tangent = np.tan(x)
     return _turned(1 / np.sqrt(tangent * tangent + 1), x, np.cos)

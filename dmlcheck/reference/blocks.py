@@ -1,0 +1,149 @@
+"""The cutting of tensors into blocks: runs of elements, groups along axes, and groups that are too long to be whole."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Tracked, total_of_parts
+from dmlcheck.reference.pieces import Piece
+
+BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
+COLUMNS = 16  # groups that lie side by side in memory, where a line of the cache holds an element of each
+
+Axes = tuple[int, ...]
+Index = tuple[Any, ...]
+
+
+def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
+    """Yield indices that cut a tensor into row-major runs of at most `limit` elements (one element at the least)."""
+    inner, axis = 1, len(sizes)
+    while axis and inner * sizes[axis - 1] <= limit:
+        axis -= 1
+        inner *= sizes[axis]
+    if axis == 0:
+        yield ()
+        return
+    step = max(1, limit // inner)
+    for lead in np.ndindex(*sizes[: axis - 1]):
+        for start in range(0, sizes[axis - 1], step):
+            yield (*lead, slice(start, start + step))
+
+
+def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes something of each group of elements along `axes`.
+
+    The formula takes parts of the operands, in which the groups are whole, and `axes`; its results keep these axes, in
+    their sizes or with size 1. Other operands have the sizes of the input, or are None. Groups of more than a block
+    come as Blocks.
+    """
+    formula = partial(formula, axes=axes)
+    block = 8 * BLOCK if is_exact else BLOCK  # elements as they are take less, and mean little work for each
+    if input.size <= block:
+        yield Piece((), formula, (input, *more), is_exact)
+        return
+    length = math.prod(input.shape[axis] for axis in axes)
+    others = [axis for axis in range(input.ndim) if axis not in axes]
+    side_by_side = 1 if input.ndim - 1 in axes else COLUMNS
+    for index in _tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
+        parts = [x if x is None else x[index] for x in (input, *more)]
+        if length > block:
+            sizes = input[index].shape
+            cuts = list(_tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
+            parts = [x if x is None else Blocks(sizes, cuts, x.__getitem__) for x in parts]
+        yield Piece(index, formula, tuple(parts), is_exact)
+
+
+def _tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
+    """Yield indices that cut some of a tensor's axes into row-major runs, and leave the others whole."""
+    for tile in tiles(tuple(size if axis in axes else 1 for axis, size in enumerate(sizes)), limit):
+        index = [slice(None)] * len(sizes)
+        for axis, at in enumerate(tile):
+            if axis in axes:
+                index[axis] = at if isinstance(at, slice) else slice(at, at + 1)
+        yield tuple(index)
+
+
+class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array that is never there as a whole: what is done to its elements is done to a block whenever one is needed.
+
+    `cuts` are the indices of the blocks, which cut every group into row-major runs, and `block` computes the elements
+    at one of them. A reduction goes through all blocks, and gives an array.
+    """
+
+    def __init__(self, shape: tuple[int, ...], cuts: list[Index], block: Callable[[Index], Any]) -> None:
+        self.shape, self.cuts, self.block = shape, cuts, block
+
+    ndim = property(lambda self: len(self.shape))
+    size = property(lambda self: math.prod(self.shape))
+
+    def parts(self) -> Iterator[Any]:
+        """Yield the blocks."""
+        return map(self.block, self.cuts)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method == "reduce":
+            parts = self.parts()
+            part = next(parts)
+            if ufunc is np.add and isinstance(part, Tracked):  # whose sums are rounded in an order of their own
+                return total_of_parts(chain([part], parts), **options)
+            return reduce(ufunc, (ufunc.reduce(part, **options) for part in chain([part], parts)))
+        return blockwise(ufunc, *inputs) if method == "__call__" and not options else NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return blockwise(function, *args, **kwargs) if function in (np.where, np.clip) else NotImplemented
+
+
+def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> Any:
+    """Return a function of elements, of arrays or, block by block, of Blocks and what is broadcast to their blocks."""
+    long = next((x for x in operands if isinstance(x, Blocks)), None)
+    if long is None:
+        return function(*operands, **options)
+
+    def block(index: Index) -> Any:
+        return function(*(x.block(index) if isinstance(x, Blocks) else x for x in operands), **options)
+
+    return Blocks(long.shape, long.cuts, block)
+
+
+def positions(x: Any, axes: Axes) -> Any:
+    """Return the number of each element in its group along `axes`, counted row-major."""
+
+    def numbers(index: Index) -> Any:
+        total: Any = np.zeros([1] * x.ndim, np.int64)
+        step = 1
+        for axis in sorted(axes, reverse=True):
+            start, stop, _ = index[axis].indices(x.shape[axis])
+            shape = [-1 if other == axis else 1 for other in range(x.ndim)]
+            total = total + step * np.arange(start, stop).reshape(shape)
+            step *= x.shape[axis]
+        return total
+
+    return Blocks(x.shape, x.cuts, numbers) if isinstance(x, Blocks) else numbers((slice(None),) * x.ndim)
+
+
+def first(hits: Any, axes: Axes, *, last: bool = False) -> Any:
+    """Return the position of the first true element of each group, or of the last; 0 where there is none."""
+    if not isinstance(hits, Blocks):
+        rows = in_rows(hits, axes)
+        at = (rows.shape[1] - 1 - rows[:, ::-1].argmax(axis=1)) * rows.any(axis=1) if last else rows.argmax(axis=1)
+        return at.reshape([1 if axis in axes else size for axis, size in enumerate(hits.shape)])
+    found: Any = np.zeros((), bool)
+    place: Any = 0
+    start = 0
+    for part in hits.parts():
+        here = np.logical_or.reduce(part, axis=axes, keepdims=True)
+        place = np.where(here & (last | ~found), start + first(part, axes, last=last), place)
+        found, start = found | here, start + part.size // here.size
+    return place
+
+
+def in_rows(x: Any, axes: Axes) -> Any:
+    """Return an array with each group along `axes` a row, in row-major order."""
+    others = [axis for axis in range(x.ndim) if axis not in axes]
+    return x.transpose(*others, *sorted(axes)).reshape(-1, math.prod(x.shape[axis] for axis in axes))

@@ -1,0 +1,146 @@
+"""How far an implementation may be from the reference: the formulas once more, on tracked numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import zip_longest
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.engine import Array, Inputs, blocks_of, overflowed, parameter, pieces, row, tracked
+from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
+from dmlcheck.reference.pieces import Piece
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+
+class Bound(NamedTuple):
+    """What the engine says of some elements of an output.
+
+    `value` is the unrounded result, `slack` how far the roundings of an implementation may take it from there,
+    `unspecified` what the documentation leaves open; `terms` is the length of the longest sum on the way. Results that
+    are computed are rounded once more, to the output's type; elements that are only moved are not (`is_rounded`). Where
+    rounding decides which whole number is the nearest, `value` is the middle of those that are right.
+    """
+
+    value: Array
+    slack: Array
+    unspecified: Array
+    terms: int = 0
+    is_rounded: bool = True
+
+
+def bounds(
+    desc: OperatorDesc,
+    inputs: Inputs,
+    asked: Mapping[str, Array],
+    accumulate: str = "FLOAT32",
+    *,
+    is_likely: bool = False,
+) -> Iterator[tuple[str, Array, Bound]]:
+    """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
+
+    Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
+    element that is asked for are computed.
+    """
+    found = _bounds(desc, inputs, asked, arithmetic_of(desc, accumulate, is_likely=is_likely))
+    while True:
+        with np.errstate(all="ignore"):  # which does not reach from one piece to the next
+            part = next(found, None)
+        if part is None:
+            return
+        yield part
+
+
+def _bounds(
+    desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array], arithmetic: Arithmetic
+) -> Iterator[tuple[str, Array, Bound]]:
+    labels = {parameter(label): label for label in asked}
+    only = next(iter(labels), "")
+    is_elementwise = row(desc.spec.operator).kernel.is_elementwise
+    for piece in pieces(desc, inputs, arithmetic):
+        places = piece.where if isinstance(piece.where, dict) else {only: piece.where}
+        picked = {name: asked[labels[name]][where] for name, where in places.items() if name in labels}
+        if not any(mask.any() for mask in picked.values()):
+            continue
+        if is_elementwise:
+            found = _computed(piece._replace(operands=_chosen(piece.operands, picked[only])), arithmetic)
+            at = positions(asked[labels[only]].shape, piece.where, (), picked[only])
+            ((_, value, is_open),) = blocks_of(found)
+            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.ones(at.shape, dtype=bool))
+            continue
+        results = _computed(piece, arithmetic)
+        for name, mask in picked.items():
+            label, where = labels[name], places[name]
+            found = results[name] if isinstance(piece.where, dict) else results
+            for cut, value, is_open in blocks_of(found, partial(_is_asked, mask)):
+                at = positions(asked[label].shape, where, cut, mask[cut])
+                yield label, at, _bound(desc, label, value, is_open, mask[cut])
+
+
+def _is_asked(mask: Array, cut: Any) -> bool:
+    return bool(mask[cut].any())
+
+
+def arithmetic_of(desc: OperatorDesc, accumulate: str, *, is_likely: bool = False) -> Arithmetic:
+    """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are not computed in less."""
+    types = {part.tensor.data_type for part in desc.tensors()}
+    used = "FLOAT64" if "FLOAT64" in types else accumulate
+    attributes = "FLOAT16" if "FLOAT16" in (used, *types) else "FLOAT32"
+    of = FORMATS[used]
+    return Arithmetic(used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely)
+
+
+def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
+    """Return the elements of an element-wise piece that are asked for."""
+    return tuple(x[mask] if isinstance(x, np.ndarray) and x.shape == mask.shape else x for x in operands)
+
+
+def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
+    return piece.formula(*(tracked(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
+
+
+def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
+    """Return the bound of the elements that a mask picks of a part of an output."""
+    numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
+    if overflow:
+        is_open = is_open | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
+
+    def picked(x: Any) -> Array:
+        return np.broadcast_to(np.asarray(x), numbers.shape).reshape(mask.shape)[mask]
+
+    is_rounded = isinstance(value, Tracked)
+    terms = value.terms if isinstance(value, Tracked) else 0
+    return Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
+
+
+def _data_type(desc: OperatorDesc, label: str) -> str:
+    return next(part.tensor.data_type for part in desc.tensors() if part.label == label)
+
+
+def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Array:
+    """Return the row-major positions in an output of the elements that a mask picks at `cut` of the part at `where`.
+
+    Both are made of integers and slices.
+    """
+    start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
+    for index in (where, cut):
+        start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
+    return np.asarray(start + sum(at * step for at, step in zip(np.nonzero(mask), steps, strict=True)), np.int64)
+
+
+def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:
+    """Return where the part of an array at an index begins, with the sizes of the part and its steps."""
+    kept = []
+    along: Any = zip_longest(index, sizes, steps, fillvalue=slice(None))
+    for at, size, step in along:
+        if isinstance(at, slice):
+            part = range(size)[at]
+            start += part.start * step
+            kept.append((len(part), part.step * step))
+        else:
+            start += range(size)[at] * step
+    return start, [size for size, _ in kept], [step for _, step in kept]

@@ -1,0 +1,246 @@
+"""How far an operation of an implementation may be off: its own rounding, and what the errors of its operands become.
+
+All of it on plain float64 arrays; `numbers` has the arrays that carry such errors. An error of None is none at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, reduce
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcheck.reference.roundings import Rounding
+
+Array = NDArray[Any]
+Errors = Sequence["Array | None"]
+
+
+class Arithmetic(NamedTuple):
+    """The arithmetic that an implementation may use: its type, with the unit roundoff and the smallest normal number.
+
+    A sum of n terms rounds up to n times. `is_likely` counts these roundings as independent of each other (six standard
+    deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
+    the type that FLOAT fields may be rounded to.
+    """
+
+    data_type: str = "FLOAT32"
+    attributes: str = "FLOAT32"
+    unit_roundoff: float = 2.0**-24
+    smallest: float = 2.0**-126
+    is_likely: bool = False
+
+
+_TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
+
+
+def plus(first: Any, second: Any) -> Any:
+    """Add two errors."""
+    return second if first is None else first if second is None else first + second
+
+
+# ---- roundings
+
+
+def of_a_constant(x: Any, arithmetic: Arithmetic) -> tuple[Array, Array | None]:
+    """Return an array as float64, and the rounding that an implementation needs to have it in its type."""
+    value = np.asarray(x)
+    wide = value.astype(np.float64, copy=False)
+    dtype = _TYPES.get(arithmetic.data_type)
+    is_held = value.dtype.kind == "b" or (value.dtype.kind == "f" and value.dtype.itemsize <= np.dtype(dtype).itemsize)
+    if is_held or dtype is None:
+        return wide, None
+    if value.ndim == 0:
+        return wide, _of_a_number(float(value), dtype, arithmetic.unit_roundoff)
+    error = np.where(np.isfinite(wide), _distance(wide, np.abs(wide), arithmetic), 0.0)
+    return wide, error if error.any() else None
+
+
+@lru_cache(maxsize=1024)
+def _of_a_number(number: float, dtype: Any, unit_roundoff: float) -> Array | None:
+    with np.errstate(all="ignore"):
+        distance = abs(number - float(dtype(number)))
+    return np.asarray(min(distance, unit_roundoff * abs(number))) if distance > 0 else None
+
+
+def _distance(value: Any, size: Any, arithmetic: Arithmetic) -> Array:
+    """Return how far the nearest numbers of a type are; beyond its largest, what one rounding would be."""
+    most = arithmetic.unit_roundoff * size
+    dtype = _TYPES.get(arithmetic.data_type)
+    return np.asarray(most if dtype is None else np.fmin(np.abs(value - value.astype(dtype)), most))
+
+
+def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic) -> Array:
+    """Return the errors of results that are rounded once, and moved by the errors of the operands.
+
+    Where these are exact, a result of an implementation is the number next to the right one.
+    """
+    if moved is None:
+        return _distance(value, size, arithmetic)
+    error = size + moved
+    error *= arithmetic.unit_roundoff
+    error += moved
+    return error if least(moved) > 0 else np.where(moved == 0, _distance(value, size, arithmetic), error)
+
+
+def of_a_quotient(b: Array, size: Any, value: Any, errors: Errors, row: Rounding, arithmetic: Arithmetic) -> Any:
+    """Return the error of a / b, for which an implementation may multiply with the reciprocal of b.
+
+    That of a power of two is exact, and one that is a denormal may be flushed.
+    """
+    s, t = errors if len(errors) > 1 else (None, errors[0])
+    divisor = np.abs(b)
+    moved: Any = None
+    if s is not None or t is not None:
+        room = divisor if t is None else divisor - t
+        moved = plus(s, None if t is None else size * t) / room
+        moved = moved if t is None else np.where(room > 0, moved, np.inf)
+    error = plus(row.ulp * 2 * arithmetic.unit_roundoff * plus(size, moved), moved)
+    is_power = np.asarray(b).view(np.int64) & _MANTISSA == 0
+    if is_power.any():
+        is_power = is_power if t is None else is_power & (t == 0)
+        error = np.where(is_power, correctly_rounded(value, size, moved, arithmetic), error)
+    beyond = 1 / arithmetic.smallest
+    if not largest(divisor) <= beyond:
+        error = np.where(divisor > beyond, np.maximum(error, size), error)
+    return error
+
+
+_MANTISSA = np.int64((1 << 52) - 1)
+
+
+def flushed(size: Any, error: Any, arithmetic: Arithmetic) -> Any:
+    """Return the errors of results that may be flushed to 0, where they or what an implementation has are denormal."""
+    if least(size) >= arithmetic.smallest / arithmetic.unit_roundoff:
+        return error
+    return np.where(size < error + arithmetic.smallest, np.maximum(error, size), error)
+
+
+def least(numbers: Any) -> Any:
+    """Return the least number, infinity of none."""
+    return np.minimum.reduce(numbers, axis=None, initial=np.inf)
+
+
+def largest(numbers: Any) -> Any:
+    """Return the largest number, 0 of none; NaN where there is one."""
+    return np.maximum.reduce(numbers, axis=None, initial=0.0)
+
+
+# ---- functions of elements
+
+
+def of_a_row(
+    row: Rounding, function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array,
+    arithmetic: Arithmetic,
+) -> Any:  # fmt: skip
+    """Return the error of a function whose row has numbers, with what the errors of the operands make of it."""
+    unit = 2 * arithmetic.unit_roundoff
+    if row.operand:
+        reach = np.where(np.isfinite(values[0]), plus(np.abs(values[0]), errors[0]), 0.0)
+        errors = [plus(errors[0], row.operand * unit * reach), *errors[1:]]
+    moved = carried(function, name, values, errors, result)
+    own = row.ulp * unit * plus(np.abs(result), moved)
+    own = np.maximum(own, row.absolute) if row.absolute else own
+    return plus(np.minimum(own, row.at_most) if row.at_most < np.inf else own, moved)
+
+
+def carried(function: Callable[..., Any], name: str, values: list[Array], errors: Errors, result: Array) -> Any:
+    """Return how far the errors of the operands move a result."""
+    if all(error is None for error in errors):
+        return None
+    if name in ("sin", "cos"):
+        return np.fmin(np.abs(result) + 1, np.asarray(errors[0]))
+    if name in _WORST:
+        return np.abs(function(_WORST[name](values[0], errors[0])) - result)
+    return reduce(np.maximum, (np.abs(function(*corner) - result) for corner in corners(name, values, errors)))
+
+
+def corners(name: str, values: list[Array], errors: Errors) -> Iterator[tuple[Array, ...]]:
+    """Yield the ends of what the operands may be, of several every combination."""
+    ends = [(x,) if error is None else (x - error, x + error) for x, error in zip(values, errors, strict=True)]
+    if name == "sqrt" or (name == "power" and errors[0] is not None):
+        # What is left of a cancellation is not below the domain.
+        is_below = True if name == "sqrt" else np.rint(values[1]) != values[1]
+        ends[0] = np.where(is_below, np.maximum(ends[0][0], np.minimum(values[0], 0)), ends[0][0]), ends[0][-1]
+    return product(*ends)
+
+
+def is_certain(function: Callable[..., Any], values: list[Array], errors: Errors, result: Array) -> Array:
+    """Say where a result is the same, infinite or NaN, whatever the errors of the operands make of these."""
+    found = np.ones(result.shape, dtype=bool)
+    for corner in corners("", values, errors):
+        other = function(*corner)
+        found &= (other == result) | (np.isnan(other) & np.isnan(result))
+    return found
+
+
+# functions that an implementation does not round
+EXACT = frozenset(["ceil", "copysign", "floor", "heaviside", "rint", "sign", "trunc"])
+
+# the end of what an operand may be at which a function moves most: a convex one where it grows, a concave one below
+_WORST: dict[str, Callable[..., Array]] = {
+    **dict.fromkeys(("exp", "exp2", "expm1", "ln_1_exp"), np.add),
+    **dict.fromkeys(("log", "log2", "log1p", "arccosh"), np.subtract),
+    **dict.fromkeys(("sinh", "cosh", "arcsin", "arccos", "arctanh"), lambda x, error: x + np.copysign(error, x)),
+    **dict.fromkeys(("tanh", "arctan", "arcsinh", "erf", "erfc"), lambda x, error: x - np.copysign(error, x)),
+}
+
+
+def _unbounded(at: Any) -> Array:
+    return np.where(at, np.inf, 0.0)
+
+
+# what an error is at least, for operands x and y with errors s and t: infinite at a pole, or where there is no result
+POLES: dict[str, Callable[..., Any]] = {
+    "tan": lambda x, s: _unbounded(np.rint((x - s) / np.pi) != np.rint((x + s) / np.pi)),
+    # From pi to -pi; where atan2 is made of atan and a test of y >= 0, it does not see the sign of a zero.
+    "arctan2": lambda y, x, t, s: (
+        _unbounded((np.abs(x) <= s) & (np.abs(y) <= t) & (s + t > 0))
+        + np.where((x - s < 0) & (np.abs(y) <= t) & ((t > 0) | np.signbit(y)), 6.3, 0.0)
+    ),
+    "arccosh": lambda x, s: _unbounded((x >= 1) & (x - s < 1)),
+    "power": lambda x, y, s, t: _unbounded((np.abs(x) <= s) & (y - t < 0) & (s > 0) | (x < s) & (t > 0)),
+}
+
+
+# ---- sums
+
+
+def summing_error(
+    count: Any, sums: Any, absolute: Any, squares: Any, arithmetic: Arithmetic, walked: Any = 0.0, absorbed: Any = 0.0
+) -> Any:
+    """Return the error of a sum with `count` additions, whatever its order, or a likely one of independent roundings.
+
+    The first is n * u * sum|terms| for n terms, and needs no terms of higher order (Jeannerod and Rump, 2013). For the
+    second each sum on the
+    way has a rounding with a standard deviation of u / sqrt(3) of it. The squares of the sums on the way are at most
+    about that of the whole sum and those of the terms in a random order, and in the order of the terms they add up to
+    `walked`. The roundings of equal terms are not independent, nor are those of small ones, which are `absorbed`.
+    """
+    error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
+    if arithmetic.is_likely:
+        steps = count * (sums * sums + squares) + walked
+        likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
+        is_even = np.abs((count + 1) * squares - sums * sums) <= _EVEN * sums * sums
+        error = np.where(is_even, error, np.fmin(error, likely))
+    is_tiny = absolute < arithmetic.smallest / arithmetic.unit_roundoff  # so that sums on the way may be flushed
+    if np.any(is_tiny):
+        error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
+    return error
+
+
+_EVEN = 1e-9  # n times the sum of squares is the square of the sum where all terms are the same
+
+
+def on_the_way(value: Array, axis: Any, start: Any, unit_roundoff: float) -> tuple[Array, Array]:
+    """Return the squares of the sums on the way, added up, and the sum of the terms that are too small for them."""
+    axes = [*range(value.ndim)] if axis is None else [one % value.ndim for one in np.atleast_1d(axis)]
+    others = [other for other in range(value.ndim) if other not in axes]
+    kept = [1 if other in axes else size for other, size in enumerate(value.shape)]
+    terms = value.transpose(*others, *axes).reshape(*kept, -1)
+    steps = np.cumsum(terms, axis=-1) + np.expand_dims(start, -1)
+    absorbed = np.where(np.abs(terms) < unit_roundoff * np.abs(steps), terms, 0.0)
+    return np.asarray((steps * steps).sum(axis=-1)), np.asarray(absorbed.sum(axis=-1))

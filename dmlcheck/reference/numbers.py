@@ -1,0 +1,714 @@
+"""Numbers that know how far an implementation's roundings may have moved them.
+
+A formula runs on float64 arrays for its value, and on Tracked arrays for the bound within which an implementation may
+differ: each operation adds the rounding that an implementation makes in it, and carries the errors of its operands
+through to its result. Where an operation jumps within the error of its operand, the bound reaches the other side of
+the jump and no further. An infinite error says that nothing bounds the result, as beside a pole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial, reduce
+from itertools import product as combinations
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference import errors as of
+from dmlcheck.reference.errors import Arithmetic, Array, Errors, plus, summing_error
+from dmlcheck.reference.roundings import rounding
+
+__all__ = [
+    "Arithmetic",
+    "Array",
+    "Claim",
+    "Tracked",
+    "claim",
+    "product",
+    "raw",
+    "slack",
+    "summing_error",
+    "through",
+    "total",
+    "total_of_parts",
+    "where",
+]
+
+_FLOAT32 = Arithmetic()
+
+
+# ---- conditions
+
+
+class Claim(np.lib.mixins.NDArrayOperatorsMixin):
+    """Whether a comparison of tracked numbers holds, and where their errors leave that in doubt.
+
+    In arithmetic it is 1 or 0, tracked.
+    """
+
+    def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
+        """Take two arrays of booleans."""
+        self.holds = np.asarray(holds)
+        self.doubt = np.asarray(doubt)
+
+    shape = property(lambda self: self.holds.shape)
+    ndim = property(lambda self: self.holds.ndim)
+    size = property(lambda self: self.holds.size)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if _has_others(map(type, inputs)):
+            return NotImplemented
+        logic = _LOGIC.get(ufunc)
+        if logic is None:
+            numbers = [x.number() if isinstance(x, Claim) else x for x in inputs]
+            return getattr(ufunc, method)(*numbers, **options)
+        if method == "reduce":
+            return _bounded(partial(logic.reduce, **options), *inputs)
+        return _bounded(logic, *inputs) if method == "__call__" and not options else NotImplemented
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _dispatched(function, types, args, kwargs)
+
+    def __bool__(self) -> bool:
+        return bool(self.holds)
+
+    def __getitem__(self, at: Any) -> Claim:
+        return self.moved(lambda x: x[at])
+
+    def moved(self, change: Callable[[Array], Array]) -> Claim:
+        """Return the conditions that a function of arrays, which only moves them, picks or repeats."""
+        return Claim(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
+
+    def number(self) -> Tracked:
+        """Return 1 where it holds and 0 elsewhere."""
+        return Tracked(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
+
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Claim:
+        """Whether one of the conditions holds."""
+        return _bounded(partial(np.logical_or.reduce, axis=axis, keepdims=keepdims), self)
+
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Claim:
+        """Whether all conditions hold."""
+        return _bounded(partial(np.logical_and.reduce, axis=axis, keepdims=keepdims), self)
+
+    def astype(self, dtype: Any) -> Any:
+        """Return 1 where it holds and 0 elsewhere: of the type where nothing is in doubt, else tracked."""
+        return self.number() if self.doubt.any() else self.holds.astype(dtype)
+
+
+def _bounded(logic: Callable[..., Any], *inputs: Any) -> Claim:
+    """Return a logical function of claims: in doubt where what may hold and what surely does make a difference."""
+    claims = [claim(x) for x in inputs]
+    holds = logic(*(x.holds for x in claims))
+    if not any(x.doubt.any() for x in claims):
+        return Claim(holds)
+    sides = combinations(*((x.holds & ~x.doubt, x.holds | x.doubt) for x in claims))
+    return Claim(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
+
+
+def claim(x: Any) -> Claim:
+    """Return a condition as a claim, certain unless it is one already; numbers hold where they are not 0."""
+    if isinstance(x, Tracked):
+        return _compared(np.not_equal, x, 0)
+    return x if isinstance(x, Claim) else Claim(np.asarray(x, dtype=bool))
+
+
+_LOGIC: dict[np.ufunc, np.ufunc] = {
+    np.logical_and: np.logical_and,
+    np.logical_or: np.logical_or,
+    np.logical_xor: np.logical_xor,
+    np.logical_not: np.logical_not,
+    np.bitwise_and: np.logical_and,
+    np.bitwise_or: np.logical_or,
+    np.bitwise_xor: np.logical_xor,
+    np.invert: np.logical_not,
+}
+
+
+# ---- numbers
+
+
+class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of numbers, and for each how far an implementation's may be from it.
+
+    `error` has these distances, None where all are exact; `slack` has them as an array in any case. `terms` is the
+    length of the longest sum on the way, for reports.
+    """
+
+    __slots__ = ("_operand", "arithmetic", "error", "terms", "value")
+    __array_priority__ = 100
+
+    def __init__(self, value: Any, slack: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
+        """Take the values and their errors, which are broadcast to the values' shape."""
+        self.value: Array = np.asarray(value)
+        self.error = None if slack is None or (type(slack) is float and slack == 0) else np.asarray(slack, np.float64)
+        self.arithmetic = arithmetic
+        self.terms = terms
+        self._operand: tuple[Array, Array | None] | None = None
+
+    shape = property(lambda self: self.value.shape)
+    ndim = property(lambda self: self.value.ndim)
+    size = property(lambda self: self.value.size)
+    dtype = property(lambda self: self.value.dtype)
+    T = property(lambda self: self.moved(np.transpose))
+
+    @property
+    def slack(self) -> Array:
+        """The errors, 0 for numbers that are exact."""
+        return np.broadcast_to(0.0 if self.error is None else self.error, self.value.shape)
+
+    def operand(self) -> tuple[Array, Array | None]:
+        """Return the values as float64, and their errors in an operation, or None.
+
+        The operation may round FLOAT32 elements to the type that it is in, and flush denormals.
+        """
+        if self._operand is None:
+            is_wide = self.value.dtype == np.float64
+            wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
+            if self.error is not None and self.error.any():
+                error = plus(error, self.slack)
+            size = np.abs(wide)
+            is_small = (size < self.arithmetic.smallest) & (size > 0)
+            if is_small.any():
+                error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
+            self._operand = wide, error
+        return self._operand
+
+    @classmethod
+    def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Tracked:
+        """Return the result of an operation, whose error has in it what flushing may add."""
+        made = cls(value, error, arithmetic, terms)
+        made._operand = made.value, made.error
+        return made
+
+    def moved(self, change: Callable[[Array], Array]) -> Tracked:
+        """Return the elements that a function of arrays, which only moves them, picks or repeats."""
+        error = None if self.error is None else change(self.slack)
+        return Tracked(change(self.value), error, self.arithmetic, self.terms)
+
+    def __getitem__(self, at: Any) -> Tracked:
+        index = tuple(map(_index, at)) if isinstance(at, tuple) else _index(at)
+        return self.moved(lambda x: x[index])
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def __iter__(self) -> Iterator[Tracked]:
+        return (self[row] for row in range(len(self)))
+
+    def __bool__(self) -> bool:
+        raise TypeError("a tracked number is no condition: use np.where")
+
+    def __array__(self, *_: Any, **__: Any) -> Array:
+        raise TypeError("an array would lose what is tracked: use raw")
+
+    def reshape(self, *sizes: Any) -> Tracked:
+        """Return the elements in another shape."""
+        return self.moved(lambda x: x.reshape(*sizes))
+
+    def transpose(self, *order: Any) -> Tracked:
+        """Return the elements with their axes in another order."""
+        return self.moved(lambda x: x.transpose(*order))
+
+    def swapaxes(self, first: int, second: int) -> Tracked:
+        """Return the elements with two axes exchanged."""
+        return self.moved(lambda x: x.swapaxes(first, second))
+
+    def astype(self, dtype: Any, **_: Any) -> Tracked:
+        """Return the numbers, as float64 alone."""
+        if np.dtype(dtype) != np.float64:
+            raise TypeError("tracked numbers are not rounded: an implementation rounds them as it likes")
+        return self
+
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+        """Return sums, each with n roundings."""
+        return total_of_parts([self], axis, keepdims=keepdims)
+
+    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
+        """Return means: sums divided by the number of their terms."""
+        sums = self.sum(axis, keepdims=keepdims)
+        return sums / (self.size / sums.size)
+
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+        """Return the largest elements."""
+        return _extreme(np.maximum, self, axis, keepdims=keepdims)
+
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+        """Return the smallest elements."""
+        return _extreme(np.minimum, self, axis, keepdims=keepdims)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if method != "__call__":
+            way = _WAYS.get((ufunc, method))
+            return NotImplemented if way is None else way(*inputs, **options)
+        if options or _has_others(map(type, inputs)):
+            return NotImplemented
+        if ufunc in _LOGIC:
+            return ufunc(*map(claim, inputs))
+        rule = _RULES.get(ufunc)
+        return through(ufunc, ufunc.__name__, *inputs) if rule is None else rule(ufunc, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return _dispatched(function, types, args, kwargs)
+
+
+def _index(at: Any) -> Any:
+    return at.holds if isinstance(at, Claim) else at
+
+
+def _has_others(types: Iterable[type]) -> bool:
+    """Say whether there are arrays among these that hold tracked numbers, and do to them what is done to the arrays."""
+    return any(issubclass(kind, np.lib.mixins.NDArrayOperatorsMixin) and kind not in _OURS for kind in types)
+
+
+_OURS = (Tracked, Claim)
+
+
+def raw(x: Any) -> Array:
+    """Return the values of tracked numbers, anything else as an array; 16- and 32-bit floats as float64."""
+    if isinstance(x, Tracked) and x.value.dtype.kind == "f":
+        return x.operand()[0]
+    value = np.asarray(x.value if isinstance(x, Tracked) else x.holds if isinstance(x, Claim) else x)
+    return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
+
+
+def slack(x: Any) -> Array:
+    """Return the errors of tracked numbers; none of anything else."""
+    if isinstance(x, Claim):
+        return x.number().slack
+    return x.slack if isinstance(x, Tracked) else np.zeros(np.shape(x))
+
+
+# ---- operations on elements
+
+
+def through(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
+    """Return an elementary function of tracked numbers, whose own error is the row of that name in ROUNDINGS.
+
+    The errors of the operands are carried by the function itself: it must have its extremes, over the numbers that an
+    operand may be, at their ends. Of plain arrays it is the function.
+    """
+    if not any(isinstance(x, Tracked) for x in inputs):
+        return function(*inputs)
+    arithmetic, terms, values, errors = _operands(inputs)
+    result = np.asarray(function(*values))
+    if result.dtype == bool:
+        return result
+    row = None if name in of.EXACT else rounding(name, arithmetic.data_type)
+    if row is None:
+        error = of.carried(function, name, values, errors, result)
+    elif row.formula is None:
+        error = of.of_a_row(row, function, name, values, errors, result, arithmetic)
+    else:
+        error = plus(
+            _of_a_formula(row.formula, name, values, errors, result.shape, arithmetic),
+            of.carried(function, name, values, errors, result),
+        )
+    if name in of.POLES:
+        error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
+    return _settled(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+
+
+def _of_a_formula(
+    formula: Callable[..., Tracked],
+    name: str,
+    values: list[Array],
+    errors: Errors,
+    shape: tuple[int, ...],
+    arithmetic: Arithmetic,
+) -> Any:
+    """Return the own error of a function that is computed by a formula: the most over what the operands may be."""
+    if all(error is None for error in errors):
+        return formula(*(Tracked.result(x, None, arithmetic, 0) for x in values)).slack
+    corners = ([np.broadcast_to(x, shape) for x in corner] for corner in of.corners(name, values, errors))
+    ends = (np.stack(operand) for operand in zip(*corners, strict=True))
+    return formula(*(Tracked.result(x, np.full(x.shape, _LEAST), arithmetic, 0) for x in ends)).slack.max(axis=0)
+
+
+_LEAST = 5e-324  # an error that only says that a number is not exact
+
+
+def _operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[Array | None]]:
+    """Return the arithmetic that computes with some numbers, their terms, their values, and their errors or None."""
+    inputs = [x.number() if isinstance(x, Claim) else x for x in inputs]
+    tracked = [x for x in inputs if isinstance(x, Tracked)]
+    arithmetic, terms = tracked[0].arithmetic, tracked[0].terms
+    for x in tracked[1:]:
+        terms = max(terms, x.terms)
+        if x.arithmetic.unit_roundoff > arithmetic.unit_roundoff:
+            arithmetic = x.arithmetic
+    pairs = [x.operand() if isinstance(x, Tracked) else of.of_a_constant(x, arithmetic) for x in inputs]
+    return arithmetic, terms, [value for value, _ in pairs], [error for _, error in pairs]
+
+
+def _settled(
+    value: Any, error: Any, arithmetic: Arithmetic, terms: int, is_certain: Callable[[Array], Any], size: Any = None
+) -> Tracked:
+    """Return a result with its error, which reaches 0 where the result may be flushed; 0 for infinities and NaN.
+
+    Of these that holds where `is_certain` says that they are the same whatever the errors of the operands.
+    """
+    if error is not None:
+        error = np.asarray(error if np.shape(error) == np.shape(value) else error + np.zeros(np.shape(value)))
+        error = of.flushed(np.abs(value) if size is None else size, error, arithmetic)
+        if not of.largest(error) < np.inf:
+            is_finite = np.isfinite(value)
+            error = np.where(is_finite, np.where(np.isnan(error), np.inf, error), 0.0)
+            if not is_finite.all():
+                error = np.where(is_finite | is_certain(np.asarray(value)), error, np.inf)
+    return Tracked.result(value, error, arithmetic, terms)
+
+
+def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+    arithmetic, terms, values, errors = _operands((x, y))
+    value = ufunc(*values)
+    size = np.abs(value)
+    error = of.correctly_rounded(value, size, plus(*errors), arithmetic)
+    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+    arithmetic, terms, values, errors = _operands((x, y))
+    (a, b), (s, t) = values, errors
+    value = ufunc(a, b)
+    size = np.abs(value)
+    moved = None if s is None else s * np.abs(b)
+    if t is not None:
+        moved = plus(moved, t * plus(np.abs(a), s))
+    error = of.correctly_rounded(value, size, moved, arithmetic)
+    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _quotient(ufunc: np.ufunc, *operands: Any) -> Tracked:
+    """Return a quotient, or a reciprocal."""
+    arithmetic, terms, values, errors = _operands(operands)
+    value = ufunc(*values)
+    size, row = np.abs(value), rounding(ufunc.__name__, arithmetic.data_type)
+    error = of.of_a_quotient(values[-1], size, value, errors, row, arithmetic)
+    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+
+
+def _growing(ufunc: np.ufunc, *operands: Any) -> Tracked:
+    """Return a function that no operand's growing makes smaller, and that rounds nothing."""
+    arithmetic, terms, values, errors = _operands(operands)
+    value = ufunc(*values)
+    if all(error is None for error in errors):
+        return Tracked.result(value, None, arithmetic, terms)
+    ends = (
+        ufunc(*(x if error is None else change(x, error) for x, error in zip(values, errors, strict=True)))
+        for change in (np.subtract, np.add)
+    )
+    low, high = ends
+    error = np.maximum(np.abs(low - value), np.abs(high - value))
+    if ufunc in _JUMPS:
+        middle, reach = _middle(low, high)
+        value, error = np.where(np.isfinite(reach), middle, value), np.where(np.isfinite(reach), reach, error)
+    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors))
+
+
+_JUMPS = {np.ceil, np.floor, np.rint, np.sign, np.trunc}  # the value is the middle of those on both sides of a jump
+
+
+def _of_the_same_size(ufunc: np.ufunc, x: Tracked) -> Tracked:
+    return Tracked(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
+
+
+def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Claim:
+    _, _, (a, b), errors = _operands((x, y))
+    margin = plus(*errors)
+    return Claim(ufunc(a, b), False if margin is None else (np.abs(a - b) <= margin) & (margin > 0))
+
+
+def _sign_bit(ufunc: np.ufunc, x: Tracked) -> Claim:
+    value, error = x.operand()
+    return Claim(ufunc(value), False if error is None else (np.abs(value) <= error) & (error > 0))
+
+
+def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+    """Return the remainder that an implementation computes as x - y * floor(x / y), with trunc for fmod."""
+    cut = np.floor if ufunc is np.remainder else np.trunc
+    found, exact = x - y * cut(x / y), ufunc(raw(x), raw(y))
+    middle, reach = _middle(np.minimum(found.value - found.slack, exact), np.maximum(found.value + found.slack, exact))
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, middle, exact), np.where(is_bounded, reach, found.slack)
+    return Tracked(value, error, found.arithmetic, found.terms)
+
+
+_RULES: dict[np.ufunc, Callable[..., Any]] = {
+    **dict.fromkeys((np.fmod, np.remainder), _remainder),
+    np.multiply: _product_of_two,
+    np.square: lambda _, x: _product_of_two(np.multiply, x, x),
+    np.matmul: lambda _, a, b: product(a, b),
+    np.signbit: _sign_bit,
+    **dict.fromkeys((np.add, np.subtract), _sum_of_two),
+    **dict.fromkeys((np.divide, np.reciprocal), _quotient),
+    **dict.fromkeys(
+        (np.maximum, np.minimum, np.fmax, np.fmin, np.floor, np.ceil, np.rint, np.trunc, np.sign), _growing
+    ),
+    **dict.fromkeys((np.negative, np.positive, np.absolute, np.fabs), _of_the_same_size),
+    **dict.fromkeys((np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal), _compared),
+    **dict.fromkeys((np.isnan, np.isinf, np.isfinite), lambda ufunc, x: ufunc(x.value)),
+}
+
+
+# ---- sums and products of many
+
+
+def total(x: Any, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Any:
+    """Return sums of tracked numbers: n roundings at most, and the errors of the terms in quadrature."""
+    if isinstance(x, Tracked):
+        return total_of_parts([x], axis, keepdims=keepdims)
+    return np.sum(x, axis=axis, keepdims=keepdims)
+
+
+def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tracked:
+    """Return sums of tracked numbers that come in several parts."""
+    sums: Any = 0.0
+    absolute: Any = 0.0
+    likely: tuple[Any, ...] = (0.0, 0.0, 0.0)
+    carried: Any = None
+    count = terms = 0
+    for x in parts:
+        arithmetic, (value, error) = x.arithmetic, x.operand()
+        if arithmetic.is_likely:
+            way = of.on_the_way(value, axis, sums, arithmetic.unit_roundoff)
+            likely = tuple(map(np.add, likely, (_added(value * value, axis), *way)))
+        part = _added(value, axis)
+        sums, absolute = sums + part, absolute + _added(plus(np.abs(value), error), axis)
+        carried = carried if error is None else plus(carried, _added(error * error, axis))
+        count, terms = count + value.size // max(1, part.size), max(terms, x.terms)
+    error = summing_error(count - 1, sums, absolute, likely[0], arithmetic, *likely[1:])
+    error = error if carried is None else error + np.sqrt(carried)
+    terms = max(terms, count) if count > 1 else terms
+    found = _settled(sums, error, arithmetic, terms, partial(_is_bounded, carried))
+    return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
+
+
+def _added(x: Array, axis: Any) -> Array:
+    return np.asarray(x.sum(axis=axis, keepdims=True))
+
+
+def _is_bounded(carried: Any, value: Array) -> Any:
+    """Say of which sums the errors of the terms are bounded."""
+    return np.isfinite(np.broadcast_to(0.0 if carried is None else carried, value.shape))
+
+
+def product(a: Any, b: Any) -> Tracked:
+    """Return the matrix product of tracked numbers; the products of its factors are exact or fused into the sum."""
+    return _bilinear(np.matmul, a, b, np.shape(a)[-1])
+
+
+def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
+    count = np.einsum(subscripts, np.ones(a.shape), np.ones(b.shape)).max()
+    return _bilinear(partial(np.einsum, subscripts), a, b, int(count))
+
+
+def _bilinear(function: Callable[..., Any], a: Any, b: Any, count: int) -> Tracked:
+    """Return sums of `count` products of elements of a and b each."""
+    arithmetic, terms, (x, y), (s, t) = _operands((a, b))
+    value, p, q = function(x, y), np.abs(x), np.abs(y)
+    squares = function(x * x, y * y) if arithmetic.is_likely else 0.0
+    error = summing_error(count - 1, value, function(plus(p, s), plus(q, t)), squares, arithmetic)
+    carried = None if s is None else function(s * s, q * q)
+    if t is not None:
+        carried = plus(carried, function(plus(p * p, None if s is None else s * s), t * t))
+    error = error if carried is None else error + np.sqrt(carried)
+    return _settled(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
+
+
+def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
+    """Return cumulative sums: the k-th has k - 1 roundings."""
+    (value, error), along = x.operand(), partial(np.cumsum, axis=axis)
+    sums, size = along(value), np.abs(value)
+    likely: list[Any] = [0.0] * 3
+    if x.arithmetic.is_likely:
+        absorbed = np.where(size < x.arithmetic.unit_roundoff * np.abs(sums), value, 0.0)
+        likely = [along(value * value), along(sums * sums), along(absorbed)]
+    own = summing_error(_places(x, axis), sums, along(plus(size, error)), likely[0], x.arithmetic, *likely[1:])
+    carried = None if error is None else np.sqrt(along(error * error))
+    terms = max(x.terms, value.shape[axis])
+    return _settled(sums, plus(own, carried), x.arithmetic, terms, partial(_is_bounded, carried))
+
+
+def _product_of_all(x: Tracked, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Tracked:
+    """Return products, each with n - 1 roundings."""
+    count = x.size // max(1, np.multiply.reduce(np.ones(x.shape), axis=axis).size) - 1
+    return _multiplied(partial(np.multiply.reduce, axis=axis, keepdims=keepdims), x, count)
+
+
+def _products_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
+    """Return cumulative products: the k-th has k - 1 roundings."""
+    return _multiplied(partial(np.multiply.accumulate, axis=axis), x, _places(x, axis))
+
+
+def _multiplied(multiply: Callable[[Array], Array], x: Tracked, count: Any) -> Tracked:
+    """Return products, which the errors of the factors move by no more than if all were positive and grew."""
+    value, error = x.operand()
+    result = multiply(value)
+    size = np.abs(result)
+    moved = None if error is None else multiply(np.abs(value) + error) - size
+    own = np.expm1(count * np.log1p(x.arithmetic.unit_roundoff)) * plus(size, moved)
+    most = None if error is None else of.largest(error)
+    terms = max(x.terms, int(np.max(count, initial=0)) + 1)
+    return _settled(result, plus(own, moved), x.arithmetic, terms, partial(_is_bounded, most))
+
+
+def _places(x: Tracked, axis: int) -> Array:
+    return np.arange(x.shape[axis]).reshape([-1 if other == axis % x.ndim else 1 for other in range(x.ndim)])
+
+
+def _extreme(ufunc: np.ufunc, x: Tracked, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Tracked:
+    """Return the largest or smallest elements: they move as far as the ends of what all elements may be."""
+    along = partial(ufunc.reduce, axis=axis, keepdims=keepdims, **options)
+    value, error = x.operand()
+    best = along(value)
+    if error is None:
+        return Tracked.result(best, None, x.arithmetic, x.terms)
+    moved = np.maximum(np.abs(along(value - error) - best), np.abs(along(value + error) - best))
+    return _settled(best, moved, x.arithmetic, x.terms, partial(_is_bounded, None))
+
+
+_WAYS: dict[tuple[np.ufunc, str], Callable[..., Tracked]] = {
+    (np.add, "reduce"): total,
+    (np.multiply, "reduce"): _product_of_all,
+    (np.add, "accumulate"): _sums_on_the_way,
+    (np.multiply, "accumulate"): _products_on_the_way,
+    **{(ufunc, "reduce"): partial(_extreme, ufunc) for ufunc in (np.maximum, np.minimum, np.fmax, np.fmin)},
+}
+
+
+# ---- NumPy's functions of arrays
+
+
+def where(condition: Any, x: Any, y: Any) -> Any:
+    """Return elements of x or y; where rounding may decide the condition, the middle of a bound that has both."""
+    chosen = claim(condition)
+    in_doubt = chosen.doubt.any()
+    tracked = [part for part in (x, y) if isinstance(part, Tracked)]
+    if not tracked and not in_doubt:
+        return np.where(chosen.holds, x, y)
+    a, b = raw(x), raw(y)
+    value = np.where(chosen.holds, a, b)
+    error: Any = None
+    if in_doubt or any(part.error is not None for part in tracked):
+        error = np.where(chosen.holds, slack(x), slack(y))
+    if in_doubt:
+        middle, reach = _middle(np.minimum(a - slack(x), b - slack(y)), np.maximum(a + slack(x), b + slack(y)))
+        is_bounded = np.isfinite(reach)
+        is_same = (value == np.where(chosen.holds, b, a)) | (np.isnan(a) & np.isnan(b))
+        value = np.where(chosen.doubt & is_bounded, middle, value)
+        error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
+    arithmetic = tracked[0].arithmetic if tracked else _FLOAT32
+    return Tracked(value, error, arithmetic, max((part.terms for part in tracked), default=0))
+
+
+def _middle(low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the middle between two numbers, and how far they are from it: the bound that has both and no more."""
+    reach = (high - low) / 2
+    return low + reach, reach
+
+
+def _selected(conditions: Any, choices: Any, default: Any = 0) -> Any:
+    result = default
+    for condition, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        result = np.where(condition, choice, result)
+    return result
+
+
+def _clipped(x: Any, low: Any = None, high: Any = None, **_: Any) -> Any:
+    above = x if low is None else np.maximum(x, low)
+    return above if high is None else np.minimum(above, high)
+
+
+def _moving(function: Any) -> Callable[..., Any]:
+    """Return a NumPy function that moves, picks or repeats elements, for tracked numbers and claims."""
+    return lambda x, *args, **kwargs: x.moved(lambda values: function(values, *args, **kwargs))
+
+
+def _joining(function: Any) -> Callable[..., Any]:
+    """Return a NumPy function that puts several arrays together, for tracked numbers."""
+
+    def joined(parts: Any, *args: Any, **kwargs: Any) -> Tracked:
+        tracked = [part for part in parts if isinstance(part, Tracked)]
+        value = function([raw(part) for part in parts], *args, **kwargs)
+        is_exact = all(part.error is None for part in tracked)
+        error = None if is_exact else function([slack(part) for part in parts], *args, **kwargs)
+        return Tracked(value, error, tracked[0].arithmetic, max(part.terms for part in tracked))
+
+    return joined
+
+
+def _splitting(function: Any) -> Callable[..., list[Tracked]]:
+    """Return a NumPy function that takes an array apart, for tracked numbers."""
+
+    def split(x: Tracked, *args: Any, **kwargs: Any) -> list[Tracked]:
+        values, errors = function(x.value, *args, **kwargs), function(x.slack, *args, **kwargs)
+        return [Tracked(value, error, x.arithmetic, x.terms) for value, error in zip(values, errors, strict=True)]
+
+    return split
+
+
+def _padded(x: Tracked, width: Any, mode: Any = "constant", **options: Any) -> Tracked:
+    """Return padded numbers; what a constant pads with is exact."""
+    error = np.pad(x.slack, width) if mode == "constant" else np.pad(x.slack, width, mode, **options)
+    return Tracked(np.pad(x.value, width, mode, **options), error, x.arithmetic, x.terms)
+
+
+def _of_values(function: Any) -> Callable[..., Any]:
+    """Return a NumPy function whose result is no number that is tracked: a place, or what is no matter of rounding."""
+    return lambda x, *args, **kwargs: function(raw(x), *args, **kwargs)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    """Return a NumPy function that is a method of tracked numbers, or of claims."""
+    return lambda x, axis=None, keepdims=False, **_: getattr(x, name)(axis, keepdims=keepdims)
+
+
+def _accumulating(ufunc: np.ufunc) -> Callable[..., Any]:
+    return lambda x, axis=None, **_: ufunc.accumulate(x.reshape(-1) if axis is None else x, axis=axis or 0)
+
+
+_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    np.where: where,
+    np.select: _selected,
+    np.clip: _clipped,
+    np.pad: _padded,
+    np.cumsum: _accumulating(np.add),
+    np.cumprod: _accumulating(np.multiply),
+    np.prod: lambda x, axis=None, keepdims=False, **_: _product_of_all(x, axis, keepdims=keepdims),
+    np.einsum: lambda subscripts, a, b, **_: _einsum(subscripts, a, b),
+    np.dot: lambda a, b: _bilinear(np.dot, a, b, np.shape(a)[-1]),
+    np.shape: lambda x: x.shape,
+    np.ndim: lambda x: x.ndim,
+    np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],
+    np.zeros_like: lambda x, **_: np.zeros(x.shape),
+    np.ones_like: lambda x, **_: np.ones(x.shape),
+    np.full_like: lambda x, fill, **_: np.full(x.shape, fill, np.float64),
+    **{
+        function: _method(name)
+        for function, name in (
+            (np.sum, "sum"), (np.mean, "mean"), (np.any, "any"), (np.all, "all"),
+            (np.max, "max"), (np.amax, "max"), (np.min, "min"), (np.amin, "min"),
+        )
+    },
+    **{function: _joining(function) for function in (np.concatenate, np.stack)},
+    **{function: _splitting(function) for function in (np.split, np.array_split)},
+    **{
+        function: _of_values(function)
+        for function in (np.argmax, np.argmin, np.argsort, np.nonzero, np.count_nonzero, np.isposinf, np.isneginf)
+    },
+    **{
+        function: _moving(function)
+        for function in (
+            np.broadcast_to, np.copy, np.diagonal, np.expand_dims, np.flip, np.moveaxis, np.ravel, np.repeat,
+            np.reshape, np.roll, np.squeeze, np.swapaxes, np.take, np.take_along_axis, np.tile, np.transpose,
+            np.lib.stride_tricks.sliding_window_view,
+        )
+    },
+}  # fmt: skip
+
+
+def _dispatched(function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    known = None if _has_others(types) else _FUNCTIONS.get(function)
+    return NotImplemented if known is None else known(*args, **kwargs)

@@ -1,0 +1,174 @@
+"""What kernels are made of: their rows in the tables, the pieces of a result, and marks of what is left open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+
+class Piece(NamedTuple):
+    """A part of an operator's results, and the formula that computes it from parts of the inputs.
+
+    `where` is an index into the output; where an operator has several, a dict of indices by parameter name (`output`,
+    `output_indices`, `outputs[0]`), and the formula returns a dict of results by the same names. The engine passes the
+    operands to the formula in the type that they are computed in, unless `is_exact` says that the formula rounds
+    nothing: then as they are. An operand may be None.
+    """
+
+    where: Any
+    formula: Callable[..., Any]
+    operands: tuple[Any, ...] = ()
+    is_exact: bool = False
+
+
+class Open(NamedTuple):
+    """Results of which the documentation leaves some open: those where `where` is true."""
+
+    value: Any
+    where: Any
+
+
+class InDoubt(NamedTuple):
+    """Float64 results that are within `error` of the mathematical ones, and what computes these where that matters.
+
+    `exact` takes positions in the flattened results, and returns the results there as float64 rounded to odd, which
+    round to any shorter format as the mathematical results do.
+    """
+
+    value: Any
+    error: Any
+    exact: Callable[[Any], Any]
+
+
+class Kernel(NamedTuple):
+    """A row of a family's table: how the engine runs an operator's function.
+
+    The function of an element-wise kernel is a formula over blocks of the inputs, and the engine cuts them; that of any
+    other yields Pieces. Its parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the
+    TensorDesc of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. `integers` is the
+    function for integer tensors, if theirs is another. `overflow` says which integer results are left open where they
+    do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all".
+    """
+
+    function: Callable[..., Any]
+    is_elementwise: bool = False
+    is_exact: bool = False
+    integers: Callable[..., Any] | None = None
+    overflow: str = ""
+
+
+def elementwise(
+    formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = ""
+) -> Kernel:
+    """Return the row of a formula over elements, which are float64, int64 or uint64."""
+    return Kernel(formula, is_elementwise=True, integers=integers, overflow=overflow)
+
+
+def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = "") -> Kernel:
+    """Return the row of a formula over elements that rounds nothing, so that it takes them in the tensor's own type.
+
+    With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
+    """
+    return Kernel(formula, is_elementwise=True, is_exact=True, integers=integers, overflow=overflow)
+
+
+# ---- what formulas ask of data types
+
+
+def cast(number: Any, elements: Any) -> Any:
+    """Return a FLOAT in the type of elements: the nearest one, of integers the next toward 0, or 0 if none is there."""
+    value, dtype = float(raw(number)), elements.dtype
+    if dtype.kind != "f":
+        limits = np.iinfo(dtype)
+        value = int(value) if np.isfinite(value) and limits.min <= int(value) <= limits.max else 0
+    return dtype.type(value)
+
+
+def is_float(elements: Any) -> bool:
+    """Return whether elements are floating-point numbers."""
+    return bool(elements.dtype.kind == "f")
+
+
+def comparable(elements: Any) -> Any:
+    """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
+    return elements.astype(np.float32) if elements.dtype == np.float16 else elements
+
+
+def width(elements: Any) -> int:
+    """Return how many bits an element has."""
+    return 8 * int(elements.dtype.itemsize)
+
+
+def as_bits(elements: Any) -> Any:
+    """Return the bits of elements of any type as unsigned integers of as many bits."""
+    return elements.view(f"u{elements.dtype.itemsize}")
+
+
+def limits(data_type: str) -> tuple[float, float]:
+    """Return the least and the largest number of a data type."""
+    if data_type in FORMATS:
+        return -FORMATS[data_type].largest, FORMATS[data_type].largest
+    kind, bits = DATA_TYPES[data_type]
+    return (0, 2**bits - 1) if kind == "uint" else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
+
+
+def overflows(data_type: str, x: Any) -> Any:
+    """Say which numbers are out of the range of a data type, floats once they are rounded to it."""
+    numbers, (least, most) = raw(x), limits(data_type)
+    if data_type in FORMATS:
+        return np.isinf(numbers.astype(NUMPY_TYPES[data_type])) & np.isfinite(numbers)
+    return (numbers < least) | (numbers > most)
+
+
+def holds(data_type: str, x: Any) -> Any:
+    """Say which numbers an integer type has."""
+    least, most = limits(data_type)
+    return (np.rint(x) == x) & (x >= least) & (x <= most)
+
+
+def exceeds_32_bits(data_type: str, x: Any) -> Any:
+    """Say which differences of two numbers of an integer type 32 bits do not hold; those of UINT32 have no sign."""
+    if DATA_TYPES[data_type].bits < 32:
+        return False
+    least, most = limits(data_type)
+    return (x < least) | (x > most)
+
+
+def nearest(x: Any) -> Any:
+    """Return the nearest whole numbers, of halves the even one.
+
+    Of a tracked number it is the middle of those that it may be rounded to, so that the bound has these and no others.
+    """
+    if not isinstance(x, Tracked):
+        return np.rint(x)
+    low, high = np.rint(raw(x) - x.slack), np.rint(raw(x) + x.slack)
+    reach = (high - low) / 2
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, low + reach, np.rint(raw(x))), np.where(is_bounded, reach, x.slack)
+    return Tracked(value, error, x.arithmetic, x.terms)
+
+
+def as_float(x: Any, other: Any) -> Any:
+    """Return x as floats, to compute with others: an implementation may round whole numbers to the type of these.
+
+    Where a tensor is FLOAT16, an implementation may compute in FLOAT16 what follows.
+    """
+    value = np.asarray(x.value if isinstance(x, Tracked) else x).astype(np.float64, copy=False)
+    if not isinstance(other, Tracked):
+        return value
+    arithmetic = other.arithmetic
+    if arithmetic.attributes == "FLOAT16":
+        of = FORMATS["FLOAT16"]
+        arithmetic = arithmetic._replace(
+            data_type="FLOAT16", unit_roundoff=of.unit_roundoff, smallest=2.0**of.least_exponent
+        )
+    if isinstance(x, Tracked):
+        return Tracked(value, x.slack, arithmetic, x.terms)
+    rounding = np.abs(value) * arithmetic.unit_roundoff
+    return Tracked(value, np.where(rounding > 1, rounding, 0.0), arithmetic)

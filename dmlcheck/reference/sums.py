@@ -1,0 +1,119 @@
+"""Sums and products of groups of elements: in float64 or correctly rounded, and with the bound of an implementation."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
+from dmlcheck.reference.numbers import Array, Tracked, raw
+from dmlcheck.reference.pieces import InDoubt
+from dmlcheck.values.number_formats import odd_float, to_odd, two_sum
+
+
+def total(x: Any, axes: Axes) -> Any:
+    """Return the sums along `axes`, which are kept with size 1."""
+    return np.add.reduce(x, axis=axes, keepdims=True)
+
+
+def fsum(x: Any, axes: Axes) -> Any:
+    """Return the sums along `axes`, correctly rounded like those of math.fsum where they are not of Blocks."""
+    return _rounded(total(x, axes), x, axes, 1)
+
+
+def mean(x: Any, axes: Axes) -> Any:
+    """Return the sums along `axes` divided by their number of terms."""
+    sums = total(x, axes)
+    return sums / (x.size // sums.size)
+
+
+def fmean(x: Any, axes: Axes) -> Any:
+    """Return the means along `axes`, correctly rounded like the sums of fsum."""
+    value = mean(x, axes)
+    return _rounded(value, x, axes, x.size // value.size)
+
+
+def _rounded(value: Any, terms: Any, axes: Axes, divisor: int) -> Any:
+    if isinstance(value, Tracked) or isinstance(terms, Blocks):
+        return value
+    count = terms.size // value.size
+    error = total(np.abs(terms), axes) * ((count + 2) * 2.0**-53 / divisor)
+    return InDoubt(value, error, partial(_exact, terms, axes, divisor))
+
+
+def _exact(terms: Array, axes: Axes, divisor: int, at: Array) -> Array:
+    """Return some of the sums over `divisor` as float64 rounded to odd."""
+    rows = in_rows(terms, axes)[at]
+    sums, is_rounded = rows, np.zeros(len(rows), dtype=bool)
+    while sums.shape[1] > 1:
+        half = sums.shape[1] // 2
+        pairs, errors = two_sum(sums[:, :half], sums[:, half : 2 * half])
+        is_rounded |= errors.any(axis=1)
+        sums = np.concatenate([pairs, sums[:, 2 * half :]], axis=1)
+    quotient = sums[:, 0] / divisor
+    result = to_odd(quotient, _remainder(sums[:, 0], quotient, divisor))
+    for place in np.flatnonzero(is_rounded):
+        row = rows[place].tolist()
+        most = math.fsum(row)
+        rest = math.fsum([*row, -most])  # what the sum leaves out
+        result[place] = odd_float((Fraction(most) + Fraction(rest)) / divisor)
+    return result
+
+
+def _remainder(dividend: Array, quotient: Array, divisor: int) -> Array:
+    """Return dividend - quotient * divisor exactly, for divisors of up to 26 bits (Dekker's splitting)."""
+    scaled = quotient * 134217729.0
+    upper = scaled - (scaled - quotient)
+    return (dividend - upper * divisor) - (quotient - upper) * divisor
+
+
+def total_less_1(powers: Any, axes: Axes) -> Any:
+    """Return the sums along `axes` less 1, where the largest term is 1, without losing digits of the others to it."""
+    sums = total(powers, axes)
+    others = raw(sums) - 1
+    if (others < _LITTLE).any():
+        terms = blockwise(raw, powers)
+        is_one = blockwise(np.equal, terms, 1)
+        others = total(blockwise(np.where, is_one, 0.0, terms), axes) + (total(is_one, axes) - 1)
+    return Tracked(others, sums.slack, sums.arithmetic, sums.terms) if isinstance(sums, Tracked) else others
+
+
+_LITTLE = 2.0**-6  # of less the difference would lose digits that show
+
+
+def product(x: Any, axes: Axes) -> Any:
+    """Return the products along `axes` of elements without errors, with no overflow or underflow on the way to them."""
+    mantissa: Any = 1.0
+    exponent: Any = 0
+    for part in x.parts() if isinstance(x, Blocks) else (x,):
+        scaled, power = _scaled_product(raw(part), axes)
+        mantissa, more = np.frexp(mantissa * scaled)
+        exponent = exponent + power + more
+    # Beyond 2^5000 either way the result is infinite or 0 in every format.
+    value = np.ldexp(mantissa, np.clip(exponent, -5000, 5000).astype(np.int32))
+    if not isinstance(part, Tracked):
+        return value
+    arithmetic, roundings, size = part.arithmetic, x.size // value.size - 1, np.abs(value)
+    relative = math.expm1(min(roundings * math.log1p(arithmetic.unit_roundoff), 700.0))
+    if arithmetic.is_likely:
+        relative = min(relative, 6 * math.sqrt(roundings) * arithmetic.unit_roundoff)
+    error = np.where(np.isfinite(value), relative * size, 0.0)
+    if roundings:
+        error = np.where((size > 0) & (size < arithmetic.smallest), error + arithmetic.smallest, error)
+    return Tracked(value, error, arithmetic, roundings + 1)
+
+
+def _scaled_product(x: Array, axes: Axes) -> tuple[Array, Array]:
+    """Return the mantissas and the exponents of products: 500 mantissas in [0.5, 1) at a time do not underflow."""
+    mantissa, exponent = np.frexp(x)
+    exponent = np.add.reduce(exponent, axis=axes, dtype=np.int64, keepdims=True)
+    for axis in axes:
+        while mantissa.shape[axis] > 1:
+            starts = np.arange(0, mantissa.shape[axis], 500)
+            mantissa, more = np.frexp(np.multiply.reduceat(mantissa, starts, axis))
+            exponent = exponent + np.add.reduce(more, axis=axes, dtype=np.int64, keepdims=True)
+    return mantissa, exponent

@@ -1,0 +1,35 @@
+"""The bounds of the elements of outputs, gathered from the pieces that they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.bounds import Bound, bounds
+
+Array = np.ndarray[Any, Any]
+
+
+def gathered(
+    desc: OperatorDesc, inputs: Mapping[str, Any], asked: Mapping[str, Array], *args: Any, **options: Any
+) -> dict[str, Bound]:
+    """Return the bounds of the elements where masks are true, in row-major order, by output."""
+    found: dict[str, list[tuple[Array, Bound]]] = {label: [] for label in asked}
+    for label, at, bound in bounds(desc, inputs, asked, *args, **options):
+        found[label].append((at, bound))
+    return {label: _joined(parts) for label, parts in found.items()}
+
+
+def _joined(parts: list[tuple[Array, Bound]]) -> Bound:
+    order = np.argsort(np.concatenate([at for at, _ in parts]))
+    of = [bound for _, bound in parts]
+    return Bound(
+        np.concatenate([bound.value for bound in of])[order],
+        np.concatenate([bound.slack for bound in of])[order],
+        np.concatenate([bound.unspecified for bound in of])[order],
+        max(bound.terms for bound in of),
+        any(bound.is_rounded for bound in of),
+    )

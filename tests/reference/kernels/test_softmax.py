@@ -1,0 +1,245 @@
+"""SOFTMAX and LOG_SOFTMAX against mpmath, whole and in blocks, what is left open, and their bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import product
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from elements import misrounded, refused
+from grouped import blocks_of, bound, computed, marks
+from mpmath import mpf
+
+Array = np.ndarray[Any, Any]
+
+DIGITS = mpmath.workprec(1000)  # bits: two FLOAT32 may be 277 apart
+TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
+OPERATORS = [("ACTIVATION_SOFTMAX", False), ("ACTIVATION_LOG_SOFTMAX", True)]
+OPERATORS_WITH_AXES = [(f"{operator}1", is_log) for operator, is_log in OPERATORS]
+
+
+# ---- values
+
+
+def power(x: Any) -> Any:
+    return mpmath.exp(x) if x > -(10**6) else mpf(0)
+
+
+def right_softmax(row: list[float], is_log: bool) -> list[Any]:
+    """Return the results of a group of numbers and -infinity, whose largest element is finite."""
+    largest = max(row)
+    finite = [mpf(x) - mpf(largest) for x in row if x > -math.inf]
+    finite.remove(0)
+    others = mpmath.fsum(power(x) for x in finite)
+    if not is_log:
+        return [power(mpf(x) - mpf(largest)) / (1 + others) if x > -math.inf else 0 for x in row]
+    less = mpmath.log1p(others)
+    return [(mpf(x) - mpf(largest) if x < largest else 0) - less if x > -math.inf else x for x in row]
+
+
+def groups(shape: tuple[int, ...], axes: tuple[int, ...]) -> list[Array]:
+    """Return the places of the elements of each group."""
+    places = np.arange(math.prod(shape)).reshape(shape)
+    kept = [axis for axis in range(len(shape)) if axis not in axes]
+    return list(places.transpose(*kept, *axes).reshape(-1, math.prod(shape[axis] for axis in axes)))
+
+
+def right(tensor: Array, axes: tuple[int, ...], is_log: bool) -> Array:
+    """Return the results as float64."""
+    flat, results = tensor.reshape(-1), np.empty(tensor.size)
+    with DIGITS:
+        for group in groups(tensor.shape, axes):
+            results[group] = [float(mpf(x)) for x in right_softmax(flat[group].tolist(), is_log)]
+    return results.reshape(tensor.shape)
+
+
+def elements(generator: np.random.Generator, shape: tuple[int, ...], data_type: str) -> Array:
+    """Return elements of one scale or of all, with equal ones, and -infinity here and there."""
+    limit = float(np.finfo(TYPES[data_type]).max)
+    scale = generator.choice([2.0**-12, 0.1, 1, 10, 100, 1000, limit / 2**20, limit / 8])
+    values = generator.normal(size=shape) * scale
+    if generator.random() < 0.3:
+        values *= 2.0 ** -generator.integers(0, 30, shape)
+    if generator.random() < 0.3:
+        values = np.rint(values)
+    flat = np.clip(values, -limit, limit).reshape(-1).astype(TYPES[data_type])
+    if generator.random() < 0.3:
+        flat[generator.random(flat.size) < 0.3] = flat.max()
+    if generator.random() < 0.2:
+        flat[1:][generator.random(flat.size - 1) < 0.2] = -math.inf
+    return flat.reshape(shape)
+
+
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((40, 2), (1,)),
+    ((20, 5), (1,)),
+    ((3, 33), (1,)),
+    ((7, 3, 2), (0, 2)),
+    ((2, 3, 2, 2), (3, 1)),
+    ((3, 2, 3), (2, 0, 1)),
+    ((4, 3), ()),
+    ((1, 1, 2, 1, 1, 3, 2, 1), (6, 2, 0)),
+    ((200,), (0,)),
+]
+
+
+def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[Array, tuple[int, ...]]]:
+    """Yield tensors and axes along which every group has a finite element."""
+    generator = np.random.default_rng(seed)
+    for (shape, axes), _ in product(SHAPES, range(rounds)):
+        tensor = elements(generator, shape, data_type)
+        if np.isfinite(tensor.max(axis=axes)).all():
+            yield tensor, axes
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)
+def test_the_results_of_groups_are_the_mathematical_ones(operator: str, is_log: bool, data_type: str) -> None:
+    count = 0
+    for tensor, axes in tensors(data_type, 23, 8):
+        found = computed(operator, tensor, Axes=list(axes))
+        assert not misrounded(found, right(tensor, axes, is_log)).any(), (tensor, axes)
+        count += len(groups(tensor.shape, axes))
+    assert count > 400
+
+
+@pytest.mark.parametrize("shape", [(9,), (4, 6), (1, 1, 4, 6), (1, 1, 1, 1, 1, 5, 3), (1, 1, 1, 7)])
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
+def test_without_axes_the_rows_are_those_of_the_last_dimension(
+    operator: str, is_log: bool, data_type: str, shape: tuple[int, ...]
+) -> None:
+    tensor = np.linspace(-7, 9, math.prod(shape)).reshape(shape).astype(TYPES[data_type])
+    assert not misrounded(computed(operator, tensor), right(tensor, (len(shape) - 1,), is_log)).any()
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ([0, -40], [-4.2483543e-18, -40]),  # log(1 + exp(-40)), of which 1 - 2^-53 leaves nothing
+        ([0, -40, -40], [-8.4967086e-18, -40, -40]),
+        ([100, 60, -1e30], [-4.2483543e-18, -40, -1e30]),
+        ([5, -math.inf], [0, -math.inf]),
+        ([3.5], [0]),
+    ],
+)
+@pytest.mark.parametrize("block", [1, 65_536])
+def test_the_logarithm_of_an_element_that_dominates_is_what_the_others_leave(
+    row: list[float], expected: list[float], block: int
+) -> None:
+    with blocks_of(block):
+        found = computed("ACTIVATION_LOG_SOFTMAX", np.array([row], np.float32))
+    assert found[0].tolist() == pytest.approx(np.float32(expected).tolist(), rel=1e-7, abs=0)
+
+
+def test_a_logarithm_of_1_is_no_negative_zero_and_one_of_just_below_is() -> None:
+    found = computed("ACTIVATION_LOG_SOFTMAX", np.array([[5, -math.inf], [5, -600]], np.float32))
+    assert found[:, 0].tolist() == [0, 0]
+    assert np.signbit(found[:, 0]).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7])
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)
+def test_groups_in_blocks_have_the_same_results(operator: str, is_log: bool, data_type: str, block: int) -> None:
+    for tensor, axes in tensors(data_type, 29, 4):
+        with blocks_of(block):
+            found = computed(operator, tensor, Axes=list(axes))
+        assert not misrounded(found, right(tensor, axes, is_log)).any(), (tensor, axes)
+
+
+@pytest.mark.parametrize("block", [1, 3, 1 << 16])
+@pytest.mark.parametrize("operator", [operator for operator, _ in OPERATORS])
+def test_rows_of_infinity_alone_are_left_open_and_rows_of_nan_are_nan(operator: str, block: int) -> None:
+    inf, nan = math.inf, math.nan
+    rows = [[0, 1], [inf, 1], [-inf, inf], [-inf, -inf], [-inf, 1], [nan, 1], [inf, nan], [-inf, nan]]
+    tensor = np.array(rows, np.float32)
+    with blocks_of(block):
+        found, is_open = computed(operator, tensor), marks(operator, tensor)
+        tracked = bound(operator, tensor)
+    assert is_open.all(axis=1).tolist() == is_open.any(axis=1).tolist()
+    assert is_open.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
+    assert np.isnan(found).all(axis=1).tolist() == [False, True, True, True, False, True, True, True]
+    assert tracked.unspecified.tolist() == is_open.reshape(-1).tolist()
+    assert not np.isnan(tracked.slack).any()
+
+
+# ---- bounds
+
+
+def one_by_one(terms: Array) -> Array:
+    return np.add.accumulate(terms, axis=1, dtype=terms.dtype)[:, -1:]
+
+
+def pairwise(terms: Array) -> Array:
+    return terms.sum(axis=1, keepdims=True, dtype=terms.dtype)
+
+
+def plain(x: Array, sums: Callable[[Array], Array], is_log: bool) -> Array:
+    """Compute the function as it stands, in the arithmetic of x."""
+    less = x - x.max(axis=1, keepdims=True)
+    powers = np.exp(less)
+    return less - np.log(sums(powers)) if is_log else powers / sums(powers)
+
+
+def rows_of(kind: str, count: int) -> Array:
+    generator = np.random.default_rng(count)
+    x = generator.normal(size=(50 if count < 10_000 else 3, count))
+    if kind == "large":
+        x *= 30
+    if kind == "dominated":
+        x[:, 0] = 12
+    if kind == "equal":
+        x[:] = 0.3
+    return x.astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 64, 1024, 65_536])
+@pytest.mark.parametrize("kind", ["normal", "large", "dominated", "equal"])
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
+def test_a_plain_implementation_in_float32_is_within_both_bounds(
+    operator: str, is_log: bool, kind: str, count: int
+) -> None:
+    x = rows_of(kind, count)
+    given, likely = (bound(operator, x, is_likely=is_likely) for is_likely in (False, True))
+    assert (likely.slack <= given.slack).all()
+    assert given.terms == (count if count > 1 else 0)
+    for sums in (one_by_one, pairwise):
+        with np.errstate(all="ignore"):
+            found = plain(x, sums, is_log).reshape(-1)
+        assert not refused(found, given).any()
+        assert not refused(found, likely).any()
+
+
+@pytest.mark.parametrize("count", [1024, 65_536])
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
+def test_accumulation_in_float16_is_beyond_the_likely_bound(operator: str, is_log: bool, count: int) -> None:
+    x = rows_of("normal", count)
+    with np.errstate(all="ignore"):
+        found = plain(x, lambda terms: one_by_one(terms.astype(np.float16)).astype(np.float32), is_log)
+    assert refused(found.reshape(-1), bound(operator, x, is_likely=True)).mean() > 0.9
+
+
+@pytest.mark.parametrize(("operator", "is_log"), OPERATORS)
+def test_a_term_too_few_and_a_result_of_the_other_function_are_refused(operator: str, is_log: bool) -> None:
+    x = rows_of("normal", 16)
+    given = bound(operator, x)
+    assert refused(plain(x, lambda terms: pairwise(terms[:, 1:]), is_log).reshape(-1), given).mean() > 0.9
+    assert refused(plain(x, pairwise, not is_log).reshape(-1), given).all()
+
+
+@pytest.mark.parametrize("block", [1, 3, 7])
+@pytest.mark.parametrize("operator", [operator for operator, _ in OPERATORS])
+def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row(operator: str, block: int) -> None:
+    x = rows_of("dominated", 20)
+    for is_likely in (False, True):
+        whole = bound(operator, x, is_likely=is_likely)
+        with blocks_of(block):
+            cut = bound(operator, x, is_likely=is_likely)
+        assert cut.value == pytest.approx(whole.value, rel=1e-13)
+        assert cut.slack == pytest.approx(whole.slack, rel=1e-9)
+        assert cut.terms == whole.terms == 20

@@ -1,0 +1,446 @@
+"""The element-wise operators of one tensor: values by hand and from mpmath, what is left open, and bounds."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from elements import (
+    FLOATS,
+    INF,
+    NAN,
+    SAMPLES,
+    SCALED,
+    Array,
+    bound,
+    computed,
+    every_float16,
+    float32_around_edges,
+    marks,
+    misrounded,
+    refused,
+    results,
+)
+from mpmath import mpf
+
+from dmlcheck.reference.kernels import unary
+
+# ---- values from mpmath
+
+
+def inside(low: float, high: float, function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Give NaN outside of a domain, which mpmath would leave for complex numbers."""
+    return lambda x: function(x) if low <= x <= high else mpmath.nan
+
+
+def power(x: Any, exponent: float) -> Any:
+    return mpmath.nan if x < 0 and not float(exponent).is_integer() else x ** mpf(exponent)
+
+
+def odd(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Keep mpmath from cancelling for negative numbers."""
+    return lambda x: mpmath.sign(x) * function(abs(x))
+
+
+# An operator, its fields as a case has them, and its formula for finite elements but 0.
+ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
+    ("ABS", {}, abs),
+    ("ACOS", {}, inside(-1, 1, mpmath.acos)),
+    ("ACOSH", {}, inside(1, INF, mpmath.acosh)),
+    ("ASIN", {}, inside(-1, 1, mpmath.asin)),
+    ("ASINH", {}, odd(mpmath.asinh)),
+    ("ATAN", {}, mpmath.atan),
+    ("ATANH", {}, inside(-1, 1, lambda x: x * INF if abs(x) == 1 else mpmath.atanh(x))),
+    ("CEIL", {}, mpmath.ceil),
+    ("CLIP", {"Min": -0.75, "Max": 3.5}, lambda x: min(mpf(3.5), max(mpf(-0.75), x))),
+    ("CONSTANT_POW", {"Exponent": 2.5}, lambda x: power(x, 2.5)),
+    ("CONSTANT_POW", {"Exponent": -3}, lambda x: x**-3),
+    ("COS", {}, mpmath.cos),
+    ("COSH", {}, mpmath.cosh),
+    ("ERF", {}, mpmath.erf),
+    ("EXP", {}, mpmath.exp),
+    ("FLOOR", {}, mpmath.floor),
+    ("IDENTITY", {}, lambda x: x),
+    ("LOG", {}, inside(0, INF, mpmath.log)),
+    ("NEGATE", {}, lambda x: -x),
+    ("RECIP", {}, lambda x: 1 / x),
+    ("ROUND", {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}, mpmath.nint),
+    ("ROUND", {"RoundingMode": "TOWARD_INFINITY"}, odd(lambda x: mpmath.floor(x + mpf(1) / 2))),
+    ("ROUND", {"RoundingMode": "TOWARD_ZERO"}, odd(mpmath.floor)),
+    ("SIGN", {}, mpmath.sign),
+    ("SIN", {}, mpmath.sin),
+    ("SINH", {}, odd(mpmath.sinh)),
+    ("SQRT", {}, inside(0, INF, mpmath.sqrt)),
+    ("TAN", {}, mpmath.tan),
+    ("TANH", {}, mpmath.tanh),
+    ("THRESHOLD", {"Min": 0.5}, lambda x: max(x, mpf(0.5))),
+]
+NAMES = ["-".join(map(str, (name, *fields.values()))) for name, fields, _ in ROWS]
+
+
+def elements_of(data_type: str) -> Array:
+    return every_float16() if data_type == "FLOAT16" else float32_around_edges()
+
+
+@pytest.mark.parametrize(("name", "fields", "function"), ROWS, ids=NAMES)
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_the_result_is_the_mathematical_one_rounded_once(
+    name: str, fields: dict[str, Any], function: Callable[[Any], Any], data_type: str
+) -> None:
+    given = elements_of(data_type)
+    given = given[np.isfinite(given) & (given != 0)][:: max(1, given.size // SAMPLES)]
+    with mpmath.workprec(220):  # the largest angles take 128 bits before the point
+        right = np.array([float(function(mpf(x))) for x in given.tolist()])
+    found = computed(name, fields, given)
+    wrong = misrounded(found, right) & ~np.array(marks(name, fields, given))
+    rows = zip(given[wrong].tolist(), right[wrong].tolist(), found[wrong].tolist(), strict=True)
+    assert [(x.hex(), good, bad) for x, good, bad in rows] == []
+
+
+@pytest.mark.parametrize(("name", "fields"), [row[:2] for row in ROWS if row[0] not in ("NEGATE", "ROUND", "SIGN")])
+def test_scale_and_bias_come_before_the_function(name: str, fields: dict[str, Any]) -> None:
+    given = np.arange(-300, 300, dtype=np.float32) / 64
+    scaled = computed(name, {**fields, "ScaleBias": {"Scale": 0.5, "Bias": 1}}, given)
+    np.testing.assert_array_equal(scaled, computed(name, fields, given / 2 + 1))
+
+
+def test_a_sum_is_not_rounded_before_the_function() -> None:
+    # 2^-30 is lost beside 1 in FLOAT32.
+    given, fields = np.array([2.0**-30], np.float32), {"ScaleBias": {"Scale": 1, "Bias": 1}}
+    assert computed("LOG", fields, given).tolist() == [2.0**-30]
+    assert computed("CEIL", fields, given).tolist() == [2]
+
+
+# ---- values by hand; None is left open
+
+
+@pytest.mark.parametrize(
+    ("name", "fields", "elements", "right"),
+    [
+        ("ABS", {}, [-INF, -0.0, 0.0, INF, NAN], [INF, 0.0, 0.0, INF, NAN]),
+        ("ACOS", {}, [-1, 1, 1.5, INF, NAN], [math.pi, 0, NAN, NAN, NAN]),
+        ("ACOSH", {}, [1, 0.5, -INF, INF, NAN], [0, NAN, NAN, INF, NAN]),
+        ("ASIN", {}, [-1, 0, -1.5, -INF, NAN], [-math.pi / 2, 0, NAN, NAN, NAN]),
+        ("ASINH", {}, [-INF, 0, INF, NAN], [-INF, 0, INF, NAN]),
+        ("ATAN", {}, [-INF, 0, INF, NAN], [-math.pi / 2, 0, math.pi / 2, NAN]),
+        ("ATANH", {}, [-1, 0, 1, 2, INF, NAN], [-INF, 0, INF, NAN, NAN, NAN]),
+        ("CEIL", {}, [-INF, -1.5, -0.5, 0.5, 1.5, INF, NAN], [-INF, -1, 0, 1, 2, INF, NAN]),
+        ("FLOOR", {}, [-INF, -1.5, -0.5, 0.5, 1.5, INF, NAN], [-INF, -2, -1, 0, 1, INF, NAN]),
+        ("CLIP", {"Min": -1, "Max": 2}, [-INF, -1.5, 0, 2.5, INF, NAN], [-1, -1, 0, 2, 2, None]),
+        ("CLIP", {"Min": 2, "Max": 1}, [0, 1.5, 3], [1, 1, 1]),
+        ("CLIP", {"Min": NAN, "Max": 1}, [0, 2], [None, None]),
+        ("CLIP", {"Min": 0, "Max": NAN}, [-1, 1], [None, None]),
+        ("CLIP", {"Min": -INF, "Max": INF}, [-INF, 1, INF], [-INF, 1, INF]),
+        ("CLIP1", {"Min": -1, "Max": 2}, [-INF, -1.5, 0, 2.5, INF, NAN], [-1, -1, 0, 2, 2, None]),
+        ("CLIP1", {"Min": 2, "Max": 1}, [0, 1.5, 3], [2, 2, 2]),
+        ("CLIP1", {"Min": NAN, "Max": 1}, [0, 2], [None, None]),
+        ("CLIP1", {"Min": 0, "Max": NAN}, [-1, 1], [None, None]),
+        ("CONSTANT_POW", {"Exponent": 2}, [-INF, -2, 0, INF, NAN], [INF, 4, 0, INF, NAN]),
+        ("CONSTANT_POW", {"Exponent": 3}, [-INF, -2, -0.0, INF, NAN], [-INF, -8, -0.0, INF, NAN]),
+        ("CONSTANT_POW", {"Exponent": 0.5}, [-INF, -2, 4, 0, INF, NAN], [None, NAN, 2, 0, INF, NAN]),
+        ("CONSTANT_POW", {"Exponent": 0}, [-INF, -2, -0.0, 0, INF, NAN], [None, 1, None, None, None, None]),
+        ("CONSTANT_POW", {"Exponent": -1}, [-INF, -2, -0.0, 0, INF, NAN], [-0.0, -0.5, None, None, 0, NAN]),
+        ("CONSTANT_POW", {"Exponent": -0.5}, [-INF, -2, 4, 0, INF, NAN], [None, NAN, 0.5, None, 0, NAN]),
+        ("CONSTANT_POW", {"Exponent": INF}, [0.5, 1, 2], [None, None, None]),
+        ("CONSTANT_POW", {"Exponent": NAN}, [0.5, 1, 2], [None, None, None]),
+        ("COS", {}, [0, -INF, INF, NAN], [1, NAN, NAN, NAN]),
+        ("COSH", {}, [-INF, 0, INF, NAN, 1000], [INF, 1, INF, NAN, INF]),
+        ("ERF", {}, [-INF, -100, 0, 100, INF, NAN], [-1, -1, 0, 1, 1, NAN]),
+        ("EXP", {}, [-INF, -1000, 0, 1000, INF, NAN], [0, 0, 1, INF, INF, NAN]),
+        ("IDENTITY", {}, [-INF, -0.0, 1.5, NAN], [-INF, -0.0, 1.5, NAN]),
+        ("LOG", {}, [-INF, -1, -0.0, 0, 1, INF, NAN], [None, None, -INF, -INF, 0, INF, NAN]),
+        ("NEGATE", {}, [-INF, -1.5, 0, INF, NAN], [INF, 1.5, 0, -INF, NAN]),
+        ("RECIP", {}, [-INF, -0.0, 0.0, 4, INF, NAN], [-0.0, -INF, INF, 0.25, 0.0, NAN]),
+        ("SIGN", {}, [-INF, -0.5, -0.0, 0, 3, INF, NAN], [-1, -1, 0, 0, 1, 1, None]),
+        ("SIN", {}, [0, -INF, INF, NAN], [0, NAN, NAN, NAN]),
+        ("SINH", {}, [-INF, 0, INF, NAN, -1000], [-INF, 0, INF, NAN, -INF]),
+        ("SQRT", {}, [-INF, -1, -0.0, 4, INF, NAN], [NAN, NAN, -0.0, 2, INF, NAN]),
+        ("TAN", {}, [0, -INF, INF, NAN], [0, NAN, NAN, NAN]),
+        ("TANH", {}, [-INF, -1000, 0, 1000, INF, NAN], [-1, -1, 0, 1, 1, NAN]),
+        ("THRESHOLD", {"Min": 0.5}, [-INF, 0, 0.5, 2, INF, NAN], [0.5, 0.5, 0.5, 2, INF, None]),
+        ("THRESHOLD", {"Min": NAN}, [0, 1], [None, None]),
+    ],
+)
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_special_elements_give_what_the_page_or_ieee_754_says(
+    name: str, fields: dict[str, Any], elements: list[float], right: list[float | None], data_type: str
+) -> None:
+    if name == "CLIP1":
+        fields = {"MinMaxDataType": data_type, **fields}
+    found = results(name, fields, np.array(elements, data_type.lower()))
+    assert [x is None for x in found] == [x is None for x in right]
+    numbers = [[0.0 if x is None else x for x in row] for row in (found, right)]
+    np.testing.assert_array_equal(np.array(numbers[0]), np.array(numbers[1]).astype(data_type.lower()))
+
+
+@pytest.mark.parametrize(
+    ("mode", "right"),
+    [
+        ("HALVES_TO_NEAREST_EVEN", [-2, -2, 0, 0, 0, 2, 2, 3, 2047, -INF, INF, NAN]),
+        ("TOWARD_ZERO", [-2, -1, 0, 0, 0, 1, 2, 3, 2047, -INF, INF, NAN]),
+        ("TOWARD_INFINITY", [-3, -2, -1, 0, 1, 2, 3, 3, 2047, -INF, INF, NAN]),
+    ],
+)
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_halves_go_where_the_mode_says(mode: str, right: list[float], data_type: str) -> None:
+    given = np.array([-2.5, -1.5, -0.5, 0.25, 0.5, 1.5, 2.5, 3.25, 2047, -INF, INF, NAN], data_type.lower())
+    np.testing.assert_array_equal(computed("ROUND", {"RoundingMode": mode}, given), right)
+
+
+@pytest.mark.parametrize("mode", ["HALVES_TO_NEAREST_EVEN", "TOWARD_ZERO", "TOWARD_INFINITY"])
+def test_a_number_just_below_a_half_goes_down_and_whole_numbers_stay(mode: str) -> None:
+    given = np.array([0.5 - 2.0**-25, 2.0**23 + 1, 2.0**24 - 1, 3.4e38], np.float32)
+    assert computed("ROUND", {"RoundingMode": mode}, given).tolist() == [0, *given.tolist()[1:]]
+
+
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_infinities_and_nan_are_found_by_their_bits(data_type: str) -> None:
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    if data_type == "FLOAT32":
+        bits = np.concatenate([bits.astype(np.uint32) << 16, np.array([0x7F800001, 0xFF800001, 0x7F7FFFFF], np.uint32)])
+    fraction = 10 if data_type == "FLOAT16" else 23
+    magnitude = bits & bits.dtype.type((1 << (8 * bits.itemsize - 1)) - 1)
+    top = ((1 << (8 * bits.itemsize - 1)) - 1) >> fraction << fraction
+    given, is_negative = bits.view(data_type.lower()), magnitude != bits
+    rights = {
+        "EITHER": magnitude == top,
+        "POSITIVE": (magnitude == top) & ~is_negative,
+        "NEGATIVE": (magnitude == top) & is_negative,
+    }
+    for mode, right in rights.items():
+        np.testing.assert_array_equal(computed("IS_INFINITY", {"InfinityMode": mode}, given), right)
+    np.testing.assert_array_equal(computed("IS_NAN", {}, given), magnitude > top)
+
+
+def test_moved_elements_keep_the_bits_of_nan_and_denormals() -> None:
+    bits = np.array([0x7F800001, 0xFFC12345, 0x00000001, 0x807FFFFF], np.uint32)
+    assert computed("IDENTITY", {}, bits.view(np.float32)).view(np.uint32).tolist() == bits.tolist()
+
+
+@pytest.mark.parametrize(
+    ("dtype", "given", "inverted", "counts"),
+    [
+        (np.uint8, [0, 1, 0xF0], [0xFF, 0xFE, 0x0F], [0, 1, 4]),
+        (np.int16, [0, -1, 256], [-1, 0, -257], [0, 16, 1]),
+        (np.uint32, [0, 0x80000001], [0xFFFFFFFF, 0x7FFFFFFE], [0, 2]),
+        (np.int64, [0, -1, 2**40], [-1, 0, -(2**40) - 1], [0, 64, 1]),
+        (np.float32, [0.0, 1.0, -0.0], [NAN, -3.9999998, NAN], [0, 7, 1]),
+        (np.float16, [1.0], [-3.998], [4]),
+        (np.float64, [-2.0], [1.9999999999999998], [2]),
+    ],
+)
+def test_bits_are_those_of_any_type(dtype: Any, given: list[Any], inverted: list[Any], counts: list[int]) -> None:
+    elements = np.array(given, dtype)
+    np.testing.assert_array_equal(computed("BIT_NOT", {}, elements), np.array(inverted, dtype))
+    assert computed("BIT_COUNT", {}, elements).tolist() == counts
+
+
+def test_0_is_false_and_anything_else_true() -> None:
+    assert computed("LOGICAL_NOT", {}, np.array([0, 1, 2, 255], np.uint8)).tolist() == [1, 0, 0, 0]
+
+
+# ---- integers
+
+
+@pytest.mark.parametrize("bits", [8, 16, 32, 64])
+def test_the_least_integer_has_no_absolute_value_and_only_wide_ones_negate_to_themselves(bits: int) -> None:
+    least = -(2 ** (bits - 1))
+    given = np.array([least, least + 1, -1, 0, 5], f"int{bits}")
+    assert results("ABS", {}, given) == [None, -least - 1, 1, 0, 5]
+    assert results("NEGATE", {}, given) == [None if bits <= 16 else least, -least - 1, 1, 0, -5]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least", "most", "elements", "right"),
+    [
+        (np.int8, -2.9, 3.9, [-128, -3, -2, 0, 3, 4, 127], [-2, -2, -2, 0, 3, 3, 3]),
+        (np.int8, -128.5, 127.5, [-128, 127], [-128, 127]),
+        (np.int8, -129, 5, [0], [None]),
+        (np.uint8, 0, 256, [0], [None]),
+        (np.uint8, -0.5, 3, [0, 5], [0, 3]),
+        (np.uint8, NAN, 3, [0], [None]),
+        (np.uint8, 0, INF, [0], [None]),
+        (np.uint8, 5, 2, [0, 9], [2, 2]),
+        (np.int64, -(2.0**63), 2.0**40, [-(2**63), 2**53 + 1], [-(2**63), 2**40]),
+        (np.int64, 0, 2.0**62, [2**62 + 1, 2**53 + 1], [2**62, 2**53 + 1]),
+        (np.int64, 0, 2.0**63, [1], [None]),
+        (np.uint64, 0, 2.0**63, [2**63 + 1, 2**63 - 1], [2**63, 2**63 - 1]),
+    ],
+)
+def test_bounds_are_cut_to_whole_numbers_and_left_open_where_these_do_not_fit(
+    dtype: Any, least: float, most: float, elements: list[int], right: list[int | None]
+) -> None:
+    assert results("CLIP", {"Min": least, "Max": most}, np.array(elements, dtype)) == right
+
+
+@pytest.mark.parametrize(
+    ("data_type", "least", "most", "elements", "right"),
+    [
+        ("INT8", -2, 3, [-128, 0, 127], [-2, 0, 3]),
+        ("UINT64", 1, 2**64 - 2, [0, 2**63 + 1, 2**64 - 1], [1, 2**63 + 1, 2**64 - 2]),
+        ("INT64", -(2**63), 2**53 + 1, [-(2**63), 2**62], [-(2**63), 2**53 + 1]),
+    ],
+)
+def test_bounds_of_the_elements_type_are_exact(
+    data_type: str, least: int, most: int, elements: list[int], right: list[int]
+) -> None:
+    fields = {"MinMaxDataType": data_type, "Min": least, "Max": most}
+    assert results("CLIP1", fields, np.array(elements, data_type.lower())) == right
+
+
+@pytest.mark.parametrize(
+    ("dtype", "least", "elements", "right"),
+    [
+        (np.int8, 3, [-128, 3, 5], [3, 3, 5]),
+        (np.int8, 2.5, [0, 5], [None, None]),
+        (np.uint8, -1, [0], [None]),
+        (np.uint8, 256, [0], [None]),
+        (np.int16, NAN, [0], [None]),
+    ],
+)
+def test_a_threshold_that_integers_do_not_have_is_left_open(
+    dtype: Any, least: float, elements: list[int], right: list[int | None]
+) -> None:
+    assert results("THRESHOLD", {"Min": least}, np.array(elements, dtype)) == right
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint64])
+def test_the_sign_of_integers(dtype: Any) -> None:
+    limits = np.iinfo(dtype)
+    given = np.array([limits.min, 0, 1, limits.max], dtype)
+    assert computed("SIGN", {}, given).tolist() == [-1 if limits.min else 0, 0, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scale", "bias", "elements", "right"),
+    [
+        (np.int8, 2, 1, [63, 64, -64, -65], [127, None, -127, None]),
+        (np.int8, -1, -1, [127, -128], [-128, None]),
+        (np.uint8, 2, -10, [4, 5, 127, 128], [None, 0, 244, None]),
+        (np.int8, 0.5, 0, [2], [None]),
+        (np.int8, 1, 0.5, [2], [None]),
+        (np.int32, 1, 1, [2**24 - 1, 2**24, -(2**24) - 1], [2**24, None, None]),
+        (np.int32, 2, -(2**23), [2**23, 2**23 + 1], [2**23, None]),
+    ],
+)
+def test_scaled_integers_are_left_open_where_float32_or_their_type_does_not_hold_them(
+    dtype: Any, scale: float, bias: float, elements: list[int], right: list[int | None]
+) -> None:
+    assert results("IDENTITY", {"ScaleBias": {"Scale": scale, "Bias": bias}}, np.array(elements, dtype)) == right
+
+
+def test_what_a_function_leaves_open_of_scaled_integers_stays_open() -> None:
+    fields = {"ScaleBias": {"Scale": 1, "Bias": -1}}
+    assert results("ABS", fields, np.array([-127, -128, 5], np.int8)) == [None, None, 4]
+
+
+# ---- bounds
+
+EXACT = [
+    name.removeprefix("ELEMENT_WISE_") for name, row in unary.KERNELS.items() if row.is_exact and "BIT" not in name
+]
+FIELDS: dict[str, dict[str, Any]] = {
+    "CLIP": {"Min": -0.3, "Max": 0.7},
+    "CLIP1": {"MinMaxDataType": "FLOAT32", "Min": -0.3, "Max": 0.7},
+    "CONSTANT_POW": {"Exponent": 2.7},
+    "IS_INFINITY": {"InfinityMode": "EITHER"},
+    "ROUND": {"RoundingMode": "TOWARD_INFINITY"},
+    "THRESHOLD": {"Min": 0.3},
+}
+
+
+@pytest.mark.parametrize("name", [name for name in EXACT if name != "LOGICAL_NOT"])
+@pytest.mark.parametrize("data_type", FLOATS)
+def test_operators_that_round_nothing_allow_nothing(name: str, data_type: str) -> None:
+    fields, given = FIELDS.get(name, {}), elements_of(data_type)
+    if name == "CLIP1":
+        fields = {**fields, "MinMaxDataType": data_type}
+    found = bound(name, fields, given)
+    assert not found.slack.any()
+    right = ~(found.unspecified | (np.isnan(found.value) & np.isnan(computed(name, fields, given))))
+    np.testing.assert_array_equal(found.value.astype(given.dtype)[right], computed(name, fields, given)[right])
+
+
+@pytest.mark.parametrize("name", ["ABS", "CLIP", "IDENTITY", "NEGATE", "SIGN", "THRESHOLD"])
+def test_integers_have_no_rounding(name: str) -> None:
+    given = np.array([-128, -5, 0, 3, 127], np.int8)
+    fields = {"CLIP": {"Min": -7, "Max": 9}, "THRESHOLD": {"Min": 3}}.get(name, {})
+    assert not bound(name, fields, given).slack.any()
+
+
+# What someone would write in FLOAT32 with NumPy.
+PLAIN: dict[str, Callable[..., Any]] = {
+    "ABS": np.abs,
+    "ACOS": np.arccos,
+    "ACOSH": lambda x: np.log(x + np.sqrt(np.where(x < 1, NAN, x * x - np.float32(1)).astype(np.float32))),
+    "ASIN": np.arcsin,
+    "ASINH": lambda x: np.copysign(np.log(np.abs(x) + np.sqrt(x * x + np.float32(1))), x),
+    "ATAN": np.arctan,
+    "ATANH": lambda x: np.log((1 + x) / (1 - x)) / np.float32(2),
+    "CEIL": np.ceil,
+    "CLIP": lambda x: np.clip(x, np.float32(-0.3), np.float32(0.7)),
+    "CLIP1": lambda x: np.clip(x, np.float32(-0.3), np.float32(0.7)),
+    "CONSTANT_POW": lambda x: np.exp2(np.float32(2.7) * np.log2(x)),
+    "COS": np.cos,
+    "COSH": lambda x: (np.exp(x) + np.exp(-x)) / np.float32(2),
+    "ERF": lambda x: np.array([math.erf(value) for value in x], np.float32),
+    "EXP": lambda x: np.exp2(x * np.float32(1 / math.log(2))),
+    "FLOOR": np.floor,
+    "IDENTITY": lambda x: x,
+    "LOG": lambda x: np.log2(x) * np.float32(math.log(2)),
+    "RECIP": np.reciprocal,
+    "SIN": np.sin,
+    "SINH": lambda x: (np.exp(x) - np.exp(-x)) / np.float32(2),
+    "SQRT": np.sqrt,
+    "TAN": lambda x: np.sin(x) / np.cos(x),
+    "TANH": lambda x: np.float32(1) - np.float32(2) / (np.exp(np.float32(2) * x) + np.float32(1)),
+    "THRESHOLD": lambda x: np.maximum(x, np.float32(0.3)),
+}
+
+
+LARGEST = {"ACOSH": 1e18, "ASINH": 1e18, "COSH": 79.0, "SINH": 79.0}  # from where on squares or powers overflow
+
+
+@pytest.mark.parametrize("scaled", [False, True])
+@pytest.mark.parametrize("name", PLAIN)
+def test_a_plain_implementation_in_float32_is_within_the_bound(name: str, scaled: bool) -> None:
+    given = float32_around_edges()
+    given = given[~(np.abs(given) > LARGEST.get(name, INF))]
+    with np.errstate(all="ignore"):
+        x = given * np.float32(1.1) + np.float32(0.3) if scaled else given
+        found = PLAIN[name](x)
+    assert found.dtype == np.float32
+    limit = bound(name, {**FIELDS.get(name, {}), **({"ScaleBias": SCALED} if scaled else {})}, given)
+    wrong = refused(found, limit)
+    rows = zip(given[wrong].tolist(), found[wrong].tolist(), limit.value[wrong].tolist(), strict=True)
+    assert [(x.hex(), bad, good) for x, bad, good in rows] == []
+
+
+@pytest.mark.parametrize("name", ["CEIL", "FLOOR"])
+def test_beside_a_whole_number_of_a_sum_both_neighbours_are_right_and_no_others(name: str) -> None:
+    given = np.array([1 + 2.0**-23, 1.25, 1000.5], np.float32)
+    found = bound(name, {"ScaleBias": {"Scale": 3, "Bias": 4}}, given)  # 7 and a little, 7.75, 3005.5
+    right = {"CEIL": [[7, 8], [8, 8], [3006, 3006]], "FLOOR": [[6, 7], [7, 7], [3005, 3005]]}[name]
+    assert np.stack([found.value - found.slack, found.value + found.slack], axis=1).tolist() == right
+
+
+def test_scale_and_bias_that_float16_rounds_widen_the_bound_of_float16_tensors_only() -> None:
+    given = np.array([0, 1], np.float16)
+    fields = {"ScaleBias": {"Scale": 0, "Bias": 0.3}}
+    slack = bound("IDENTITY", fields, given).slack
+    rounded = abs(float(np.float16(0.3)) - float(np.float32(0.3)))
+    assert (slack >= rounded).all()
+    assert (slack <= rounded + 2.0**-11).all()
+    assert (bound("IDENTITY", fields, given.astype(np.float32)).slack <= 2.0**-24).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "element", "most"),
+    [("SQRT", 2.0, 4e-7), ("EXP", 1.0, 4e-6), ("LOG", 10.0, 4e-6), ("RECIP", 3.0, 4e-7), ("TANH", 0.5, 2e-5)],
+)
+def test_bounds_are_not_looser_than_needed(name: str, element: float, most: float) -> None:
+    assert 0 < bound(name, {}, np.array([element], np.float32)).slack[0] <= most
