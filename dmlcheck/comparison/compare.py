@@ -243,7 +243,8 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
         allowed = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
     share, accepted = units / allowed, units <= allowed
     if bound is not None:
-        distance = np.abs(found.astype(np.float64) - bound.value)
+        middle = _middle(wanted.astype(np.float64), bound, bound.slack)
+        distance = np.abs(found.astype(np.float64) - middle)
         share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
         accepted |= (distance <= bound.slack) & (bound.slack > 0)
     return _Judged(wanted, found, units, share, accepted)
@@ -254,12 +255,8 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     reference, actual = wanted.astype(np.float64), found.astype(np.float64)
     unit = ulp(reference, data_type)
     if bound is not None:
-        is_same = np.abs(bound.value - reference) <= unit / 2
-        largest = FORMATS[data_type].largest
-        is_overflow = (
-            np.isinf(reference) & (np.sign(bound.value) == np.sign(reference)) & (np.abs(bound.value) > largest)
-        )
-        reference = np.where(is_same | (is_overflow & np.isfinite(bound.value)), bound.value, reference)
+        is_same = (np.abs(bound.value - reference) <= unit / 2) | _just_overflows(reference, bound, data_type)
+        reference = np.where(is_same, bound.value, reference)
         unit = ulp(reference, data_type)
     allowed = np.zeros(reference.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
@@ -268,10 +265,22 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     share, accepted = _within(actual, reference, allowed, data_type)
     if bound is not None and bound.is_rounded:
         is_exact = limit.tolerance is not None and limit.tolerance.exact
-        middle = np.where(np.isfinite(reference), bound.value, reference)  # what is not finite has no room beside it
-        near, is_near = _within(actual, middle, bound.slack + (0.0 if is_exact else unit), data_type)
+        reach = bound.slack + (0.0 if is_exact else unit)
+        near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         share, accepted = np.fmin(share, near), accepted | is_near
     return _Judged(wanted, found, _distance(actual, reference) / unit, share, accepted)
+
+
+def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
+    """Return the middle of what is right, as the bound has it; of results that are not within it the expected ones."""
+    return np.where(np.abs(expected - bound.value) <= reach, bound.value, expected)
+
+
+def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:
+    """Say which results are infinite once they are rounded, but within the bound of numbers that are not."""
+    size, largest = np.abs(bound.value), FORMATS[data_type].largest
+    found: Array = np.isinf(expected) & np.isfinite(size) & (np.sign(bound.value) == np.sign(expected))
+    return found & (size > largest) & (size - bound.slack <= largest + float(ulp(np.array(largest), data_type)))
 
 
 def _distance(actual: Array, reference: Array) -> Array:
@@ -287,9 +296,9 @@ def _within(actual: Array, reference: Array, allowed: Array, data_type: str) -> 
     accepted = (error <= np.where(np.isfinite(reference), allowed, 0.0)) | (np.isinf(allowed) & np.isfinite(reference))
     largest = FORMATS[data_type].largest
     room = (largest - np.abs(reference)) + float(ulp(np.array(largest), data_type)) / 2
-    overflow = np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= allowed)
+    accepted |= np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= allowed)
     share = np.where(np.isinf(error), np.inf, error / allowed)
-    return np.where(overflow, 1.0, share), accepted | overflow
+    return np.where(accepted & (share > 1), 1.0, share), accepted
 
 
 def _limits(tolerance: Tolerance, reference: Array, unit: Array) -> list[Array]:

@@ -106,6 +106,7 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
 def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
     """Return the bound of the elements that a mask picks of a part of an output."""
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
+    numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:
         is_open = is_open | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
