@@ -102,7 +102,8 @@ def of_a_quotient(b: Array, size: Any, value: Any, errors: Errors, row: Rounding
     is_power = np.asarray(b).view(np.int64) & _MANTISSA == 0
     if is_power.any():
         is_power = is_power if t is None else is_power & (t == 0)
-        error = np.where(is_power, correctly_rounded(value, size, moved, arithmetic), error)
+        exact = _distance(value, size, arithmetic)
+        error = np.where(is_power, exact if moved is None else np.where(moved == 0, exact, moved), error)
     beyond = 1 / arithmetic.smallest
     if not largest(divisor) <= beyond:
         error = np.where(divisor > beyond, np.maximum(error, size), error)
