@@ -126,7 +126,7 @@ class _Tally:
         self.mismatches = self.unspecified = self.unlikely = self.terms = 0
         self.max_ulp = self.max_share = self.likely_share = 0.0
         self.has_bound = limit.has_bound(tensor.data_type)
-        self.is_compared = False
+        self.is_compared = self.is_rounded = False
         self.first: list[tuple[int, Element]] = []
         self.worst: Element | None = None
         self.most_off: Element | None = None
@@ -148,7 +148,8 @@ class _Tally:
             self.unspecified += int(at.size - kept.sum())
             at, wanted, found = at[kept], wanted[kept], found[kept]
             bound = bound._replace(value=bound.value[kept], slack=bound.slack[kept])
-            self.has_bound = self.has_bound or (self.limit.is_derived and bool(bound.slack.any()))
+            self.is_rounded = self.is_rounded or (self.limit.is_derived and bool(bound.slack.any()))
+            self.has_bound = self.has_bound or self.is_rounded
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
 
@@ -210,7 +211,7 @@ class _Tally:
             closest=self.closest,
             profile=tuple(map(_number, self.stretches)) if self.mismatches else (),
             bound=self.limit.text(self.data_type, shown),
-            decided_by=self.limit.decided_by(self.data_type, self.terms),
+            decided_by=self.limit.decided_by(self.data_type, self.terms, is_rounded=self.is_rounded),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
         )

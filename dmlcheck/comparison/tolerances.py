@@ -41,17 +41,23 @@ class Limit(NamedTuple):
             return "exact"
         return (" or " if self.is_own else " + ").join(limit_parts(self.tolerance))
 
-    def decided_by(self, data_type: str, terms: int = 0) -> str:
-        """Say in words whose limit it is, and the reason or the source that it gives."""
+    def decided_by(self, data_type: str, terms: int = 0, *, is_rounded: bool = True) -> str:
+        """Say in words whose limit it is, and the reason or the source that it gives.
+
+        `is_rounded` says whether the formula rounded anything on the way to the elements that differ.
+        """
         row = self.tolerance
         why = "" if row is None else row.reason if self.is_own else row.source
         own = f"{self.whose}: {why}" if why else self.whose
-        if not self.is_derived:
-            is_unused = not self.is_own and row is not None and not row.exact and not is_float(data_type)
-            return f"{self.whose}, which is for floats: {data_type} is exact" if is_unused else own
-        sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
-        formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{sums}"
-        return f"{formula}; or {own}, where that is wider" if row is not None and is_float(data_type) else formula
+        if self.is_derived and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
+            sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
+            formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{sums}"
+            is_wider = row is not None and not row.exact and is_float(data_type)
+            return f"{formula}; or {own}, where that is wider" if is_wider else formula
+        if is_float(data_type) or self.is_own or (row is not None and row.exact):
+            return own
+        whose = "the formula of the operator" if row is None else f"{self.whose}, which is for floats"
+        return f"{whose}: {data_type} is exact"
 
 
 def _allowed(element: Element | None, data_type: str) -> str:

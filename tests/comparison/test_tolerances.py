@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from dmlcheck import validation
 from dmlcheck.cli import main
 from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import DATA_TYPE, limit_for, missing_bound, published
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.inspection import selfcheck
@@ -27,6 +28,8 @@ from dmlcheck.specs.records import Tolerance
 SPECS = [load_spec(name) for name in operator_names()]
 SMALLEST = 2.0**-126  # the least FLOAT32 that is not denormal
 UNIT = 2.0**-23  # of a FLOAT32 in [1, 2)
+QUANTIZE = "ELEMENT_WISE_QUANTIZE_LINEAR"
+SCALED = {"ScaleBias": {"Scale": 2, "Bias": 1}}
 
 
 def described(operator: str, data_type: str = "FLOAT32", **fields: Any) -> OperatorDesc:
@@ -161,12 +164,12 @@ def test_the_data_type_of_the_output_selects_the_row() -> None:
 
 
 def test_an_operator_that_moves_data_computes_where_it_scales() -> None:
-    scale = {"ScaleBias": {"Scale": 2, "Bias": 1}}
     assert limits_of("ELEMENT_WISE_IDENTITY") == {"exact": True}
-    assert limits_of("ELEMENT_WISE_IDENTITY", **scale) == {"ulp": 1}
-    moved = limit_for(described("ELEMENT_WISE_IDENTITY"), None)
-    scaled = limit_for(described("ELEMENT_WISE_IDENTITY", **scale), None)
-    assert (moved.is_derived, scaled.is_derived) == (False, True)
+    assert limits_of("ELEMENT_WISE_IDENTITY", **SCALED) == {"ulp": 1}
+    moved = judged("ELEMENT_WISE_IDENTITY", [1], 1, 1 + UNIT)
+    assert (moved.mismatches, moved.max_share, moved.bound) == (1, None, "exact")
+    assert moved.decided_by.startswith("the limit of ELEMENT_WISE_IDENTITY: ")
+    assert judged("ELEMENT_WISE_IDENTITY", [1], 3, 3 + 2 * UNIT, **SCALED).mismatches == 0
 
 
 def test_words_say_what_decides() -> None:
@@ -178,8 +181,32 @@ def test_words_say_what_decides() -> None:
     assert text.startswith(f"{formula}; or the limit of ELEMENT_WISE_EXP with DataType FLOAT16: WGSL, ")
     assert text.endswith(", where that is wider")
     exact = limit_for(described("ELEMENT_WISE_ABS"), None)
-    assert exact.decided_by("FLOAT32").startswith("the limit of ELEMENT_WISE_ABS: ")
+    assert exact.decided_by("FLOAT32", is_rounded=False).startswith("the limit of ELEMENT_WISE_ABS: ")
     assert exact.text("FLOAT32") == "exact"
+
+
+@pytest.mark.parametrize(
+    ("operator", "fields", "is_rounded", "text"),
+    [
+        (QUANTIZE, {}, True, "the formula of the operator, with each operation rounded to FLOAT32"),
+        (QUANTIZE, {}, False, f"the limit of {QUANTIZE}: integers are exact; beside a half, where rounding decides"),
+        ("REDUCE", {"Function": "SUM", "Axes": [3]}, False, "the formula of the operator: INT32 is exact"),
+        (
+            "ELEMENT_WISE_ABS",
+            SCALED,
+            False,
+            "the limit of ELEMENT_WISE_ABS with ScaleBias, which is for floats: INT32 is exact",
+        ),
+    ],
+)
+def test_words_on_integers_name_roundings_only_where_there_are_any(
+    operator: str, fields: dict[str, Any], is_rounded: bool, text: str
+) -> None:
+    data_type = "FLOAT32" if operator == QUANTIZE else "INT32"
+    to = {"OutputTensor": {"DataType": "INT8", "Sizes": [1, 1, 1, 1]}} if operator == QUANTIZE else {}
+    limit = limit_for(described(operator, data_type, **fields, **to), None)
+    found = limit.decided_by("INT8" if to else "INT32", is_rounded=is_rounded)
+    assert found == text if is_rounded else found.startswith(text)
 
 
 @pytest.mark.parametrize(
@@ -203,23 +230,25 @@ def test_a_bound_that_needs_a_kernel_is_missing_without_one(
 # ---- how far they reach
 
 
-def share(
+def judged(
     operator: str, given: list[float], expected: float, found: float, data_type: str = "FLOAT32", **fields: Any
-) -> float:
-    """Return the error of one element as a share of its bound."""
+) -> OutputResult:
+    """Compare one element with what is expected."""
     desc = described(operator, data_type, **fields)
     dtype = np.float32 if data_type == "FLOAT32" else np.float16
     wanted, actual = (np.full((1, 1, 1, 1), value, dtype=dtype) for value in (expected, found))
     names = [field.name for field in desc.spec.inputs if desc.parts.get(field.name)]
     inputs = {name: np.full((1, 1, 1, 1), value, dtype=dtype) for name, value in zip(names, given, strict=True)}
     (output,) = desc.tensors("output_tensor")
-    compared = compare(
-        {output.label: (output.tensor, wanted)},
-        {output.label: actual},
-        limit_for(desc, None),
-        partial(bounds, desc, inputs),
-    )
-    result = compared[output.label].result
+    pair = {output.label: (output.tensor, wanted)}, {output.label: actual}
+    return compare(*pair, limit_for(desc, None), partial(bounds, desc, inputs))[output.label].result
+
+
+def share(
+    operator: str, given: list[float], expected: float, found: float, data_type: str = "FLOAT32", **fields: Any
+) -> float:
+    """Return the error of one element as a share of its bound."""
+    result = judged(operator, given, expected, found, data_type, **fields)
     assert result.max_share is not None
     assert bool(result.mismatches) == (result.max_share > 1)
     return result.max_share
