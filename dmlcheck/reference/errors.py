@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.roundings import Rounding
+from dmlcheck.values.number_formats import two_sum
 
 Array = NDArray[Any]
 Errors = Sequence["Array | None"]
@@ -84,6 +85,12 @@ def correctly_rounded(value: Any, size: Any, moved: Any, arithmetic: Arithmetic)
     error *= arithmetic.unit_roundoff
     error += moved
     return error if least(moved) > 0 else np.where(moved == 0, _distance(value, size, arithmetic), error)
+
+
+def lost(ufunc: np.ufunc, a: Array, b: Array) -> Array:
+    """Return what float64 itself rounds off a sum or a difference, without which it may look like an exact one."""
+    _, rest = two_sum(a, -b if ufunc is np.subtract else b)
+    return np.asarray(np.abs(rest))
 
 
 def of_a_quotient(b: Array, size: Any, value: Any, errors: Errors, row: Rounding, arithmetic: Arithmetic) -> Any:

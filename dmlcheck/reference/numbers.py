@@ -363,8 +363,10 @@ def _settled(
 def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
     arithmetic, terms, values, errors = _operands((x, y))
     value = ufunc(*values)
-    size = np.abs(value)
-    error = of.correctly_rounded(value, size, plus(*errors), arithmetic)
+    size, moved = np.abs(value), plus(*errors)
+    error = of.correctly_rounded(value, size, moved, arithmetic)
+    if moved is None or not of.least(moved) > 0:
+        error = np.fmax(error, np.fmin(error + of.lost(ufunc, *values), arithmetic.unit_roundoff * size))
     return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 

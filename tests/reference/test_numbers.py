@@ -252,6 +252,14 @@ def test_exact_operands_leave_the_one_rounding_that_ieee_754_has() -> None:
         assert bound.slack.tolist() == pytest.approx([float(error) for error in exact], rel=1e-6)
 
 
+def test_a_sum_that_float64_rounds_is_no_exact_one() -> None:
+    tiny = tracked(2.0**-60, -(2.0**-60), 0.0)
+    sums, differences = tracked(1.0, 1.0, 1.0) + tiny, tracked(1.0, 1.0, 1.0) - tiny
+    assert sums.slack.tolist() == differences.slack.tolist() == [2.0**-60, 2.0**-60, 0]
+    assert (tracked(1.0) + 2.0**-30).slack == [2.0**-30]  # to the nearest FLOAT32
+    assert (Tracked(1.0, 0.0, likely(FLOAT16)) + 2.0**-60).slack == 2.0**-60
+
+
 def test_whole_numbers_have_no_error() -> None:
     x = Tracked(np.arange(-50.0, 50.0))
     assert not slack(x * 3 - x + 1).any()
@@ -271,6 +279,7 @@ def test_a_quotient_by_a_power_of_two_is_exact() -> None:
     assert slack(tracked(1, 3, 0.7, slack=0.0) / tracked(0.5, 4, 1)).tolist() == [
         0, 0, abs(0.7 - float(np.float32(0.7)))
     ]  # fmt: skip
+    assert ((tracked(3.0) + 2.0**-22) / 4).slack == (tracked(3.0) + 2.0**-22).slack / 4
 
 
 def test_a_reciprocal_that_is_denormal_may_be_flushed() -> None:
