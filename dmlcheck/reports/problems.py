@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
-from dmlcheck.running.accuracy import drifts, warnings
+from dmlcheck.running.accuracy import drifts, near_bounds
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import FAILURES, PASSED, CaseResult
 
@@ -27,7 +27,7 @@ def problems_of(result: CaseResult) -> list[Diagnostic]:
         for diagnostic in result.diagnostics
     ]
     if result.outcome == PASSED:
-        return [*drifts(result), *warnings(result)]
+        return [*(problem for problem in problems if problem.severity != NOTE), *drifts(result), *near_bounds(result)]
     if result.outcome not in FAILURES:
         return []
     if not any(problem.severity == ERROR for problem in problems):

@@ -30,7 +30,6 @@ FIXED = (  # noqa: SIM905 - as the contract lists them
 NO_EXAMPLE = {
     "onnx-syntax",
     "unlikely-error",
-    "unlikely-error",
     "near-the-bound",
     "accuracy-drift",
     "unmatched-expectation",
