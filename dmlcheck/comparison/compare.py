@@ -124,7 +124,7 @@ class _Tally:
         self.limit = limit
         self.shape: str | None = None
         self.mismatches = self.unspecified = self.unlikely = self.terms = 0
-        self.max_ulp = self.max_share = self.likely_share = 0.0
+        self.max_ulp = self.max_share = self.likely_share = self.allowed = 0.0
         self.has_bound = limit.has_bound(tensor.data_type)
         self.is_compared = self.is_rounded = False
         self.first: list[tuple[int, Element]] = []
@@ -180,9 +180,10 @@ class _Tally:
             early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
             found_here = [(int(places[at]), element(int(at))) for at in early]
             self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
-            worst = element(int(refused[_worst(share[refused], units[refused])]))
+            at = int(refused[_worst(share[refused], units[refused])])
+            worst = element(at)
             if self.worst is None or _rank(worst) > _rank(self.worst):
-                self.worst = worst
+                self.worst, self.allowed = worst, float(judged.allowed[at])
         at = int(np.argmax(units))
         if self.most_off is None or _number(units[at]) > self.max_ulp:
             self.most_off, self.max_ulp = element(at), _number(units[at])
@@ -190,6 +191,7 @@ class _Tally:
             at = int(np.argmax(share))
             if self.closest is None or _number(share[at]) > self.max_share:
                 self.closest, self.max_share = element(at), _number(share[at])
+                self.allowed = self.allowed if self.worst else float(judged.allowed[at])
 
     def comparison(self) -> Comparison:
         """Return what was found."""
@@ -199,7 +201,6 @@ class _Tally:
         share = self.max_share if self.has_bound else None
         if not self.is_compared:
             return Comparison(base._replace(max_share=share))
-        shown = self.worst or self.closest
         result = base._replace(
             mismatches=self.mismatches,
             max_ulp=self.max_ulp,
@@ -210,7 +211,7 @@ class _Tally:
             most_off=self.most_off,
             closest=self.closest,
             profile=tuple(map(_number, self.stretches)) if self.mismatches else (),
-            bound=self.limit.text(self.data_type, shown),
+            bound=self.limit.text(self.data_type, self.allowed),
             decided_by=self.limit.decided_by(self.data_type, self.terms, is_rounded=self.is_rounded),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
@@ -222,13 +223,17 @@ class _Tally:
 
 
 class _Judged(NamedTuple):
-    """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted."""
+    """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted.
+
+    `allowed` is the bound in units.
+    """
 
     wanted: Array
     found: Array
     units: Array
     share: Array
     accepted: Array
+    allowed: Array
 
 
 def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
@@ -248,7 +253,8 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
         distance = np.abs(found.astype(np.float64) - middle)
         share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
         accepted |= (distance <= bound.slack) & (bound.slack > 0)
-    return _Judged(wanted, found, units, share, accepted)
+        allowed = np.maximum(allowed, bound.slack)
+    return _Judged(wanted, found, units, share, accepted, allowed)
 
 
 def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
@@ -268,8 +274,9 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_exact = limit.tolerance is not None and limit.tolerance.exact
         reach = bound.slack + (0.0 if is_exact else unit)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
-        share, accepted = np.fmin(share, near), accepted | is_near
-    return _Judged(wanted, found, _distance(actual, reference) / unit, share, accepted)
+        share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
+    allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
+    return _Judged(wanted, found, _distance(actual, reference) / unit, share, accepted, allowed)
 
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
-from dmlcheck.comparison.records import Element
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.specs.names import DATA_TYPES
@@ -33,10 +33,10 @@ class Limit(NamedTuple):
             return self.tolerance is None and self.is_derived and is_float(data_type)
         return self.is_own or is_float(data_type)
 
-    def text(self, data_type: str, element: Element | None = None) -> str:
-        """Say in words what is allowed, for an element where that differs from one to another."""
+    def text(self, data_type: str, allowed: float = 0.0) -> str:
+        """Say in words what is allowed; where that differs from one element to another, the units of one of them."""
         if self.is_derived:
-            return _allowed(element, data_type)
+            return _units(allowed, data_type) if allowed else "exact"
         if self.tolerance is None or not self.has_bound(data_type):
             return "exact"
         return (" or " if self.is_own else " + ").join(limit_parts(self.tolerance))
@@ -60,10 +60,10 @@ class Limit(NamedTuple):
         return f"{whose}: {data_type} is exact"
 
 
-def _allowed(element: Element | None, data_type: str) -> str:
-    if element is None or not element.share:
-        return "exact"
-    return f"{figure(element.ulp / element.share)} {'ULP' if is_float(data_type) else ''}".rstrip()
+def _units(allowed: float, data_type: str) -> str:
+    if not math.isfinite(allowed):
+        return "anything"
+    return f"{figure(allowed)} ULP" if is_float(data_type) else figure(allowed)
 
 
 def is_float(data_type: str) -> bool:

@@ -17,7 +17,7 @@ import pytest
 import dmlcheck
 from dmlcheck import validation
 from dmlcheck.comparison import compare
-from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.records import OutputResult
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import Bound, bounds
@@ -436,8 +436,23 @@ def test_a_cases_own_tolerance_takes_the_place_of_the_operators() -> None:
     ],
 )
 def test_the_bound_is_told_in_words(limit: Limit, text: str) -> None:
-    element = Element((0,), 1.0, 2.0, ulp=50.0, share=4.0)
-    assert limit.text("FLOAT32", element) == text
+    assert limit.text("FLOAT32", 12.5) == text
+    assert limit.text("FLOAT32") == ("exact" if limit.is_derived else text)
+
+
+def test_what_is_allowed_is_told_of_the_worst_element_in_its_units() -> None:
+    """4 terms and magnitudes of 10: 40 * 2^-24 are 5 units of 6, and 1 for the result."""
+    for actual in (7.0, math.nan, math.inf):
+        assert reduction("SUM", [1.0, -2.0, 3.0, 4.0], actual).bound == "6 ULP"
+    assert reduction("SUM", [math.inf, 1.0], 5.0).bound == "exact"
+    unlimited = Bound(np.array([1.0]), np.array([math.inf]), np.array([False]))
+    result = judged([1.0], [5.0], "FLOAT32", Limit(None, is_derived=True), None, lambda _: given(unlimited))
+    assert (result.mismatches, result.max_share, result.bound) == (0, 0, "anything")
+
+
+def given(bound: Bound) -> Iterator[tuple[str, Array, Bound]]:
+    """Give a bound for all elements."""
+    yield "OutputTensor", np.arange(bound.value.size), bound
 
 
 # ---- unspecified elements
