@@ -464,7 +464,7 @@ def test_infinities_as_the_largest_numbers(function: str) -> None:
     assert_caught(lambda rows: reduced(function, _finite(rows)), function)
 
 
-@pytest.mark.parametrize("function", ["MAX", "MIN"])
+@pytest.mark.parametrize("function", ["MAX", "MIN", "SUM", "MULTIPLY"])
 def test_denormals_flushed_to_0(function: str) -> None:
     """Both the elements, as a device reads them, and the results, as it writes them."""
     assert_caught(lambda rows: _flushed(reduced(function, _flushed(rows).astype(rows.dtype))), function)
@@ -481,6 +481,41 @@ def test_extremes_that_start_from_a_number(function: str, start: int) -> None:
         return extreme(reduced(function, rows), rows.dtype.type(first))
 
     assert_caught(mutant, function)
+
+
+def wide(function: str, rows: Array) -> Array:
+    """Return a DML_REDUCE_FUNCTION of rows of floats in float64, sums rounded to it once."""
+    x = rows.astype(np.float64)
+    if function == "MULTIPLY":
+        return x.prod(axis=1)
+    top = x.max(axis=1, keepdims=True) if function == "LOG_SUM_EXP" else np.zeros((len(x), 1))
+    terms = {"L1": np.abs, "L2": np.square, "SUM_SQUARE": np.square, "LOG_SUM_EXP": lambda y: np.exp(y - top)}
+    added = terms.get(function, np.positive)(x)
+    total = np.array([math.fsum(row) if np.isfinite(row).all() else row.sum() for row in added])
+    if function == "LOG_SUM_EXP":
+        return top[:, 0] + np.log(total)
+    finish = {"AVERAGE": lambda y: y / x.shape[1], "L2": np.sqrt, "LOG_SUM": np.log}
+    return finish.get(function, np.positive)(total)
+
+
+@pytest.mark.parametrize("function", ["AVERAGE", "L2", "LOG_SUM", "LOG_SUM_EXP", "MULTIPLY", "SUM", "SUM_SQUARE"])
+def test_results_rounded_toward_zero(function: str) -> None:
+    def truncated(rows: Array) -> Array:
+        found = reduced(function, rows)
+        if found.dtype.kind != "f":
+            return found
+        beyond = np.abs(found.astype(np.float64)) > np.abs(wide(function, rows))
+        return np.where(beyond, np.nextafter(found, np.zeros_like(found)), found)
+
+    assert_caught(truncated, function)
+
+
+@pytest.mark.parametrize("function", ["AVERAGE", "SUM"])
+def test_results_rounded_to_float64_first(function: str) -> None:
+    def twice(rows: Array) -> Array:
+        return wide(function, rows).astype(rows.dtype) if rows.dtype.kind == "f" else reduced(function, rows)
+
+    assert_caught(twice, function)
 
 
 @pytest.mark.parametrize("function", ["LOG_SUM", "L2", "SUM", "AVERAGE", "MULTIPLY"])
