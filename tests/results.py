@@ -22,6 +22,16 @@ MISMATCH = Diagnostic(
     pointer="outputs.OutputTensor[0]",
     width=2,
 )
+UNLIKELY = Diagnostic(
+    "unlikely-error",
+    "OutputTensor: 1 of 1 element is inside the bound, but up to 3 times the likely error",
+    severity="warning",
+    file="cases/sum.yaml",
+    line=10,
+    column=29,
+    pointer="outputs.OutputTensor[0]",
+    width=2,
+)
 OUTPUT = OutputResult(
     1, mismatches=1, max_ulp=5.0, first=(Element((0,), 21.0, 22.0, 5.0, 2.5),), data_type="FLOAT32", bound="exact"
 )

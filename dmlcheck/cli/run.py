@@ -70,6 +70,7 @@ class Options(NamedTuple):
             self.accumulate.upper(),
             self.warned_above,
             earlier,
+            self.strict,
         )
 
 

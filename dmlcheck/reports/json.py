@@ -40,6 +40,7 @@ class JsonReport:
             "implementation_device": info.device or None,
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
+            "strict": info.is_strict,
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
         }
@@ -59,6 +60,8 @@ class JsonReport:
         tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
         if self.info.warn_above is not None:
             tail["warned"] = summary.warned
+        if summary.unlikely:
+            tail["unlikely"] = summary.unlikely
         if summary.compared is not None:
             tail["compared"] = summary.compared._asdict()
             tail["drift"] = self.drift
@@ -131,7 +134,8 @@ def _spot(spot: Spot | None) -> dict[str, Any] | None:
 def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files.
 
-    `worst` is the element of the largest error, and `closest` that of the largest share of its bound.
+    `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `likely_share` is
+    the largest share of the likely error, where any element is beyond that.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -143,6 +147,8 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "worst": _element(output.most_off),
         "closest": _element(output.closest, measured=True),
     }
+    if output.likely_share is not None:
+        found["likely_share"] = output.likely_share
     return {**found, "details": _mismatch(output)} if output.mismatches else found
 
 

@@ -178,6 +178,7 @@ def _output(raw: Mapping[str, Any]) -> OutputResult:
         decided_by=value_of(details, "decided_by", TEXT, ""),
         shape=value_of(details, "shape", TEXT_OR_NONE),
         profile=_numbers(details, "profile"),
+        likely_share=value_of(raw, "likely_share", NUMBER_OR_NONE),
     )
 
 

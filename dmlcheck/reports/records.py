@@ -46,7 +46,8 @@ class RunInfo(NamedTuple):
     """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3).
 
     `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
-    type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass.
+    type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass,
+    `is_strict` whether it fails those of an unlikely error.
     """
 
     implementation: str
@@ -57,6 +58,7 @@ class RunInfo(NamedTuple):
     accumulate: str = "FLOAT32"
     warn_above: float | None = None
     compared_to: Earlier | None = None
+    is_strict: bool = False
 
 
 class Earlier(NamedTuple):

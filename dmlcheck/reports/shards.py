@@ -23,6 +23,7 @@ _ALIKE = {
     "feature_level": "feature level",
     "tool": "version",
     "accumulate": "--accumulate",
+    "strict": "--strict",
     "warn_above": "--warn-above",
     "compared_to": "--compare-to",
 }
@@ -121,6 +122,7 @@ def _info(shard: _Shard) -> RunInfo:
             value_of(report, "accumulate", TEXT, "float32").upper(),
             value_of(report, "warn_above", NUMBER_OR_NONE),
             _earlier(report.get("compared_to")),
+            report.get("strict") is True,
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

@@ -40,7 +40,7 @@ def items(schema: dict[str, Any]) -> dict[str, Any]:
 
 DIAGNOSTIC = record(
     rule=TEXT,
-    severity={"enum": ["error", "note"]},
+    severity={"enum": ["error", "note", "warning"]},
     message=TEXT,
     file=TEXT_OR_NULL,
     line={"type": ["integer", "null"], "minimum": 1},
@@ -77,6 +77,7 @@ OUTPUT = with_optional(
         closest=ELEMENT_OR_NULL,
     ),
     details=DETAILS,
+    likely_share=NUMBER,
 )
 SPOT = {"case": TEXT, "output": TEXT, "index": items(COUNT)}
 NO_SPOT: dict[str, Any] = {key: {"type": "null"} for key in SPOT}
@@ -95,6 +96,7 @@ REPORT = with_optional(
         implementation_device=TEXT_OR_NULL,
         feature_level={"anyOf": [{"type": "null"}, LEVEL]},
         accumulate={"enum": ["float16", "float32"]},
+        strict={"type": "boolean"},
         warn_above={"type": ["number", "null"], "minimum": 0, "maximum": 1},
         compared_to={
             "anyOf": [
@@ -130,6 +132,7 @@ REPORT = with_optional(
         ),
     ),
     warned=COUNT,
+    unlikely=COUNT,
     compared=record(cases=COUNT, new=COUNT),
     drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),

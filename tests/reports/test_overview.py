@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from results import OUTPUT, case, every_outcome, failed, summary_of
+from results import OUTPUT, UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.comparison.records import Element
 from dmlcheck.reports.overview import Overview
@@ -67,6 +67,17 @@ def test_of_those_near_the_bound_the_nearest_are_named() -> None:
         "c0.7",
     ]
     assert lines[at + 6] == "  and 2 more"
+
+
+def test_of_those_beyond_the_likely_error_the_furthest_come_first() -> None:
+    output = CLOSE._replace(unlikely=1)
+    results = [
+        passed(name, diagnostics=(UNLIKELY,), outputs={"OutputTensor": output._replace(likely_share=share)})
+        for name, share in (("a", 2.0), ("b", 7.0), ("c", 3.0))
+    ]
+    lines = list(seen(*results, passed("d")).accuracy_lines(summary_of(results), None))
+    at = lines.index("3 cases inside the bound, and beyond the likely error:")
+    assert lines[at + 1 : at + 4] == [f"  cases/sum.yaml::{name} {UNLIKELY.message}" for name in "bca"]
 
 
 def test_drift_that_fails_no_run_is_listed_and_what_was_compared_is_counted() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from results import MISMATCH, OUTPUT, case, every_outcome, failed
+from results import MISMATCH, OUTPUT, UNLIKELY, case, every_outcome, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.problems import (
@@ -48,6 +48,8 @@ def test_of_a_case_that_passes_its_warnings_are_shown() -> None:
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=False),)
     passed = CaseResult(case(), "passed", outputs=outputs, warned=("OutputTensor",), drift=drift)
     assert [problem.rule for problem in problems_of(passed)] == ["accuracy-drift", "near-the-bound"]
+    unlikely = passed._replace(diagnostics=(UNLIKELY, MISMATCH._replace(severity="note")), drift=())
+    assert [problem.rule for problem in problems_of(unlikely)] == ["unlikely-error", "near-the-bound"]
 
 
 def test_of_a_desc_all_is_shown_but_what_a_negative_case_lists() -> None:

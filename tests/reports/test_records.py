@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from results import case, every_outcome, failed, summary_of
+from results import UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.reports.records import Earlier, Tally, outcomes_text
 from dmlcheck.running.results import CaseResult, Drift
@@ -28,8 +28,14 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     tally.add(failed())
     first = tally.summary(1.0)
     tally.add(passed(warned=("OutputTensor",)))
-    assert (first.total, tally.total, tally.failures) == (1, 2, 1)
-    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
+    tally.add(passed(diagnostics=(UNLIKELY,)))
+    assert (first.total, tally.total, tally.failures) == (1, 3, 1)
+    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None, 1)
+
+
+def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> None:
+    summary = summary_of([failed(diagnostics=(UNLIKELY._replace(severity="error"),))])
+    assert (summary.failures, summary.unlikely) == (1, 0)
 
 
 @pytest.mark.parametrize(
@@ -39,6 +45,7 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
         ([passed()], "1 passed"),
         ([failed(), passed(), passed()], "2 passed, 1 failed"),
         ([passed(warned=("OutputTensor",))], "1 passed (1 near the bound)"),
+        ([passed(diagnostics=(UNLIKELY,)), passed()], "2 passed (1 beyond the likely error)"),
         (
             [passed(drift=drift(is_failure=True)), passed(drift=drift(is_failure=False))],
             "2 passed (1 drifted, 1 less accurate)",

@@ -1,0 +1,207 @@
+"""Errors that the bound allows and roundings alone hardly make: a warning, and with --strict a failure."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from reports.test_json import REPORT
+
+from dmlcheck.cli import main
+
+COUNT = 100_000
+FILE = f"""\
+operator: DML_OPERATOR_REDUCE
+source: by hand
+desc:
+  Function: SUM
+  InputTensor: {{DataType: FLOAT32, Sizes: [1, {COUNT}]}}
+  OutputTensor: {{DataType: FLOAT32, Sizes: [1, 1]}}
+  Axes: [1]
+cases:
+  - {{name: long, inputs: {{InputTensor: {{random: {{seed: 7, low: 0, high: 0.5}}}}}}}}
+  - {{name: short, desc: {{InputTensor: {{DataType: FLOAT32, Sizes: [1, 2]}}}}, inputs: {{InputTensor: [[1, 2]]}}}}
+"""
+MODULE = """\
+import numpy as np
+
+class Sums:
+    name = "adding"
+    dtype = np.float16
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        x = inputs["InputTensor"].astype(self.dtype)
+        while x.shape[1] > 1:
+            x = np.pad(x, ((0, 0), (0, x.shape[1] % 2)))
+            x = x[:, ::2] + x[:, 1::2]
+        return {"OutputTensor": x.astype(np.float32)}
+
+class SumsInFloat32(Sums):
+    dtype = np.float32
+
+class OneByOne(Sums):
+    def run(self, desc, inputs):
+        x = np.add.accumulate(inputs["InputTensor"].astype(np.float16), axis=1, dtype=np.float16)
+        return {"OutputTensor": x[:, -1:].astype(np.float32)}
+"""
+SAID = re.compile(
+    r"OutputTensor: 1 of 1 element is inside the bound, but up to (\d+(?:\.\d+)?) times the likely error$"
+)
+NAME = "python:adding:Sums"
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    Path("adding.py").write_text(MODULE, encoding="utf-8")
+    Path("sums.yaml").write_text(FILE, encoding="utf-8")
+
+
+def run(*words: str, name: str = NAME) -> Result:
+    command = ["run", "sums.yaml", "--implementation", name, *words]
+    return CliRunner().invoke(main, command, catch_exceptions=False)
+
+
+def report(*words: str, name: str = NAME, path: str = "report.json") -> dict[str, Any]:
+    run(*words, "--json", path, name=name)
+    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    jsonschema.validate(found, REPORT)
+    return found
+
+
+def said(text: str) -> float:
+    """Return how many times the likely error a message names."""
+    found = SAID.match(text)
+    assert found, text
+    return float(found[1])
+
+
+def test_a_long_sum_that_is_kept_in_float16_passes_with_a_warning() -> None:
+    result = run("-v")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert lines[0] == "PASSED sums.yaml::long"
+    assert said(lines[1].removeprefix("  warning[unlikely-error]: ")) > 1
+    assert lines[2] == "PASSED sums.yaml::short"
+    start = lines.index("1 case inside the bound, and beyond the likely error:")
+    assert said(lines[start + 1].removeprefix("  sums.yaml::long ")) > 1
+    assert lines[-1].startswith("2 passed (1 beyond the likely error) in ")
+
+
+def test_a_long_sum_in_float32_is_likely() -> None:
+    """In pairs the roundings are 17 one after the other."""
+    result = run(name="python:adding:SumsInFloat32")
+    assert (result.exit_code, "likely" in result.stdout) == (0, False)
+    assert run("--strict", name="python:adding:SumsInFloat32").exit_code == 0
+
+
+def test_a_long_sum_in_float16_is_likely_where_an_implementation_may_have_it_so() -> None:
+    result = run("--strict", "--accumulate", "float16")
+    assert (result.exit_code, "likely" in result.stdout) == (0, False)
+
+
+def test_a_strict_run_fails_and_says_how_to_see_it_again() -> None:
+    result = run("--strict")
+    assert result.exit_code == 1
+    lines = result.stdout.splitlines()
+    assert lines[0] == "FAILED sums.yaml::long   unlikely-error"
+    place, _, message = lines[1].partition(" error[unlikely-error]: ")
+    assert place == "  sums.yaml:6:17:"  # the output's desc, as the case gives no values for it
+    assert said(message) > 1
+    assert f"  again: dmlcheck run --implementation {NAME} --strict sums.yaml::long" in lines
+    assert lines[-1].startswith("1 passed, 1 failed in ")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_the_json_report_has_the_share_of_the_likely_error(strict: bool) -> None:
+    found = report(*["--strict"] * strict)
+    long, short = found["cases"]
+    assert (found["strict"], found.get("unlikely")) == (strict, None if strict else 1)
+    assert long["outcome"] == ("failed" if strict else "passed")
+    assert long["reason"] == ("unlikely error" if strict else None)
+    (diagnostic,) = long["diagnostics"]
+    assert diagnostic["rule"] == "unlikely-error"
+    assert diagnostic["severity"] == ("error" if strict else "warning")
+    output = long["outputs"]["OutputTensor"]
+    assert output["likely_share"] == pytest.approx(said(diagnostic["message"]), rel=0.01)
+    assert (output["mismatches"], output["max_share"] < 1) == (0, True)
+    assert (short["diagnostics"], "likely_share" in short["outputs"]["OutputTensor"]) == ([], False)
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_other_reports_tell_of_an_unlikely_error(strict: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    result = run(*["--strict"] * strict, "--junitxml", "a.xml", "--html", "a.html", "--sarif", "a.sarif")
+    junit = Path("a.xml").read_text(encoding="utf-8")
+    if strict:
+        assert 'failures="1"' in junit
+        assert 'type="unlikely-error"' in junit
+    else:
+        assert 'failures="0"' in junit
+        (line,) = re.findall("<system-out>warning: (.*)</system-out>", junit)
+        assert said(line) > 1
+    level = "error" if strict else "warning"
+    (annotation,) = [line for line in result.stdout.splitlines() if line.startswith("::")]
+    assert annotation.startswith(f"::{level} file=sums.yaml,line=6,")
+    assert said(annotation.rpartition("::")[2]) > 1
+    (found,) = json.loads(Path("a.sarif").read_text(encoding="utf-8"))["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("unlikely-error", level)
+    html = Path("a.html").read_text(encoding="utf-8")
+    assert f'<b class="noted warning">warning</b> <span>{"OutputTensor: 1 of 1"}' in html or strict
+    assert "times the likely error" in html
+    assert ("1 beyond the likely error" in Path("summary.md").read_text(encoding="utf-8").splitlines()[0]) != strict
+
+
+def test_several_processes_tell_the_same() -> None:
+    Path("more.yaml").write_text(FILE, encoding="utf-8")
+    texts = [run("more.yaml", "-j", jobs).stdout for jobs in ("1", "2")]
+    assert _timeless(texts[0]) == _timeless(texts[1])
+    assert "4 passed (2 beyond the likely error)" in texts[0]
+
+
+def _timeless(text: str) -> list[str]:
+    return [re.sub(r"\d+\.\d\d( s)?$", "", line) for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_merged_shards_tell_the_same_as_the_whole(strict: bool) -> None:
+    more = FILE.partition("cases:\n")[2].replace("name: ", "name: more-")
+    Path("sums.yaml").write_text(FILE + more, encoding="utf-8")
+    words = ["--strict"] * strict
+    whole = report(*words, path="whole.json")
+    for number in ("1", "2"):
+        assert report(*words, "--shard", f"{number}/2", path=f"{number}.json")["cases"]
+    merged = CliRunner().invoke(main, ["merge", "1.json", "2.json", "--json", "merged.json"], catch_exceptions=False)
+    assert merged.exit_code == int(strict)
+    assert strict or "4 passed (2 beyond the likely error)" in merged.stdout
+    found = json.loads(Path("merged.json").read_text(encoding="utf-8"))
+    for part in (found["summary"], whole["summary"], *found["cases"], *whole["cases"]):
+        part["seconds"] = 0
+    assert found == whole
+
+
+def test_shards_of_which_one_is_strict_are_no_run() -> None:
+    report("--shard", "1/2", path="1.json")
+    report("--strict", "--shard", "2/2", path="2.json")
+    result = CliRunner().invoke(main, ["merge", "1.json", "2.json"], catch_exceptions=False)
+    assert result.exit_code == 2
+    assert "another --strict than" in result.stderr
+
+
+def test_an_output_beyond_the_bound_is_wrong_and_not_unlikely() -> None:
+    """Terms that are added one by one stay at 1024, where the next one is at most half a unit."""
+    found = report("--strict", name="python:adding:OneByOne")["cases"][0]
+    assert found["outputs"]["OutputTensor"]["worst"]["actual"] <= 1024
+    assert [diagnostic["rule"] for diagnostic in found["diagnostics"]] == ["output-mismatch"]
+    assert "likely_share" not in found["outputs"]["OutputTensor"]
