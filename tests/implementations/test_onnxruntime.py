@@ -20,10 +20,12 @@ import pytest
 from dmlcheck import load_cases, run_cases, validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
+from dmlcheck.descs import read
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported, about, close, make
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.bounds import bounds
+from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -416,6 +418,38 @@ outputs: {OutputTensor: [[9], [12]]}
     path = tmp_path / "strided.yaml"
     path.write_text(text, encoding="utf-8")
     assert [result.outcome for result in run_cases(load_cases(path), "onnxruntime")] == ["passed"]
+
+
+GEMM = """\
+operator: GEMM
+source: by hand
+desc:
+  ATensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 2]}
+  BTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 2]}
+  TransA: NONE
+  TransB: NONE
+  Alpha: 1
+  Beta: 0
+inputs: {ATensor: [1, 2, 3, 4], BTensor: [1, 1, 0, 1]}
+outputs: {OutputTensor: [1, 3, 3, 7]}
+cases:
+- {name: bound}
+- {name: own, tolerance: {ulp: 1}}
+"""
+
+
+def test_what_is_bounded_by_a_kernel_that_does_not_exist_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = load_spec("DML_OPERATOR_GEMM")._replace(kernel=None)
+    monkeypatch.setattr(read, "load_spec", lambda _: spec)
+    path = tmp_path / "gemm.yaml"
+    path.write_text(GEMM, encoding="utf-8")
+    bound, own = run_cases(load_cases(path), "onnxruntime")
+    reason = "its bound needs the reference kernel, which does not exist yet"
+    assert (bound.outcome, bound.reason, bound.diagnostics, bound.outputs) == ("skipped", reason, (), {})
+    assert (own.outcome, own.outputs["OutputTensor"].max_ulp) == ("passed", 0)
 
 
 def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Path) -> None:
