@@ -396,6 +396,20 @@ def leaves_range(seen: Seen) -> Any:
 
 
 KNOWN = [
+    Known(
+        "onnx",
+        "ACTIVATION_ELU",
+        FLOATS,
+        "multiplies 0 by Alpha too, which gives NaN for an infinite one; the formula has x at 0",
+        lambda seen: (seen.x == 0) & np.isinf(seen.value("Alpha")),
+    ),
+    Known(
+        "onnx",
+        "ACTIVATION_LEAKY_RELU",
+        FLOATS,
+        "adds 0 * Alpha to x above 0, which gives NaN for an infinite Alpha; the formula has x there",
+        lambda seen: (seen.x >= 0) & np.isinf(seen.value("Alpha")),
+    ),
     *(
         Known(
             "onnx",
