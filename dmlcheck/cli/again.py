@@ -19,7 +19,7 @@ def again(info: RunInfo, result: CaseResult) -> str:
 
 
 def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
-    if info.implementation != "reference":
+    if not info.is_of_reference:
         yield from ("--implementation", info.implementation)
     if info.accumulate != "FLOAT32":
         yield from ("--accumulate", info.accumulate.lower())

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from dmlcheck.running.processes import Execution
 
 
+_LEAST, _MARGIN = 40, 18  # columns of a source line, and of what stands around it
+_LONG = 1.0  # seconds: what runs longer is named
+
+
 class Streams:
     """The standard streams of a command: which of them take no more, and whether output was lost."""
 
@@ -154,10 +158,6 @@ def _columns() -> int:
 def _within(columns: int, *, colour: bool) -> Style:
     """Return a style that leaves room for what stands before a source line, and for the dots where it is cut."""
     return Style(colour=colour, columns=max(_LEAST, columns - _MARGIN))
-
-
-_LEAST, _MARGIN = 40, 18
-_LONG = 1.0  # seconds: what runs longer is named
 
 
 @contextmanager

@@ -70,8 +70,7 @@ def open_reporters(console: Console, wanted: Wanted, info: RunInfo, inputs: Iter
         verbose=wanted.verbose,
         again=again_of,
         table=console.table,
-        is_reference=info.implementation == "reference",
-        earlier=info.compared_to,
+        info=info,
     )
     return [text, *_open_files(wanted.files, info, again_of, inputs), *_github(again_of)]
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
-from dmlcheck.diagnostics.catalog import (
-    RULES,
-)
-from dmlcheck.diagnostics.wording import (
-    pointer,
-)
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import pointer
 
 ERROR = "error"
 WARNING = "warning"

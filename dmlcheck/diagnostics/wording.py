@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
+_MOST_UNKNOWN = 20  # names in one mapping: more of them say nothing new
+
 
 def pointer(path: tuple[str | int, ...]) -> str:
     """Return a path as reports print it: `("desc", "Axes", 0)` is `desc.Axes[0]`."""
@@ -104,9 +106,6 @@ def unknown_names(
     """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
         yield name, did_you_mean(str(name), known) or f"{names} {', '.join(known)}"
-
-
-_MOST_UNKNOWN = 20  # in one mapping: more of them say nothing new
 
 
 def size_text(amount: int) -> str:

@@ -60,6 +60,11 @@ class RunInfo(NamedTuple):
     compared_to: Earlier | None = None
     is_strict: bool = False
 
+    @property
+    def is_of_reference(self) -> bool:
+        """Whether it is the reference engine that is judged."""
+        return self.implementation == "reference"
+
 
 class Earlier(NamedTuple):
     """The report that a run is compared with, the implementation in it and its version, and the drift that may be."""

@@ -7,19 +7,22 @@ from collections.abc import Callable, Sequence
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import Earlier, Summary, outcomes_text
+from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
 
 Echo = Callable[[str], None]
 Table = Callable[[Sequence[str], list[list[str]]], None]
 
+_OF_NOTHING = RunInfo("reference")
+
 
 class TextReport:
     """A run as text.
 
-    `verbose` is 1 where every case is printed and -1 where only failures and the last line are; `table` prints the head
-    and the rows of a table. Where it is not the reference that is judged, failures come with what is known of DirectML.
+    `info` is what the run is of: where it is not the reference that is judged, failures come with what is known of
+    DirectML. `verbose` is 1 where every case is printed and -1 where only failures and the last line are; `table`
+    prints the head and the rows of a table.
     """
 
     def __init__(
@@ -30,23 +33,22 @@ class TextReport:
         verbose: int = 0,
         again: Again = again_by_id,
         table: Table | None = None,
-        is_reference: bool = True,
-        earlier: Earlier | None = None,
+        info: RunInfo = _OF_NOTHING,
     ) -> None:
         self.echo = echo
         self.style = style
         self.verbose = verbose
         self.again = again
         self.table = table or self._plain_table
-        self.is_reference = is_reference
-        self.earlier = earlier
+        self.info = info
         self.overview = Overview()
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
         self.overview.add(result)
         if result.is_failure:
-            for text in failure_lines(result, self.again, style=self.style, is_reference=self.is_reference):
+            is_reference = self.info.is_of_reference
+            for text in failure_lines(result, self.again, style=self.style, is_reference=is_reference):
                 self.echo(text)
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""
@@ -62,7 +64,7 @@ class TextReport:
         if self.verbose >= 0:
             if rows:
                 self.table(head, rows)
-            for line in self.overview.accuracy_lines(summary, self.earlier):
+            for line in self.overview.accuracy_lines(summary, self.info.compared_to):
                 self.echo(line)
         for line in self.overview.skip_lines():
             self.echo(line)
