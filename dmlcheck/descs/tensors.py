@@ -1,4 +1,4 @@
-"""Tensor descs: their fields, and the rules of DML_BUFFER_TENSOR_DESC that hold for every operator."""
+"""Tensor descs: their fields, and what DML_BUFFER_TENSOR_DESC asks of every tensor, whatever the operator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DATA_TYPE_OF = {f"{prefix}{name}": name for name in DATA_TYPES for prefix in ("
 
 
 def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Checking[TensorDesc | None]:
-    """Return a tensor desc whose fields have the right types, or None; its rules are checked as far as they can be."""
+    """Return a tensor desc whose fields have the right types, or None; what every tensor must obey is checked too."""
     if not isinstance(given, Mapping):
         yield mistyped(label, given, path, EXPECTED["TENSOR_DESC"])
         return None

@@ -54,7 +54,7 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names_it(spec: OperatorSpec) -> dict[str, Any]:
-    """Return the form of what names an operator and does not claim to break its rules."""
+    """Return the form of what names an operator and is no negative case."""
     return {
         "properties": {"operator": {"enum": [spec.operator, spec.short]}},
         "required": ["operator"],
@@ -89,7 +89,7 @@ def _nested_names(operators: list[OperatorSpec]) -> dict[str, Any]:
 
 
 def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
-    """Let only what claims to break rules name an operator that does not exist."""
+    """Let only a negative case name an operator that does not exist."""
     names = [name for spec in operators for name in (spec.operator, spec.short)]
     return {
         "if": {"not": {"required": ["invalid"]}},
