@@ -69,7 +69,7 @@ def _descs(spec: OperatorSpec, cases: Iterable[Case]) -> Iterator[tuple[Case, Op
     """Yield the cases of an operator whose descs can be read, with these."""
     for case in cases:
         desc = read_desc(case.operator, case.desc).desc
-        if desc is not None and desc.spec is spec:
+        if desc is not None and desc.spec.operator == spec.operator:
             yield case, desc
 
 
