@@ -130,7 +130,8 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
     start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
-    return np.asarray(start + sum(at * step for at, step in zip(np.nonzero(mask), steps, strict=True)), np.int64)
+    found: Array = start + np.argwhere(mask) @ np.array(steps, dtype=np.int64)
+    return found
 
 
 def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:

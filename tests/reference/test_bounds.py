@@ -1,0 +1,187 @@
+"""The bounds of elements: which are computed, where they stand, and in which arithmetic."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from elements import built
+from grouped import bound as bound_of_groups
+from grouped import built as built_groups
+
+from dmlcheck.comparison.compare import Differing
+from dmlcheck.reference.bounds import arithmetic_of, bounds, positions
+
+Array = np.ndarray[Any, Any]
+U = 2.0**-24
+OUTPUT = "OutputTensor"
+
+
+def floats(*values: float) -> Array:
+    return np.array(values, np.float32)
+
+
+# ---- positions
+
+ALL = slice(None)
+PLACES = [(), 1, -1, ALL, slice(1, None), (0, 2), (ALL, 1), (ALL, slice(0, 3, 2), -1), (1, 2, 3), slice(1, 2)]
+
+
+def _cuts(sizes: tuple[int, ...]) -> list[Any]:
+    found: list[Any] = [(), *([slice(0, 1), -1, (slice(None, None, 2),)] if sizes else [])]
+    return found + ([(0, slice(1, None)), (ALL, 0)] if len(sizes) > 1 else [])
+
+
+@pytest.mark.parametrize("where", PLACES, ids=str)
+def test_positions_are_those_of_the_elements_in_row_major_order(where: Any) -> None:
+    sizes = (2, 3, 4)
+    numbers = np.arange(24).reshape(sizes)
+    generator = np.random.default_rng(3)
+    for cut in _cuts(numbers[where].shape):
+        part = numbers[where][cut]
+        for mask in (np.ones(part.shape, bool), np.zeros(part.shape, bool), generator.random(part.shape) < 0.5):
+            found = positions(sizes, where, cut, np.asarray(mask))
+            assert found.dtype == np.int64
+            assert found.tolist() == np.asarray(part)[mask].tolist()
+
+
+def test_positions_reach_beyond_32_bits() -> None:
+    mask = np.array([False, True])
+    assert positions((70_000, 70_000), (69_999, slice(69_998, None)), (), mask).tolist() == [70_000**2 - 1]
+
+
+# ---- which elements
+
+
+def test_only_the_asked_elements_of_an_element_wise_operator_are_computed() -> None:
+    x = floats(*np.linspace(0.1, 5, 12)).reshape(3, 4)
+    desc, inputs = built("EXP", {}, x)
+    for asked in (np.eye(3, 4, dtype=bool), np.zeros((3, 4), bool), np.ones((3, 4), bool)):
+        parts = list(bounds(desc, inputs, {OUTPUT: asked}))
+        assert len(parts) == bool(asked.any())
+        for label, at, bound in parts:
+            assert label == OUTPUT
+            assert at.tolist() == np.flatnonzero(asked).tolist()
+            assert bound.value == pytest.approx(np.exp(x.astype(np.float64)[asked]), rel=1e-15)
+
+
+def test_what_differs_is_asked_for_piece_by_piece() -> None:
+    """A mask that is computed where it is looked at gives the bounds that an array of it gives."""
+    x = np.random.default_rng(1).normal(size=(300, 1000)).astype(np.float32)
+    desc, inputs = built("TANH", {}, x)
+    expected = np.tanh(x)
+    actual = expected.copy()
+    places = [(0, 0), (7, 999), (150, 3), (299, 999)]
+    for place in places:
+        actual[place] += 1
+    lazy = Differing(expected, actual, is_float=True)
+    parts = list(bounds(desc, inputs, {OUTPUT: lazy}))
+    assert len(parts) > 1
+    found = np.concatenate([at for _, at, _ in parts])
+    assert sorted(found.tolist()) == [np.ravel_multi_index(place, x.shape) for place in places]
+    whole = gathered(desc, inputs, {OUTPUT: lazy})[OUTPUT]
+    other = gathered(desc, inputs, {OUTPUT: expected != actual})[OUTPUT]
+    assert whole.value.tolist() == other.value.tolist()
+    assert whole.slack.tolist() == other.slack.tolist()
+
+
+@pytest.mark.parametrize(("shape", "axes"), list(product([(4, 50_000), (50_000, 4), (2, 3, 40_000)], [[0], [1]])))
+def test_long_groups_have_the_bound_of_short_ones(shape: tuple[int, ...], axes: list[int]) -> None:
+    """The same elements, and as many terms, whether a group is computed whole or in blocks."""
+    x = np.ones(shape, np.float32)
+    found = bound_of_groups("REDUCE", x, Function="SUM", Axes=axes)
+    terms = shape[axes[0]]
+    assert found.terms == terms
+    assert np.unique(found.value).tolist() == [terms]
+    assert np.unique(found.slack) == pytest.approx([terms * U * terms], rel=1e-6)
+
+
+def test_elements_of_a_long_row_stand_where_they_are_asked_for() -> None:
+    x = np.random.default_rng(2).normal(size=(2, 300_000)).astype(np.float32)
+    desc, inputs = built_groups("ACTIVATION_HARDMAX1", x, Axes=[1])
+    asked = np.zeros(x.shape, bool)
+    top = x.argmax(axis=1)
+    asked[[0, 1, 0], [*top, 7]] = True
+    found = gathered(desc, inputs, {OUTPUT: asked})[OUTPUT]
+    assert found.value.tolist() == [
+        float((row, column) in {(0, top[0]), (1, top[1])}) for row, column in np.argwhere(asked)
+    ]
+
+
+# ---- what is said of them
+
+
+def test_results_that_are_only_moved_have_no_slack_and_are_not_rounded() -> None:
+    moved = gathered(*built("ABS", {}, floats(-1, 2)), {OUTPUT: np.ones(2, bool)})[OUTPUT]
+    assert (moved.value.tolist(), moved.slack.tolist(), moved.is_rounded, moved.terms) == ([1, 2], [0, 0], False, 0)
+    scaled = {"ScaleBias": {"Scale": 0.1, "Bias": 0}}
+    computed = gathered(*built("ABS", scaled, floats(-3, 7)), {OUTPUT: np.ones(2, bool)})[OUTPUT]
+    assert computed.is_rounded
+    assert computed.slack.all()
+
+
+def test_conditions_and_integers_are_numbers() -> None:
+    x = np.array([[1, 3], [5, 2]], np.int64)
+    for desc, inputs, expected in (
+        (*built_groups("ACTIVATION_HARDMAX1", x.astype(np.float32), Axes=[1]), [[0, 1], [1, 0]]),
+        (*built("LOGICAL_GREATER_THAN", {}, x, x[::-1]), [[0, 1], [1, 0]]),
+        (*built("ADD", {}, x + 2**60, x), [[2**60 + 2, 2**60 + 6], [2**60 + 10, 2**60 + 4]]),
+    ):
+        found = gathered(desc, inputs, {OUTPUT: np.ones(x.shape, bool)})[OUTPUT]
+        assert found.value.dtype.kind in "iuf"
+        assert found.value.tolist() == np.ravel(expected).tolist()
+        assert not found.slack.any()
+
+
+def test_integers_beyond_their_type_are_left_open_as_in_the_results() -> None:
+    x = np.array([100, 1], np.int8)
+    found = gathered(*built("ADD", {}, x, x), {OUTPUT: np.ones(2, bool)})[OUTPUT]
+    assert found.unspecified.tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "accumulate", "used", "attributes", "unit_roundoff"),
+    [
+        ("float32", "FLOAT32", "FLOAT32", "FLOAT32", 2.0**-24),
+        ("float32", "FLOAT16", "FLOAT16", "FLOAT16", 2.0**-11),
+        ("float16", "FLOAT32", "FLOAT32", "FLOAT16", 2.0**-24),
+        ("float16", "FLOAT16", "FLOAT16", "FLOAT16", 2.0**-11),
+        ("float64", "FLOAT32", "FLOAT64", "FLOAT32", 2.0**-53),
+        ("float64", "FLOAT16", "FLOAT64", "FLOAT32", 2.0**-53),
+        ("float32", "FLOAT64", "FLOAT64", "FLOAT32", 2.0**-53),
+    ],
+)
+def test_the_tensors_and_the_run_say_in_which_type_is_computed(
+    data_type: str, accumulate: str, used: str, attributes: str, unit_roundoff: float
+) -> None:
+    desc, _ = built("IDENTITY", {}, np.ones(1, data_type))
+    found = arithmetic_of(desc, accumulate)
+    assert (found.data_type, found.attributes, found.unit_roundoff) == (used, attributes, unit_roundoff)
+    assert not found.is_likely
+    assert arithmetic_of(desc, accumulate, is_likely=True) == found._replace(is_likely=True)
+
+
+def test_the_likely_bound_of_a_long_sum_is_the_smaller_one() -> None:
+    x = np.random.default_rng(4).uniform(size=(1, 10_000)).astype(np.float32)
+    hard, likely = (
+        bound_of_groups("REDUCE", x, Function="SUM", Axes=[1], is_likely=is_likely) for is_likely in (False, True)
+    )
+    assert hard.value == likely.value
+    assert hard.slack == pytest.approx(10_000 * U * x.astype(np.float64).sum(), rel=1e-6)
+    assert 0 < likely.slack < hard.slack / 10
+
+
+def test_nothing_warns_and_the_callers_settings_hold_between_the_pieces() -> None:
+    """Formulas divide by 0 and take logarithms of it; who asks for bounds is warned of his own."""
+    desc, inputs = built("LOG", {}, np.zeros((300, 1000), np.float32))
+    with np.errstate(all="raise"):
+        parts = bounds(desc, inputs, {OUTPUT: np.ones((300, 1000), bool)})
+        count = 0
+        for _ in parts:
+            count += 1
+            with pytest.raises(FloatingPointError):
+                np.float64(1) / np.float64(0)
+        assert count > 1
