@@ -120,6 +120,38 @@ def test_nan_is_no_number_under_any_tolerance(expected: float, actual: float, li
     assert oracle.same([result.first[0].expected, result.first[0].actual], [expected, actual])
 
 
+# ---- what differs
+
+
+def test_what_differs_is_seen_in_any_part_of_an_output() -> None:
+    expected = np.array([[1, math.nan, 0.0], [math.inf, -0.0, 2]], np.float32)
+    actual = np.array([[1, math.nan, -0.0], [math.inf, 5, math.nan]], np.float32)
+    differs = compare.Differing(expected, actual, is_float=True)
+    assert differs.shape == (2, 3)
+    assert differs[...].tolist() == [[False, False, False], [False, True, True]]
+    for where in (0, 1, (1, 2), (slice(None), 1), slice(1, None), (), (slice(None), slice(0, 3, 2))):
+        assert np.asarray(differs[where]).tolist() == differs[...][where].tolist()
+    assert differs.any()
+    assert not compare.Differing(expected[:1], actual[:1], is_float=True).any()
+
+
+def test_what_differs_is_given_in_pairs_by_its_position() -> None:
+    expected = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
+    actual = np.asfortranarray(expected + 100)
+    wanted, found = compare.Differing(expected, actual, is_float=False).pair(np.array([5, 0, 23]))
+    assert (wanted.tolist(), found.tolist()) == ([5, 0, 23], [105, 100, 123])
+
+
+def test_an_output_in_another_order_in_memory_is_compared_by_its_index() -> None:
+    right = np.arange(12, dtype=np.int32).reshape(3, 4)
+    actual = np.asfortranarray(right)
+    tensor = TensorDesc("INT32", (3, 4))
+    assert compared(right, actual, tensor, EXACT).mismatches == 0
+    actual[2, 1] = -1
+    result = compared(right, actual, tensor, EXACT)
+    assert [element.place for element in result.first] == [(2, 1)]
+
+
 # ---- tolerances
 
 
@@ -453,6 +485,133 @@ def test_what_is_allowed_is_told_of_the_worst_element_in_its_units() -> None:
 def given(bound: Bound) -> Iterator[tuple[str, Array, Bound]]:
     """Give a bound for all elements."""
     yield "OutputTensor", np.arange(bound.value.size), bound
+
+
+# ---- around what a bound reaches
+
+LARGEST = 2.0**128 - 2.0**104  # of FLOAT32; from 2^103 beyond it numbers round to infinity
+
+
+def with_bound(
+    expected: float, actual: float, value: float, slack: float, data_type: str = "FLOAT32", **limit: Any
+) -> OutputResult:
+    """Compare one element, of which a formula says what it is and how far off it may be."""
+    bound = Bound(np.array([value]), np.array([slack]), np.array([False]))
+    used = Limit(**{"tolerance": None, "is_derived": True, **limit})
+    return judged([expected], [actual], data_type, used, None, lambda _: given(bound))
+
+
+@pytest.mark.parametrize(
+    ("data_type", "expected", "actual", "accepted"),
+    [
+        # 2.5 by the formula: 2 and 3 are right, whichever the case has.
+        ("INT32", 2, 3, True),
+        ("INT32", 3, 2, True),
+        ("INT32", 2, 1, False),
+        ("INT32", 3, 4, False),
+        ("FLOAT32", 2.0, 3.0, True),
+        ("FLOAT32", 3.0, 2.0, True),
+        ("FLOAT32", 2.0, 2.0 - 2.0**-21, False),
+        ("FLOAT32", 3.0, 3.0 + 2.0**-20, False),
+        # The case has what the formula cannot give: then that is what counts.
+        ("INT32", 7, 2, False),
+        ("FLOAT32", 7.0, 2.5, False),
+        ("FLOAT32", 7.0, 7.5, True),
+        ("FLOAT32", 7.0, 7.75, False),
+    ],
+)
+def test_at_a_jump_both_sides_are_right_and_no_more(
+    data_type: str, expected: float, actual: float, accepted: bool
+) -> None:
+    result = with_bound(expected, actual, 2.5, 0.5, data_type)
+    assert (result.mismatches == 0) is accepted
+    assert result.max_share is not None
+    assert (result.max_share <= 1) is accepted
+
+
+def test_the_unrounded_result_is_what_errors_are_measured_from() -> None:
+    unit = 2.0**-23
+    result = with_bound(1.0, 1 + unit, 1 + unit / 4, 2 * unit)
+    assert (result.max_ulp, result.max_share) == (0.75, pytest.approx(0.25))
+
+
+def test_an_exact_operator_has_no_unit_beside_its_jumps() -> None:
+    exact = {"tolerance": Tolerance(exact=True)}
+    assert with_bound(2.0, 3.0, 2.5, 0.5, **exact).mismatches == 0
+    assert with_bound(2.0, 3.0 + 2.0**-22, 2.5, 0.5, **exact).mismatches == 1
+    assert with_bound(2.0, 2.0 + 2.0**-22, 2.0, 0.0, **exact).mismatches == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "slack", "actual", "accepted"),
+    [
+        (LARGEST + 2.0**103, 0.0, LARGEST, True),  # half a unit from the largest number
+        (LARGEST + 2.0**106, 2.0**106, LARGEST, True),
+        (LARGEST + 2.0**106, 2.0**106, LARGEST - 2.0**106, False),
+        (LARGEST + 2.0**106, 2.0**106, -LARGEST, False),
+        (2.0**200, 2.0**170, LARGEST, False),
+        (math.inf, 0.0, LARGEST, False),
+    ],
+)
+def test_beside_an_overflow_the_largest_number_may_be_right(
+    value: float, slack: float, actual: float, accepted: bool
+) -> None:
+    assert (with_bound(math.inf, actual, value, slack).mismatches == 0) is accepted
+    assert with_bound(-math.inf, actual, value, slack).mismatches == 1
+
+
+def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> None:
+    wide, narrow = ({"tolerance": Tolerance(ulp=ulp, source="a table")} for ulp in (8, 1))
+    unit = 2.0**-23
+    assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit, **wide).max_share == 0.75
+    assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit, **narrow).max_share == 2
+    assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit).bound == "3 ULP"
+    assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit, **wide).bound == "8 ULP"
+
+
+# ---- several outputs, and the likely bound
+
+
+def test_bounds_are_asked_for_once_and_for_the_outputs_that_differ() -> None:
+    asked: list[dict[str, list[int]]] = []
+
+    def bounds_of(masks: dict[str, Any]) -> Iterator[tuple[str, Array, Bound]]:
+        asked.append({name: np.flatnonzero(mask[...]).tolist() for name, mask in masks.items()})
+        yield "C", np.array([1]), Bound(np.array([5.0]), np.array([1.0]), np.array([False]))
+        yield "A", np.array([2, 3]), Bound(np.zeros(2), np.zeros(2), np.array([True, False]))
+
+    tensors = {name: TensorDesc("FLOAT32", (4,)) for name in "ABCD"}
+    right = {name: (tensor, np.full(4, 5, np.float32)) for name, tensor in tensors.items()}
+    actual = {name: values.copy() for name, (_, values) in right.items()}
+    actual["A"][2:] = 7
+    actual["C"][1] = 5.5
+    actual["D"] = np.zeros(3, np.float32)
+    found = compare.compare(right, actual, Limit(None, is_derived=True), bounds_of)
+    assert asked == [{"A": [2, 3], "C": [1]}]
+    assert {name: result.mismatches for name, (result, _) in found.items()} == {"A": 1, "B": 0, "C": 0, "D": 4}
+    assert found["A"].result.unspecified == 1
+    refused = {name: None if marks is None else marks.tolist() for name, (_, marks) in found.items()}
+    assert refused == {"A": [False, False, False, True], "B": None, "C": None, "D": None}
+
+
+@pytest.mark.parametrize(
+    ("off", "terms", "is_derived", "unlikely"),
+    [(6, 9, True, 2), (2, 9, True, 0), (6, 1, True, 0), (6, 9, False, 0), (20, 9, True, 0)],
+)
+def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is_derived: bool, unlikely: int) -> None:
+    """The bound is 10 units and the likely one 3, with the unit of the result itself 11 and 4."""
+    unit = 2.0**-23
+
+    def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        at = np.flatnonzero(masks["OutputTensor"][...])
+        slack = np.full(at.size, (3 if is_likely else 10) * unit)
+        yield "OutputTensor", at, Bound(np.ones(at.size), slack, np.isin(at, [3]), terms)
+
+    limit = Limit(None, is_derived=True) if is_derived else own(ulp=100)
+    result = judged([1.0] * 4, [1.0, *[1 + off * unit] * 3], "FLOAT32", limit, None, bounds_of)
+    assert result.mismatches == (2 if off > 11 and is_derived else 0)
+    assert (result.unlikely, result.likely_share) == (unlikely, 1.5 if unlikely else None)
+    assert result.unspecified == 1
 
 
 # ---- unspecified elements
