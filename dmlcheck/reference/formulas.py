@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from collections.abc import Iterator
 from types import CodeType
@@ -14,9 +15,10 @@ from dmlcheck.reference.roundings import ROUNDINGS, rounding, words
 
 
 def formula_text(operator: str) -> str | None:
-    """Return the formula of an operator as its kernel has it, None for a NumPy function that needs no words."""
+    """Return the formula of an operator as its kernel has it, None for a function whose name says it."""
     function = row(operator).kernel.function
-    return None if isinstance(function, np.ufunc) else inspect.getdoc(function)
+    text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)
+    return None if text is None else " ".join(text.partition("\n\n")[0].split())
 
 
 def is_computed(operator: str) -> bool:
@@ -42,23 +44,37 @@ def _functions(function: Any, seen: set[int]) -> Iterator[str]:
     if code is None or id(code) in seen or not function.__module__.startswith(_ENGINE):
         return
     seen.add(id(code))
-    if function.__module__ == "dmlcheck.reference.special":  # how the engine computes it is not how others do
+    if function.__module__ == _SPECIAL:  # how the engine computes it is not how others do
         yield from (constant for constant in code.co_consts if isinstance(constant, str))
         return
-    names = set(_names(code))
-    yield from names
-    near = [function.__globals__.get(name) for name in names]
+    yield from _called(code)
+    near = [function.__globals__.get(name) for part in _parts(code) for name in part.co_names]
+    near += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
     near += [cell.cell_contents for cell in function.__closure__ or ()]
     for other in near:
         for part in other.values() if isinstance(other, dict) else [other]:
             yield from _functions(part, seen)
 
 
-_ENGINE = ("dmlcheck.reference.kernels.", "dmlcheck.reference.special", "dmlcheck.reference.sums")
+_SPECIAL = "dmlcheck.reference.special"
+_ENGINE = ("dmlcheck.reference.kernels.", _SPECIAL, "dmlcheck.reference.sums")
 
 
-def _names(code: CodeType) -> Iterator[str]:
-    yield from code.co_names
+def _called(code: CodeType) -> Iterator[str]:
+    """Yield the names of NumPy's functions that some code has, and `divide` where it has a quotient."""
+    for part in _parts(code):
+        before: Any = None
+        for step in dis.get_instructions(part):
+            if before is not None and (before.opname, before.argval) == ("LOAD_GLOBAL", "np"):
+                yield str(step.argval)
+            if step.opname == "BINARY_TRUE_DIVIDE" or (step.opname == "BINARY_OP" and step.argrepr == "/"):
+                yield "divide"
+            before = step
+
+
+def _parts(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function and of those inside it."""
+    yield code
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _names(constant)
+            yield from _parts(constant)

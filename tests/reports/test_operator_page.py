@@ -26,6 +26,35 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 
 
+def section(operator: str, title: str) -> list[str]:
+    lines = [*page(load_spec(operator)), ""]
+    start = lines.index(title) + 1
+    return lines[start : lines.index("", start)]
+
+
+def test_an_operator_that_rounds_shows_its_formula_and_the_functions_in_it() -> None:
+    formula, derived, divide, exp, *published = section("DML_OPERATOR_ACTIVATION_SIGMOID", "Tolerance")
+    assert formula.strip() == "formula: 1 / (1 + exp(-x))."
+    assert "the rounding of each operation in FLOAT32 (FLOAT16 with `--accumulate float16`)" in derived
+    assert divide.strip().startswith("divide: 4.5 ULP (HLSL, div (sm4 - asm): ")
+    assert exp.strip().startswith("exp: 4 ULP, and 1 ULP of the operand (HLSL, exp (sm4 - asm): ")
+    assert published
+    assert all(line.startswith("  -   ") for line in published)
+
+
+def test_an_operator_that_rounds_nothing_shows_no_formula() -> None:
+    (exact,) = section("DML_OPERATOR_ARGMAX", "Tolerance")
+    assert exact.startswith("  -   exact (")
+
+
+def test_an_operator_without_a_kernel_shows_what_its_spec_says() -> None:
+    spec = load_spec("DML_OPERATOR_REDUCE")
+    row = spec.tolerance[0]._replace(exact=False, when=None, ulp=2, accumulate=True, source="a table")
+    lines = page(spec._replace(kernel=None, tolerance=(row,)))
+    start = lines.index("Tolerance")
+    assert lines[start + 1 : start + 3] == ["  -   n * u * sum|terms| + 2 ULP, integers exact (a table)", ""]
+
+
 def test_a_field_says_what_it_is_and_where_it_follows_from() -> None:
     lines = page(SPEC)
     (count,) = (line for line in lines if line.startswith("  AxisCount "))

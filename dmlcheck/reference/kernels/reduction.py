@@ -115,8 +115,8 @@ def hardmax1(input: Any, *, axes: Axes) -> Iterator[Piece]:
 
 KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, integers=partial(reduce, functions=INTEGERS)),
-    "ARGMAX": Kernel(argmax),
-    "ARGMIN": Kernel(argmin),
-    "ACTIVATION_HARDMAX": Kernel(hardmax),
-    "ACTIVATION_HARDMAX1": Kernel(hardmax1),
+    "ARGMAX": Kernel(argmax, is_exact=True),
+    "ARGMIN": Kernel(argmin, is_exact=True),
+    "ACTIVATION_HARDMAX": Kernel(hardmax, is_exact=True),
+    "ACTIVATION_HARDMAX1": Kernel(hardmax1, is_exact=True),
 }
