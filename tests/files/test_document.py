@@ -1,0 +1,120 @@
+"""Documents: where keys and values stand, and what a file as a whole holds."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.files import yaml
+from dmlcheck.files.document import Document, Overflow, Path, Position, duplicate, placed
+
+TEXT = """\
+operator: ARGMAX
+cases:
+  - name: one
+    desc:
+      Sizes: [3, 0x10]
+  - {name: "1"}
+"""
+
+
+def document(text: str = TEXT) -> Document:
+    return yaml.parse(text.encode(), "a.yaml")
+
+
+# ---- lines
+
+
+def test_a_line_ends_where_yaml_says_and_there_is_none_beyond_the_last() -> None:
+    made = Document("x", "a\r\nb\u2028c\rd")
+    assert [made.line(number) for number in range(6)] == ["", "a", "b", "c", "d", ""]
+    assert [made.place(index) for index in (0, 3, 7)] == [Position(1, 1), Position(2, 1), Position(4, 1)]
+
+
+def test_a_place_beyond_the_end_is_the_end() -> None:
+    made = Document("x", "ab\ncd")
+    assert made.inside(Position(2, 1)) == Position(2, 1)
+    assert made.inside(Position(9, 1)) == Position(2, 3)
+
+
+# ---- places
+
+
+@pytest.mark.parametrize(
+    ("path", "line", "column", "width"),
+    [
+        (("operator",), 1, 11, 6),
+        (("cases", 0, "name"), 3, 11, 3),
+        (("cases", 0, "desc", "Sizes", 1), 5, 18, 4),
+        (("cases", 0, "desc"), 4, 5, 4),  # a block that starts below its key
+        (("cases", 0, "desc", "Axes"), 4, 5, 4),  # what is not there: the key of what should hold it
+        (("cases", 1), 6, 5, 1),
+        (("cases", 7), 2, 1, 5),
+        ((), 1, 1, 1),
+    ],
+)
+def test_a_value_is_found_by_its_path_or_its_nearest_ancestor(path: Path, line: int, column: int, width: int) -> None:
+    assert document().locate(path) == Position(line, column, width)
+
+
+def test_a_key_may_be_asked_for() -> None:
+    assert document().locate(("operator",), key=True) == Position(1, 1, 8)
+    assert document().locate(("cases", 0), key=True) == Position(3, 5)  # an item has none
+
+
+def test_a_file_without_a_value_begins_at_its_beginning() -> None:
+    assert Document("x", "text").locate(("a",)) == Position(1, 1)
+
+
+def test_items_of_a_list_have_places_of_their_own() -> None:
+    made = document()
+    items = made.value["cases"]
+    assert [made.item_position(("cases",), items, index).line for index in (0, 1)] == [3, 6]
+
+
+def test_a_plain_scalar_is_as_the_file_spells_it_and_text_in_quotes_is_none() -> None:
+    made = document()
+    assert made.literal(("cases", 0, "desc", "Sizes", 1)) == "0x10"
+    assert made.literal(("cases", 1, "name")) is None
+    assert made.literal(("cases", 0, "desc")) is None
+    assert made.literal(("nowhere",)) is None
+
+
+# ---- what a file holds
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [(TEXT, True), ("cases: []", True), ("cases:", False), ('{"dispatchables": {}}', True), ("operator: X", False)],
+)
+def test_a_file_lists_cases_or_is_one(text: str, expected: bool) -> None:
+    assert document(text).lists_cases is expected
+
+
+def test_a_document_that_is_given_up_has_no_value_and_says_why() -> None:
+    made = document()
+    made.refuse("too odd", Position(2, 3), "write something else")
+    assert made.value is None
+    (problem,) = made.problems
+    assert (problem.rule, problem.message, problem.line, problem.column) == ("yaml-syntax", "too odd", 2, 3)
+    assert (problem.file, problem.help) == ("a.yaml", "write something else")
+
+
+def test_a_finding_gets_its_file_and_place() -> None:
+    found = placed(Finding("missing-key", ("x",), {"where": "x", "key": "y"}), "a.yaml", Position(3, 4, 5), ("desc",))
+    assert (found.file, found.line, found.column, found.width, found.pointer) == ("a.yaml", 3, 4, 5, "desc.x")
+
+
+def test_a_duplicate_key_names_the_line_of_the_first() -> None:
+    found = duplicate("a.yaml", "name", Position(3, 4, 5), 2)
+    assert (found.rule, found.line, found.help) == ("duplicate-key", 3, "remove one of the two")
+    assert "line 2" in found.message
+
+
+def test_a_number_beyond_float64_keeps_its_text() -> None:
+    number = Overflow("1e999")
+    assert number == float("inf")
+    for again in (number, pickle.loads(pickle.dumps(number))):  # noqa: S301 - of our own
+        assert again.text == "1e999"

@@ -1,0 +1,149 @@
+"""What kernels are made of: the rows of their tables, and what formulas ask of data types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.pieces import (
+    as_bits,
+    as_float,
+    cast,
+    comparable,
+    elementwise,
+    exact,
+    exceeds_32_bits,
+    holds,
+    is_float,
+    limits,
+    nearest,
+    overflows,
+    width,
+)
+
+INF, NAN = float("inf"), float("nan")
+
+
+@pytest.fixture(autouse=True)
+def _as_in_the_engine() -> Iterator[None]:
+    with np.errstate(all="ignore"):
+        yield
+
+
+def of(data_type: str, *values: Any) -> np.ndarray[Any, Any]:
+    return np.array(values, data_type)
+
+
+# ---- rows
+
+
+def test_a_row_says_how_its_formula_is_run() -> None:
+    row = elementwise(np.sqrt, overflow="narrow")
+    assert (row.function, row.is_elementwise, row.is_exact, row.overflow) == (np.sqrt, True, False, "narrow")
+    row = exact(np.abs, integers=np.negative)
+    assert (row.is_elementwise, row.is_exact, row.integers) == (True, True, np.negative)
+
+
+# ---- data types
+
+
+@pytest.mark.parametrize(
+    ("data_type", "number", "expected"),
+    [
+        ("float16", 0.1, 0.0999755859375),
+        ("float32", INF, INF),
+        ("int8", 2.9, 2),
+        ("int8", -2.9, -2),
+        ("int8", -128.9, -128),
+        ("int8", 128.0, 0),
+        ("uint8", -1.0, 0),
+        ("int32", INF, 0),
+        ("int32", NAN, 0),
+    ],
+)
+def test_a_float_is_cast_to_the_nearest_number_of_a_float_type_and_without_its_fraction_to_an_integer(
+    data_type: str, number: float, expected: float
+) -> None:
+    found = cast(number, of(data_type))
+    assert found == expected
+    assert found.dtype == data_type
+
+
+def test_a_tracked_float_is_cast_by_its_value() -> None:
+    assert cast(Tracked(2.5, 0.1), of("int8")) == 2
+
+
+def test_types_say_what_they_are() -> None:
+    assert [is_float(of(name)) for name in ("float16", "float64", "int8", "uint64")] == [True, True, False, False]
+    assert [width(of(name)) for name in ("uint8", "float16", "int64")] == [8, 16, 64]
+    assert comparable(of("float16", 1)).dtype == np.float32
+    assert comparable(of("int8", 1)).dtype == np.int8
+
+
+def test_bits_are_unsigned_and_of_the_same_width() -> None:
+    found = as_bits(of("float16", 1, -0.0))
+    assert found.dtype == np.uint16
+    assert found.tolist() == [0x3C00, 0x8000]
+
+
+@pytest.mark.parametrize(
+    ("data_type", "least", "most"),
+    [("FLOAT16", -65504, 65504), ("INT8", -128, 127), ("UINT16", 0, 65535), ("INT4", -8, 7), ("UINT4", 0, 15)],
+)
+def test_a_type_has_its_limits(data_type: str, least: float, most: float) -> None:
+    assert limits(data_type) == (least, most)
+    inside, outside = of("float64", least, most), of("float64", least - 16, most + 16)
+    assert not overflows(data_type, inside).any()
+    assert overflows(data_type, outside).all()
+
+
+def test_a_float_overflows_only_if_it_is_rounded_to_infinity() -> None:
+    assert overflows("FLOAT16", of("float64", 65519.9, 65520, -65520, INF)).tolist() == [False, True, True, False]
+
+
+def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
+    assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
+
+
+@pytest.mark.parametrize(
+    ("data_type", "expected"),
+    [
+        ("INT32", [False, True, False, True]),
+        ("UINT32", [False, False, True, True]),
+        ("INT8", False),
+    ],
+)
+def test_differences_of_32_bits_may_need_33(data_type: str, expected: Any) -> None:
+    differences = of("float64", 2**31 - 1, 2**31, -1, -(2**31) - 1)
+    found = exceeds_32_bits(data_type, differences)
+    assert (found if found is False else found.tolist()) == expected
+
+
+# ---- tracked numbers
+
+
+def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:
+    assert nearest(of("float64", 0.5, 1.5, -2.4)).tolist() == [0, 2, -2]
+
+
+def test_the_nearest_of_a_tracked_number_has_all_that_it_may_be_rounded_to_and_no_more() -> None:
+    found = nearest(Tracked([2.5, 2.3, INF], [0.01, 0.01, 0]))
+    assert (found.value - found.slack)[:2].tolist() == [2, 2]
+    assert (found.value + found.slack)[:2].tolist() == [3, 2]
+    assert found.value[2] == INF
+
+
+def test_whole_numbers_are_rounded_where_the_type_of_the_others_does_not_have_them() -> None:
+    assert as_float(of("int64", 3), of("float64", 1)).dtype == np.float64
+    found = as_float(of("int64", 3, 2**25 + 1), Tracked(1.0, 0.0, Arithmetic()))
+    assert found.slack.tolist() == [0, (2**25 + 1) * 2.0**-24]
+
+
+def test_beside_a_float16_tensor_an_implementation_may_compute_in_float16() -> None:
+    found = as_float(of("int64", 4099), Tracked(1.0, 0.0, Arithmetic(attributes="FLOAT16")))
+    assert found.arithmetic.data_type == "FLOAT16"
+    assert found.slack.tolist() == [4099 * 2.0**-11]
