@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.exact_arithmetic import scaled, times_exactly
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.reduction import along
@@ -121,7 +121,7 @@ def fused(g: Builder, x: Value, desc: OperatorDesc) -> Value:
 
 # ---- the table
 
-_OWN: dict[str, Mapping] = {
+_OWN: dict[str, Maker] = {
     "GELU": gelu,
     "HARD_SWISH": hard_swish,
     "LINEAR": linear,
@@ -137,7 +137,7 @@ def _both(name: str) -> Sequence[str]:
     return name, f"{name}1"
 
 
-_MAPPINGS: dict[str, Mapping] = {
+_MAPPINGS: dict[str, Maker] = {
     **{name: partial(same, own, fields) for name, (own, fields) in _SAME.items()},
     **{each: partial(grouped, own) for name, own in _ALONG.items() for each in _both(name)},
     **_OWN,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
@@ -147,4 +147,4 @@ def _output_type(g: Builder, label: str) -> tuple[tuple[int, ...], str, None]:
     return tensor.sizes[len(tensor.sizes) - rank :], tensor.data_type, None
 
 
-MAPPINGS: dict[str, Mapping] = {"MULTIHEAD_ATTENTION": attention, "MULTIHEAD_ATTENTION1": attention}
+MAPPINGS: dict[str, Maker] = {"MULTIHEAD_ATTENTION": attention, "MULTIHEAD_ATTENTION1": attention}

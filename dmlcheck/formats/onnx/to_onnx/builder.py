@@ -15,7 +15,7 @@ from dmlcheck.specs.names import MAX_ELEMENTS
 
 OPSET = 17
 
-Mapping = Callable[["Builder", OperatorDesc], None]
+Maker = Callable[["Builder", OperatorDesc], None]
 
 
 class Builder:

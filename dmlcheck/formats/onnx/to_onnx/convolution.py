@@ -6,7 +6,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.to_onnx.activation import fused
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Value
 from dmlcheck.formats.onnx.to_onnx.requirements import positive
 
@@ -74,4 +74,4 @@ def _reached(x: Value, kernel: Value, desc: OperatorDesc, *, is_forward: bool) -
     return reached
 
 
-MAPPINGS: dict[str, Mapping] = {"CONVOLUTION": convolution}
+MAPPINGS: dict[str, Maker] = {"CONVOLUTION": convolution}

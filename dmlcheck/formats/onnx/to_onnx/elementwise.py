@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.exact_arithmetic import scaled
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32, fits, is_float, multiplies_exactly
@@ -233,7 +233,7 @@ def cast(g: Builder, _: OperatorDesc) -> None:
     g.output("OutputTensor", g.input("InputTensor"))
 
 
-_OWN: dict[str, Mapping] = {
+_OWN: dict[str, Maker] = {
     "ADD1": add1,
     "BIT_NOT": bit_not,
     "CLIP": clip,
@@ -251,7 +251,7 @@ _OWN: dict[str, Mapping] = {
     "THRESHOLD": threshold,
 }
 
-_MAPPINGS: dict[str, Mapping] = {
+_MAPPINGS: dict[str, Maker] = {
     **{name: partial(unary, own, rounds_after=name in _KEEPS_ROUNDING) for name, own in _UNARY.items()},
     **{name: partial(binary, own) for name, own in _BINARY.items()},
     **{name: partial(binary, own, opset=18) for name, own in _BITS.items()},

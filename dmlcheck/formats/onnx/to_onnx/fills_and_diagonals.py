@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32, is_float
 
@@ -65,7 +65,7 @@ def _upper(g: Builder, ones: Value, edge: int) -> Value:
     return g.node("Trilu", [ones, g.scalar(min(max(edge, -height), width), "INT64")], ones.sizes, "INT64", upper=1)
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "DIAGONAL_MATRIX": diagonal,
     "DIAGONAL_MATRIX1": diagonals,
     "FILL_VALUE_CONSTANT": constant,

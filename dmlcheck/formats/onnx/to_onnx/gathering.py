@@ -6,7 +6,7 @@ import math
 from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.requirements import FLOATS, require_type
 
@@ -151,7 +151,7 @@ def nonzero(g: Builder, _: OperatorDesc) -> None:
     g.output("OutputCoordinatesTensor", rows)
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "CUMULATIVE_PRODUCT": partial(cumulative, "CumProd", 26, "HasExclusiveProduct"),
     "CUMULATIVE_SUMMATION": partial(cumulative, "CumSum", 17, "HasExclusiveSum"),
     "GATHER": gather,

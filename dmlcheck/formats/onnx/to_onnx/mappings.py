@@ -6,7 +6,7 @@ from functools import cache
 from importlib import import_module
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 
 _FAMILIES = (
@@ -39,9 +39,9 @@ def build(desc: OperatorDesc) -> Graph:
 
 
 @cache
-def mappings() -> dict[str, Mapping]:
+def mappings() -> dict[str, Maker]:
     """Return the mappings of all families by operator, without its prefix."""
-    found: dict[str, Mapping] = {}
+    found: dict[str, Maker] = {}
     for family in _FAMILIES:
         found.update(import_module(f"dmlcheck.formats.onnx.to_onnx.{family}").MAPPINGS)
     return found

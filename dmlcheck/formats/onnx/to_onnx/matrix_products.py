@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.to_onnx.activation import fused
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32, fits, multiplies_exactly
 
@@ -71,4 +71,4 @@ def _batches(g: Builder, x: Value | None, count: int) -> Sequence[Value | None]:
     return [_matrices(g, part, ()) for part in parts]
 
 
-MAPPINGS: dict[str, Mapping] = {"GEMM": gemm}
+MAPPINGS: dict[str, Maker] = {"GEMM": gemm}

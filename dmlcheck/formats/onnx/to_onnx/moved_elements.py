@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_element, as_float32
 from dmlcheck.formats.onnx.to_onnx.requirements import positive, require_few_indices
@@ -217,7 +217,7 @@ def unfold(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", g.gather(g.reshape(x, (*x.sizes[:2], math.prod(spatial))), 2, indices))
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "DEPTH_TO_SPACE": depth_to_space,
     "DEPTH_TO_SPACE1": depth_to_space,
     "FOLD": fold,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.to_onnx.activation import fused
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
@@ -159,7 +159,7 @@ def norm(g: Builder, desc: OperatorDesc) -> None:
     g.output("OutputTensor", made)
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "BATCH_NORMALIZATION": batch,
     "BATCH_NORMALIZATION_TRAINING": batch_training,
     "LOCAL_RESPONSE_NORMALIZATION": local_response,

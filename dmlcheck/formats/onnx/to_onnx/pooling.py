@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 from dmlcheck.formats.onnx.to_onnx.requirements import BYTES, FLOATS, positive, require_type
@@ -112,7 +112,7 @@ def _require_like_roi_align(desc: OperatorDesc) -> None:
         raise Inexpressible("ONNX's RoiAlign takes a fixed number of samples, or as many as the region is large")
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "AVERAGE_POOLING": average,
     "AVERAGE_POOLING1": average,
     "LP_POOLING": lp,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 
 
@@ -135,7 +135,7 @@ def _attributes(g: Builder, axes: list[int], rank: int) -> dict[str, int]:
     return {"axis": axes[0]} if axes else {}
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "DEQUANTIZE": dequantize,
     "DYNAMIC_QUANTIZE_LINEAR": quantize_by_range,
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": dequantize_linear,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.convolution import window_attributes
 from dmlcheck.formats.onnx.to_onnx.pooling import window
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
@@ -151,7 +151,7 @@ def quantized_sum(g: Builder, _: OperatorDesc) -> None:
     g.output("OutputTensor", g.node("com.microsoft.QLinearAdd", inputs, a.sizes, kind))
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "CONVOLUTION_INTEGER": convolution_of_integers,
     "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": quantized_sum,
     "MATRIX_MULTIPLY_INTEGER": product_of_integers,

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
@@ -103,4 +103,4 @@ def _activations(desc: OperatorDesc) -> dict[str, Any]:
     return {"activations": names, "activation_alpha": alpha or None, "activation_beta": beta or None}
 
 
-MAPPINGS: dict[str, Mapping] = {name: partial(recurrent, name) for name in ("GRU", "LSTM", "RNN")}
+MAPPINGS: dict[str, Maker] = {name: partial(recurrent, name) for name in ("GRU", "LSTM", "RNN")}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Value
 
 # The reduction of ONNX for each function; those of indices are below.
@@ -80,7 +80,7 @@ def _last(x: Value, axes: Sequence[int]) -> list[int]:
     return [*(axis for axis in range(len(x.sizes)) if axis not in axes), *sorted(axes)]
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     "ARGMAX": argmax,
     "ARGMIN": argmax,
     "REDUCE": reduce,

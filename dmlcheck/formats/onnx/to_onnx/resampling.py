@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.builder import Builder, Mapping
+from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 from dmlcheck.specs.names import MAX_ELEMENTS
@@ -89,7 +89,7 @@ def _resized(size: int, scale: float) -> int:
     return math.floor(as_float32(as_float32(size) * scale))
 
 
-MAPPINGS: dict[str, Mapping] = {
+MAPPINGS: dict[str, Maker] = {
     **dict.fromkeys(("RESAMPLE", "RESAMPLE1", "RESAMPLE2", "RESAMPLE3"), resample),
     "UPSAMPLE_2D": upsample,
 }
