@@ -61,7 +61,7 @@ class CaseFileCollector(pytest.File):
     def collect(self) -> Iterator[pytest.Item]:
         """Yield the cases; a file that is wrong as a whole is one item, which fails."""
         from dmlcheck.formats.read import read_file
-        from dmlcheck.running.one_case import all_problems
+        from dmlcheck.running.legality import all_problems
 
         name = self.nodeid or self.path.as_posix()
         file = read_file(str(self.path), name)

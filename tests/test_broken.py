@@ -15,7 +15,7 @@ from dmlcheck import validation
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.read import read_file
-from dmlcheck.running.one_case import all_problems
+from dmlcheck.running.legality import all_problems
 
 FOLDER = Path(__file__).parent / "broken"
 EXPECTATIONS = sorted(path.name for path in FOLDER.glob("*.expect"))

@@ -19,7 +19,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch.model import is_model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.read import read_document
-from dmlcheck.running.one_case import all_problems
+from dmlcheck.running.legality import all_problems
 
 
 @click.command("eval")

@@ -7,7 +7,6 @@ from dmlcheck.cases.records import CaseFile
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch.model import case_file, is_model
-from dmlcheck.formats.dxdispatch.read import read_model
 
 
 def read_file(path: str, name: str | None = None) -> CaseFile:
@@ -18,5 +17,7 @@ def read_file(path: str, name: str | None = None) -> CaseFile:
 def read_document(document: Document, name: str | None = None) -> CaseFile:
     """Read a document as what it is: a DxDispatch model, or else a case file."""
     if is_model(document.value):
+        from dmlcheck.formats.dxdispatch.read import read_model
+
         return case_file(read_model(document), name)
     return read_cases(document, name)

@@ -12,7 +12,8 @@ from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.cases.select import matcher
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
-from dmlcheck.running.one_case import Run, Settings, all_problems, run_case
+from dmlcheck.running.legality import all_problems
+from dmlcheck.running.one_case import Run, Settings, run_case
 from dmlcheck.running.results import ERRORED, CaseResult
 
 

@@ -10,10 +10,9 @@ from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic, Finding
 from dmlcheck.running.negatives import check_invalid, lists_values
-from dmlcheck.running.one_case import all_problems
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
-from dmlcheck.validation import check, minimum_level
+from dmlcheck.validation import check, minimum_level, validate
 
 
 class AtLevel(NamedTuple):
@@ -91,6 +90,14 @@ def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...])
     asked = level or case.level
     operator = full_name(case.operator) or case.operator or None
     return Validated(case.file, case.name, operator, asked, None, all_problems(case, of_form, asked))
+
+
+def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None = None) -> tuple[Diagnostic, ...]:
+    """Return what is wrong with a case that is not well formed: its form, and its desc where that can be read."""
+    if not (case.operator and case.desc):
+        return of_form
+    _, findings = validate(case.operator, case.desc, level or case.level)
+    return tuple(sorted([*of_form, *map(case.origin.diagnostic, findings)], key=Diagnostic.place))
 
 
 def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case, in_order
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import WARNING, Diagnostic, Finding
+from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
@@ -82,14 +82,6 @@ def run_case(case: Case, run: Run) -> CaseResult:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
     seconds = time.perf_counter() - start
     return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, seconds, case.level)
-
-
-def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None = None) -> tuple[Diagnostic, ...]:
-    """Return what is wrong with a case that is not well formed: its form, and its desc where that can be read."""
-    if not (case.operator and case.desc):
-        return of_form
-    _, findings = validation.validate(case.operator, case.desc, level or case.level)
-    return tuple(sorted([*of_form, *map(case.origin.diagnostic, findings)], key=Diagnostic.place))
 
 
 def _ending(case: Case, run: Run) -> Ending:

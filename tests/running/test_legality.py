@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from dmlcheck.cases.records import Case
 from dmlcheck.descs import read as reading
-from dmlcheck.diagnostics.record import ERROR, NOTE
+from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_document
 from dmlcheck.running import legality
-from dmlcheck.running.legality import Validated, errors_in, validated
+from dmlcheck.running.legality import Validated, all_problems, errors_in, validated
 from dmlcheck.specs.names import LEVELS
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
@@ -128,6 +129,13 @@ def test_a_case_that_is_not_well_formed_is_told_with_what_its_desc_breaks() -> N
     assert {rule for rule, _ in rules(one)} == {"wrong-type", "REDUCE/C2"}
     assert (one.minimum, one.levels, one.operator) == (None, (), "DML_OPERATOR_REDUCE")
     assert (two.is_valid, two.label) == (True, "a.yaml::two")
+
+
+def test_of_a_case_without_an_operator_or_a_desc_the_form_alone_is_wrong() -> None:
+    of_form = (Diagnostic("wrong-type", "tags is 1", line=9),)
+    for operator, desc in (("", REDUCE["desc"]), ("REDUCE", {})):
+        case = Case("a.yaml::one", "one", "a.yaml", operator, None, desc)
+        assert all_problems(case, of_form) == of_form
 
 
 def test_what_is_wrong_with_a_file_comes_first_and_has_no_operator() -> None:

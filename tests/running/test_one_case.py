@@ -11,10 +11,9 @@ from dmlcheck import implementations
 from dmlcheck.cases.records import Case
 from dmlcheck.descs import read
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.one_case import Run, Settings, all_problems, run_case, run_cases
+from dmlcheck.running.one_case import Run, Settings, run_case, run_cases
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import Tolerance
 
@@ -124,13 +123,6 @@ def test_a_desc_that_is_not_legal_fails() -> None:
 def test_values_that_cannot_be_used_are_an_error_also_where_nothing_would_run() -> None:
     wrong = case(inputs={"ATensor": [1], "BTensor": [3, 4]}, outputs=None)
     assert ending(wrong) == ("error", "its values cannot be used", ["element-count"])
-
-
-def test_all_that_is_wrong_with_a_malformed_case_is_told_with_its_desc() -> None:
-    of_form = (Diagnostic("wrong-type", "tags is 1", line=9),)
-    found = all_problems(case(desc={**ADD, "BTensr": TENSOR}), of_form)
-    assert [diagnostic.rule for diagnostic in found] == ["unknown-field", "wrong-type"]
-    assert all_problems(case(desc={}), of_form) == of_form
 
 
 # ---- negative cases
