@@ -10,7 +10,7 @@ from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import braces, describe, did_you_mean, size_text
+from dmlcheck.diagnostics.wording import braces, describe, did_you_mean, misspelt, size_text
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.validation import constraint_words
 
@@ -147,7 +147,8 @@ def _values(
     raw = given.get(field.name)
     path = (section, field.name)
     if raw is None:
-        if needed and parts:
+        names = [other.name for other in desc.spec.inputs]
+        if needed and parts and field.name not in misspelt(given, names).values():
             params = {"tensor": field.name, "section": section}
             yield Finding("missing-tensor", path, params, help=f"add {field.name} to {section}")
         return []

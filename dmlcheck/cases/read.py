@@ -21,6 +21,7 @@ from dmlcheck.cases.form import (
 from dmlcheck.cases.matrix import MAX_CASES, TOO_MANY_CASES, Templates, combinations, variables_of
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
+from dmlcheck.diagnostics.wording import misspelt
 from dmlcheck.files.document import Document, placed
 from dmlcheck.specs.names import parse_level
 
@@ -82,6 +83,8 @@ class _Reader:
             return ()
         yield from unknown_keys({key: None for key in value if key != "$schema"}, _FILE_KEYS, "a case file")
         items = value.get("cases")
+        if "cases" in misspelt(value, _FILE_KEYS).values():
+            return ()
         if items is None:
             return list(self.case(value, _Defaults(), FileOrigin(self.document, ((),)), _stem(self.name)))
         if "name" in value:
@@ -95,7 +98,7 @@ class _Reader:
 
     def cases(self, items: list[Any], file: dict[str, Any]) -> Checking[list[_Read]]:
         """Return the cases of a list, with the defaults of the file."""
-        defaults = yield from _defaults({key: file[key] for key in file if key in _KEYS_OF_CASES and key != "name"})
+        defaults = yield from _defaults(file)
         read: list[_Read] = []
         for index, item in enumerate(items):
             if isinstance(item, dict):
@@ -216,9 +219,10 @@ _MOST_SHARED = 4096  # bytes of a desc that other cases are likely to have
 _LONG_LIST = 100
 
 
-def _defaults(given: dict[str, Any]) -> Checking[_Defaults]:
-    """Return the defaults of a file that can be used."""
-    unusable = set()
+def _defaults(file: dict[str, Any]) -> Checking[_Defaults]:
+    """Return the defaults of a file that can be used; those that are misspelt cannot."""
+    given = {key: file[key] for key in file if key in _KEYS_OF_CASES and key != "name"}
+    unusable = set(misspelt(file, CASE_KEYS).values())
     for finding in form_findings(given, templated=True):
         unusable.add(str(finding.path[0]))
         yield finding
@@ -231,8 +235,9 @@ def _findings(
     own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults, *, is_file: bool
 ) -> Iterator[Finding]:
     """Yield what is wrong with the form of a case: with its own keys, and with its values as they are merged."""
+    meant = misspelt(own, CASE_KEYS).values()
     for key, value in (("name", name), ("operator", values.get("operator")), ("desc", values.get("desc"))):
-        if value is None and key not in defaults.unusable:
+        if value is None and key not in defaults.unusable and key not in meant:
             yield missing_key(key, "a case")
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
         yield from unknown_keys(own, CASE_KEYS, "a case")

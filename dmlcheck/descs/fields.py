@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import describe, did_you_mean, unknown_names
+from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import ENUMS, UINT_MAX, enum_prefix
 
@@ -132,11 +132,13 @@ def read_struct(kind: str, label: str, given: Any, path: Path) -> Checking[Size2
         return None
     unknown = list(unknown_fields(label, given, made._fields, path))
     yield from unknown
+    meant = misspelt(given, made._fields).values()
     values = []
     for name in made._fields:
         place = (*path, name)
         if given.get(name) is None:
-            yield missing(label, name, place)
+            if name not in meant:
+                yield missing(label, name, place)
         else:
             values.append((yield from read_number(part, f"{label}.{name}", given[name], place)))
     is_right = len(values) == len(made._fields) and None not in values and not unknown
@@ -171,12 +173,16 @@ def unknown_fields(
 ) -> Iterator[Finding]:
     """Yield what is wrong with fields that an operator, a tensor or a struct does not have."""
     for key, help in unknown_names(given, known, names):
-        yield Finding("unknown-field", (*path, key), {"operator": owner, "field": key}, help, at_key=True)
+        yield unknown(owner, key, path, help)
+
+
+def unknown(owner: str, field: Any, path: Path, help: str) -> Finding:
+    """Return what is wrong with a field that the mapping at a path does not have."""
+    return Finding("unknown-field", (*path, field), {"operator": owner, "field": field}, help, at_key=True)
 
 
 def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     """Yield what is wrong with fields beside those of the long form {Type, Desc}."""
     for key in given:
         if key not in ("Type", "Desc"):
-            help = "with Desc, all fields but Type belong inside it"
-            yield Finding("unknown-field", (*path, key), {"operator": owner, "field": key}, help, at_key=True)
+            yield unknown(owner, key, path, "with Desc, all fields but Type belong inside it")

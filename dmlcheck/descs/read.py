@@ -15,12 +15,13 @@ from dmlcheck.descs.fields import (
     read_number,
     read_numbers,
     read_struct,
+    unknown,
     unknown_fields,
 )
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import counted, describe
+from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import closest_operator, full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
@@ -56,7 +57,7 @@ def _read_fields(
     spec: OperatorSpec, raw: Mapping[str, Any], path: Path, *, is_nested: bool = False
 ) -> Checking[OperatorDesc]:
     values: dict[str, Any] = {}
-    broken: set[str] = set()
+    broken = set() if raw.keys() <= spec.fields.keys() else set(misspelt(raw, spec.fields).values())
     for name, field in spec.fields.items():
         given = raw.get(name)
         if is_nested and field.is_tensor:
@@ -68,7 +69,7 @@ def _read_fields(
                 broken.add(name)
             else:
                 values[name] = value
-        elif not field.optional and not field.counts:
+        elif not field.optional and not field.counts and name not in broken:
             yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
     yield from unknown_fields(spec.operator, raw, spec.fields, path)
     known = yield from _settled(spec, values, path)
@@ -203,7 +204,10 @@ def _read_operator(field: Field, given: Any, path: Path) -> Checking[OperatorDes
 def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checking[str | None]:
     """Return the full name of the operator that a nested desc is of."""
     operator = given.get("Type")
-    if operator is None:
+    slip = next(iter(misspelt(given, ("Type",))), None)
+    if operator is None and slip is not None:
+        yield unknown(field.name, slip, path[:-1], "did you mean Type?")
+    elif operator is None:
         yield missing(field.name, "Type", path, "Type names the operator")
     elif not isinstance(operator, str):
         yield mistyped(f"{field.name}.Type", operator, path, "an operator's name")

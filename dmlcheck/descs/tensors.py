@@ -18,7 +18,7 @@ from dmlcheck.descs.fields import (
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.strides import elements_overlap, packed_strides
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text
+from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, MAX_ELEMENTS, UINT64_MAX, UINT_MAX, enum_prefix
 
@@ -93,7 +93,7 @@ class _Tensor(NamedTuple):
 
     def required(self, key: str) -> Checking[Any]:
         found = self.given.get(key)
-        if found is None:
+        if found is None and key not in misspelt(self.given, TENSOR_FIELDS).values():
             yield missing(self.label, key, (*self.path, key))
         return found
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 _MOST_UNKNOWN = 20  # names in one mapping: more of them say nothing new
@@ -101,11 +102,65 @@ def did_you_mean(word: str, known: Any) -> str | None:
 
 
 def unknown_names(
-    given: Iterable[Any], known: Collection[str], names: str = "its keys are"
+    given: Mapping[Any, Any], known: Collection[str], names: str = "its keys are"
 ) -> Iterator[tuple[Any, str]]:
     """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
+    meant = misspelt(given, known)
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
-        yield name, did_you_mean(str(name), known) or f"{names} {', '.join(known)}"
+        help = f"did you mean {meant[name]}?" if name in meant else did_you_mean(str(name), known)
+        yield name, help or f"{names} {', '.join(known)}"
+
+
+def misspelt(given: Mapping[Any, Any], known: Collection[str]) -> dict[Any, str]:
+    """Return the unknown keys of a mapping that misspell a known one, each with the key that it stands for.
+
+    Only a known key that is not there, or null, can be meant.
+    """
+    if all(key in known for key in given):
+        return {}
+    absent = [name for name in known if given.get(name) is None]
+    unknown = islice((key for key in given if key not in known), _MOST_UNKNOWN)
+    pairs = ((key, next((name for name in absent if is_misspelling(str(key), name)), None)) for key in unknown)
+    return {key: name for key, name in pairs if name is not None}
+
+
+def is_misspelling(word: str, name: str) -> bool:
+    """Whether a word is a misspelt name: another case, underscores, or a wrong letter or two in one of its words.
+
+    Each word of the name must have its counterpart, and a single letter or digit must be the same: `ATensor` is not
+    `BTensor`, nor is `Beta1` `Beta2`.
+    """
+    if len(word) > 2 * len(name):
+        return False
+    if word.casefold().replace("_", "") == name.casefold():
+        return True
+    pairs = zip_longest(_words(word), _words(name), fillvalue="")
+    return all(_edits(found.casefold(), wanted.casefold()) <= _most_edits(wanted) for found, wanted in pairs)
+
+
+def _words(name: str) -> list[str]:
+    """Return the words of a name: `AxisDirection` has two, `ATensor` too."""
+    return re.findall(r"[A-Z]?[a-z]+|[A-Z]|[0-9]", name)
+
+
+def _most_edits(word: str) -> int:
+    """Return how many letters of a word may be wrong."""
+    return 0 if len(word) < 3 else 1 if len(word) < 8 else 2
+
+
+def _edits(word: str, other: str) -> int:
+    """Return how many letters to add, drop, replace or swap with the next make one word the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(word):
+        after = [i + 1]
+        for j, wanted in enumerate(other):
+            least = min(row[j + 1] + 1, after[j] + 1, row[j] + (letter != wanted))
+            if i and j and word[i - 1] == wanted and letter == other[j - 1]:
+                least = min(least, before[j - 1] + 1)
+            after.append(least)
+        before, row = row, after
+    return row[-1]
 
 
 def size_text(amount: int) -> str:

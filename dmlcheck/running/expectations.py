@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
-from dmlcheck.diagnostics.wording import describe, unknown_names
+from dmlcheck.diagnostics.wording import describe, misspelt, unknown_names
 from dmlcheck.files.document import Document, Path, Position, placed
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
@@ -122,13 +122,14 @@ def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
         return None
     for key, help in unknown_names(raw, KEYS):
         yield Finding("unknown-key", (key,), {"where": "an expectation", "key": key}, help, at_key=True)
+    meant = misspelt(raw, KEYS).values()
     values: dict[str, Any] = {}
     for key in KEYS:
         if raw.get(key) is not None:
             values[key] = _value(key, raw[key])
             if values[key] is None:
                 yield _mistyped((key,), key, raw[key], _WANTED.get(key, "text"))
-        elif key in _NEEDED:
+        elif key in _NEEDED and key not in meant:
             yield Finding("missing-key", (key,), {"where": "an expectation", "key": key})
     expires = values.get("expires")
     if expires is not None and expires < today:

@@ -99,7 +99,9 @@ def _is_at(row: Constraint, level: str) -> bool:
 def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
     """Whether the fields of a desc are those that a row is for."""
     values = desc.values
-    if any(name not in values for name in row.present) or any(name in values for name in row.absent):
+    if any(name not in values for name in row.present):
+        return False
+    if any(name in values or name in desc.broken for name in row.absent):
         return False
     if row.when is not None and not matches(row.when, desc):
         return False

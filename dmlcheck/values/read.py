@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import braces, brackets, counted, describe, unknown_names
+from dmlcheck.diagnostics.wording import braces, brackets, counted, describe, misspelt, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import DATA_TYPES, integer_range
@@ -222,7 +222,10 @@ class _Reader(NamedTuple):
             return None
         is_wrong = yield from self.unknown_keys((form,), raw, defaults, form)
         settings = {}
+        meant = misspelt(raw, defaults).values()
         for key, default in defaults.items():
+            if key in meant:
+                continue
             settings[key] = number = yield from self.setting(form, key, raw.get(key, default))
             is_wrong = is_wrong or number is None
         return None if is_wrong else settings

@@ -80,6 +80,15 @@ def test_all_that_is_wrong_with_the_values_is_found_at_once() -> None:
     ]
 
 
+def test_a_tensor_whose_values_have_a_misspelt_name_has_values() -> None:
+    (finding,) = at_newest(add(inputs={"ATensor": [1, 2], "bTensor": [1, 2]})).findings
+    assert (finding.rule, finding.path, finding.help) == (
+        "unexpected-tensor",
+        ("inputs", "bTensor"),
+        "did you mean BTensor?",
+    )
+
+
 def test_values_are_held_against_the_rows_that_are_about_them() -> None:
     desc = {"InputTensor": {"DataType": "INT8", "Sizes": [2]}, "ScaleTensor": TENSOR, "OutputTensor": TENSOR}
     inputs = {"InputTensor": [1, 2], "ScaleTensor": [1, 0]}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import pytest
 
 from dmlcheck.diagnostics.wording import (
@@ -17,12 +19,15 @@ from dmlcheck.diagnostics.wording import (
     dimensions_text,
     error_text,
     figure,
+    is_misspelling,
     is_or_are,
+    misspelt,
     plural,
     pointer,
     size_text,
     unknown_names,
 )
+from dmlcheck.specs.load import load_spec, operator_names
 
 
 def test_a_path_is_printed_as_people_write_it() -> None:
@@ -57,11 +62,67 @@ def test_a_misspelt_name_finds_the_closest() -> None:
 
 def test_the_first_unknown_names_come_with_what_may_be_meant_or_with_all_that_is_known() -> None:
     known = ["cases", "reason"]
-    assert list(unknown_names(["case", "reason", "x"], known)) == [
+    assert list(unknown_names({"case": 0, "reason": "", "x": 0}, known)) == [
         ("case", "did you mean cases?"),
         ("x", "its keys are cases, reason"),
     ]
-    assert len(list(unknown_names(map(str, range(100)), known))) == 20
+    assert len(list(unknown_names(dict.fromkeys(map(str, range(100))), known))) == 20
+
+
+def test_a_misspelt_key_stands_for_one_that_is_not_there() -> None:
+    known = ["InputTensor", "OutputTensor", "Axes"]
+    assert misspelt({"InputTensr": {}, "OutputTensor": {}, "Axis": [0]}, known) == {
+        "InputTensr": "InputTensor",
+        "Axis": "Axes",
+    }
+    assert misspelt({"inputtensor": {}, "InputTensor": None}, known) == {"inputtensor": "InputTensor"}
+    assert misspelt({"InputTensr": {}, "InputTensor": {}, "Function": "SUM"}, known) == {}
+    assert misspelt({"InputTensor": {}, "Axes": [0]}, known) == {}
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("InputTensr", "InputTensor"),
+        ("InpuutTensor", "InputTensor"),
+        ("InputTesnor", "InputTensor"),
+        ("inputTensor", "InputTensor"),
+        ("input_tensor", "InputTensor"),
+        ("AxisDirektoin", "AxisDirection"),
+        ("Axis", "Axes"),
+        ("Stride", "Strides"),
+        ("feature-level", "feature_level"),
+    ],
+)
+def test_another_case_or_a_wrong_letter_or_two_in_a_word_is_a_misspelling(word: str, name: str) -> None:
+    assert is_misspelling(word, name)
+
+
+@pytest.mark.parametrize(
+    ("word", "name"),
+    [
+        ("ATensor", "BTensor"),
+        ("Beta1", "Beta2"),
+        ("InputTensor", "OutputTensor"),
+        ("InputGradientTensor", "OutputGradientTensor"),
+        ("InputScaleTensor", "InputStateTensor"),
+        ("MaximumSamplesPerOutput", "MinimumSamplesPerOutput"),
+        ("Min", "Max"),
+        ("Axis", "AxisDirection"),
+        ("Input", "InputTensor"),
+        ("Shape", "Sizes"),
+        ("", "Axes"),
+        ("A" * 100_000, "Axes"),
+    ],
+)
+def test_another_name_is_no_misspelling(word: str, name: str) -> None:
+    assert not is_misspelling(word, name)
+
+
+def test_no_field_of_an_operator_is_a_misspelling_of_another_of_its_fields() -> None:
+    for operator in operator_names():
+        fields = load_spec(operator).fields
+        assert not [pair for pair in permutations(fields, 2) if is_misspelling(*pair)]
 
 
 @pytest.mark.parametrize(

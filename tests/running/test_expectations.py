@@ -139,6 +139,15 @@ def test_what_is_wrong_with_a_file_is_told_at_its_place(text: str, rule: str, li
     assert f"known.yaml:{line}:{column}: error[{rule}]" in result.stderr
 
 
+def test_a_misspelt_key_of_an_entry_is_not_missing_as_well() -> None:
+    write("a.yaml", WRONG)
+    expect("- {cases: '*', expect: failed, raeson: x}\n")
+    result, _ = run()
+    assert "error[unknown-key]" in result.stderr
+    assert "did you mean reason?" in result.stderr
+    assert "missing-key" not in result.stderr
+
+
 def test_an_entry_is_matched_by_cases_that_do_not_run() -> None:
     write("a.yaml", WRONG, 1)
     expect("- {cases: '*::c0', expect: failed, reason: x}\n")

@@ -279,6 +279,16 @@ def test_the_help_of_a_row_goes_before_that_of_its_word() -> None:
     assert finding.help == "give both; accepted from DML_FEATURE_LEVEL_5_2 (DirectML 1.10.0)"
 
 
+def test_a_misspelt_field_is_not_told_by_the_rows_as_missing_or_left_out() -> None:
+    rows = [
+        {"id": "C1", "text": "B is given.", "required": ["B"]},
+        {"id": "C2", "text": "Both or none.", "all_or_none": ["Out", "B"]},
+        {"id": "C3", "text": "Without B, Axis is 0.", "value": {"Axis": 0}, "absent": ["B"]},
+    ]
+    (finding,) = check(with_rows(*rows, Axis=2, Out=tensor(1), b=tensor(1)), "6_4")
+    assert (finding.rule, finding.path) == ("unknown-field", ("desc", "b"))
+
+
 def test_a_count_that_disagrees_is_one_mistake() -> None:
     row = {"id": "C1", "text": "There are two.", "value": {"Count": 2}}
     (finding,) = check(with_rows(row, Count=3, Windows=[1, 2]), "1_0")

@@ -427,6 +427,7 @@ def test_values_are_a_list_or_a_mapping(raw: Any, help: str | None) -> None:
         ({"fill": 0, "zzz": 1}, "inputs.T.zzz", "its keys are fill, sequence, random, file, bits, buffer"),
         ({"sequence": {"begin": 0}}, "inputs.T.sequence.begin", "its keys are start, step"),
         ({"random": {"seed": 1, "hihg": 0}}, "inputs.T.random.hihg", "did you mean high?"),
+        ({"random": {"sede": 1}}, "inputs.T.random.sede", "did you mean seed?"),
     ],
 )
 def test_an_unknown_key_is_refused_at_its_key(raw: Any, path: str, help: str) -> None:
