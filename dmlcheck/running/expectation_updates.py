@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.files.document import Document
-from dmlcheck.running.expectations import EXPECTED, Entry, Expectations, matches
+from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Expectations
 from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
@@ -21,24 +21,33 @@ class Change(NamedTuple):
 
 def updated(expectations: Expectations, outcomes: Mapping[str, str], implementation: str, reason: str | None) -> Change:
     """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly."""
-    ends = [(entry, _end_of(entry, outcomes)) for entry in expectations.entries]
+    found = _outcomes_found(expectations, outcomes)
+    ends = [(entry, _end_of(entry, found.get(entry.number, set()))) for entry in expectations.entries]
     dropped = tuple((entry, why) for entry, why in ends if why is not None)
-    kept = [entry for entry, why in ends if why is None]
+    kept = Entries(entry for entry, why in ends if why is None)
     added = {
         case_id: _entry_text(case_id, implementation, outcome, reason or "")
         for case_id, outcome in (() if reason is None else outcomes.items())
-        if outcome in (FAILED, ERRORED) and not any(matches(entry.cases, case_id) for entry in kept)
+        if outcome in (FAILED, ERRORED) and not kept.naming(case_id)
     }
     text = _without(expectations.document, {entry.number for entry, _ in dropped})
     return Change(_with(text, added.values()), dropped, tuple(added))
 
 
-def _end_of(entry: Entry, outcomes: Mapping[str, str]) -> str | None:
-    """Return why an entry no longer holds, or None where it does."""
-    found = [outcome for case_id, outcome in outcomes.items() if matches(entry.cases, case_id)]
+def _outcomes_found(expectations: Expectations, outcomes: Mapping[str, str]) -> dict[int, set[str]]:
+    """Return the outcomes of the cases that each entry names, by its number."""
+    found: dict[int, set[str]] = {}
+    for case_id, outcome in outcomes.items():
+        for entry in expectations.entries.naming(case_id):
+            found.setdefault(entry.number, set()).add(outcome)
+    return found
+
+
+def _end_of(entry: Entry, found: set[str]) -> str | None:
+    """Return why an entry no longer holds for the outcomes of its cases, or None where it does."""
     if not found:
         return "no case has such an id"
-    if any(outcome in (entry.expect, "xfailed") for outcome in found):
+    if not found.isdisjoint((entry.expect, "xfailed")):
         return None
     return f"now {', '.join(sorted({PASSED if outcome == 'xpassed' else outcome for outcome in found}))}"
 

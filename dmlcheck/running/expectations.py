@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, misspelt, unknown_names
 from dmlcheck.files.document import Document, Path, Position, placed
+from dmlcheck.running.globs import MAX_LENGTH, Globs, is_too_long, matches
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
 
@@ -46,16 +46,32 @@ class Entry(NamedTuple):
         return self.feature_level is None or self.feature_level == (level or NEWEST_LEVEL)
 
 
+class Entries:
+    """Entries in the order of their file, looked up by the ids of cases."""
+
+    def __init__(self, entries: Iterable[Entry] = ()) -> None:
+        """Sort the entries by how the ids of their cases begin."""
+        self._all = tuple(entries)
+        self._globs = Globs(entry.cases for entry in self._all)
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._all)
+
+    def naming(self, case_id: str) -> list[Entry]:
+        """Return the entries that name a case."""
+        return [self._all[number] for number in sorted(self._globs.naming(case_id))]
+
+
 class Expectations(NamedTuple):
     """The entries of a file that are about one run, and what is wrong with the file."""
 
     document: Document
-    entries: tuple[Entry, ...]
+    entries: Entries
     problems: tuple[Diagnostic, ...]
 
     def of(self, case_id: str) -> Entry | None:
         """Return the first entry that a case is named by."""
-        return next((entry for entry in self.entries if matches(entry.cases, case_id)), None)
+        return next(iter(self.entries.naming(case_id)), None)
 
 
 class UnmatchedEntries:
@@ -64,30 +80,19 @@ class UnmatchedEntries:
     def __init__(self, expectations: Expectations) -> None:
         """Begin with all of them."""
         self.document = expectations.document
-        self.waiting = list(expectations.entries)
+        self.entries = expectations.entries
+        self.waiting = {entry.number: entry for entry in self.entries}
 
     def see(self, case_id: str) -> None:
         """Take note of a case that is there."""
-        if self.waiting:
-            self.waiting = [entry for entry in self.waiting if not matches(entry.cases, case_id)]
+        for entry in self.entries.naming(case_id) if self.waiting else ():
+            self.waiting.pop(entry.number, None)
 
     def problems(self) -> list[Diagnostic]:
         """Return what is wrong with the entries that are left."""
-        found = (
-            Finding("unmatched-expectation", (entry.number, "cases"), {"glob": entry.cases}) for entry in self.waiting
-        )
+        left = self.waiting.values()
+        found = (Finding("unmatched-expectation", (entry.number, "cases"), {"glob": entry.cases}) for entry in left)
         return [_diagnostic(self.document, finding) for finding in found]
-
-
-def matches(glob: str, text: str) -> bool:
-    """Whether a glob with `*` and `?` names a text; brackets stand for themselves, as matrix cases have them."""
-    return _pattern(glob).fullmatch(text) is not None
-
-
-@cache
-def _pattern(glob: str) -> re.Pattern[str]:
-    parts = (".*" if part == "*" else "." if part == "?" else re.escape(part) for part in re.split(r"([*?])", glob))
-    return re.compile("".join(parts), re.DOTALL)
 
 
 # ---- the file
@@ -97,7 +102,7 @@ def read_expectations(document: Document, implementation: str, level: str | None
     """Read a file of entries for a run; what is wrong with any of its entries is among the problems."""
     read, findings = collected(_entries(document.value, today))
     problems = [_diagnostic(document, finding) for finding in findings]
-    entries = tuple(entry for entry in read if entry.is_for(implementation, level))
+    entries = Entries(entry for entry in read if entry.is_for(implementation, level))
     return Expectations(document, entries, (*document.problems, *problems))
 
 
@@ -138,7 +143,9 @@ def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
 
 
 _NEEDED = frozenset(("cases", "expect", "reason"))
+_GLOBS = ("cases", "implementation")
 _WANTED = {
+    **dict.fromkeys(_GLOBS, f"text, of at most {MAX_LENGTH:,} characters where it has * or ?"),
     "expect": f"one of {', '.join(EXPECTED)}",
     "expires": "a date such as 2027-01-31",
     "feature_level": "a feature level such as 4_1",
@@ -156,6 +163,8 @@ def _value(key: str, raw: Any) -> Any:
             return dt.date.fromisoformat(raw) if re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII) else None
         except ValueError:
             return None
+    if key in _GLOBS and is_too_long(raw):
+        return None
     return raw if key != "expect" or raw in EXPECTED else None
 
 

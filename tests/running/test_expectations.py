@@ -13,7 +13,8 @@ from misbehaving import CRASH, WRONG
 from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cli import main
-from dmlcheck.running.expectations import matches
+from dmlcheck.files.document import Document
+from dmlcheck.running.expectations import Entries, Entry, Expectations, UnmatchedEntries
 
 TODAY = dt.datetime.now(tz=dt.timezone.utc).date()
 
@@ -28,24 +29,6 @@ def run(*words: str) -> tuple[Result, dict[str, Any]]:
     result = CliRunner().invoke(main, command, catch_exceptions=False)
     found = json.loads(Path("r.json").read_text(encoding="utf-8")) if Path("r.json").exists() else {"cases": []}
     return result, {case["name"]: (case["outcome"], case["reason"]) for case in found["cases"]}
-
-
-@pytest.mark.parametrize(
-    ("glob", "text", "expected"),
-    [
-        ("a.yaml::c1", "a.yaml::c1", True),
-        ("a.yaml::c1", "a.yaml::c11", False),
-        ("*::c?", "f/a.yaml::c1", True),
-        ("*::c?", "f/a.yaml::c11", False),
-        ("a.yaml::c[T=FLOAT32]", "a.yaml::c[T=FLOAT32]", True),
-        ("a.yaml::c[T=*]", "a.yaml::c[T=FLOAT16]", True),
-        ("a.yaml::c[12]", "a.yaml::c1", False),
-        ("*", "line\nbreak", True),
-        ("a.yaml", "a_yaml", False),
-    ],
-)
-def test_a_glob_names_ids(glob: str, text: str, expected: bool) -> None:
-    assert matches(glob, text) is expected
 
 
 def test_a_failure_that_is_expected_is_no_failure() -> None:
@@ -173,3 +156,23 @@ def test_a_file_that_is_not_there_is_told() -> None:
     Path("known.yaml").unlink(missing_ok=True)
     result, _ = run()
     assert (result.exit_code, "known.yaml" in result.stderr) == (2, True)
+
+
+def test_the_first_entry_that_names_a_case_counts_and_all_that_do_are_matched() -> None:
+    cases = ["z*", "a.yaml::c1", "a*::c?", "b*", "*"]
+    entries = Entries(Entry(glob, "failed", glob, number=10 + index) for index, glob in enumerate(cases))
+    expectations = Expectations(Document("known.yaml", ""), entries, ())
+    unmatched = UnmatchedEntries(expectations)
+    unmatched.see("a.yaml::c1")
+    assert [entry.reason for entry in entries.naming("a.yaml::c1")] == ["a.yaml::c1", "a*::c?", "*"]
+    assert expectations.of("a.yaml::c2") == Entry("a*::c?", "failed", "a*::c?", number=12)
+    assert [entry.cases for entry in unmatched.waiting.values()] == ["z*", "b*"]
+
+
+@pytest.mark.parametrize(("length", "code"), [(4096, 0), (4097, 2)])
+def test_a_glob_has_a_greatest_length(length: int, code: int) -> None:
+    write("a.yaml", WRONG)
+    expect(f"- {{cases: '{'*' * length}', expect: failed, reason: x}}\n")
+    result, _ = run()
+    assert result.exit_code == code
+    assert ("it must be text, of at most 4,096 characters where it has * or ?" in result.stderr) == (code == 2)
