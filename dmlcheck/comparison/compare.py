@@ -124,7 +124,8 @@ class _Tally:
         self.limit = limit
         self.shape: str | None = None
         self.mismatches = self.unspecified = self.unlikely = self.terms = 0
-        self.max_ulp = self.max_share = self.likely_share = self.allowed = 0.0
+        self.max_ulp: int | float = 0.0
+        self.max_share = self.likely_share = self.allowed = 0.0
         self.has_bound = limit.has_bound(tensor.data_type)
         self.is_compared = self.is_rounded = False
         self.first: list[tuple[int, Element]] = []
@@ -167,7 +168,8 @@ class _Tally:
         def element(at: int) -> Element:
             place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
             ratio = float(share[at]) if self.has_bound else None
-            return Element(place, judged.wanted[at].item(), judged.found[at].item(), _number(units[at]), ratio)
+            wanted, found = judged.wanted[at].item(), judged.found[at].item()
+            return Element(place, wanted, found, _units(units[at]), ratio, bool(judged.unrounded[at]))
 
         np.maximum.at(self.stretches, places * self.stretches.size // self.elements, units)
         refused = np.flatnonzero(~judged.accepted)
@@ -185,8 +187,8 @@ class _Tally:
             if self.worst is None or _rank(worst) > _rank(self.worst):
                 self.worst, self.allowed = worst, float(judged.allowed[at])
         at = int(np.argmax(units))
-        if self.most_off is None or _number(units[at]) > self.max_ulp:
-            self.most_off, self.max_ulp = element(at), _number(units[at])
+        if self.most_off is None or _units(units[at]) > self.max_ulp:
+            self.most_off, self.max_ulp = element(at), _units(units[at])
         if self.has_bound:
             at = int(np.argmax(share))
             if self.closest is None or _number(share[at]) > self.max_share:
@@ -225,7 +227,8 @@ class _Tally:
 class _Judged(NamedTuple):
     """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted.
 
-    `allowed` is the bound in units.
+    `allowed` is the bound in units. The errors of integers are exact: UINT64, which holds the difference of any two.
+    `unrounded` marks those that are measured from an unrounded result other than the expected value.
     """
 
     wanted: Array
@@ -234,6 +237,7 @@ class _Judged(NamedTuple):
     share: Array
     accepted: Array
     allowed: Array
+    unrounded: Array
 
 
 def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
@@ -243,7 +247,8 @@ def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bou
 
 def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
     larger, smaller = np.maximum(wanted, found), np.minimum(wanted, found)
-    units = (larger.astype(np.uint64) - smaller.astype(np.uint64)).astype(np.float64)
+    exact = larger.astype(np.uint64) - smaller.astype(np.uint64)
+    units = exact.astype(np.float64)
     allowed = np.zeros(units.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
         allowed = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
@@ -254,15 +259,17 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
         share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
         accepted |= (distance <= bound.slack) & (bound.slack > 0)
         allowed = np.maximum(allowed, bound.slack)
-    return _Judged(wanted, found, units, share, accepted, allowed)
+    return _Judged(wanted, found, exact, share, accepted, allowed, np.zeros(units.shape, bool))
 
 
 def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
     """Measure errors from the unrounded result where the expected value is that, rounded; else from the latter."""
     reference, actual = wanted.astype(np.float64), found.astype(np.float64)
     unit = ulp(reference, data_type)
+    unrounded = np.zeros(reference.shape, bool)
     if bound is not None:
         is_same = (np.abs(bound.value - reference) <= unit / 2) | _just_overflows(reference, bound, data_type)
+        unrounded = is_same & (bound.value != reference)
         reference = np.where(is_same, bound.value, reference)
         unit = ulp(reference, data_type)
     allowed = np.zeros(reference.shape)
@@ -276,7 +283,8 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
-    return _Judged(wanted, found, _distance(actual, reference) / unit, share, accepted, allowed)
+    units = _distance(actual, reference) / unit
+    return _Judged(wanted, found, units, share, accepted, allowed, unrounded)
 
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
@@ -327,6 +335,11 @@ def _worst(share: Array, units: Array) -> int:
 
 def _rank(element: Element) -> tuple[float, float]:
     return (_number(element.share if element.share is not None else 0.0), element.ulp)
+
+
+def _units(value: Any) -> int | float:
+    """Return an error for a report: that of an integer as it is, however large."""
+    return int(value) if value.dtype.kind == "u" else _number(value)
 
 
 def _number(value: Any) -> float:

@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 
 class Element(NamedTuple):
-    """An element of an output that differs: its index, the values, the error in ULP and as a share of the bound."""
+    """An element of an output that differs: its index, the values, the error in ULP and as a share of the bound.
+
+    `ulp` of an integer is the difference itself, exact. `is_unrounded` says that `ulp` is measured from the unrounded
+    result, which differs from the expected value by its rounding.
+    """
 
     place: tuple[int, ...]
     expected: int | float
     actual: int | float
-    ulp: float
+    ulp: int | float
     share: float | None
+    is_unrounded: bool = False
 
 
 class OutputResult(NamedTuple):
@@ -29,7 +34,7 @@ class OutputResult(NamedTuple):
 
     elements: int
     mismatches: int = 0
-    max_ulp: float = 0.0
+    max_ulp: int | float = 0.0
     max_share: float | None = None
     unspecified: int = 0
     first: tuple[Element, ...] = ()

@@ -185,13 +185,20 @@ def dimension_counts_text(counts: Iterable[int]) -> str:
     return " or ".join(parts)
 
 
-def error_text(ulp: float, data_type: str) -> str:
-    """Return an error in words: floats are off by units in the last place, integers by a number."""
-    return f"{figure(ulp)} ULP" if data_type.startswith("FLOAT") else f"off by {figure(ulp)}"
+def error_text(ulp: float, data_type: str, *, is_unrounded: bool = False) -> str:
+    """Return an error in words: floats are off by units in the last place, integers by a number.
+
+    `is_unrounded` says that it is measured from the unrounded result, not from the expected value.
+    """
+    if not data_type.startswith("FLOAT"):
+        return f"off by {figure(ulp)}"
+    return f"{figure(ulp)} ULP" + (" from the unrounded result" if is_unrounded else "")
 
 
 def figure(value: float) -> str:
-    """Return a figure of a report, short."""
+    """Return a figure of a report, short; a whole number with all its digits."""
+    if isinstance(value, int):
+        return str(value)
     if value >= 1e300:
         return "infinite" if value > 1e308 else f"{value:.3g}"
     if value >= 100 or value == int(value):

@@ -40,7 +40,7 @@ def _cells(element: Element, data_type: str) -> list[str]:
     index = brackets(element.place)
     expected, actual = element.expected, element.actual
     share = f", {figure(element.share)} times the bound" if element.share is not None else ""
-    distance = error_text(element.ulp, data_type) + share
+    distance = error_text(element.ulp, data_type, is_unrounded=element.is_unrounded) + share
     difference = actual - expected
     gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
     return [

@@ -134,8 +134,9 @@ def _spot(spot: Spot | None) -> dict[str, Any] | None:
 def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files.
 
-    `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `likely_share` is
-    the largest share of the likely error, where any element is beyond that.
+    `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
+    them says that the error is measured from the unrounded result. `likely_share` is the largest share of the likely
+    error, where any element is beyond that.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -144,7 +145,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "mismatches": output.mismatches,
         "elements": output.elements,
         "first": _element(output.first[0] if output.first else None),
-        "worst": _element(output.most_off),
+        "worst": _worst_element(output.most_off),
         "closest": _element(output.closest, measured=True),
     }
     if output.likely_share is not None:
@@ -178,8 +179,18 @@ def _element(element: Element | None, *, measured: bool = False) -> dict[str, An
     }
     if measured:
         share = element.share
-        found.update(ulp=element.ulp, share=None if share is None else min(share, LARGEST))
+        found.update(ulp=element.ulp, share=None if share is None else min(share, LARGEST), **_unrounded(element))
     return found
+
+
+def _worst_element(element: Element | None) -> dict[str, Any] | None:
+    found = _element(element)
+    return found if element is None or found is None else {**found, **_unrounded(element)}
+
+
+def _unrounded(element: Element) -> dict[str, bool]:
+    """Return the key that says that an error is measured from the unrounded result."""
+    return {"unrounded": True} if element.is_unrounded else {}
 
 
 def validation_text(descs: Iterable[Validated]) -> str:

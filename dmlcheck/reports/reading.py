@@ -77,10 +77,10 @@ def _errors_of(raw: dict[str, Any]) -> Any:
     return _Errors(raw["id"], known) if len(known) == len(found) else raw
 
 
-def _error_of(output: Any) -> float | None:
+def _error_of(output: Any) -> int | float | None:
     if not isinstance(output, dict) or not all(_is_number(output.get(key)) for key in ("max_ulp", "mismatches")):
         return None
-    return float("inf") if output["mismatches"] else float(output["max_ulp"])
+    return float("inf") if output["mismatches"] else output["max_ulp"]
 
 
 def _is_number(value: Any) -> bool:
@@ -201,4 +201,5 @@ def _element(raw: Mapping[str, Any]) -> Element:
     place = tuple(raw["index"])
     if not all(isinstance(value, NUMBER) for value in (expected, actual, *place)):
         raise TypeError("index")
-    return Element(place, expected, actual, value_of(raw, "ulp", NUMBER, 0.0), value_of(raw, "share", NUMBER_OR_NONE))
+    ulp, share = value_of(raw, "ulp", NUMBER, 0.0), value_of(raw, "share", NUMBER_OR_NONE)
+    return Element(place, expected, actual, ulp, share, is_unrounded=raw.get("unrounded") is True)

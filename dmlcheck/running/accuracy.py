@@ -20,15 +20,17 @@ from dmlcheck.specs.names import short_operator
 class Worst(NamedTuple):
     """The largest error of an operator's outputs of one data type and the largest share of a bound, and where they are.
 
-    `max_share` is None where no output had a bound, `of_ulp` and `of_share` where no element differs.
+    `max_share` is None where no output had a bound, `of_ulp` and `of_share` where no element differs. `is_unrounded`
+    says that the largest error is measured from the unrounded result.
     """
 
     operator: str
     data_type: str
-    max_ulp: float = 0.0
+    max_ulp: int | float = 0.0
     max_share: float | None = None
     of_ulp: Spot | None = None
     of_share: Spot | None = None
+    is_unrounded: bool = False
 
 
 class Spot(NamedTuple):
@@ -63,10 +65,11 @@ class Accuracy:
 
 def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
     if output.max_ulp > worst.max_ulp and output.most_off is not None:
-        worst = worst._replace(max_ulp=output.max_ulp, of_ulp=Spot(case, name, output.most_off.place))
+        spot, is_unrounded = Spot(case, name, output.most_off.place), output.most_off.is_unrounded
+        worst = worst._replace(max_ulp=output.max_ulp, of_ulp=spot, is_unrounded=is_unrounded)
     if output.max_share is not None and (worst.max_share is None or output.max_share > worst.max_share):
-        spot = None if output.closest is None else Spot(case, name, output.closest.place)
-        worst = worst._replace(max_share=output.max_share, of_share=spot)
+        of_share = None if output.closest is None else Spot(case, name, output.closest.place)
+        worst = worst._replace(max_share=output.max_share, of_share=of_share)
     return worst
 
 
@@ -77,7 +80,8 @@ def worst_text(worst: Worst) -> str:
     if worst.of_share not in (None, worst.of_ulp):
         where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()
-    return f"worst of {name}: {error_text(worst.max_ulp, worst.data_type)}{share}, {where}"
+    error = error_text(worst.max_ulp, worst.data_type, is_unrounded=worst.is_unrounded)
+    return f"worst of {name}: {error}{share}, {where}"
 
 
 # ---- a run
@@ -156,7 +160,7 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
     element = output.closest or Element((), 0, 0, output.max_ulp, output.max_share)
     params = {
         "element": name + (brackets(element.place) if output.closest else ""),
-        "error": error_text(element.ulp, output.data_type),
+        "error": error_text(element.ulp, output.data_type, is_unrounded=element.is_unrounded),
         "share": figure(output.max_share or 0.0),
     }
     return _diagnostic(result, name, "near-the-bound", params, WARNING)

@@ -116,7 +116,8 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
         of = f"{output.data_type} {braces(output.sizes)}: {output.mismatches:,} of {elements}"
         problem = f"{of} {verb} outside the tolerance"
         if output.worst is not None:
-            problem += f"; worst {error_text(output.worst.ulp, output.data_type)}"
+            worst = output.worst
+            problem += f"; worst {error_text(worst.ulp, output.data_type, is_unrounded=worst.is_unrounded)}"
             if output.worst.share is not None:
                 problem += f", {figure(output.worst.share)} times the bound"
     return Finding("output-mismatch", _place(name, output, given), {"tensor": name, "problem": problem})

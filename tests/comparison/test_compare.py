@@ -17,7 +17,7 @@ import pytest
 import dmlcheck
 from dmlcheck import validation
 from dmlcheck.comparison import compare
-from dmlcheck.comparison.records import OutputResult
+from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.comparison.tolerances import Limit, limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import Bound, bounds
@@ -665,16 +665,38 @@ def test_a_wrong_shape_or_type_is_told_before_any_value(actual: Array, text: str
     assert (result.shape, result.mismatches, result.elements, result.first) == (text, 6, 6, ())
 
 
+@pytest.mark.parametrize(
+    ("unrounded", "expected", "actual", "ulp", "is_unrounded"),
+    [
+        (1 + 2.0**-11, 1.0, 1 + 2.0**-10, 0.5, True),  # the result lies halfway between the two
+        (1 + 2.0**-12, 1.0, 1 + 2.0**-9, 1.75, True),
+        (1.0, 1.0, 1 + 2.0**-10, 1.0, False),  # nothing was rounded
+        (1 + 2.0**-11, 1.5, 1.0, 512.0, False),  # the case expects something else
+    ],
+)
+def test_an_error_is_measured_from_the_unrounded_result_of_which_the_expected_value_is_the_nearest(
+    unrounded: float, expected: float, actual: float, ulp: float, *, is_unrounded: bool
+) -> None:
+    def bounds_of(*_: Any, **__: Any) -> Iterator[tuple[str, Array, Bound]]:
+        yield "OutputTensor", np.array([0]), Bound(np.array([unrounded]), np.zeros(1), np.zeros(1, bool))
+
+    limit = Limit(None, is_derived=True)
+    element = judged([expected], [actual], "FLOAT16", limit, bounds_of=bounds_of).most_off
+    assert element is not None
+    assert (element.ulp, element.is_unrounded) == (ulp, is_unrounded)
+
+
 # ---- integers
 
 
 @pytest.mark.parametrize(
     ("data_type", "expected", "actual", "units"),
     [
-        ("UINT64", 0, 2**64 - 1, 2.0**64),
+        ("UINT64", 0, 2**64 - 1, 18446744073709551615),
         ("UINT64", 2**64 - 1, 2**64 - 2, 1),
         ("UINT64", 2**63, 2**63 - 1, 1),
-        ("INT64", -(2**63), 2**63 - 1, 2.0**64),
+        ("INT64", -(2**63), 2**63 - 1, 18446744073709551615),
+        ("INT64", -(10**18), 2017373352682495228, 3017373352682495228),
         ("INT64", 2**63 - 1, 2**63 - 2, 1),
         ("INT64", -1, 1, 2),
         ("INT64", 2**53, 2**53 + 1, 1),
@@ -688,8 +710,8 @@ def test_integers_are_off_by_their_difference(data_type: str, expected: int, act
     result = judged([7, expected], [7, actual], data_type, Limit(Tolerance(exact=True)))
     assert (result.mismatches, result.max_ulp, result.max_share) == (1, units, None)
     (element,) = result.first
-    assert element == ((1,), expected, actual, units, None)
-    assert (type(element.expected), type(element.actual)) == (int, int)
+    assert element == Element((1,), expected, actual, units, None)
+    assert [type(value) for value in (element.expected, element.actual, element.ulp, result.max_ulp)] == [int] * 4
 
 
 # ---- counts, and which elements are shown
@@ -722,8 +744,8 @@ def test_the_worst_element_is_furthest_beyond_its_bound_and_the_most_off_has_the
     result = judged([1.0, 1000.0, 8.0], [1.5, 1001.0, 8.25], "FLOAT32", own(absolute=0.25))
     assert result.worst is not None
     assert result.most_off is not None
-    assert result.worst == ((1,), 1000.0, 1001.0, 2.0**14, 4.0)
-    assert result.most_off == ((0,), 1.0, 1.5, 2.0**22, 2.0)
+    assert result.worst == Element((1,), 1000.0, 1001.0, 2.0**14, 4.0)
+    assert result.most_off == Element((0,), 1.0, 1.5, 2.0**22, 2.0)
     assert (result.mismatches, result.max_ulp, result.max_share) == (2, 2.0**22, 4.0)
 
 

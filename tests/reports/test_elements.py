@@ -21,6 +21,14 @@ def test_each_element_has_its_values_its_difference_and_its_error() -> None:
     ]
 
 
+def test_an_error_says_where_it_is_measured_from_the_unrounded_result() -> None:
+    element = Element((0,), 1.0, 1.0009765625, 0.5, 1.5, is_unrounded=True)
+    assert mismatch_lines("Out", OUTPUT._replace(first=(element,), mismatches=1, data_type="FLOAT16"))[1] == (
+        "  [0]  expected 1 (0x1p+0)  actual 1.001 (0x1.004p+0)  difference 0.000977 (0x1p-10)"
+        "  0.5 ULP from the unrounded result, 1.5 times the bound"
+    )
+
+
 def test_the_worst_is_marked_where_it_is_not_among_the_first_and_the_others_are_counted() -> None:
     worst = Element((8,), 3, 1, 2.0, None)
     output = OUTPUT._replace(data_type="INT32", first=(Element((0,), 1, 2, 1.0, None),), worst=worst, mismatches=1002)

@@ -50,8 +50,12 @@ DIAGNOSTIC = record(
     constraint=TEXT_OR_NULL,
 )
 VALUE = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
-ELEMENT = record(
-    index=items(COUNT), expected=VALUE, actual=VALUE, ulp=NUMBER, share={"type": ["number", "null"], "minimum": 0}
+UNROUNDED = {"const": True}
+ELEMENT = with_optional(
+    record(
+        index=items(COUNT), expected=VALUE, actual=VALUE, ulp=NUMBER, share={"type": ["number", "null"], "minimum": 0}
+    ),
+    unrounded=UNROUNDED,
 )
 DETAILS = record(
     data_type={"type": "string"},
@@ -73,7 +77,12 @@ OUTPUT = with_optional(
         mismatches=COUNT,
         elements=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
-        worst={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
+        worst={
+            "anyOf": [
+                {"type": "null"},
+                with_optional(record(index=items(COUNT), expected=VALUE, actual=VALUE), unrounded=UNROUNDED),
+            ]
+        },
         closest=ELEMENT_OR_NULL,
     ),
     details=DETAILS,

@@ -80,7 +80,10 @@ def test_a_file_that_is_not_there_is_refused_with_its_reason(tmp_path: Path) -> 
 
 def test_a_result_is_told_again_as_it_was() -> None:
     output = OUTPUT._replace(
-        sizes=(1,), most_off=Element((0,), 21.0, 22.0, 5.0, None), profile=(5.0,), closest=Element((0,), 1, 2, 1.0, 0.5)
+        sizes=(1,),
+        most_off=Element((0,), 21.0, 22.0, 5.0, None, is_unrounded=True),
+        profile=(5.0,),
+        closest=Element((0,), 1, 2, 1.0, 0.5, is_unrounded=True),
     )
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)
     result = failed(outputs={"OutputTensor": output}, drift=drift, warned=("OutputTensor",))

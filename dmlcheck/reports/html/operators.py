@@ -39,7 +39,8 @@ class Row:
         for name, output in result.outputs.items():
             if output.max_ulp > self.ulp and output.most_off is not None:
                 self.ulp = output.max_ulp
-                self.error = error_text(output.max_ulp, output.data_type)
+                is_unrounded = output.most_off.is_unrounded
+                self.error = error_text(output.max_ulp, output.data_type, is_unrounded=is_unrounded)
                 self.place = f"{plain(result.case.id, 300)} {name}{brackets(output.most_off.place)}"
                 self.anchor = anchor
 

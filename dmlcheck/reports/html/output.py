@@ -92,6 +92,8 @@ def _row(element: Element, word: str, data_type: str, *, has_share: bool) -> str
 
 
 def _figure(value: float | None) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
     return "" if value is None else f"{value:,.0f}" if 1e3 <= value < 1e15 else figure(value)
 
 

@@ -128,6 +128,6 @@ def filters(summary: Summary, operators: Iterable[str]) -> Iterator[str]:
 
 def foot(assets: Assets) -> Iterator[str]:
     """Yield the end of the page."""
-    yield "</main>\n<footer>Errors are in units in the last place (ULP) of the expected value; "
-    yield "integers are off by a number.</footer>\n"
+    yield "</main>\n<footer>Errors are in units in the last place (ULP): from the unrounded result where the expected "
+    yield "value is that result rounded, else from the expected value. Integers are off by a number.</footer>\n"
     yield f"<script>{assets.script}</script>\n</body>\n</html>\n"
