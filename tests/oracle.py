@@ -144,7 +144,7 @@ def product_of(terms: Iterable[float]) -> Fraction | float:
 # ---- logarithms
 
 
-def _settled(approximate: Callable[[Context], Decimal], data_type: str) -> float:
+def _nearest(approximate: Callable[[Context], Decimal], data_type: str) -> float:
     """Round what Decimal approximates to some digits, with ever more of them until all that it may be rounds alike."""
     digits = 80
     while True:
@@ -164,7 +164,7 @@ def log_of(total: Fraction | float, data_type: str) -> float:
         return -math.inf if total == 0 else math.nan
     if total == 1:
         return 0.0
-    return _settled(
+    return _nearest(
         lambda context: context.ln(context.divide(Decimal(total.numerator), Decimal(total.denominator))), data_type
     )
 
@@ -186,7 +186,7 @@ def log_sum_exp(terms: Iterable[float], data_type: str) -> float:
             total = context.add(total, context.multiply(Decimal(count), context.exp(less)))
         return _WIDE.add(Decimal(top), context.ln(total))
 
-    return _settled(approximate, data_type)
+    return _nearest(approximate, data_type)
 
 
 _WIDE = Context(prec=2000, Emin=MIN_EMIN, Emax=MAX_EMAX)

@@ -72,14 +72,14 @@ def _read_fields(
         elif not field.optional and not field.counts and name not in broken:
             yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
     yield from unknown_fields(spec.operator, raw, spec.fields, path)
-    known = yield from _settled(spec, values, path)
+    known = yield from _completed(spec, values, path)
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
     return OperatorDesc.of(spec, known, frozenset(broken))._replace(derived=derived)
 
 
-def _settled(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Checking[dict[str, Any]]:
+def _completed(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Checking[dict[str, Any]]:
     """Return the values of fields with those that depend on others: counts filled in, what cannot be held left out."""
-    settled = dict(values)
+    completed = dict(values)
     for name, field in spec.fields.items():
         value = values.get(name)
         if field.counts:
@@ -89,10 +89,10 @@ def _settled(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Check
         else:
             continue
         if value is None:
-            settled.pop(name, None)
+            completed.pop(name, None)
         else:
-            settled[name] = value
-    return settled
+            completed[name] = value
+    return completed
 
 
 def _tensor_inside(name: str, path: Path) -> Finding:

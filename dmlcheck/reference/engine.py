@@ -150,7 +150,7 @@ class _Output:
         if overflow:
             is_open = is_open | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
-            value = _settled(value, self.tensor.data_type)
+            value = _rounded(value, self.tensor.data_type)
         part[...] = np.asarray(value).reshape(part.shape)
         if is_open is not False and np.any(is_open):
             if self.unspecified is None:
@@ -187,7 +187,7 @@ def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:
     return (signed < least) | (signed > most)
 
 
-def _settled(result: InDoubt, data_type: str) -> Array:
+def _rounded(result: InDoubt, data_type: str) -> Array:
     """Round results whose error may show: where both ends of it round alike they decide, elsewhere the exact ones."""
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)

@@ -25,11 +25,11 @@ __all__ = [
     "Claim",
     "Tracked",
     "claim",
+    "elementary",
     "product",
     "raw",
     "slack",
     "summing_error",
-    "through",
     "total",
     "total_of_parts",
     "where",
@@ -247,7 +247,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         if ufunc in _LOGIC:
             return ufunc(*map(claim, inputs))
         rule = _RULES.get(ufunc)
-        return through(ufunc, ufunc.__name__, *inputs) if rule is None else rule(ufunc, *inputs)
+        return elementary(ufunc, ufunc.__name__, *inputs) if rule is None else rule(ufunc, *inputs)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _dispatched(function, types, args, kwargs)
@@ -283,7 +283,7 @@ def slack(x: Any) -> Array:
 # ---- operations on elements
 
 
-def through(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
+def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     """Return an elementary function of tracked numbers, whose own error is the row of that name in ROUNDINGS.
 
     The errors of the operands are carried by the function itself: it must have its extremes, over the numbers that an
@@ -307,7 +307,7 @@ def through(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
         )
     if name in of.POLES:
         error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
-    return _settled(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    return _with_error(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
 
 
 def _of_a_formula(
@@ -342,7 +342,7 @@ def _operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list
     return arithmetic, terms, [value for value, _ in pairs], [error for _, error in pairs]
 
 
-def _settled(
+def _with_error(
     value: Any, error: Any, arithmetic: Arithmetic, terms: int, is_certain: Callable[[Array], Any], size: Any = None
 ) -> Tracked:
     """Return a result with its error, which reaches 0 where the result may be flushed; 0 for infinities and NaN.
@@ -367,7 +367,7 @@ def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
     error = of.correctly_rounded(value, size, moved, arithmetic)
     if moved is None or not of.least(moved) > 0:
         error = np.fmax(error, np.fmin(error + of.lost(ufunc, *values), arithmetic.unit_roundoff * size))
-    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+    return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
 def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
@@ -379,7 +379,7 @@ def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
     if t is not None:
         moved = plus(moved, t * plus(np.abs(a), s))
     error = of.correctly_rounded(value, size, moved, arithmetic)
-    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+    return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
 def _quotient(ufunc: np.ufunc, *operands: Any) -> Tracked:
@@ -388,7 +388,7 @@ def _quotient(ufunc: np.ufunc, *operands: Any) -> Tracked:
     value = ufunc(*values)
     size, row = np.abs(value), rounding(ufunc.__name__, arithmetic.data_type)
     error = of.of_a_quotient(values[-1], size, value, errors, row, arithmetic)
-    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
+    return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
 def _growing(ufunc: np.ufunc, *operands: Any) -> Tracked:
@@ -406,7 +406,7 @@ def _growing(ufunc: np.ufunc, *operands: Any) -> Tracked:
     if ufunc in _JUMPS:
         middle, reach = _middle(low, high)
         value, error = np.where(np.isfinite(reach), middle, value), np.where(np.isfinite(reach), reach, error)
-    return _settled(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors))
+    return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors))
 
 
 _JUMPS = {np.ceil, np.floor, np.rint, np.sign, np.trunc}  # the value is the middle of those on both sides of a jump
@@ -483,7 +483,7 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
     error = summing_error(count - 1, sums, absolute, likely[0], arithmetic, *likely[1:])
     error = error if carried is None else error + np.sqrt(carried)
     terms = max(terms, count) if count > 1 else terms
-    found = _settled(sums, error, arithmetic, terms, partial(_is_bounded, carried))
+    found = _with_error(sums, error, arithmetic, terms, partial(_is_bounded, carried))
     return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
 
 
@@ -516,7 +516,7 @@ def _bilinear(function: Callable[..., Any], a: Any, b: Any, count: int) -> Track
     if t is not None:
         carried = plus(carried, function(plus(p * p, None if s is None else s * s), t * t))
     error = error if carried is None else error + np.sqrt(carried)
-    return _settled(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
+    return _with_error(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
 
 
 def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
@@ -530,7 +530,7 @@ def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
     own = summing_error(_places(x, axis), sums, along(plus(size, error)), likely[0], x.arithmetic, *likely[1:])
     carried = None if error is None else np.sqrt(along(error * error))
     terms = max(x.terms, value.shape[axis])
-    return _settled(sums, plus(own, carried), x.arithmetic, terms, partial(_is_bounded, carried))
+    return _with_error(sums, plus(own, carried), x.arithmetic, terms, partial(_is_bounded, carried))
 
 
 def _product_of_all(x: Tracked, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Tracked:
@@ -553,7 +553,7 @@ def _multiplied(multiply: Callable[[Array], Array], x: Tracked, count: Any) -> T
     own = np.expm1(count * np.log1p(x.arithmetic.unit_roundoff)) * plus(size, moved)
     most = None if error is None else of.largest(error)
     terms = max(x.terms, int(np.max(count, initial=0)) + 1)
-    return _settled(result, plus(own, moved), x.arithmetic, terms, partial(_is_bounded, most))
+    return _with_error(result, plus(own, moved), x.arithmetic, terms, partial(_is_bounded, most))
 
 
 def _places(x: Tracked, axis: int) -> Array:
@@ -568,7 +568,7 @@ def _extreme(ufunc: np.ufunc, x: Tracked, axis: Any = None, *, keepdims: bool = 
     if error is None:
         return Tracked.result(best, None, x.arithmetic, x.terms)
     moved = np.maximum(np.abs(along(value - error) - best), np.abs(along(value + error) - best))
-    return _settled(best, moved, x.arithmetic, x.terms, partial(_is_bounded, None))
+    return _with_error(best, moved, x.arithmetic, x.terms, partial(_is_bounded, None))
 
 
 _WAYS: dict[tuple[np.ufunc, str], Callable[..., Tracked]] = {

@@ -12,7 +12,7 @@ import numpy as np
 from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
 from dmlcheck.reference.numbers import Array, Tracked, raw
 from dmlcheck.reference.pieces import InDoubt
-from dmlcheck.values.number_formats import odd_float, to_odd, two_sum
+from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
 
 def total(x: Any, axes: Axes) -> Any:
@@ -55,12 +55,12 @@ def _exact(terms: Array, axes: Axes, divisor: int, at: Array) -> Array:
         is_rounded |= errors.any(axis=1)
         sums = np.concatenate([pairs, sums[:, 2 * half :]], axis=1)
     quotient = sums[:, 0] / divisor
-    result = to_odd(quotient, _remainder(sums[:, 0], quotient, divisor))
+    result = round_to_odd(quotient, _remainder(sums[:, 0], quotient, divisor))
     for place in np.flatnonzero(is_rounded):
         row = rows[place].tolist()
         most = math.fsum(row)
         rest = math.fsum([*row, -most])  # what the sum leaves out
-        result[place] = odd_float((Fraction(most) + Fraction(rest)) / divisor)
+        result[place] = round_fraction_to_odd((Fraction(most) + Fraction(rest)) / divisor)
     return result
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.values.number_formats import NUMPY_TYPES, round_exact, to_odd, two_sum
+from dmlcheck.values.number_formats import NUMPY_TYPES, round_exact, round_to_odd, two_sum
 
 _BLOCK = 1 << 20
 
@@ -100,7 +100,7 @@ def _split(value: Any) -> tuple[Any, Any]:
 
 
 def _rounded(high: NDArray[np.float64], low: NDArray[np.float64], dtype: np.dtype[Any]) -> NDArray[Any]:
-    return high + low if dtype == np.float64 else to_odd(high, low).astype(dtype)
+    return high + low if dtype == np.float64 else round_to_odd(high, low).astype(dtype)
 
 
 def random(data_type: str, count: int, seed: int, low: Any, high: Any) -> NDArray[Any]:

@@ -76,7 +76,7 @@ def two_sum(a: Any, b: Any) -> tuple[Any, Any]:
     return total, (a - (total - shadow)) + (b - shadow)
 
 
-def to_odd(value: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
+def round_to_odd(value: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
     """Round value + rest to odd: to the neighbour whose last bit is 1, unless the sum is a float64.
 
     A number rounded to odd rounds once more, to any shorter format, as the number itself does (Boldo and Melquiond).
@@ -88,13 +88,13 @@ def to_odd(value: NDArray[Any], rest: NDArray[Any]) -> NDArray[Any]:
     return odd
 
 
-def odd_float(value: Fraction | float) -> float:
+def round_fraction_to_odd(value: Fraction | float) -> float:
     """Return a rational number as a float64 rounded to odd; an infinity or NaN as it is."""
     if isinstance(value, float):
         return value
     near = float(value)
     rest = value - Fraction(near)
-    return float(to_odd(np.array([near]), np.array([float((rest > 0) - (rest < 0))]))[0])
+    return float(round_to_odd(np.array([near]), np.array([float((rest > 0) - (rest < 0))]))[0])
 
 
 def is_halfway(wide: NDArray[np.float64], rounded: NDArray[Any]) -> NDArray[np.bool_]:

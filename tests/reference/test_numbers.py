@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import special
-from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked, raw, slack, through, total, total_of_parts
+from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked, elementary, raw, slack, total, total_of_parts
 from dmlcheck.reference.roundings import rounding
 from dmlcheck.values.number_formats import ulp
 
@@ -793,4 +793,4 @@ def test_what_would_lose_the_errors_is_refused() -> None:
 
 
 def test_functions_of_plain_arrays_stay_plain() -> None:
-    assert through(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]
+    assert elementary(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]

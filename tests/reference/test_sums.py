@@ -103,7 +103,7 @@ def test_no_axes_and_several_axes() -> None:
 # ---- correctly rounded sums
 
 
-def settled(result: InDoubt, data_type: str) -> list[float]:
+def rounded(result: InDoubt, data_type: str) -> list[float]:
     """Round what a sum says is exact, all of it, and check that its error bounds what the float64 is off by."""
     everywhere = np.arange(result.value.size)
     odd = result.exact(everywhere)
@@ -126,7 +126,7 @@ def test_a_sum_and_a_mean_round_on_as_the_exact_ones(data_type: str) -> None:
         exact = oracle.sum_of(values)
         tensor = rows(values, [-value for value in values])
         for result, right in ((sums.fsum(tensor, (1,)), exact), (sums.fmean(tensor, (1,)), exact / len(values))):
-            assert settled(result, data_type) == [oracle.nearest(sign * right, data_type) for sign in (1, -1)]
+            assert rounded(result, data_type) == [oracle.nearest(sign * right, data_type) for sign in (1, -1)]
 
     check()
 
@@ -151,7 +151,7 @@ def test_a_mean_next_to_halfway_is_settled(data_type: str) -> None:
     @anytime
     @given(near_ties(data_type))
     def check(terms: list[float]) -> None:
-        found = settled(sums.fmean(rows(terms), (1,)), data_type)
+        found = rounded(sums.fmean(rows(terms), (1,)), data_type)
         assert found == [oracle.nearest(oracle.sum_of(terms) / len(terms), data_type)]
 
     check()
@@ -161,7 +161,7 @@ def test_a_mean_next_to_halfway_is_settled(data_type: str) -> None:
 @given(st.lists(finite, min_size=2, max_size=20))
 def test_a_sum_of_squares_rounds_on_as_the_exact_one(values: list[float]) -> None:
     tensor = rows(values)
-    assert settled(sums.fsum(tensor * tensor, (1,)), "FLOAT32") == [
+    assert rounded(sums.fsum(tensor * tensor, (1,)), "FLOAT32") == [
         oracle.nearest(oracle.squares_of(values), "FLOAT32")
     ]
 
