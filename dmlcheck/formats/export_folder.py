@@ -26,7 +26,9 @@ class Occupied(ValueError):
 
 
 class Folder:
-    """The folder of an export: it writes files, keeps in mind which, and ends with a manifest that names them.
+    """The folder of an export: it writes files, remembers them, and ends with a manifest that names them.
+
+    `entries` says what there is for each folder or file that was written whole, by its name.
 
     Occupied when the folder is there and holds what no earlier export wrote; of an earlier export it first removes the
     files that its manifest names, and nothing else. OSError when it cannot be written.
@@ -37,6 +39,7 @@ class Folder:
         self.path = path
         self.form = form
         self.files: list[str] = []
+        self.entries: dict[str, dict[str, Any]] = {}
         self.is_finished = False
         self.replaced = check(path, form)
         if self.replaced:
@@ -47,10 +50,10 @@ class Folder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Leave a manifest even where the work was cut off: of no entries, but so that a later export may clear it."""
+        """Leave a manifest of what is whole where the work was cut off; a later export may clear the folder by it."""
         if not self.is_finished:
             with contextlib.suppress(OSError):
-                self.finish([], [])
+                self.finish([])
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file at a path relative to the folder, with / between its parts."""
@@ -60,15 +63,15 @@ class Folder:
         with open(full, "wb") as file:
             file.write(data)
 
-    def finish(self, entries: list[dict[str, Any]], left_out: list[dict[str, str]]) -> None:
-        """Write the manifest: what there is for each folder, and the cases that could not go, with the reasons."""
+    def finish(self, left_out: list[dict[str, str]]) -> None:
+        """Write the manifest: the entries, and what could not be written, with the reasons."""
         import json
 
         manifest = {
             "schema": SCHEMA,
             "tool": {"name": "dmlcheck", "version": __version__},
             "format": self.form,
-            "entries": entries,
+            "entries": list(self.entries.values()),
             "left_out": left_out,
             "files": [*self.files, MANIFEST],
         }

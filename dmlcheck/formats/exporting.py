@@ -39,13 +39,12 @@ class Imported(NamedTuple):
 
 def finish(place: Folder, imported: Iterable[Imported]) -> None:
     """End the folder of an import with what became of each file."""
-    entries: list[dict[str, Any]] = []
     left_out: list[dict[str, str]] = []
     for one in imported:
         if one.file is not None:
-            entries.append({"source": one.source, "file": one.file})
+            place.entries[one.file] = {"source": one.source, "file": one.file}
         left_out.extend({"source": one.source, "reason": remark} for remark in one.remarks)
-    place.finish(entries, left_out)
+    place.finish(left_out)
 
 
 class Ready(NamedTuple):

@@ -45,7 +45,7 @@ def test_a_folder_that_cannot_be_written_is_wrong_usage(problem: Exception, word
 
 def test_that_an_earlier_export_is_replaced_is_said(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with Folder("old", "onnx") as old:
-        old.finish([], [])
+        old.finish([])
     with click.Context(main):
         written("old", "onnx", lambda: None)
     assert capsys.readouterr().out.startswith("old holds an earlier one: its files are replaced")

@@ -35,7 +35,7 @@ def written(folder: Path, *cases: Written, stem: str = "x", **defaults: Any) -> 
     """Write cases and return the text of their file."""
     with Folder(str(folder), FORM) as place:
         assert write_cases(place, stem, cases, "A comment\nof two lines.", **defaults) == f"{stem}.yaml"
-        place.finish([], [])
+        place.finish([])
     return (folder / f"{stem}.yaml").read_text("utf-8")
 
 

@@ -27,7 +27,8 @@ def exported(folder: Path, *names: str, form: str = "dxdispatch") -> Folder:
     with Folder(str(folder), form) as place:
         for name in names:
             place.write(name, b"x")
-        place.finish([{"folder": "a"}], [{"case": "b", "reason": "c"}])
+        place.entries["a"] = {"folder": "a"}
+        place.finish([{"case": "b", "reason": "c"}])
     return place
 
 
@@ -50,8 +51,11 @@ def test_an_earlier_export_is_replaced_and_whatever_else_is_there_is_kept(tmp_pa
 
 def test_an_export_that_is_cut_off_leaves_a_manifest_that_a_later_one_clears(tmp_path: Path) -> None:
     with Folder(str(tmp_path), "onnx") as place:
-        place.write("a/x.npy", b"x")  # and the work ends here, without a manifest of its own
-    assert read_manifest(str(tmp_path))["files"] == ["a/x.npy", MANIFEST]
+        place.write("a/x.npy", b"x")
+        place.entries["a"] = {"folder": "a"}
+        place.write("b/x.npy", b"x")  # and the work ends here, without a manifest of its own
+    manifest = read_manifest(str(tmp_path))
+    assert (manifest["files"], manifest["entries"]) == (["a/x.npy", "b/x.npy", MANIFEST], [{"folder": "a"}])
     exported(tmp_path, form="onnx")
     assert files_of(tmp_path) == {MANIFEST}
 

@@ -22,18 +22,17 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
 
     OSError when the folder cannot be written, Occupied when it holds something else than an earlier export.
     """
-    entries: dict[str, dict[str, Any]] = {}
     with Folder(folder, FORM) as place:
-        exported = each(cases, lambda case: _exported(case, place, entries))
+        exported = each(cases, lambda case: _exported(case, place))
         place.write("README.md", README.encode())
         place.write("run.cmd", RUN_CMD.replace("\n", "\r\n").encode())
         place.write("run.sh", RUN_SH.encode())
         left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
-        place.finish(list(entries.values()), left_out)
+        place.finish(left_out)
     return exported
 
 
-def _exported(case: Case, place: Folder, entries: dict[str, dict[str, Any]]) -> Exported:
+def _exported(case: Case, place: Folder) -> Exported:
     going = ready(case)
     if isinstance(going, Exported):
         return going
@@ -41,13 +40,13 @@ def _exported(case: Case, place: Folder, entries: dict[str, dict[str, Any]]) -> 
     if reason is not None:
         return Exported(case.id, reason=reason)
     digest = digest_of(going.desc, going.inputs)
-    if digest not in entries:
-        name = folder_name(going.desc, digest)
+    name = folder_name(going.desc, digest)
+    if name not in place.entries:
         for file, data in model_files(going.desc, going.inputs):
             place.write(f"{name}/{file}", data)
-        entries[digest] = _entry(name, digest, going.desc)
-    entries[digest]["cases"].append(case.id)
-    return Exported(case.id, entries[digest]["folder"])
+        place.entries[name] = _entry(name, digest, going.desc)
+    place.entries[name]["cases"].append(case.id)
+    return Exported(case.id, name)
 
 
 def _entry(name: str, digest: str, desc: OperatorDesc) -> dict[str, Any]:

@@ -45,11 +45,10 @@ def export(cases: Iterable[Case], folder: str) -> list[Exported]:
     without onnx.
     """
     require()
-    entries: list[dict[str, Any]] = []
     with Folder(folder, FORM) as place:
-        exported = each(cases, lambda case: _exported(case, place, entries))
+        exported = each(cases, lambda case: _exported(case, place))
         left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
-        place.finish(entries, left_out)
+        place.finish(left_out)
     return exported
 
 
@@ -61,7 +60,7 @@ def require() -> None:
         raise Unavailable(f"ONNX's files need the package {error.name or 'onnx'}; install it with: {INSTALL}") from None
 
 
-def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Exported:
+def _exported(case: Case, place: Folder) -> Exported:
     going = ready(case, with_outputs=True)
     if isinstance(going, Exported):
         return going
@@ -75,10 +74,10 @@ def _exported(case: Case, place: Folder, entries: list[dict[str, Any]]) -> Expor
     largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
     if largest > _MOST_BYTES - 2**16:
         return Exported(case.id, reason="a tensor takes more than 2 GiB, which a protobuf cannot hold")
-    name = _folder_name(going, len(entries))
+    name = _folder_name(going, len(place.entries))
     for file, data in _files(going, graph, model, tensors, limits):
         place.write(f"{name}/{file}", data)
-    entries.append({"folder": name, "operator": going.desc.spec.operator, "cases": [case.id]})
+    place.entries[name] = {"folder": name, "operator": going.desc.spec.operator, "cases": [case.id]}
     return Exported(case.id, name)
 
 
