@@ -1,18 +1,17 @@
-"""The direction of imports: a module imports only from its own package and from those above it in the README's map."""
+"""The direction of imports: a module imports only from its own package and from those above it in the guide's map."""
 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from guide_pages import PAGES, packages
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "dmlcheck"
-MAP = (ROOT / "README.md").read_text(encoding="utf-8").partition("| package |")[2].partition("\n\n")[0]
-ORDER = [name for row in MAP.split("\n")[1:] for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+ORDER = packages(PAGES["code.md"])
 FILES = sorted(path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "data")
 LOOSE = {"__init__.py", "__main__.py"}
 NEEDS_NUMPY = {"files/npy.py", "validation/value_words.py"}  # which validating does not need

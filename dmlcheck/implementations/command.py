@@ -1,6 +1,6 @@
 """A program in any language as an implementation: one process, a line of JSON for each case and one back.
 
-The protocol is in README.md, under "Judging an implementation". A program that breaks it is ended, which is the case's
+The protocol is in the guide, in guide/implementations.md. A program that breaks it is ended, which is the case's
 error, and started again for the next case.
 """
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from commands import sums
+from guide_pages import PAGES, blocks, file_name
 
 from dmlcheck import load_cases, run_cases
 from dmlcheck.cli import main
@@ -29,7 +30,6 @@ from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._program import Program
 
 HERE = Path(__file__).parent.parent
-README = (HERE.parent / "README.md").read_text(encoding="utf-8")
 PROGRAM = str(HERE / "commands" / "sums.py")
 HEAD = """\
 operator: DML_OPERATOR_REDUCE
@@ -527,14 +527,14 @@ cases:
 """
 
 
-def test_the_example_in_the_readme_works() -> None:
+def test_the_example_in_the_guide_works() -> None:
     node = shutil.which("node")
     if node is None:
-        pytest.skip("there is no node here, which the README's example is for")
-    (text,) = re.findall(r"^```js\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
-    name = text.split("\n", 1)[0].removeprefix("// ").partition(":")[0]
-    Path(name).write_text(text, encoding="utf-8")
-    assert f'--implementation command:"node {name}"' in text
+        pytest.skip("there is no node here, which the guide's example is for")
+    (example,) = blocks(PAGES["implementations.md"], "js")
+    name = file_name(example)
+    Path(name).write_text(example.text, encoding="utf-8")
+    assert f'--implementation command:"node {name}"' in example.text
     judged("command:" + line_of(node, name), RECTIFIED, ["passed", "failed", "skipped", "skipped"])
 
 

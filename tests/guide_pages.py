@@ -1,0 +1,208 @@
+"""The README and the pages of the guide, for tests: their blocks, the files in them, and what their commands print."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import yaml
+from click.testing import CliRunner
+from standin_dxdispatch import installed
+
+from dmlcheck.cli import main
+
+ROOT = Path(__file__).parent.parent
+GUIDE = ROOT / "dmlcheck" / "guide"
+PATHS = (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
+PAGES = {path.name: path.read_text(encoding="utf-8") for path in PATHS}
+_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_NAME = re.compile(r"(?:#|//) (\S+?):?(?:\s.*)?$")  # the first line of a file: a comment that begins with its name
+
+
+class Block(NamedTuple):
+    """A fenced block of a page: its language and its text."""
+
+    kind: str
+    text: str
+
+
+def blocks(page: str, *kinds: str) -> list[Block]:
+    """Return the fenced blocks of a page, of all languages or of some."""
+    found = [Block(*parts) for parts in _BLOCK.findall(page)]
+    return [block for block in found if not kinds or block.kind in kinds]
+
+
+def prose(page: str) -> str:
+    """Return a page without its fenced blocks."""
+    return _BLOCK.sub("", page)
+
+
+def file_name(block: Block) -> str:
+    """Return the name of the file that a block shows, which is in its first line; "" for a piece of code."""
+    found = _NAME.match(block.text.split("\n", 1)[0])
+    assert found or block.kind == "python", f"no file name in the first line: {block.text[:60]}"
+    return found[1] if found else ""
+
+
+def files(page: str) -> list[tuple[str, str]]:
+    """Return the files that a page shows: their names and texts."""
+    named = [(file_name(block), block.text) for block in blocks(page, "yaml", "js", "python")]
+    return [(name, text) for name, text in named if name]
+
+
+def section(page: str, heading: str) -> str:
+    """Return the part of a page below a heading, up to the next one."""
+    return re.split(r"^## ", page.partition(f"## {heading}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
+
+
+def packages(page: str) -> list[str]:
+    """Return the packages of the map of the code, in their order."""
+    rows = section(page, "The packages").split("\n|")[3:]
+    return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[0])]
+
+
+def commands(text: str) -> list[str]:
+    """Return the lines of a block of commands, each put together where it goes on after a backslash."""
+    lines = re.sub(r"\\\n\s*", "", text).splitlines()
+    return [line.partition("    #")[0].strip() for line in lines if not line.startswith("#")]
+
+
+def inline_commands(page: str) -> list[str]:
+    """Return the commands that the sentences of a page name."""
+    return [" ".join(text.split()) for text in re.findall(r"`(dmlcheck [^`]*)`", prose(page))]
+
+
+def workflow_commands(text: str) -> Iterator[str]:
+    """Yield the commands of a workflow of GitHub or GitLab, for each shard of its matrix."""
+    file = yaml.safe_load(text)
+    for job in file.get("jobs", file).values():
+        shards = job.get("strategy", {}).get("matrix", {}).get("shard", [1])
+        lines = [*job.get("script", ()), *(step.get("run", "") for step in job.get("steps", ()))]
+        for shard in shards:
+            yield from (line.replace("${{ matrix.shard }}", str(shard)) for line in lines if line)
+
+
+# ---- what is printed
+
+
+class Ran(NamedTuple):
+    """What a command printed, and its exit code."""
+
+    code: int
+    text: str
+
+
+def timeless(text: str) -> str:
+    """Return a report with its seconds put to 0."""
+    return re.sub(r"\d+\.\d\d( s)?$", r"0.00\1", text, flags=re.MULTILINE)
+
+
+def run(command: str) -> Ran:
+    """Run a command of a page in the working folder: dmlcheck's in this process, others in one of their own."""
+    command, _, target = command.partition(" > ")
+    ran = _run(command)
+    if target:
+        Path(target).write_text(ran.text, encoding="utf-8")
+    return ran
+
+
+def _run(command: str) -> Ran:
+    if command.startswith("dmlcheck "):
+        result = CliRunner().invoke(main, shlex.split(_for_here(command))[1:])
+        return Ran(result.exit_code, result.stdout)
+    if command.startswith("python -m pip "):
+        return Ran(0, "")  # the tests install nothing: what the command names has a test of its own
+    words = {"pytest": [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"], "python": [sys.executable]}
+    first, *rest = shlex.split(_for_here(command))
+    done = subprocess.run(
+        [*words.get(first, [first]), *rest], capture_output=True, encoding="utf-8", check=False, timeout=120
+    )
+    return Ran(done.returncode, done.stdout)
+
+
+def _for_here(command: str) -> str:
+    """Return a command with this system's paths, and the stand-in where it names DxDispatch's program."""
+    if r"dxdispatch.exe" in command:
+        program = Path(installed(Path("dxdispatch"))).resolve().as_posix()
+        command = command.replace(r"PATH\TO\dxdispatch.exe", program)
+    script = "models/run.cmd" if sys.platform == "win32" else "sh models/run.sh"
+    return command.replace(r"models\run.cmd", script)
+
+
+def python_output(code: str) -> str:
+    """Return what an example in Python prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, "an example", "exec"), {})  # noqa: S102 - the pages are ours
+    return printed.getvalue()
+
+
+def lay_out(folder: Path) -> None:
+    """Write the files that the pages show into a folder, and a folder of cases of either name that they use."""
+    for page in PAGES.values():
+        for name, text in files(page):
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+    for name, text in (("cases", "columns"), ("conformance", "columns"), ("conformance", "sum")):
+        (folder / name).mkdir(exist_ok=True)
+        shutil.copy(folder / f"{text}.yaml", folder / name)
+
+
+def as_run(page: str) -> tuple[str, list[str]]:
+    """Return a page with what its commands print here, and the commands that failed without an output to show it."""
+    failed: list[str] = []
+    parts, end, code = [], 0, ""
+    for found in _BLOCK.finditer(page):
+        kind, text = found.groups()
+        if kind == "console":
+            text = _session(text)
+        elif kind == "text":
+            text = python_output(code)
+        elif kind == "sh":
+            failed += [line for line in commands(text) if is_possible(line) and run(line).code]
+        elif kind == "yaml" and text.startswith("# .git"):
+            failed += [line for line in workflow_commands(text) if run(line).code]
+        code = text if kind == "python" else ""
+        parts += [page[end : found.start(2)], text]
+        end = found.end(2)
+    failed += [line for line in inline_commands(page) if not _works(line)]
+    return "".join([*parts, page[end:]]), failed
+
+
+def _session(text: str) -> str:
+    """Return a session as it goes here, with the times of the page where nothing else differs."""
+    shown = re.findall(r"^(\$ .*\n)((?:(?!\$ ).*\n)*)", text, re.MULTILINE)
+    parts = []
+    for command, output in shown:
+        found = run(command[2:].strip()).text
+        parts += [command, output if timeless(found) == timeless(output) else found]
+    return "".join(parts)
+
+
+def _works(command: str) -> bool:
+    ran = run(command if len(command.split()) > 2 else f"{command} --help")  # a name alone is that of the command
+    return ran.code == 0 and ran.text != ""
+
+
+def is_possible(command: str) -> bool:
+    """Whether the packages are there that a command needs."""
+    needed = {"onnxruntime": "onnxruntime", " onnx ": "onnx"}
+    return all(word not in command or _is_installed(module) for word, module in needed.items())
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        pytest.importorskip(module)
+    except pytest.skip.Exception:
+        return False
+    return True

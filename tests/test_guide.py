@@ -1,0 +1,138 @@
+"""The README and the guide: their files, commands, outputs and links. `--update-snapshots` writes outputs anew."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from guide_pages import GUIDE, PAGES, PATHS, ROOT, as_run, blocks, commands, files, lay_out, packages, prose
+
+from dmlcheck.cli import main
+from dmlcheck.specs.load import load_spec, operator_names
+
+KINDS = {"yaml", "console", "sh", "python", "text", "js", "json"}
+LINES = 150  # of the README
+OF_OTHERS = {"-a", "-n", "--update-snapshots"}  # options of DxDispatch, pytest-xdist and the tests
+
+
+def test_every_block_is_of_a_kind_that_is_tested() -> None:
+    kinds = {(name, block.kind) for name, page in PAGES.items() for block in blocks(page)}
+    assert {kind for name, kind in kinds if name != "README.md"} <= KINDS
+    assert {kind for name, kind in kinds if name == "README.md"} <= {*KINDS, ""}
+    assert len(PAGES) >= 7
+
+
+def test_a_file_is_the_same_on_every_page_that_shows_it() -> None:
+    shown = [file for page in PAGES.values() for file in files(page)]
+    assert len(set(shown)) == len({name for name, _ in shown})
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_a_page_shows_what_its_commands_print(
+    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    lay_out(tmp_path)
+    page, failed = as_run(PAGES[path.name])
+    if request.config.getoption("--update-snapshots"):
+        path.write_text(page, encoding="utf-8", newline="\n")
+    assert page == path.read_text(encoding="utf-8")
+    assert failed == []
+
+
+def test_the_readme_is_short_and_has_the_two_commands() -> None:
+    readme = PAGES["README.md"]
+    assert len(readme.splitlines()) <= LINES
+    plain = [line for block in blocks(readme) if block.kind == "" for line in commands(block.text)]
+    assert plain == [
+        "python -m pip install . && dmlcheck run cases/",
+        'python -m pip install -e ".[dev]" && python -m pytest -n auto',
+    ]
+
+
+# ---- names and links
+
+
+def anchors(page: str) -> set[str]:
+    """Return what GitHub calls the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+def test_a_link_leads_somewhere(path: Path) -> None:
+    links = [link for link in re.findall(r"\]\(([^)]+)\)", prose(PAGES[path.name])) if "://" not in link]
+    for link in links:
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        assert target.is_file(), link
+        assert not anchor or anchor in anchors(target.read_text(encoding="utf-8")), link
+        # An installed guide is its own folder, and nothing else of the checkout.
+        assert path.parent != GUIDE or target.parent == GUIDE, link
+
+
+def test_the_readme_links_to_every_page() -> None:
+    links = set(re.findall(r"\]\(dmlcheck/guide/([^)#]+)\)", PAGES["README.md"]))
+    assert links == {path.name for path in GUIDE.glob("*.md")}
+
+
+@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
+def test_a_path_that_the_text_names_is_in_the_checkout(page: str) -> None:
+    folders = ("dmlcheck/", "specs/", "cases/", "tests/", ".github/", ".ci/")
+    named = [text for text in re.findall(r"`([^`\s]*)`", prose(page)) if text.startswith(folders) and "<" not in text]
+    assert [text for text in named if not (ROOT / text).exists()] == []
+
+
+def options(command: click.Command) -> set[str]:
+    """Return the options of a command and of those below it."""
+    below = command.commands.values() if isinstance(command, click.Group) and command is not main else ()
+    own = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+    return own.union(*map(options, below))
+
+
+def test_an_option_that_the_text_names_exists() -> None:
+    context = click.Context(main)
+    ours = [main.get_command(context, name) for name in main.list_commands(context)]
+    known = OF_OTHERS.union(*(options(command) for command in ours if command))
+    plugin = (ROOT / "dmlcheck" / "pytest_plugin.py").read_text(encoding="utf-8")
+    known |= set(re.findall(r'"(--dmlcheck[\w-]*)"', plugin))
+    named = {text for page in PAGES.values() for text in re.findall(r"`(--[a-z][\w-]*|-[a-z])\b", prose(page))}
+    assert len(named) > 20
+    assert named <= known
+
+
+def test_what_is_installed_has_that_name() -> None:
+    if sys.version_info < (3, 11):
+        pytest.skip("tomllib came with Python 3.11")
+    import tomllib
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = "\n".join(PAGES.values())
+    assert "dmlcheck[" not in text  # the package is not published: an extra is one of the checkout
+    extras = set(re.findall(r"\.\[(\w+)\]", text))
+    assert {"dev", "onnx", "onnxruntime"} <= extras <= project["optional-dependencies"].keys()
+
+
+# ---- what the text says of the code
+
+
+def test_the_readme_names_the_operators_that_have_kernels() -> None:
+    count, text = re.findall(
+        r"reference engine computes (\d+) of the operators: (.*?)\.\n", PAGES["README.md"], re.DOTALL
+    )[0]
+    words = tuple(f"DML_OPERATOR_{word}" for word in re.findall(r"[A-Z][A-Z_]{4,}", text))
+    named = {name for name in operator_names() if name in words or name.startswith(words[-2:])}
+    assert named == {name for name in operator_names() if load_spec(name).kernel}
+    assert len(named) == int(count)
+
+
+def test_the_map_of_the_code_has_every_package() -> None:
+    named = packages(PAGES["code.md"])
+    package = ROOT / "dmlcheck"
+    modules = {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
+    assert len(named) == len(set(named))
+    assert set(named) == modules | {path.parent.name for path in package.glob("*/__init__.py")}
