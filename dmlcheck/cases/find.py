@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from dmlcheck.files import yaml
+from dmlcheck.files.plain import open_plain
 
 _ENDINGS = (".yaml", ".yml", ".json")
 _REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins with
@@ -41,7 +42,7 @@ def find_files(path: str) -> list[str] | None:
 def is_report(path: str) -> bool:
     """Whether a JSON file is a report of dmlcheck's own: its schema says so."""
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             data = file.read(yaml.MAX_BYTES)
     except OSError:
         return False

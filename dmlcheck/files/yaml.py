@@ -6,6 +6,7 @@ import os
 
 from dmlcheck.files import simple_yaml
 from dmlcheck.files.document import Document, Node
+from dmlcheck.files.plain import NotPlain, TooLarge, read_plain, reason
 from dmlcheck.files.scalars import MAX_DEPTH, MAX_DIGITS, MAX_NODES
 
 __all__ = ["MAX_BYTES", "MAX_DEPTH", "MAX_DIGITS", "MAX_NODES", "parse", "read"]
@@ -18,14 +19,13 @@ def read(path: str) -> Document:
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     try:
-        size = os.stat(path).st_size
-        if size > MAX_BYTES:
-            document.refuse(_too_large(name, size), None, rule="file-too-large")
-            return document
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        data = read_plain(path, MAX_BYTES)
+    except TooLarge as error:
+        document.refuse(_too_large(name, error.size), None, rule="file-too-large")
+        return document
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
-        document.refuse(_reason(error), None, rule="file-not-found")
+        help = "`validate -` and `eval -` read standard input" if isinstance(error, NotPlain) else None
+        document.refuse(reason(error), None, help, rule="file-not-found")
         return document
     return parse(data, name, is_json=path.lower().endswith(".json"))
 
@@ -98,16 +98,3 @@ def _not_utf8(name: str, data: bytes, error: UnicodeDecodeError) -> Document:
     before = error.object[: error.start].decode("utf-8")
     document.refuse(problem, document.place(len(before)), help)
     return document
-
-
-def _reason(error: OSError | ValueError) -> str:
-    """Return why a file could not be opened, in words that do not depend on the platform where there are some."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, IsADirectoryError):
-        return "is a folder"
-    if isinstance(error, PermissionError):
-        return "may not be read"
-    if isinstance(error, ValueError):
-        return "has a character that no path can have"
-    return error.strerror or str(error)

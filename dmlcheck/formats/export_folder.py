@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
 from dmlcheck.files.npy import is_inside
+from dmlcheck.files.plain import MAX_REPORT, read_plain
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 SCHEMA = "dmlcheck-export/1"
 MANIFEST = "manifest.json"
-_MAX_MANIFEST = 256 * 2**20  # bytes
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
 _DEVICES = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _MAX_NAME = 80  # characters of a file's name
@@ -56,11 +57,16 @@ class Folder:
                 self.finish([])
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file at a path relative to the folder, with / between its parts."""
+        """Write a new file at a path relative to the folder, with / between its parts.
+
+        OSError where a file is there already, or a link leads out of the folder.
+        """
         full = os.path.join(self.path, *name.split("/"))
+        if not _is_in(full, os.path.realpath(self.path)):
+            raise OSError(errno.ELOOP, "a link leads out of the folder", full)
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        self.files.append(name)
-        with open(full, "wb") as file:
+        with open(full, "xb") as file:  # which follows no link either
+            self.files.append(name)
             file.write(data)
 
     def finish(self, left_out: list[dict[str, str]]) -> None:
@@ -80,11 +86,11 @@ class Folder:
 
     def _clear(self) -> None:
         root = os.path.realpath(self.path)
-        for name in read_manifest(self.path).get("files") or []:
-            full = os.path.realpath(os.path.join(root, *str(name).split("/")))
-            if is_inside(full, root) and os.path.isfile(full):
+        for name in (*(read_manifest(self.path).get("files") or ()), MANIFEST):
+            full = os.path.join(root, *name.split("/"))
+            if _is_in(full, root) and os.path.isfile(full) and not os.path.islink(full):
                 os.remove(full)
-                _remove_empty(os.path.dirname(full), root)
+                _remove_empty(os.path.realpath(os.path.dirname(full)), root)
 
 
 def check(path: str, form: str) -> bool:
@@ -108,15 +114,33 @@ def read_manifest(path: str) -> dict[str, Any]:
     """Return the manifest of an export; OSError or ValueError when there is none that can be read."""
     import json
 
-    with open(os.path.join(path, MANIFEST), "rb") as file:
-        data = file.read(_MAX_MANIFEST + 1)
+    data = read_plain(os.path.join(path, MANIFEST), MAX_REPORT)
     try:
-        manifest = json.loads(data) if len(data) <= _MAX_MANIFEST else None
+        manifest = json.loads(data)
     except RecursionError:
         manifest = None
     if not isinstance(manifest, dict) or manifest.get("schema") != SCHEMA:
         raise ValueError(f"{MANIFEST} is not of the schema {SCHEMA}")
+    files = manifest.get("files")
+    if files is not None and not (isinstance(files, list) and all(map(_is_path, files))):
+        raise ValueError(f"{MANIFEST} has files that are not a list of paths")
     return manifest
+
+
+def _is_path(name: Any) -> bool:
+    """Whether a file may have a name: no null character, and no half of a surrogate pair."""
+    if not isinstance(name, str) or "\0" in name:
+        return False
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_in(path: str, root: str) -> bool:
+    """Whether the folder of a file lies in another, all links followed."""
+    return is_inside(os.path.realpath(os.path.dirname(path)), root)
 
 
 def _remove_empty(folder: str, root: str) -> None:

@@ -23,6 +23,7 @@ from dmlcheck.descs.records import OperatorDesc, Part
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.npy import Header, find, read_elements
+from dmlcheck.files.plain import open_plain
 from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array
@@ -313,7 +314,7 @@ class _Files:
         wanted = NUMPY_TYPES[tensor.data_type]
         sizes = tensor.sizes if tensor.strides is None else (tensor.extent,)
         try:
-            with open(full, "rb") as file:
+            with open_plain(full) as file:
                 header = Header(file)
                 if (header.dtype.newbyteorder("="), header.shape) != (wanted, sizes):
                     found = f"{header.dtype} of shape {_shape(header.shape)}"

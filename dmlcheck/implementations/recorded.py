@@ -8,6 +8,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import find, is_inside
+from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.formats.export_folder import read_manifest
 from dmlcheck.implementations import Failure, Unavailable
@@ -96,7 +97,7 @@ class Recorded:
         if problem is not None:
             return ""
         try:
-            with open(path, "rb") as file:
+            with open_plain(path) as file:
                 file.seek(max(0, os.fstat(file.fileno()).st_size - MOST))
                 return file.read(MOST).decode("utf-8", "replace")
         except OSError:

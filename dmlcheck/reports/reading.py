@@ -10,6 +10,7 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
+from dmlcheck.files.plain import MAX_REPORT, read_plain, reason
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
 from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
@@ -28,11 +29,13 @@ def _read(
     path: str, is_case: Callable[[Any], bool], hook: Callable[[dict[str, Any]], Any] | None = None
 ) -> dict[str, Any]:
     try:
-        with open(path, encoding="utf-8") as file:
-            report = json.load(file, object_hook=hook, parse_constant=_no_constant)
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise ReportError(f"{path}: {reason or error}") from None
+        data = read_plain(path, MAX_REPORT)
+    except (OSError, ValueError) as error:
+        raise ReportError(f"{path}: {reason(error)}") from None
+    try:
+        report = json.loads(data.decode(), object_hook=hook, parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise ReportError(f"{path}: not JSON") from None
     if not isinstance(report, dict) or report.get("schema") != RUN_SCHEMA:
         raise ReportError(f"{path}: not a report of a run ({RUN_SCHEMA})")
     cases = report.get("cases")

@@ -15,6 +15,7 @@ from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import braces, brackets, counted, describe, misspelt, unknown_names
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
+from dmlcheck.files.plain import open_plain
 from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values import generators
 from dmlcheck.values.literals import Array, Literals, Source
@@ -271,7 +272,7 @@ class _Reader(NamedTuple):
         if problem is not None:
             return self.wrong(("file",), "file-not-found", {"path": given, "problem": problem})
         try:
-            with open(full, "rb") as file:
+            with open_plain(full) as file:
                 header = npy.Header(file)
                 wrong = self.disagreement(header.shape, header.dtype, given, ("file",))
                 return wrong or npy.read_elements(file, header)

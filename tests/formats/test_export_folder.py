@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -67,6 +70,57 @@ def test_a_manifest_clears_nothing_outside_of_its_folder(tmp_path: Path) -> None
     (tmp_path / "out" / MANIFEST).write_text(json.dumps({**manifest, "files": ["../mine.txt"]}), encoding="utf-8")
     exported(tmp_path / "out")
     assert (tmp_path / "mine.txt").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_no_link_leads_out_of_the_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "x.npy").write_text("keep", encoding="utf-8")
+    exported(tmp_path / "out", "a/x.npy")
+    shutil.rmtree(tmp_path / "out" / "a")
+    (tmp_path / "out" / "a").symlink_to(outside)
+    with pytest.raises(OSError, match="a link leads out of the folder"):
+        exported(tmp_path / "out", "a/x.npy")
+    with pytest.raises(OSError, match="a link leads out of the folder"):
+        exported(tmp_path / "out", "a/b/c.npy")
+    assert [(path.name, path.read_text("utf-8")) for path in outside.iterdir()] == [("x.npy", "keep")]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("target", ["../mine.txt", "mine.txt", "../new.txt"])
+def test_a_link_in_the_place_of_a_file_is_neither_followed_nor_removed(tmp_path: Path, target: str) -> None:
+    exported(tmp_path / "out", "x.npy")
+    (tmp_path / "mine.txt").write_text("keep", encoding="utf-8")
+    (tmp_path / "out" / "mine.txt").write_text("keep", encoding="utf-8")
+    (tmp_path / "out" / "x.npy").unlink()
+    (tmp_path / "out" / "x.npy").symlink_to(target)
+    with pytest.raises(FileExistsError):
+        exported(tmp_path / "out", "x.npy")
+    assert os.readlink(tmp_path / "out" / "x.npy") == target
+    assert files_of(tmp_path) == {"mine.txt", "out/mine.txt", f"out/{MANIFEST}"} | (
+        set() if "new" in target else {"out/x.npy"}
+    )
+    assert (tmp_path / "mine.txt").read_text("utf-8") == (tmp_path / "out" / "mine.txt").read_text("utf-8") == "keep"
+
+
+def test_a_file_that_no_earlier_export_wrote_is_not_written_over(tmp_path: Path) -> None:
+    exported(tmp_path)
+    (tmp_path / "run.sh").write_text("mine", encoding="utf-8")
+    with pytest.raises(FileExistsError):
+        exported(tmp_path, "run.sh")
+    assert (tmp_path / "run.sh").read_text("utf-8") == "mine"
+
+
+@pytest.mark.parametrize("files", [1, "x", {"x": 1}, [1], [["x"]], ["a\0b"], ["\ud800"]])
+def test_a_manifest_of_another_shape_is_none(tmp_path: Path, files: object) -> None:
+    exported(tmp_path)
+    manifest = read_manifest(str(tmp_path))
+    (tmp_path / MANIFEST).write_text(json.dumps({**manifest, "files": files}), encoding="utf-8")
+    with pytest.raises(ValueError, match="has files that are not a list of paths"):
+        read_manifest(str(tmp_path))
+    with pytest.raises(Occupied):
+        Folder(str(tmp_path), "dxdispatch")
 
 
 def test_a_folder_may_be_new_or_empty(tmp_path: Path) -> None:

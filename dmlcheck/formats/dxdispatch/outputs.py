@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import Header, find, read_elements
+from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.export_folder import tensor_file
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.layouts import Array, viewed
@@ -47,7 +48,7 @@ def _read_output(output: Output, tensor: TensorDesc, folder: str) -> Array:
         raise ValueError(f"wrote no {output.name}: {output.file}: {problem}")
     expected = NUMPY_TYPES[tensor.data_type]
     try:
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
             header = Header(file)
             found = header.dtype.newbyteorder("="), header.shape
             elements = read_elements(file, header) if found == (expected, (tensor.extent,)) else None

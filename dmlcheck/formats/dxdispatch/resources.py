@@ -14,6 +14,7 @@ from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import size_text
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
+from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import is_count, missing_key, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, Model
 from dmlcheck.formats.dxdispatch.notation import data_type
@@ -250,9 +251,9 @@ class _Initial(NamedTuple):
 def _elements(path: str, *, is_npy: bool) -> tuple[Array | None, str | None]:
     """Return the elements of a file, and what keeps it from being read or None."""
     try:
-        if not is_npy:
-            return np.fromfile(path, dtype=np.uint8), None
-        with open(path, "rb") as file:
+        with open_plain(path) as file:
+            if not is_npy:
+                return np.fromfile(file, dtype=np.uint8), None
             return npy.read_elements(file, npy.Header(file)), None
     except (OSError, ValueError) as error:
         return None, str(error)

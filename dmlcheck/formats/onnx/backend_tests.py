@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
 from dmlcheck.formats.onnx.to_onnx.records import TYPES
 
@@ -68,13 +69,11 @@ def _parsed(message: Any, path: str, what: str) -> Any:
 
 def _bytes(path: str) -> bytes:
     try:
-        if os.path.getsize(path) > _MOST_BYTES:
-            raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large")
-        with open(path, "rb") as file:
-            return file.read()
+        return read_plain(path, _MOST_BYTES)
+    except TooLarge:
+        raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large") from None
     except (OSError, ValueError) as error:
-        problem = f"cannot be read: {getattr(error, 'strerror', None) or error}"
-        raise Unreadable(path, problem, "file-not-found") from None
+        raise Unreadable(path, reason(error), "file-not-found") from None
 
 
 def first_line(error: Exception) -> str:

@@ -1,0 +1,71 @@
+"""Plain files, opened without waiting: a pipe or a device, which may never end, is refused before it is read."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from typing import IO
+
+MAX_REPORT = 512 * 2**20  # bytes of a report or a manifest
+
+# A pipe that took a file's place in between is not waited for.
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class NotPlain(OSError):
+    """What is there is no file: a pipe, a device or a socket."""
+
+
+class TooLarge(ValueError):
+    """A file that has more bytes than are read."""
+
+    def __init__(self, size: int, most: int) -> None:
+        super().__init__(f"has {size:,} bytes; dmlcheck reads up to {most:,} of such a file")
+        self.size = size
+
+
+def open_plain(path: str) -> IO[bytes]:
+    """Open a plain file; OSError where it is none or cannot be opened, ValueError where no path is like that."""
+    _check(os.stat(path).st_mode, path)
+    descriptor = os.open(path, _FLAGS)
+    try:
+        _check(os.fstat(descriptor).st_mode, path)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return os.fdopen(descriptor, "rb")
+
+
+def read_plain(path: str, most: int) -> bytes:
+    """Return the bytes of a plain file; TooLarge where they are more than `most`, else as `open_plain`."""
+    with open_plain(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise TooLarge(size, most)
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise TooLarge(len(data), most)
+    return data
+
+
+def _check(mode: int, path: str) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+    if not stat.S_ISREG(mode):
+        raise NotPlain(errno.EINVAL, "is a pipe, a device or a socket, not a file", path)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """Return why a file could not be opened, in words that do not depend on the platform where there are some."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, IsADirectoryError):
+        return "is a folder"
+    if isinstance(error, PermissionError):
+        return "may not be read"
+    if isinstance(error, TooLarge):
+        return str(error)
+    if isinstance(error, ValueError):
+        return "has a character that no path can have"
+    return error.strerror or str(error)
