@@ -8,9 +8,7 @@ from typing import NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import OUTPUT, Tolerance
-
-DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
+from dmlcheck.specs.records import Tolerance
 
 
 class Limit(NamedTuple):
@@ -98,14 +96,9 @@ def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOA
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:
     """Return the row of an operator's spec that is for a desc, and in words what selected it."""
-    outputs = desc.tensors(OUTPUT)
-    values = {**desc.values, DATA_TYPE: outputs[0].tensor.data_type if outputs else ""}
     for row in desc.spec.tolerance:
-        if any(values.get(field) not in allowed for field, allowed in (row.when or {}).items()):
-            continue
-        if any(values.get(name) is None for name in row.present):
-            continue
-        return row, ", ".join([*(f"{field} {values[field]}" for field in row.when or ()), *row.present])
+        if desc.matches(row.when) and all(desc.values.get(name) is not None for name in row.present):
+            return row, ", ".join([*(f"{field} {desc.value_of(field)}" for field in row.when or ()), *row.present])
     return None, ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.specs.records import DATA_TYPE, OUTPUT, Deviation, OperatorSpec
 
 
 class TensorDesc(NamedTuple):
@@ -111,6 +111,30 @@ class OperatorDesc(NamedTuple):
         """Return a single tensor by its field's name, or None where the desc has none."""
         value = self.values.get(name)
         return value if isinstance(value, TensorDesc) else None
+
+    def matches(self, when: Mapping[str, tuple[str, ...]] | None) -> bool:
+        """Whether the fields have the values of a condition of the spec.
+
+        A tensor's value is its data type; `DataType` stands for that of the first output.
+        """
+        return all(self.value_of(field) in values for field, values in (when or {}).items())
+
+    def value_of(self, field: str) -> Any:
+        """Return what a condition of the spec compares: the value of a field, of a tensor its data type."""
+        if field == DATA_TYPE:
+            outputs = self.tensors(OUTPUT)
+            return outputs[0].tensor.data_type if outputs else ""
+        value = self.values.get(field)
+        return value.data_type if isinstance(value, TensorDesc) else value
+
+    def known_deviations(self) -> tuple[Deviation, ...]:
+        """Return what some versions of DirectML are known to get wrong of descs like this one."""
+        strided = {part.path[0] for part in self.tensors() if part.tensor.strides is not None}
+        return tuple(
+            row
+            for row in self.spec.known_deviations
+            if self.matches(row.when) and (not row.strided or not strided.isdisjoint(row.strided))
+        )
 
     def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[Part, Any]]:
         """Yield every input tensor with its values, which are by field, those of an array of tensors in a list."""

@@ -134,6 +134,11 @@ def may_crash(implementation: Any) -> bool:
     return bool(getattr(implementation, "may_crash", False))
 
 
+def is_directml(implementation: Any) -> bool:
+    """Whether an implementation is DirectML itself, by whatever runs it: its known deviations are then worth a look."""
+    return bool(getattr(implementation, "is_directml", False))
+
+
 def close(implementation: Any) -> None:
     """Let an implementation go."""
     ending = getattr(implementation, "close", None)

@@ -25,6 +25,7 @@ class DxDispatch:
 
     name = "dxdispatch"
     keeps_time = True
+    is_directml = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:
         """Find the executable; Unavailable when there is none."""

@@ -61,6 +61,7 @@ class OnnxRuntime:
         place = _SHORT.get(place.lower(), place)
         self._runtime = _imported(INSTALL_DML if place == DML else INSTALL)
         self.provider = _provider(self._runtime, place)
+        self.is_directml = self.provider == DML
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
         self.device = _device(self._runtime, self.provider)

@@ -23,6 +23,7 @@ class Recorded:
     """An exported folder after it was run elsewhere; cases are found in it by their desc and inputs, not by name."""
 
     name = "recorded"
+    is_directml = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:  # noqa: ARG002 - nothing takes time
         """Read the manifest; Unavailable when the folder has none, or one of another format."""

@@ -20,7 +20,9 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum._asdict() for erratum in spec.errata],
         "unspecified": list(spec.unspecified),
-        "known_deviations": [deviation._asdict() for deviation in spec.known_deviations],
+        "known_deviations": [
+            {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
+        ],
         "reference": spec.kernel is not None,
     }
 

@@ -10,14 +10,13 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.find import find_files
 from dmlcheck.cases.records import Case, CaseFile
-from dmlcheck.comparison.tolerances import DATA_TYPE
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER
-from dmlcheck.specs.records import Constraint, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import constraint_words, expressions
 
 
@@ -90,6 +89,8 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
         yield from _row_problems(spec, f"row {number + 1} of the tolerance", tolerance)
     if not spec.tolerance and not spec.kernel:
         yield "it has no tolerance"
+    for deviation in spec.known_deviations:
+        yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)
 
 
@@ -171,10 +172,7 @@ def _condition_problems(
 
 def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[str]:
     """Yield what is wrong with a row of an operator's tolerance."""
-    when = dict(row.when or {})
-    yield from (f"{where} has the type {kind}" for kind in when.pop(DATA_TYPE, ()) if kind not in DATA_TYPES)
-    yield from _condition_problems(spec, where, when)
-    yield from (f"{where} names {name}, which is not a field" for name in sorted({*row.present} - spec.fields.keys()))
+    yield from _desc_problems(spec, where, row.when, row.present)
     limits = (row.ulp, row.absolute, row.relative, row.ulp_per_exponent)
     if row.exact == (row.accumulate or any(limit is not None for limit in limits)):
         yield f"{where} must either be exact or have limits"
@@ -182,6 +180,23 @@ def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[st
         yield f"{where} accumulates, which the bound of the kernel's formula covers"
     if not row.source:
         yield f"{where} has no source"
+
+
+def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
+    """Yield what is wrong with the descs that a known deviation is of."""
+    yield from _desc_problems(spec, f'the known deviation "{row.text}"', row.when, row.strided)
+
+
+def _desc_problems(
+    spec: OperatorSpec, where: str, when: Mapping[str, tuple[str, ...]] | None, names: tuple[str, ...]
+) -> Iterator[str]:
+    """Yield what is wrong with a row's choice of descs: a condition, and names of fields."""
+    rest = dict(when or {})
+    tensors = [field for field in (DATA_TYPE, *spec.fields) if field == DATA_TYPE or spec.fields[field].is_tensor]
+    types = [kind for field in tensors for kind in rest.pop(field, ())]
+    yield from (f"{where} has the type {kind}" for kind in types if kind not in DATA_TYPES)
+    yield from _condition_problems(spec, where, rest)
+    yield from (f"{where} names {name}, which is not a field" for name in sorted({*names} - spec.fields.keys()))
 
 
 def _table_problems(spec: OperatorSpec, table: SupportTable) -> Iterator[str]:

@@ -11,7 +11,6 @@ from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
-from dmlcheck.specs.load import full_name, load_spec
 
 Again = Callable[[CaseResult], str]
 
@@ -31,14 +30,12 @@ def again_by_id(result: CaseResult) -> str:
     return f"dmlcheck run {result.case.id}"
 
 
-def failure_text(result: CaseResult, again: Again | None, *, is_reference: bool = True) -> str:
+def failure_text(result: CaseResult, again: Again | None) -> str:
     """Return all that there is to say of a failure, without colour."""
-    return "\n".join(failure_lines(result, again or again_by_id, is_reference=is_reference)).rstrip("\n")
+    return "\n".join(failure_lines(result, again or again_by_id)).rstrip("\n")
 
 
-def failure_lines(
-    result: CaseResult, again: Again, *, style: Style = PLAIN, is_reference: bool = True
-) -> Iterator[str]:
+def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN) -> Iterator[str]:
     """Yield what there is to say of a failure, with the command that runs the case again, and an empty line."""
     case = result.case
     yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"
@@ -50,8 +47,8 @@ def failure_lines(
         yield from ("  " + line for line in _what_ran(result))
     if case.source and result.outcome == FAILED:
         yield f"  source: {case.source}"
-    if result.outputs and not is_reference and not result.drift:
-        yield from ("  " + line for line in _known_lines(case.operator))
+    for known in result.known:
+        yield f"  known of DirectML ({known.versions}): {known.text} ({known.source})"
     yield f"  again: {again(result)}"
     yield ""
 
@@ -66,10 +63,3 @@ def _what_ran(result: CaseResult) -> Iterator[str]:
         yield from mismatch_lines(name, output)
     yield f"desc: {result.case.operator} {brief(result.case.desc)}"
     yield from (f"{name}: {brief(raw)}" for name, raw in (result.case.inputs or {}).items())
-
-
-def _known_lines(operator: str) -> Iterator[str]:
-    """Yield what some versions of DirectML are known to get wrong about an operator."""
-    name = full_name(operator)
-    for deviation in load_spec(name).known_deviations if name else ():
-        yield f"known of DirectML ({deviation.versions}): {deviation.text} ({deviation.source})"

@@ -101,7 +101,12 @@ def _details(result: CaseResult) -> dict[str, Any]:
     if result.outcome in (PASSED, SKIPPED) and not result.has_drifted:
         return {}
     inputs = {name: brief(raw) for name, raw in (case.inputs or {}).items()}
-    return {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}
+    found: dict[str, Any] = {"desc": brief(case.desc, MOST), "inputs": inputs, "source": case.source}
+    if result.known:
+        found["known_deviations"] = [
+            {"text": row.text, "versions": row.versions, "source": row.source} for row in result.known
+        ]
+    return found
 
 
 def _close(name: str, output: OutputResult) -> dict[str, Any]:

@@ -58,8 +58,7 @@ class JunitReport:
         """Return the element of a failure, with what the text report prints of it."""
         element = "error" if result.outcome == ERRORED else "failure"
         start = _tag(f"<{element}", message=_headline(result), type=rules_text(result) or result.outcome)
-        details = failure_text(result, self.again, is_reference=self.info.is_of_reference)
-        return f"{start}>{_text(details)}</{element}>"
+        return f"{start}>{_text(failure_text(result, self.again))}</{element}>"
 
     def finish(self, summary: Summary) -> None:
         """Write the suites with their counts and cases, and put the report in place."""

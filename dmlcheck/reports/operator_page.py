@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlcheck.comparison.tolerances import DATA_TYPE, limit_parts
+from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Text, columns_of
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
-from dmlcheck.specs.records import INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 

@@ -14,6 +14,7 @@ from dmlcheck.files.plain import MAX_REPORT, read_plain, reason
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
 from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import Deviation
 
 
 class ReportError(Exception):
@@ -130,7 +131,13 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         case.feature_level,
         warned=warned,
         drift=drift,
+        known=tuple(
+            Deviation(*(value_of(row, key, TEXT) for key in _KNOWN)) for row in raw.get("known_deviations", ())
+        ),
     )
+
+
+_KNOWN = ("text", "versions", "source")
 
 
 def _case(raw: Mapping[str, Any]) -> Case:

@@ -47,8 +47,7 @@ class TextReport:
         """Count a result, and print it where it failed."""
         self.overview.add(result)
         if result.is_failure:
-            is_reference = self.info.is_of_reference
-            for text in failure_lines(result, self.again, style=self.style, is_reference=is_reference):
+            for text in failure_lines(result, self.again, style=self.style):
                 self.echo(text)
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""

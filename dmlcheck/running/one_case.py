@@ -13,11 +13,12 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
+from dmlcheck.implementations import is_directml
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, FAILURES, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
-from dmlcheck.specs.records import OUTPUT
+from dmlcheck.specs.records import OUTPUT, Deviation
 
 UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 
@@ -40,6 +41,7 @@ class Run:
         from dmlcheck.reference import engine  # noqa: F401
 
         self.implementation = implementation
+        self.is_directml = is_directml(implementation)
         self.settings = settings or Settings()
         self.descs = LegalDescs()
         self.limits = Limits(self.settings.accumulate)
@@ -57,6 +59,7 @@ class Ending(NamedTuple):
     reason: str | None = None
     findings: tuple[Finding, ...] = ()
     outputs: Mapping[str, OutputResult] = {}
+    known: tuple[Deviation, ...] = ()
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -81,7 +84,9 @@ def run_case(case: Case, run: Run) -> CaseResult:
     if ending.outcome == PASSED and diagnostics:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
     seconds = time.perf_counter() - start
-    return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, seconds, case.level)
+    return CaseResult(
+        case, ending.outcome, ending.reason, diagnostics, ending.outputs, seconds, case.level, known=ending.known
+    )
 
 
 def _ending(case: Case, run: Run) -> Ending:
@@ -96,7 +101,11 @@ def _ending(case: Case, run: Run) -> Ending:
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
     reason = _reason_to_skip(case, prepared.desc, run)
-    return Ending(SKIPPED, reason) if reason is not None else _of_computed(case, prepared, prepared.desc, run)
+    if reason is not None:
+        return Ending(SKIPPED, reason)
+    ending = _of_computed(case, prepared, prepared.desc, run)
+    is_told = run.is_directml and ending.outcome in FAILURES
+    return ending._replace(known=prepared.desc.known_deviations()) if is_told else ending
 
 
 def _level_beyond(case: Case, most: str | None) -> str | None:

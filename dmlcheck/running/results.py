@@ -8,6 +8,7 @@ from typing import NamedTuple
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.specs.records import Deviation
 
 PASSED = "passed"
 FAILED = "failed"
@@ -36,7 +37,8 @@ class CaseResult(NamedTuple):
 
     `ordinal` counts the cases of the whole set before it, where the run is one shard of several. `warned` names the
     outputs of a passed case that come close to their bound, where the run asks for it; `drift` has those that became
-    less accurate.
+    less accurate. `known` has what some versions of DirectML are known to get wrong of such a desc, where it is
+    DirectML that was judged, and the case failed.
     """
 
     case: Case
@@ -50,6 +52,7 @@ class CaseResult(NamedTuple):
     ordinal: int | None = None
     warned: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
+    known: tuple[Deviation, ...] = ()
 
     @property
     def has_drifted(self) -> bool:

@@ -90,7 +90,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
         unspecified=tuple(raw.get("unspecified", ())),
         errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
-        known_deviations=tuple(Deviation(**row) for row in raw.get("known_deviations", ())),
+        known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
         outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
@@ -153,6 +153,11 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         help=raw.get("help"),
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
+
+
+def _deviation(raw: dict[str, Any]) -> Deviation:
+    limits = {"when": _condition(raw.get("when")), "strided": tuple(raw.get("strided", ()))}
+    return Deviation(**{**raw, **limits})
 
 
 def _tolerance(raw: dict[str, Any]) -> Tolerance:

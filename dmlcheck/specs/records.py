@@ -10,6 +10,7 @@ from dmlcheck.specs.names import LEVEL_ORDER, short_operator
 INPUT = "input_tensor"
 OUTPUT = "output_tensor"
 ATTRIBUTE = "attribute"
+DATA_TYPE = "DataType"  # in a row's `when`: the data type of the first output
 
 
 class Field(NamedTuple):
@@ -89,11 +90,17 @@ class Erratum(NamedTuple):
 
 
 class Deviation(NamedTuple):
-    """A result that some versions of DirectML are known to get wrong."""
+    """A result that some versions of DirectML are known to get wrong.
+
+    `when` and `strided` limit it to descs with these values of fields (a tensor's value is its data type, `DataType`
+    that of the first output) and with strides of one of these tensors.
+    """
 
     text: str
     versions: str
     source: str
+    when: Mapping[str, tuple[str, ...]] | None = None
+    strided: tuple[str, ...] = ()
 
 
 class Tolerance(NamedTuple):

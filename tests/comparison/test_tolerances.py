@@ -17,13 +17,13 @@ from dmlcheck import validation
 from dmlcheck.cli import main
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.records import OutputResult
-from dmlcheck.comparison.tolerances import DATA_TYPE, limit_for, missing_bound, published
+from dmlcheck.comparison.tolerances import limit_for, missing_bound, published
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.inspection import selfcheck
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.specs.records import Tolerance
+from dmlcheck.specs.records import DATA_TYPE, Tolerance
 
 SPECS = [load_spec(name) for name in operator_names()]
 SMALLEST = 2.0**-126  # the least FLOAT32 that is not denormal

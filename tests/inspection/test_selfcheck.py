@@ -12,7 +12,7 @@ from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
 from dmlcheck.inspection import selfcheck
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import OperatorSpec, SupportTable, TensorSupport, Tolerance
+from dmlcheck.specs.records import Deviation, OperatorSpec, SupportTable, TensorSupport, Tolerance
 
 SPEC = load_spec("DML_OPERATOR_REDUCE")
 Change = Callable[[OperatorSpec], OperatorSpec]
@@ -21,6 +21,10 @@ Change = Callable[[OperatorSpec], OperatorSpec]
 def with_row(**fields: Any) -> Change:
     """Return what changes the first constraint of a spec."""
     return lambda spec: spec._replace(constraints=(spec.constraints[0]._replace(**fields), *spec.constraints[1:]))
+
+
+def with_deviation(**fields: Any) -> Change:
+    return lambda spec: spec._replace(known_deviations=(Deviation("wrong", "all", "a page", **fields),))
 
 
 def with_tolerance(**fields: Any) -> Change:
@@ -51,6 +55,9 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_row(unless={"Function": ("SUMM",)}), "C1: SUMM is not a value of DML_REDUCE_FUNCTION"),
         (with_row(word="value", args={"Axes": "i < AxesCount"}), "C1: AxesCount in an expression is not a field"),
         (lambda spec: spec._replace(tolerance=(), kernel=None), "it has no tolerance"),
+        (with_deviation(when={"DataType": ("FLOAT8",)}), 'the known deviation "wrong" has the type FLOAT8'),
+        (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),
+        (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),
         (with_tolerance(), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, ulp=1.0), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, source=""), "row 1 of the tolerance has no source"),

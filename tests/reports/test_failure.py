@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-from results import MISMATCH, OUTPUT, case, failed
+from results import MISMATCH, case, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.failure import causes, failure_lines, failure_text, rules_text
 from dmlcheck.reports.layout import Style
 from dmlcheck.running.results import CaseResult, Drift
+from dmlcheck.specs.records import Deviation
 
 DRIFTED = failed(outcome="passed", diagnostics=(), drift=(Drift("OutputTensor", 1.0, 5.0, is_failure=True),))
 
@@ -43,10 +43,13 @@ def test_a_case_that_drifted_is_told_by_that() -> None:
     assert "source" not in failure_text(DRIFTED, None)
 
 
-@pytest.mark.parametrize(("is_reference", "expected"), [(False, True), (True, False)])
-def test_what_directml_gets_wrong_is_told_of_other_implementations(*, is_reference: bool, expected: bool) -> None:
-    result = CaseResult(case(operator="LP_POOLING"), "failed", "x", (MISMATCH,), {"OutputTensor": OUTPUT})
-    assert ("  known of DirectML (" in failure_text(result, None, is_reference=is_reference)) is expected
+def test_what_directml_is_known_to_get_wrong_of_such_a_desc_is_told() -> None:
+    known = (Deviation("Wrong for P = 2.", "before 1.9.0", "a page"), Deviation("Slow.", "all", "an issue"))
+    lines = failure_text(failed(known=known), None).split("\n")
+    assert lines[-3:-1] == [
+        "  known of DirectML (before 1.9.0): Wrong for P = 2. (a page)",
+        "  known of DirectML (all): Slow. (an issue)",
+    ]
 
 
 def test_the_head_is_coloured_where_there_is_colour() -> None:

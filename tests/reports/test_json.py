@@ -135,6 +135,7 @@ REPORT = with_optional(
                 inputs={"type": "object", "additionalProperties": {"type": "string"}},
                 source=TEXT_OR_NULL,
                 ordinal=COUNT,
+                known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
                 warnings=items(record(output=TEXT, share=NUMBER, ulp=NUMBER, index=INDEX_OR_NULL)),
                 drift=items(record(**DRIFT)),
             )

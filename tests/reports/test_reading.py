@@ -14,6 +14,7 @@ from dmlcheck.reports.json import JsonReport, case_dict
 from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
+from dmlcheck.specs.records import Deviation
 
 
 @pytest.fixture
@@ -86,11 +87,12 @@ def test_a_result_is_told_again_as_it_was() -> None:
         closest=Element((0,), 1, 2, 1.0, 0.5, is_unrounded=True),
     )
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)
-    result = failed(outputs={"OutputTensor": output}, drift=drift, warned=("OutputTensor",))
+    known = (Deviation("Wrong.", "before 1.9.0", "a page"),)
+    result = failed(outputs={"OutputTensor": output}, drift=drift, warned=("OutputTensor",), known=known)
     again = reread(result)
     assert (again.case.id, again.outcome, again.reason) == (result.case.id, result.outcome, result.reason)
     assert again.case.position.line == result.case.position.line
-    assert (again.drift, again.warned, again.seconds) == (drift, ("OutputTensor",), 0.25)
+    assert (again.drift, again.warned, again.seconds, again.known) == (drift, ("OutputTensor",), 0.25, known)
     assert [found._replace(width=2) for found in again.diagnostics] == list(result.diagnostics)
     read = again.outputs["OutputTensor"]
     assert read._replace(worst=None) == output._replace(worst=None)

@@ -8,7 +8,6 @@ import pytest
 from results import case, every_outcome, failed, report, summary_of
 
 from dmlcheck.reports.layout import Style
-from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.results import CaseResult
 
@@ -70,11 +69,3 @@ def test_the_table_goes_where_tables_go() -> None:
     assert lines == ["1 passed in 0.00 s"]
     ((head, rows),) = tables
     assert (head[0], rows[0][:2]) == ("operator", ["REDUCE", "1"])
-
-
-def test_what_directml_gets_wrong_is_told_of_other_implementations_only() -> None:
-    result = failed(case=case(operator="LP_POOLING"))
-    known = [
-        any("known of DirectML" in line for line in printed(result, info=RunInfo(name))) for name in ("reference", "x")
-    ]
-    assert known == [False, True]

@@ -220,3 +220,23 @@ def test_cases_of_one_run_share_what_holds_for_their_desc() -> None:
         "failed",
         "passed",
     ]
+
+
+# ---- what is known of DirectML
+
+
+class DirectMLLike(Answering):
+    """An implementation that is DirectML."""
+
+    is_directml = True
+
+
+@pytest.mark.parametrize("answer", [{}, {"OutputTensor": np.zeros(1, np.float16)}], ids=["error", "failed"])
+def test_what_directml_gets_wrong_is_told_where_it_is_directml_that_fails(answer: Any) -> None:
+    tensor = {"DataType": "FLOAT16", "Sizes": [2]}
+    desc = {"InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [1]}, "Axes": [0], "Function": "SUM"}
+    given = case(operator="REDUCE", desc=desc, inputs={"InputTensor": [1, 2]}, outputs={"OutputTensor": [3]})
+    found = [run_case(given, Run(kind(answer))).known for kind in (DirectMLLike, Answering)]
+    assert [[row.text[:8] for row in known] for known in found] == [["FLOAT16 "], []]
+    right = {"OutputTensor": np.full(1, 3, np.float16)}
+    assert run_case(given, Run(DirectMLLike(right))).known == ()
