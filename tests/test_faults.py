@@ -63,12 +63,14 @@ def test_every_fault_has_its_words() -> None:
     assert set(NAMED) == set(faulty.FAULTS)
 
 
+@pytest.mark.slow
 def test_the_implementation_without_a_fault_passes_every_case() -> None:
     results = run_cases(cases(), faulty.planted())
     assert len(results) > 800
     assert [result.case.id for result in results if result.outcome != "passed"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", faulty.FAULTS)
 def test_every_case_that_fails_for_a_fault_names_it(fault: str) -> None:
     words, operators, _ = NAMED[fault]

@@ -76,6 +76,7 @@ COLUMNS = [64, 1 << 20]
 ONE_ROW = [1, 1 << 26]
 
 
+@pytest.mark.slow
 @measured
 @pytest.mark.parametrize(
     ("operator", "fields", "data_type", "sizes", "axes", "place", "expected"),
@@ -187,6 +188,7 @@ outputs: {OutputTensor: {fill: 0}}
 }
 
 
+@pytest.mark.slow
 @measured
 @pytest.mark.parametrize("name", CASE_FILES)
 def test_run_takes_its_inputs_its_outputs_and_256_mib(name: str, tmp_path: Path) -> None:
@@ -321,6 +323,7 @@ def test_small_tensors_do_not_depend_on_the_memory_that_is_left(monkeypatch: pyt
     assert found["OutputTensor"].tolist() == [[1], [0]]
 
 
+@pytest.mark.slow
 @measured
 def test_a_run_reports_what_does_not_fit_and_stays_small(tmp_path: Path) -> None:
     """96 GiB: an input, an output and what is expected of it."""

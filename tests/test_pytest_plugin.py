@@ -49,6 +49,7 @@ def counts(words: str) -> str:
     return words.splitlines()[-1].partition(" in ")[0].strip("= ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_every_case_is_a_test(processes: str) -> None:
     result = run("--dmlcheck", "cases", "-n", processes, "--junitxml", "r.xml")
@@ -65,6 +66,7 @@ def test_every_case_is_a_test(processes: str) -> None:
     assert cases["right"].find("failure") is None
 
 
+@pytest.mark.slow
 def test_a_failure_shows_the_line_and_no_traceback() -> None:
     result = run("--dmlcheck", "cases/sum.yaml")
     assert "error[axis-out-of-range]: Axes[0] is 1" in result.stdout
@@ -72,15 +74,18 @@ def test_a_failure_shows_the_line_and_no_traceback() -> None:
     assert "runtest" not in result.stdout
 
 
+@pytest.mark.slow
 def test_one_case_may_be_asked_for() -> None:
     assert counts(run("--dmlcheck", "cases/sum.yaml::right").stdout) == "1 passed"
     assert counts(run("--dmlcheck", "cases", "-k", "many and 6").stdout) == "1 passed, 8 deselected"
 
 
+@pytest.mark.slow
 def test_nothing_is_collected_unasked() -> None:
     assert run("cases").returncode == 5
 
 
+@pytest.mark.slow
 def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     words = ["--dmlcheck", "cases/sum.yaml::right", "--dmlcheck-implementation", "python:misbehaving:Misbehaving"]

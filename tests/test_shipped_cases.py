@@ -24,6 +24,7 @@ PLAIN = "a plain desc: nothing to run"
 BESIDE_1 = "element_wise_acos/values.yaml::scale-and-bias-next-to-1[DataType=FLOAT32]"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_every_case_of_an_operator_passes(folder: str) -> None:
     results = run_cases(load_cases(CASES / folder))
@@ -38,6 +39,7 @@ def test_every_case_of_an_operator_passes(folder: str) -> None:
     assert len(results) > (30 if has_kernel else 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_reference_is_right_up_to_what_float64_rounds(folder: str) -> None:
     """An expected value is the exact result, rounded: within half a unit of it, and that is within float64's bound."""
@@ -71,10 +73,12 @@ def test_every_operator_has_a_folder_of_cases() -> None:
     assert {"DML_OPERATOR_" + folder.upper() for folder in FOLDERS} == set(operator_names())
 
 
+@pytest.mark.slow
 def test_every_case_says_where_its_values_come_from() -> None:
     assert [case.id for case in load_cases(CASES) if not case.source] == []
 
 
+@pytest.mark.slow
 def test_specs_kernels_cases_and_rules_agree() -> None:
     checked = check()
     assert checked.problems == []

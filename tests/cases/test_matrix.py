@@ -165,6 +165,7 @@ def test_a_matrix_of_more_than_100_000_cases_is_refused_without_making_them(
     assert rules_of(file) == ([] if is_read else [("file-too-large", 3, 9)])
 
 
+@pytest.mark.slow
 def test_the_cases_of_all_matrices_of_a_file_count_together() -> None:
     many = f"{{A: {list(range(9))}, B: {list(range(11_111))}}}"
     file = read(
@@ -186,6 +187,7 @@ def test_a_matrix_over_shared_values_is_bounded_in_time_and_memory(tmp_path: Pat
     assert json.loads(finished.stdout) == [1000, 0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "read"),
     [
@@ -215,6 +217,7 @@ def test_a_value_that_is_too_long_for_a_name_goes_by_its_number() -> None:
     assert names_of(PLAIN + f"name: x\nmatrix: {{A: [1, {long}, {long[::-1]}]}}\n") == ["x[A=1]", "x[A=#2]", "x[A=#3]"]
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=50)
 @given(
     matrix=st.dictionaries(

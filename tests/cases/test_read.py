@@ -347,6 +347,7 @@ ANY = st.recursive(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(own=ANY, kind=st.sampled_from(["file", "case", "model"]), is_json=st.booleans())
 def test_whatever_a_file_says_is_read_without_an_exception_and_reported_inside_it(

@@ -238,6 +238,7 @@ def holds(tree: Any, case_id: str) -> bool:
     return (left and right) if tree[1] == "and" else (left or right)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(tree=EXPRESSIONS, parts=st.sets(st.sampled_from(WORDS)))
 def test_an_expression_means_what_its_words_mean(tree: Any, parts: set[str]) -> None:
@@ -245,6 +246,7 @@ def test_an_expression_means_what_its_words_mean(tree: Any, parts: set[str]) -> 
     assert matcher(spelt(tree))(case_id) is holds(tree, case_id)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200)
 @given(text=st.text(st.sampled_from("ab ()\"'\t[]=andort"), max_size=20))
 def test_any_text_is_an_expression_or_refused(text: str) -> None:

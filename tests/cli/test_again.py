@@ -15,6 +15,7 @@ from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.results import CaseResult, Drift
 
 
+@pytest.mark.slow
 def test_the_command_at_the_end_of_a_failure_runs_that_case_again() -> None:
     write("a folder/it's.yaml", WRONG)
     first = dmlcheck("run", "a folder").stdout

@@ -18,6 +18,7 @@ from dmlcheck.cli import console, main
 from dmlcheck.cli.console import Console
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252", "utf-8"])
 def test_output_is_what_the_stream_can_carry(encoding: str) -> None:
     write("größe.yaml", GOOD.replace("Function: SUM", "Function: 総和"))
@@ -28,12 +29,14 @@ def test_output_is_what_the_stream_can_carry(encoding: str) -> None:
     assert "unknown-enum-value" in text
 
 
+@pytest.mark.slow
 def test_piped_output_has_no_escapes() -> None:
     result = spawned("run", str(FILES / "case.yaml"), TERM="xterm-256color")
     assert b"\x1b" not in result.stdout
     assert result.returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="closing a pipe early is an error of the shell there")
 def test_a_closed_pipe_is_no_traceback() -> None:
     command = f"{sys.executable} -m dmlcheck run '{FILES / 'case.yaml'}' -v | head -n 1"
@@ -41,6 +44,7 @@ def test_a_closed_pipe_is_no_traceback() -> None:
     assert result.stderr == b""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 @pytest.mark.parametrize("no_colour", [False, True])
 def test_a_terminal_gets_colour_unless_it_is_unwanted(*, no_colour: bool) -> None:
@@ -91,6 +95,7 @@ def test_control_characters_of_a_file_do_not_reach_the_terminal() -> None:
     assert not {"\x1b", "\x07"} & set(result.stdout)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="closing a pipe early is an error of the shell there")
 def test_a_reader_that_has_seen_enough_does_not_cost_the_report(folder: Path) -> None:
     cases = "".join(f"- {{name: c{index}, outputs: {{OutputTensor: [6]}}}}\n" for index in range(3000))
@@ -101,6 +106,7 @@ def test_a_reader_that_has_seen_enough_does_not_cost_the_report(folder: Path) ->
     assert len(json.loads((folder / "report.json").read_text(encoding="utf-8"))["cases"]) == 3000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is full")
 @pytest.mark.parametrize("words", [["run", "a.yaml"], ["validate", "a.yaml"], ["show"]])
 def test_output_that_finds_no_room_is_an_error(words: list[str]) -> None:
@@ -122,6 +128,7 @@ def test_a_text_without_end_ends_with_its_reader(monkeypatch: pytest.MonkeyPatch
             console.print_pieces(itertools.repeat("x" * 100_000))
 
 
+@pytest.mark.slow
 def test_a_closed_standard_output_is_no_traceback() -> None:
     write("a.yaml", GOOD)
     command = ["sh", "-c", f"{sys.executable} -m dmlcheck run a.yaml >&-"]

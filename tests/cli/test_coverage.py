@@ -19,6 +19,7 @@ def path(folder: Path) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_the_bundled_cases_cover_every_row_edge_and_constraint() -> None:
     read = json.loads(dmlcheck("coverage", "--format", "json").stdout)
     assert read["schema"] == "dmlcheck-coverage/1"

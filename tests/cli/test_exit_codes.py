@@ -6,6 +6,8 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 import dmlcheck
 from dmlcheck.cli.exit_codes import Exit
 
@@ -29,6 +31,7 @@ def _used(path: Path) -> Iterator[str]:
             yield from (f"sys.{name}" for name in ("stdout", "stderr", "exit") if node.attr == name)
 
 
+@pytest.mark.slow
 def test_nothing_but_the_command_line_prints_and_chooses_exit_codes() -> None:
     package = Path(dmlcheck.__file__).parent
     modules = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] not in ("cli", "data")]

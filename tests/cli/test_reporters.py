@@ -24,6 +24,7 @@ def test_a_report_replaces_what_a_link_leads_to(folder: Path) -> None:
     assert json.loads((folder / "real" / "report.json").read_text(encoding="utf-8"))["summary"]["passed"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="named pipes are other things there")
 def test_a_report_may_go_into_a_pipe(folder: Path) -> None:
     write("a.yaml", GOOD)

@@ -80,6 +80,7 @@ def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
     assert dmlcheck("run", "f").exit_code == 0
 
 
+@pytest.mark.slow
 def test_the_bundled_cases_run_without_a_path() -> None:
     result = dmlcheck("run", "-k", "hardmax1/documented")
     assert (result.exit_code, "passed in" in result.stdout) == (0, True)
@@ -96,6 +97,7 @@ def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
     assert dmlcheck("run", "f", "--max-failures", "2").stdout.splitlines()[-1].startswith("2 passed, 2 failed in ")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
 def test_an_interrupted_run_keeps_its_report(folder: Path) -> None:
     for number in range(200):
@@ -155,6 +157,7 @@ def test_operators_go_by_their_full_names_in_reports() -> None:
     assert len([line for line in result.stdout.splitlines() if line.startswith("REDUCE ")]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no limit to set there")
 def test_values_that_find_no_memory_cost_the_case_only(folder: Path) -> None:
     large = GOOD.replace("Sizes: [3]", "Sizes: [1, 3000000000]").replace("Sizes: [1]", "Sizes: [1, 1]")

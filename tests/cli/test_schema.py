@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 import jsonschema
+import pytest
 from commandline import dmlcheck
 
 from dmlcheck.inspection.schema import case_file_schema
 
 
+@pytest.mark.slow
 def test_the_command_prints_a_valid_schema() -> None:
     printed = json.loads(dmlcheck("schema").stdout)
     jsonschema.Draft202012Validator.check_schema(printed)

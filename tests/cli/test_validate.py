@@ -6,9 +6,11 @@ import subprocess
 import sys
 import tracemalloc
 
+import pytest
 from commandline import DESC, GOOD, dmlcheck, write
 
 
+@pytest.mark.slow
 def test_validation_starts_without_numpy_and_rich() -> None:
     write("a.yaml", DESC)
     code = (

@@ -856,6 +856,7 @@ def test_the_worst_integer_of_a_large_output_is_not_the_last_blocks() -> None:
     assert result.most_off.place == (0, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", [0, 600])
 def test_a_huge_output_is_compared_in_little_memory(wrong: int) -> None:
     """A flag for every element would be 600 MiB."""

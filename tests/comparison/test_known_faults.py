@@ -221,6 +221,7 @@ MISTAKES: dict[str, Callable[[Array], Array]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_that_is_no_known_fault_is_given_no_cause_but_by_chance(mistake: str) -> None:
     folders = ("reduce", "argmax")

@@ -325,6 +325,7 @@ def test_show_has_the_rows_as_json() -> None:
 # ---- what they cost
 
 
+@pytest.mark.slow
 def test_no_spec_is_read_before_it_is_needed() -> None:
     tensor = "{'DataType': 'FLOAT32', 'Sizes': [1, 1, 1, 1]}"
     script = (

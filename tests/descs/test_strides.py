@@ -27,6 +27,7 @@ def test_packed_strides_are_those_of_row_major_order(sizes: tuple[int, ...], exp
     assert packed_strides(sizes) == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(DIMS)
 @example([(3, 3), (2, 5), (2, 7)])
@@ -40,6 +41,7 @@ def test_overlap_agrees_with_looking_at_every_element(dims: list[tuple[int, int]
     assert TensorDesc("INT8", sizes, strides).shares_places or 0 in strides or not overlap
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=500)
 @given(DIMS)
 def test_strides_that_are_called_free_of_shared_places_share_none_but_by_0(dims: list[tuple[int, int]]) -> None:

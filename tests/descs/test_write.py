@@ -38,11 +38,13 @@ def as_read(desc: OperatorDesc) -> str:
     return f"{desc.spec.operator} {sorted(values.items())}"  # as text, in which NaN is NaN
 
 
+@pytest.mark.slow
 def test_there_are_valid_descs_of_every_operator() -> None:
     assert len(FOLDERS) == 177
     assert [folder for folder in FOLDERS if not valid_descs(folder)] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_the_notation_of_a_valid_desc_is_json_and_reads_back_as_the_same_desc(folder: str) -> None:
     for case, level, desc in valid_descs(folder):

@@ -272,12 +272,14 @@ def test_a_number_of_too_many_digits_is_refused_where_it_stands(sign: str) -> No
     assert value_of(f'["{text}"]') == [text]
 
 
+@pytest.mark.slow
 def test_the_number_of_values_is_limited() -> None:
     (problem,) = parse("[" + "1," * (MAX_NODES + 10) + "1]").problems
     assert problem.rule == "file-too-large"
     assert problem.message.startswith("case.json holds more than ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
@@ -471,12 +473,14 @@ def tokens(value: Any, commas: Iterator[bool]) -> Iterator[str]:
         yield json.dumps(value, ensure_ascii=False)
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(value=JSON_VALUES, indent=st.sampled_from([None, 0, 2, "\t"]), ensure_ascii=st.booleans())
 def test_any_json_value_reads_back_equal(value: Any, indent: int | str | None, ensure_ascii: bool) -> None:
     assert repr(value_of(json.dumps(value, indent=indent, ensure_ascii=ensure_ascii))) == repr(value)
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(
     value=JSON_VALUES,
@@ -509,6 +513,7 @@ def named(value: Any, path: tuple[str | int, ...], spelt: dict[tuple[str | int, 
     return leaf
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(
     shape=NESTED,

@@ -439,6 +439,7 @@ def test_nesting_through_aliases_up_to_the_limit_is_read() -> None:
     assert value == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rules"),
     [
@@ -497,16 +498,19 @@ def test_a_file_of_50_mb_is_refused_without_being_read(tmp_path: Path) -> None:
     assert peak < 2**20
 
 
+@pytest.mark.slow
 def test_the_size_of_a_file_is_limited_to_the_byte() -> None:
     largest = b"a: 1 #" + b"x" * (MAX_BYTES - 6)
     assert yaml.parse(largest, "case.yaml", is_json=False).value == {"a": 1}
     assert refusals(largest + b"x") == [("file-too-large", None, None)]
 
 
+@pytest.mark.slow
 def test_the_number_of_values_is_limited() -> None:
     assert refusals(b"- 1\n" * (MAX_NODES + 1)) == [("file-too-large", MAX_NODES, 3)]
 
 
+@pytest.mark.slow
 def test_a_line_may_be_as_long_as_it_likes() -> None:
     text = "a" * 1_000_000
     assert value_of(f"key: {text}") == {"key": text}

@@ -306,6 +306,7 @@ def test_an_object_array_that_numpy_saved_is_refused(tmp_path: Path) -> None:
 WHOLE = saved(np.array([[1, 2, 3]], dtype="f4"), (1, 0))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=150)
 @given(
     st.lists(st.tuples(st.integers(0, len(WHOLE) - 1), st.integers(0, 255)), min_size=1, max_size=4),

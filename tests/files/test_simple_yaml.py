@@ -150,6 +150,7 @@ def test_what_may_mean_anything_else_is_left_to_libyaml(text: str) -> None:
     assert simple_yaml.read(text) is None
 
 
+@pytest.mark.slow
 def test_nearly_all_that_is_shipped_is_simple() -> None:
     simple = sum(is_simple(path.read_text(encoding="utf-8")) for path in SHIPPED)
     assert simple > 0.95 * len(SHIPPED)
@@ -228,6 +229,7 @@ TEXTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(text=TEXTS)
 def test_what_is_read_as_simple_is_what_libyaml_reads(text: str) -> None:

@@ -166,12 +166,14 @@ JSON_VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(value=JSON_VALUES, indent=st.sampled_from([None, 0, 2]))
 def test_any_json_value_reads_back_equal_through_the_yaml_reader(value: Any, indent: int | None) -> None:
     assert repr(value_of(json.dumps(value, ensure_ascii=False, indent=indent))) == repr(value)
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(text=st.text(st.characters(max_codepoint=0xFFFF, exclude_categories=["Cs"]), max_size=40))
 def test_any_text_reads_back_equal_from_the_escapes_of_json(text: str) -> None:
@@ -245,6 +247,7 @@ def block(value: Any, blocks: int) -> list[str]:
     return lines
 
 
+@pytest.mark.slow
 @PROPERTY
 @given(shape=NESTED, blocks=st.integers(0, 4), end=st.sampled_from(["\n", "\r\n", "\r"]))
 def test_every_path_of_a_structure_points_at_the_text_of_its_value(shape: Any, blocks: int, end: str) -> None:

@@ -138,6 +138,7 @@ MISBEHAVIOURS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wrong", MISBEHAVIOURS)
 def test_a_program_that_goes_wrong_costs_that_case_and_no_other(wrong: int) -> None:
     write("a.yaml", 1, wrong, 2, 3)
@@ -148,6 +149,7 @@ def test_a_program_that_goes_wrong_costs_that_case_and_no_other(wrong: int) -> N
     assert re.search(MISBEHAVIOURS[wrong], diagnostic["message"]), diagnostic["message"]
 
 
+@pytest.mark.slow
 def test_a_program_that_reads_no_more_is_not_waited_for() -> None:
     write("a.yaml", 1, sums.DEAF, 2, 3)
     found = report("a.yaml", "--implementation", SUMS, "--timeout", "20")
@@ -170,6 +172,7 @@ def test_an_output_that_is_elsewhere_is_not_read() -> None:
     assert "lies outside the folder tree" in messages(found["cases"][0])[0]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="children that outlive their parent are not found there")
 def test_what_a_program_leaves_running_is_ended_with_it() -> None:
     write("a.yaml", 1, sums.CHILD, 2)
@@ -179,6 +182,7 @@ def test_what_a_program_leaves_running_is_ended_with_it() -> None:
     assert int(Path("child").read_text(encoding="ascii")) > 0
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_ended_when_its_time_is_over() -> None:
     write("a.yaml", 1, sums.HANG, 2, sums.HANG, 3)
     found = report("a.yaml", "--implementation", SUMS, "--timeout", "1")
@@ -187,6 +191,7 @@ def test_a_program_that_hangs_is_ended_when_its_time_is_over() -> None:
     assert found["cases"][1]["diagnostics"][0]["rule"] == "timeout"
 
 
+@pytest.mark.slow
 def test_several_processes_have_a_program_each() -> None:
     wrong = [sums.DIE, sums.HANG, sums.RUBBISH, sums.MISSING]
     write("a.yaml", 1, *wrong, 2)
@@ -209,6 +214,7 @@ def test_a_program_that_does_not_start_again_is_the_error_of_each_case_after() -
     assert "could not be started again" in results[2].diagnostics[0].message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
 @pytest.mark.parametrize("jobs", ["1", "2"])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -225,6 +231,7 @@ def test_an_interrupt_ends_a_program_that_hangs(number: int, jobs: str) -> None:
     assert (process.returncode, b"interrupted after" in out) == (130, True)
 
 
+@pytest.mark.slow
 def test_a_program_that_does_not_end_with_its_input_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "END_SECONDS", 0.3)
     program = make(sums_command("lingering"))
@@ -465,6 +472,7 @@ def test_an_array_of_objects_is_not_unpickled(keeping: Any) -> None:
         keeping.run(described("FILL_VALUE_CONSTANT", raw), {})
 
 
+@pytest.mark.slow
 def test_requests_longer_than_a_pipe_do_not_block(keeping: Any) -> None:
     tensor = {"DataType": "INT16", "Sizes": [1, 1, 1, 1]}
     raw = {"InputTensors": [tensor] * 2000, "OutputTensor": {**tensor, "Sizes": [1, 1, 1, 2000]}, "Axis": 3}
@@ -474,6 +482,7 @@ def test_requests_longer_than_a_pipe_do_not_block(keeping: Any) -> None:
     assert len(Path("asked.json").read_bytes()) > 200_000
 
 
+@pytest.mark.slow
 def test_a_program_that_reads_nothing_does_not_block_a_request() -> None:
     answer = 'input(); print(\'{"name": "deaf"}\', flush=True)'
     Path("deaf.py").write_text(f"{answer}; {sums.FOREVER}", encoding="utf-8")
@@ -527,6 +536,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_the_example_in_the_guide_works() -> None:
     node = shutil.which("node")
     if node is None:
@@ -572,6 +582,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 def test_the_example_in_perl_works() -> None:
     perl = shutil.which("perl")
     if perl is None or subprocess.run([perl, "-MJSON::PP", "-e", "1"], capture_output=True, check=False).returncode:

@@ -42,6 +42,7 @@ def messages(report: Any) -> list[str]:
     return [diagnostic["message"] for case in report["cases"] for diagnostic in case["diagnostics"]]
 
 
+@pytest.mark.slow
 def test_the_executable_is_judged_on_what_it_wrote(folder: Path) -> None:
     report = run(installed(folder / "a folder"))
     assert outcomes(report) == ["passed"] * (COUNT + 1), messages(report)
@@ -70,6 +71,7 @@ def test_an_executable_that_goes_wrong_is_the_cases_error_with_what_it_printed(f
     assert re.match(WRONG[mode], messages(report)[0], re.DOTALL), messages(report)
 
 
+@pytest.mark.slow
 def test_an_executable_that_hangs_is_ended_in_time(folder: Path) -> None:
     report = run(installed(folder / "bin", "--hang"), "-k", "strides", "--timeout", "0.7")
     assert outcomes(report) == ["error"]

@@ -94,6 +94,7 @@ def test_a_provider_that_is_none_is_refused_with_those_that_are_there() -> None:
         make("onnxruntime:Nonsense")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DML in runtime.get_available_providers(), reason="DirectML is here")
 @pytest.mark.parametrize("place", ["dml", DML])
 def test_without_directml_the_message_says_how_to_get_it(place: str) -> None:
@@ -384,6 +385,7 @@ cases:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "options", "rule"), [("101", [], "implementation-error"), ("102", ["--timeout", "2"], "timeout")]
 )
@@ -452,6 +454,7 @@ def test_what_is_bounded_by_a_kernel_that_does_not_exist_is_skipped(
     assert (own.outcome, own.outputs["OutputTensor"].max_ulp) == ("passed", 0)
 
 
+@pytest.mark.slow
 def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
     words = ["--expectations", str(KNOWN), "--json", str(report), str(CASES)]
@@ -508,6 +511,7 @@ def ordinary(desc: OperatorDesc) -> dict[str, Any]:
     return inputs
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(VERSION != SEEN, reason=f"what differs is known of onnxruntime {SEEN[0]}.{SEEN[1]}")
 def test_the_reference_and_the_cpu_agree_on_every_operator_that_both_have(cpu: OnnxRuntime) -> None:
     agreed = {desc.spec.short for desc in descs_without_values() if agree(cpu, desc)}

@@ -32,6 +32,7 @@ def test_of_what_an_executable_prints_only_the_end_is_kept(folder: Path) -> None
     assert ended.text.rstrip().endswith("nowhere.json'")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_a_signal_is_named_and_a_grandchild_does_not_outlive_the_time_limit(folder: Path) -> None:
     ended = _process.run(["/bin/sh", "-c", "kill -9 $$"], str(folder), 10.0)

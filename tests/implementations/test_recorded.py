@@ -84,6 +84,7 @@ def model(recorded: Path, name: str) -> Path:
     return recorded / str(folder)
 
 
+@pytest.mark.slow
 def test_what_was_recorded_is_judged_anywhere() -> None:
     cases = judged()
     assert [cases[name]["outcome"] for name in ("sum", "max", "wrong-axis")] == ["passed"] * 3
@@ -230,6 +231,7 @@ def test_an_export_that_was_not_run_says_what_to_do(recorded: Path) -> None:
 # ---- the scripts
 
 
+@pytest.mark.slow
 def test_the_script_names_the_models_that_failed_and_leaves_no_earlier_outputs(recorded: Path) -> None:
     ended = carry_out(recorded, installed(recorded.parent / "bin", "--crash"))
     assert ended.returncode == 0
@@ -238,6 +240,7 @@ def test_the_script_names_the_models_that_failed_and_leaves_no_earlier_outputs(r
     assert "ended with exit code 5; it printed\nFailed to execute dispatchable" in message(judged()["sum"])
 
 
+@pytest.mark.slow
 def test_the_script_passes_options_on(recorded: Path) -> None:
     exe = installed(recorded.parent / "bin")
     told = recorded.parent / "told.txt"

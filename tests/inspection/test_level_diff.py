@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import combinations, pairwise
 
+import pytest
+
 from dmlcheck.inspection.level_diff import OperatorChange, differences
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS
@@ -44,6 +46,7 @@ def test_constraints_that_no_longer_hold_are_gains() -> None:
     assert [row.word for row in changes("6_1", "6_2")["ELEMENT_WISE_QUANTIZE_LINEAR"].lifted] == ["required"]
 
 
+@pytest.mark.slow
 def test_steps_add_up_to_the_whole() -> None:
     for low, high in combinations(LEVELS, 2):
         whole = {name for name, change in changes(low, high).items() if change.is_new}

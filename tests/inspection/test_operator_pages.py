@@ -57,11 +57,13 @@ OPERATOR = record(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", operator_names())
 def test_an_operator_is_shown_as_the_schema_says(operator: str) -> None:
     jsonschema.validate(json.loads(dmlcheck("show", operator, "--format", "json").stdout), OPERATOR)
 
 
+@pytest.mark.slow
 def test_all_operators_are_shown_as_one_object() -> None:
     read = json.loads(dmlcheck("show", "--format", "json").stdout)
     jsonschema.validate(read, record(operators=items(OPERATOR)))

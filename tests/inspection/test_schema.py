@@ -44,6 +44,7 @@ def with_field(name: str, value: Any) -> dict[str, Any]:
     return changed(desc={**desc, name: value})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_a_shipped_file_agrees_with_the_schema(path: Path) -> None:
     errors = [error.message for error in CHECKER.iter_errors(yaml.read(str(path)).value)]

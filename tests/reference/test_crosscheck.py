@@ -615,6 +615,7 @@ def test_what_is_known_is_about_operators_that_are_compared() -> None:
     assert len(OPERATORS) >= 89
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator: str) -> None:
     tally = crosscheck(operator, dict(zip(PROGRAMS, (OnnxRuntime(), Evaluator()), strict=True)))

@@ -128,6 +128,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", KERNELS)
 def test_every_function_that_is_computed_with_is_named(operator: str, asked: set[str]) -> None:
     for case in load_cases(CASES / operator.removeprefix("DML_OPERATOR_").lower()):

@@ -46,6 +46,7 @@ def cut(tensor: Array, sizes: Sequence[int], *, tracked: bool = False) -> Any:
 # ---- sums
 
 
+@pytest.mark.slow
 @anytime
 @given(st.lists(finite, min_size=1, max_size=30), cuts)
 def test_a_total_is_off_by_a_rounding_a_term_in_blocks_too(values: list[float], sizes: list[int]) -> None:
@@ -218,6 +219,7 @@ def test_an_implementation_adds_other_powers_to_1_and_may_lose_them() -> None:
 # ---- products
 
 
+@pytest.mark.slow
 @anytime
 @given(st.lists(finite, min_size=1, max_size=40), cuts)
 def test_products_are_off_by_one_rounding_a_factor(values: list[float], sizes: list[int]) -> None:

@@ -135,6 +135,7 @@ def test_names_cannot_leave_their_place_in_the_summary(folder: Path) -> None:
     assert row.count("|") == head.split("\n")[2].count("|")
 
 
+@pytest.mark.slow
 def test_many_failures_take_little_memory(folder: Path) -> None:
     tracemalloc.start()
     reporter = GithubReport(lambda _: None, str(folder / "summary.md"))

@@ -146,6 +146,7 @@ def possible(text: str) -> str:
     )
 
 
+@pytest.mark.slow
 @given(name=st.text(st.characters(exclude_categories=())), message=st.text(st.characters(exclude_categories=())))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=200)
 def test_any_name_and_message_come_back(tmp_path: Path, name: str, message: str) -> None:
@@ -170,6 +171,7 @@ def test_odd_names_are_in_every_place(tmp_path: Path, odd: str) -> None:
     assert root.find(".//property[@name='implementation']").get("value") == possible(f"command:{odd}")
 
 
+@pytest.mark.slow
 def test_many_failures_take_little_memory(tmp_path: Path) -> None:
     path = tmp_path / "report.xml"
     number, width = 2400, 2000
@@ -233,6 +235,7 @@ def test_a_report_that_is_given_up_holds_nothing_open(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_characters_of_many_bytes_are_put_aside_whole(tmp_path: Path) -> None:
     found = (Diagnostic("timeout", "x" + "é" * (1 << 20)),)
     results = [CaseResult(case(), "error", diagnostics=found) for _ in range(2)]

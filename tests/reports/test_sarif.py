@@ -271,6 +271,7 @@ def test_a_file_that_is_missing_has_a_place() -> None:
 # ---- the file
 
 
+@pytest.mark.slow
 def test_many_failures_take_little_memory(folder: Path) -> None:
     path = folder / "run.sarif"
     tracemalloc.start()

@@ -198,6 +198,7 @@ def test_one_place_may_be_the_worst_in_both_ways() -> None:
     assert "worst of REDUCE FLOAT32: 4 ULP, 0.667 times the bound, sums.yaml::six OutputTensor[0, 0]\n" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processes import the implementation from a file."""
     Path("slightly.py").write_text(
@@ -313,6 +314,7 @@ def earlier(**answers: float) -> None:
     report(path="old.json", **answers)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "units", "outcome"),
     [
@@ -547,6 +549,7 @@ WIDE = SUMS + "".join(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -589,6 +592,7 @@ def test_shards_of_runs_with_other_options_are_no_run(words: tuple[str, ...], na
     assert name in refused(merge(*names))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "keys",
     [

@@ -20,6 +20,7 @@ def kinds(plan: Plan, jobs: int = 1, case: str | None = None) -> list[type]:
     return [type(event) for event in Execution(targets, plan, jobs).events()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_events_come_in_order(jobs: int) -> None:
     write("a.yaml", 1, 2)

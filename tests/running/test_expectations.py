@@ -50,6 +50,7 @@ def test_a_case_that_passes_although_it_is_expected_to_fail_fails_the_run() -> N
     assert "XPASSED a.yaml::c1" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_case_that_is_worse_than_expected_is_not_expected() -> None:
     write("a.yaml", CRASH)
     expect("- {cases: '*::c0', expect: failed, reason: off by one}\n")
@@ -67,6 +68,7 @@ def test_a_case_that_is_better_than_expected_and_still_wrong_is_not_expected() -
     assert "expected was error: crashes" in found["c0"][1]
 
 
+@pytest.mark.slow
 def test_an_error_and_a_skip_may_be_expected_as_well() -> None:
     write("a.yaml", CRASH, 1)
     text = Path("a.yaml").read_text(encoding="utf-8").replace("- {name: c1,", "- {name: c1, feature_level: '6_4',")

@@ -79,6 +79,7 @@ def outcomes(found: Any) -> list[tuple[str, str]]:
 # ---- several processes
 
 
+@pytest.mark.slow
 def test_several_processes_report_what_one_does() -> None:
     for number in range(7):
         write(f"f/{number}.yaml", *range(10 * number), WRONG)
@@ -91,6 +92,7 @@ def test_several_processes_report_what_one_does() -> None:
     assert seconds.sub("", one.stdout) == seconds.sub("", four.stdout)
 
 
+@pytest.mark.slow
 def test_the_process_that_reports_needs_no_numpy() -> None:
     write("a.yaml", 1, WRONG)
     script = (
@@ -102,6 +104,7 @@ def test_the_process_that_reports_needs_no_numpy() -> None:
     assert codes == [1, 0]
 
 
+@pytest.mark.slow
 def test_several_processes_tell_as_much_of_a_case_that_passes_and_should_not() -> None:
     write("a.yaml", 1, 2)
     Path("known.yaml").write_text("- {cases: 'a.yaml::c1', expect: failed, reason: off by one}\n", encoding="utf-8")
@@ -111,6 +114,7 @@ def test_several_processes_tell_as_much_of_a_case_that_passes_and_should_not() -
     assert timeless("1.json") == timeless("2.json")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [["-j", "1", "--timeout", "60"], ["-j", "2", "--timeout", "60"], ["-j", "2"]])
 @pytest.mark.parametrize(("wrong", "words"), [(CRASH, "SIGKILL"), (EXIT, "exit code 3")])
 def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, options: list[str]) -> None:
@@ -127,6 +131,7 @@ def test_a_case_that_ends_its_process_is_its_own_error(wrong: int, words: str, o
     assert words in diagnostic["message"]
 
 
+@pytest.mark.slow
 def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     write("a.yaml", 1, HANG, 2)
     found = report("a.yaml", "--implementation", BAD, "--timeout", "1.5")
@@ -135,6 +140,7 @@ def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     assert (diagnostic["rule"], diagnostic["message"]) == ("timeout", "no result after 1.5 s")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_an_implementation_raises_is_the_cases_error(jobs: str) -> None:
     write("a.yaml", MEMORY, RAISE, WRONG, 1)
@@ -156,6 +162,7 @@ def test_memory_that_ends_in_the_comparison_is_the_cases_error(monkeypatch: pyte
     assert run_case(other, Run(Reference())).outcome == "passed"
 
 
+@pytest.mark.slow
 def test_the_first_failure_may_end_a_run_of_several_processes() -> None:
     write("a.yaml", 1, WRONG, *range(50))
     write("b.yaml", *range(50))
@@ -164,6 +171,7 @@ def test_the_first_failure_may_end_a_run_of_several_processes() -> None:
     assert found["digest"] is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", ["2147484", "1e300", "inf"])
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_timeout_may_be_longer_than_a_system_can_wait(seconds: str, jobs: str) -> None:
@@ -189,11 +197,13 @@ def test_an_implementation_that_cannot_be_made_is_refused_before_the_run() -> No
     assert (result.exit_code, "OSError: no device" in result.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_auto_takes_a_process_for_each_core() -> None:
     write("a.yaml", 1)
     assert run("a.yaml", "-j", "auto").exit_code == 0
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGINT cannot be sent to one process there")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_of_several_processes_keeps_its_report_and_leaves_none_behind(number: int) -> None:
@@ -311,6 +321,7 @@ def test_a_shard_that_there_is_not_is_refused(shard: str) -> None:
 # ---- memory
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads the peak memory from /proc")
 @pytest.mark.parametrize(("jobs", "files"), [("1", 40), ("2", 200)])
 def test_results_are_not_kept(jobs: str, files: int) -> None:
@@ -361,6 +372,7 @@ def small_disk(tmp_path: Path) -> Any:
     subprocess.run(["umount", str(place)], check=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_full_disk_costs_its_report_only(small_disk: Path, jobs: str) -> None:
     write("a.yaml", *range(100), *([WRONG] * 200))
@@ -377,6 +389,7 @@ def test_a_full_disk_costs_its_report_only(small_disk: Path, jobs: str) -> None:
     assert "100 passed, 200 failed" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes there")
 def test_a_report_into_a_pipe_that_nobody_reads_costs_itself_only() -> None:
     write("a.yaml", *range(1000, 3000))
@@ -390,6 +403,7 @@ def test_a_report_into_a_pipe_that_nobody_reads_costs_itself_only() -> None:
     assert Path("ok.xml").read_text(encoding="utf-8").count("<testcase") == 2000
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").exists(), reason="finds the processes in /proc")
 def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
     for number in range(8):

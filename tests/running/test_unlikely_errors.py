@@ -163,6 +163,7 @@ def test_other_reports_tell_of_an_unlikely_error(strict: bool, monkeypatch: pyte
     assert ("1 beyond the likely error" in Path("summary.md").read_text(encoding="utf-8").splitlines()[0]) != strict
 
 
+@pytest.mark.slow
 def test_several_processes_tell_the_same() -> None:
     Path("more.yaml").write_text(FILE, encoding="utf-8")
     texts = [run("more.yaml", "-j", jobs).stdout for jobs in ("1", "2")]

@@ -133,6 +133,7 @@ def expected_places(
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("key", TABLES, ids=lambda key: "-".join(filter(None, key)))
 def test_the_support_tables_hold_for_every_pair_of_data_types(key: tuple[str, str | None], level: str) -> None:

@@ -175,6 +175,7 @@ def test_random_floats_are_the_streams_top_bits(
     assert random(data_type, len(expected), seed, low, high).tolist() == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(sorted(BINARY)), st.integers(-(2**65), 2**65), st.data())
 def test_random_floats_agree_with_plain_python_and_keep_their_range(
@@ -210,6 +211,7 @@ def test_random_floats_spread_over_their_range() -> None:
 # ---- sequences
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(sorted(LIMITS)), st.integers(1, 40), st.data())
 def test_a_sequence_of_integers_is_exact(data_type: str, count: int, data: st.DataObject) -> None:
@@ -254,6 +256,7 @@ def test_a_sequence_of_floats_is_rounded_once(data_type: str, start: float, step
     assert sequence(data_type, 2, start, step).tolist() == expected
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(["FLOAT16", "FLOAT32"]), st.floats(-1000, 1000), st.floats(-10, 10), st.integers(1, 30))
 def test_a_sequence_of_narrow_floats_agrees_with_fractions(
@@ -281,6 +284,7 @@ def test_a_sequence_longer_than_one_block_goes_on_where_it_was() -> None:
     assert sequence("FLOAT64", count, 0, 0.5)[-4:].tolist() == [index / 2 for index in range(count - 4, count)]
 
 
+@pytest.mark.slow
 def test_random_numbers_longer_than_one_block_go_on_where_they_were() -> None:
     count = 2**20 + 3
     expected = list(islice(splitmix64(4), count - 4, count))

@@ -230,6 +230,7 @@ def test_a_decimal_is_rounded_once(data_type: str, sign: str, digits: int, place
     check_rounding(text, Fraction(text), data_type)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(
     st.sampled_from(sorted(BINARY)),

@@ -37,6 +37,7 @@ def test_the_formats_are_those_of_ieee_754(data_type: str, precision: int, least
 # ---- the oracle itself
 
 
+@pytest.mark.slow
 def test_the_oracle_rounds_to_float16_as_struct_does() -> None:
     for below, above in pairwise(HALVES):
         middle = (below + above) / 2
@@ -59,6 +60,7 @@ def test_the_oracle_rounds_to_float32_as_struct_does(value: float) -> None:
 # ---- rounding
 
 
+@pytest.mark.slow
 def test_float16_is_rounded_to_the_nearest_in_every_gap() -> None:
     hair = Fraction(1, 2**200)
     for pattern, (below, above) in enumerate(pairwise(HALVES)):
@@ -95,6 +97,7 @@ def test_what_lies_below_half_the_least_denormal_is_0(data_type: str, sign: int)
     assert number_formats.round_exact(sign * Fraction(1, 10**5000), data_type) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FORMATS)
 def test_rounding_is_that_of_the_oracle(data_type: str) -> None:
     precision, least, most, _ = oracle.FLOATS[data_type]
@@ -201,6 +204,7 @@ def read(text: str, data_type: str) -> float:
     return oracle.nearest(Fraction(text), data_type)
 
 
+@pytest.mark.slow
 def test_every_float16_reads_back_as_it_is_spelt() -> None:
     values = [oracle.from_bits(pattern, "FLOAT16") for pattern in range(2**16)]
     assert oracle.same([read(number_formats.spell(value, "FLOAT16"), "FLOAT16") for value in values], values)

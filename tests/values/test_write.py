@@ -21,6 +21,7 @@ from tensor_values import (
 from dmlcheck.values.write import values_text
 
 
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.sampled_from(sorted(WIDTHS)), st.data())
 def test_printed_values_read_back_to_the_same_bits(data_type: str, data: st.DataObject) -> None:

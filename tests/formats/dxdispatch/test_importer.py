@@ -195,6 +195,7 @@ def fields(case: Case) -> dict[str, Any]:
     return {"operator": desc.spec.operator, **notation(desc)}
 
 
+@pytest.mark.slow
 def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> None:
     paths = [path for name in REDUCTIONS for path in sorted((CASES / name).iterdir()) if path.name != "large.yaml"]
     dmlcheck("export", "--to", "dxdispatch", *paths, "-o", tmp_path / "exported")

@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema
 import numpy as np
+import pytest
 from dxdispatch_cases import HERE, TENSOR, desc_of, export, model_named, model_of, npy_bytes
 
 from dmlcheck.cases.records import Case
@@ -49,6 +50,7 @@ def plain(value: Any, *, is_float: bool = False) -> Any:
     return str(np.float32(value)) if is_float or (isinstance(value, float) and not value.is_integer()) else value
 
 
+@pytest.mark.slow
 def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_reads_back_as_the_same_desc() -> None:
     count = 0
     for case in shipped():
@@ -72,6 +74,7 @@ def test_every_shipped_case_becomes_a_model_that_the_format_allows_and_that_read
     assert count > 900
 
 
+@pytest.mark.slow
 def test_every_accepted_desc_of_the_shipped_cases_survives_the_way_to_a_model_and_back() -> None:
     operators = set()
     for case in shipped():

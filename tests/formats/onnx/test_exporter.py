@@ -124,6 +124,7 @@ def only(folder: Path) -> Path:
     return found
 
 
+@pytest.mark.slow
 def test_the_shipped_reductions_run_in_onnxs_own_runner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     families = [CASES / name for name in ("argmax", "argmin", "reduce", "activation_hardmax", "activation_hardmax1")]
     paths = [path for family in families for path in sorted(family.iterdir()) if path.name != "large.yaml"]

@@ -55,6 +55,7 @@ def imported_tests(node_tests: Path, tmp_path_factory: pytest.TempPathFactory) -
     return folder, result.output
 
 
+@pytest.mark.slow
 def test_onnxs_tests_of_reductions_pass_on_the_reference(node_tests: Path, imported_tests: tuple[Path, str]) -> None:
     folder, output = imported_tests
     tested = [path.name for path in node_tests.iterdir() if is_reduction(path)]
@@ -72,6 +73,7 @@ def is_reduction(folder: Path) -> bool:
     return str(onnx.load(folder / "model.onnx").graph.node[0].op_type).startswith(REDUCING)
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_still_the_operator_that_it_was(tmp_path: Path, imported_tests: tuple[Path, str]) -> None:
     """Let ONNX's evaluator run models that are made again of the imported descs, with the values of the tests."""
     folder = tmp_path / "again"

@@ -50,6 +50,7 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, 
     return folder, {entry["folder"]: cases[entry["cases"][0]] for entry in entries}
 
 
+@pytest.mark.slow
 def test_an_export_comes_back_as_the_same_cases(tmp_path: Path, exported: tuple[Path, dict[str, Case]]) -> None:
     folder, cases = exported
     assert len(cases) > 700
@@ -62,6 +63,7 @@ def test_an_export_comes_back_as_the_same_cases(tmp_path: Path, exported: tuple[
         assert [getattr(read, key) for key in kept] == [getattr(case, key) for key in kept], name
 
 
+@pytest.mark.slow
 def test_models_that_do_not_say_what_they_were_come_back_where_they_have_one_operator(
     tmp_path: Path, exported: tuple[Path, dict[str, Case]]
 ) -> None:

@@ -77,6 +77,7 @@ ROWS: list[tuple[str, dict[str, Any], Callable[[Any], Any]]] = [
 NAMES = ["-".join(map(str, (name, *fields.values()))) for name, fields, _ in ROWS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "fields", "function"), ROWS, ids=NAMES)
 @pytest.mark.parametrize("elements", [every_float16, float32_around_edges])
 def test_the_result_is_the_mathematical_one_rounded_once(

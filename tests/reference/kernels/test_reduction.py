@@ -252,6 +252,7 @@ def tensors(draw: st.DrawFn, data_type: str, *, may_have_nan: bool = False) -> t
 # ---- every function, data type, rank and set of axes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("function", ROUNDED_ONCE)
 def test_sums_and_extremes_of_floats_are_rounded_once(function: str, data_type: str) -> None:
@@ -265,6 +266,7 @@ def test_sums_and_extremes_of_floats_are_rounded_once(function: str, data_type: 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("function", FLOAT64)
 def test_other_functions_of_floats_are_off_by_what_float64_is(function: str, data_type: str) -> None:
@@ -280,6 +282,7 @@ def test_other_functions_of_floats_are_off_by_what_float64_is(function: str, dat
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", INTEGER_FUNCTIONS)
 def test_functions_of_integers_are_exact_and_wrap(function: str) -> None:
     @thorough
@@ -293,6 +296,7 @@ def test_functions_of_integers_are_exact_and_wrap(function: str) -> None:
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("direction", ["INCREASING", "DECREASING"])
 @pytest.mark.parametrize("operator", ["ARGMAX", "ARGMIN"])
 def test_the_axis_direction_decides_between_equal_elements(operator: str, direction: str) -> None:
@@ -503,6 +507,7 @@ def test_averages_are_divided_before_they_are_rounded(data_type: str, nudge: int
     assert row("AVERAGE", values, data_type) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", FLOATS)
 @pytest.mark.parametrize("count", [65_537, 200_001])
 @pytest.mark.parametrize("function", SUMS)
@@ -763,6 +768,7 @@ def large_tensor(data_type: str, shape: tuple[int, ...]) -> Array:
     return np.array(PALETTES[data_type], dtype=oracle.NUMPY[data_type])[places]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "data_type"),
     [(function, "FLOAT32") for function in FUNCTIONS]

@@ -142,6 +142,7 @@ def test_a_logarithm_of_1_is_no_negative_zero_and_one_of_just_below_is() -> None
     assert np.signbit(found[:, 0]).tolist() == [False, True]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 2, 3, 7])
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)

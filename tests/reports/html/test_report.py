@@ -45,6 +45,7 @@ def test_passing_cases_take_little_room(tmp_path: Path) -> None:
     check(text)
 
 
+@pytest.mark.slow
 def test_results_are_not_kept(tmp_path: Path) -> None:
     tracemalloc.start()
     try:
@@ -59,6 +60,7 @@ def test_results_are_not_kept(tmp_path: Path) -> None:
     assert peak - before < 2_500_000
 
 
+@pytest.mark.slow
 def test_a_page_of_failures_has_an_end(tmp_path: Path) -> None:
     found = {"OutputTensor": wrong_output()}
     message = (Diagnostic("output-mismatch", "wrong " * 20, file="some.yaml", line=3, column=1),)

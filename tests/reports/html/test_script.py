@@ -88,6 +88,7 @@ def listed(dom: str) -> list[str]:
     return [re.findall(r'data-outcome="(\w+)"', group)[0] for group in found if "hidden" not in group]
 
 
+@pytest.mark.slow
 def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> None:
     dom, said = visit.dom(page_file.as_uri())
     assert said == []
@@ -96,6 +97,7 @@ def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> N
     assert listed(dom) == ["skipped", "passed"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fragment", "cases", "rows"),
     [
@@ -116,6 +118,7 @@ def test_the_filters_work(visit: Visit, page_file: Path, fragment: str, cases: l
     assert listed(dom) == rows
 
 
+@pytest.mark.slow
 def test_a_link_to_a_case_unfolds_it(visit: Visit, page_file: Path) -> None:
     dom, said = visit.dom(f"{page_file.as_uri()}#c11")
     assert said == []
@@ -123,6 +126,7 @@ def test_a_link_to_a_case_unfolds_it(visit: Visit, page_file: Path) -> None:
     assert re.search(r'<details id="xfailed" class="part" open=""', dom)
 
 
+@pytest.mark.slow
 def test_the_page_is_dark_where_the_reader_wants_it_dark(visit: Visit, page_file: Path) -> None:
     url = page_file.as_uri()
     assert visit.top_left(url, "--blink-settings=preferredColorScheme=1") == (0xF7, 0xF7, 0xF5)
@@ -156,12 +160,14 @@ def server(page: str) -> Iterator[tuple[str, list[str]]]:
         thread.join()
 
 
+@pytest.mark.slow
 def test_a_browser_is_made_to_ask_for_nothing(visit: Visit, server: tuple[str, list[str]]) -> None:
     address, asked = server
     _, said = visit.dom(f"{address}/report.html#outcome=failed")
     assert (asked, said) == (["/report.html"], [])
 
 
+@pytest.mark.slow
 def test_the_policy_keeps_the_page_from_asking(visit: Visit, server: tuple[str, list[str]]) -> None:
     address, asked = server
     _, said = visit.dom(f"{address}/with-image.html")

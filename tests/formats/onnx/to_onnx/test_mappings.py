@@ -163,6 +163,7 @@ WITHOUT_WORDS = {
 WRONG_BEFORE = {("REVERSE_SUBSEQUENCES", "columns"): "1.28"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OTHERS)
 def test_a_model_of_every_accepted_case_passes_the_full_check_or_is_inexpressible(operator: str) -> None:
     checked, reasons = 0, set()
