@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, wraps
 from importlib import import_module
@@ -14,24 +16,40 @@ from dmlcheck.cases.find import real_path
 from dmlcheck.cli.again import again
 from dmlcheck.cli.console import Console, write
 from dmlcheck.reports.failure import Again
+from dmlcheck.reports.files import is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 
 
 class Kind(NamedTuple):
-    """A kind of report that is a file: its module and class, and what its option is for."""
+    """A kind of report that is a file: its module and class, what its option is for, and what an earlier one has."""
 
     module: str
     reporter: str
     help: str
+    earlier: re.Pattern[bytes]
     tells_again: bool = False
 
 
 _KINDS = {
-    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file."),
-    "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", tells_again=True),
-    "html": Kind("html.report", "HtmlReport", "Write one self-contained HTML file.", tells_again=True),
-    "sarif": Kind("sarif", "SarifReport", "Write SARIF 2.1.0."),
+    "json": Kind(
+        "json", "JsonReport", "Write a dmlcheck-report/1 file.", re.compile(rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-')
+    ),
+    "junitxml": Kind(
+        "junit",
+        "JunitReport",
+        "Write JUnit XML.",
+        re.compile(rb"\A[^<]*(<\?xml[^>]*>\s*)?<tests"),
+        tells_again=True,
+    ),
+    "html": Kind(
+        "html.report",
+        "HtmlReport",
+        "Write one self-contained HTML file.",
+        re.compile(rb"<title>[^<]*\bdmlcheck [0-9]"),
+        tells_again=True,
+    ),
+    "sarif": Kind("sarif", "SarifReport", "Write SARIF 2.1.0.", re.compile(rb'\A\s*\{[^{}]*"version"\s*:\s*"2\.1\.0"')),
 }
 
 
@@ -92,10 +110,20 @@ def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, in
 
 
 def _check_place(name: str, path: str, taken: dict[str, str]) -> None:
-    """Refuse a place that somebody else has; a pipe or a device may have several writers."""
+    """Refuse a place that somebody else has; only a device, such as the null device, takes several reports."""
     real = real_path(path)
-    if path and real in taken and (not os.path.exists(path) or os.path.isfile(path)):
+    if path and real in taken and not _is_device(path):
         raise click.UsageError(f"--{name} {path}: {taken[real]}")
+    if not is_replaceable(path, _KINDS[name].earlier):
+        problem = "is there, and is no earlier report of this kind; remove it, or name another file"
+        raise click.UsageError(f"--{name} {path} {problem}")
+
+
+def _is_device(path: str) -> bool:
+    try:
+        return stat.S_ISCHR(os.stat(path).st_mode)
+    except OSError:
+        return False
 
 
 def _open(name: str, path: str, info: RunInfo, again_of: Again) -> Reporter:

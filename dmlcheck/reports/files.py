@@ -6,8 +6,13 @@ import codecs
 import contextlib
 import errno
 import os
+import re
+import secrets
 import tempfile
+import weakref
 from typing import IO
+
+from dmlcheck.files.plain import open_plain
 
 _CHUNK = 1 << 20  # bytes
 
@@ -15,9 +20,10 @@ _CHUNK = 1 << 20  # bytes
 class ReportFile:
     """A report on its way to its place.
 
-    A file is written beside its place and moved there by `close`; what a link leads to is replaced, not the link; a
-    pipe or a device is written to as it is. What cannot be written (a full disk) makes the report give up: `problem`
-    says why, and what was written so far is removed. OSError when the file cannot be opened at all.
+    A file is written beside its place, under a random name that nothing else has, and moved there by `close`. A pipe or
+    a device is written to as it is; a link to anything else is refused. What cannot be written (a full disk) makes the
+    report give up: `problem` says why, and what was written so far is removed, as it is when the process ends early.
+    OSError when the file cannot be opened at all.
     """
 
     def __init__(self, path: str) -> None:
@@ -27,10 +33,15 @@ class ReportFile:
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
         is_file = os.path.isfile(path) or not os.path.exists(path)
-        self.path = os.path.realpath(path) if is_file else path
-        self.partial = self.path + ".partial" if is_file else self.path
+        if is_file and os.path.islink(path):
+            raise OSError(errno.ELOOP, "is a link; name the file that it leads to", path)
+        self.path = path
+        folder = os.path.dirname(os.path.abspath(path))
+        self.partial = os.path.join(folder, f".dmlcheck-{secrets.token_hex(8)}.partial") if is_file else path
         self.problem: str | None = None
-        self.file: IO[str] = open(self.partial, "w", encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in close
+        mode = "x" if is_file else "w"
+        self.file: IO[str] = open(self.partial, mode, encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in close
+        self._remove = weakref.finalize(self, _remove, self.partial) if is_file else None
 
     def write(self, text: str) -> None:
         """Write a piece of the report."""
@@ -45,8 +56,9 @@ class ReportFile:
         if self.problem is None:
             try:
                 self.file.close()
-                if self.partial != self.path:
+                if self._remove is not None:
                     os.replace(self.partial, self.path)
+                    self._remove.detach()
             except OSError as error:
                 self.give_up(error)
 
@@ -56,9 +68,28 @@ class ReportFile:
             self.problem = f"{self.path}: {error.strerror or error}"
         with contextlib.suppress(OSError):
             self.file.close()
-        if self.partial != self.path:
-            with contextlib.suppress(OSError):
-                os.remove(self.partial)
+        if self._remove is not None:
+            self._remove()
+
+
+def _remove(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.remove(path)
+
+
+_HEAD = 1 << 16  # bytes
+
+
+def is_replaceable(path: str, head: re.Pattern[bytes]) -> bool:
+    """Whether a report may take a place: nothing is there but an empty file, or one that begins as a pattern says."""
+    if not os.path.isfile(path):
+        return True
+    try:
+        with open_plain(path) as file:
+            start = file.read(_HEAD)
+    except OSError:
+        return False
+    return not start or head.search(start) is not None
 
 
 class PartedFile(ReportFile):

@@ -9,19 +9,46 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import GOOD, dmlcheck, write
+from commandline import GOOD, WRONG, dmlcheck, write
+
+KINDS = ["json", "junitxml", "html", "sarif"]
 
 
-def test_a_report_replaces_what_a_link_leads_to(folder: Path) -> None:
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_goes_through_no_link(folder: Path, kind: str) -> None:
     write("a.yaml", GOOD)
-    write("real/report.json", "old")
-    try:
-        (folder / "link.json").symlink_to(folder / "real" / "report.json")
-    except OSError:
-        pytest.skip("links need a privilege here")
-    assert dmlcheck("run", "a.yaml", "--json", "link.json").exit_code == 0
-    assert (folder / "link.json").is_symlink()
-    assert json.loads((folder / "real" / "report.json").read_text(encoding="utf-8"))["summary"]["passed"] == 1
+    write("mine", "")
+    (folder / "link").symlink_to("mine")
+    result = dmlcheck("run", "a.yaml", f"--{kind}", "link")
+    assert (result.exit_code, "link: is a link; name the file that it leads to" in result.stderr) == (2, True)
+    assert ((folder / "link").is_symlink(), (folder / "mine").read_text("utf-8")) == (True, "")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_report_takes_the_place_of_an_earlier_one_and_of_no_other_file(folder: Path, kind: str) -> None:
+    write("a.yaml", WRONG)
+    for code in (1, 1):
+        assert dmlcheck("run", "a.yaml", f"--{kind}", "report").exit_code == code
+    for number, other in enumerate(other for other in KINDS if other != kind):
+        dmlcheck("run", "a.yaml", f"--{other}", f"other{number}")
+    write("other3", '{"mine": 1}')
+    write("other4", "<p>mine</p>")
+    write("other5", GOOD)
+    write("other6", "\0")
+    for number in range(7):
+        before = (folder / f"other{number}").read_bytes()
+        result = dmlcheck("run", "a.yaml", f"--{kind}", f"other{number}")
+        assert (result.exit_code, "is no earlier report of this kind; remove it" in result.stderr) == (2, True)
+        assert (folder / f"other{number}").read_bytes() == before
+
+
+def test_an_empty_file_and_the_null_device_take_a_report() -> None:
+    write("a.yaml", GOOD)
+    write("r.json", "")
+    result = dmlcheck("run", "a.yaml", "--json", "r.json", "--html", os.devnull, "--sarif", os.devnull)
+    assert result.exit_code == 0
+    assert json.loads(Path("r.json").read_text("utf-8"))["summary"]["passed"] == 1
 
 
 @pytest.mark.slow
@@ -45,7 +72,9 @@ def test_a_report_that_cannot_be_written_is_refused_before_the_run(path: str) ->
     assert "--json" in result.stderr
 
 
-@pytest.mark.parametrize("words", [["--json", "a.yaml"], ["--json", "x", "--junitxml", "x"]])
+@pytest.mark.parametrize(
+    "words", [["--json", "a.yaml"], ["--json", "x", "--junitxml", "x"], ["--sarif", "x", "--html", "./x"]]
+)
 def test_a_report_takes_the_place_of_nothing_that_is_needed(words: list[str]) -> None:
     write("a.yaml", GOOD)
     result = dmlcheck("run", "a.yaml", *words)
