@@ -95,11 +95,6 @@ def is_float(elements: Any) -> bool:
     return bool(elements.dtype.kind == "f")
 
 
-def comparable(elements: Any) -> Any:
-    """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
-    return elements.astype(np.float32) if elements.dtype == np.float16 else elements
-
-
 def width(elements: Any) -> int:
     """Return how many bits an element has."""
     return 8 * int(elements.dtype.itemsize)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.reference import blocks
-from dmlcheck.reference.blocks import Blocks, blockwise, first, groups, in_rows, positions, tiles
+from dmlcheck.reference.blocks import Blocks, blockwise, comparable, first, groups, in_rows, positions, tiles
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
 
 Array = np.ndarray[Any, Any]
@@ -246,3 +246,11 @@ def test_rows_hold_the_groups_in_order_and_are_a_view_where_the_axes_are_last() 
     assert in_rows(tensor, (2, 0)).tolist() == np.moveaxis(tensor, 1, 0).reshape(3, 8).tolist()
     assert in_rows(tensor, ()).shape == (24, 1)
     assert np.shares_memory(in_rows(tensor, (2, 1)), tensor)
+
+
+def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
+    for dtype, expected in ((np.float16, np.float32), (np.float64, np.float64), (np.int8, np.int8)):
+        tensor = np.arange(6, dtype=dtype).reshape(2, 3)
+        parts = [comparable(tensor), *comparable(in_blocks(tensor, (1,), 2)).parts()]
+        assert {part.dtype for part in parts} == {np.dtype(expected)}
+        assert sorted(element for part in parts[1:] for element in part.reshape(-1)) == [0, 1, 2, 3, 4, 5]

@@ -13,7 +13,6 @@ from dmlcheck.reference.pieces import (
     as_bits,
     as_float,
     cast,
-    comparable,
     elementwise,
     exact,
     exceeds_32_bits,
@@ -80,8 +79,6 @@ def test_a_tracked_float_is_cast_by_its_value() -> None:
 def test_types_say_what_they_are() -> None:
     assert [is_float(of(name)) for name in ("float16", "float64", "int8", "uint64")] == [True, True, False, False]
     assert [width(of(name)) for name in ("uint8", "float16", "int64")] == [8, 16, 64]
-    assert comparable(of("float16", 1)).dtype == np.float32
-    assert comparable(of("int8", 1)).dtype == np.int8
 
 
 def test_bits_are_unsigned_and_of_the_same_width() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, blockwise, first, groups, positions
-from dmlcheck.reference.pieces import Kernel, Open, Piece, comparable
+from dmlcheck.reference.blocks import Axes, comparable, first, groups, positions
+from dmlcheck.reference.pieces import Kernel, Open, Piece
 from dmlcheck.reference.sums import fmean, fsum, product, total, total_less_1
 
 
@@ -40,7 +40,7 @@ def smallest(x: Any, axes: Axes) -> Open:
 
 
 def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> Open:
-    x = blockwise(comparable, x)
+    x = comparable(x)
     extreme = with_nan.reduce(x, axis=axes, keepdims=True)
     is_nan = np.isnan(extreme)
     if is_nan.any():
@@ -50,7 +50,7 @@ def _extreme(x: Any, axes: Axes, with_nan: np.ufunc, without_nan: np.ufunc) -> O
 
 def place(x: Any, axes: Axes, *, of: Callable[..., Open], last: bool = False) -> Open:
     """Where the largest or smallest element is; of equal ones the first, or the last; left open like that."""
-    x = blockwise(comparable, x)
+    x = comparable(x)
     extreme, is_nan = of(x, axes)
     return Open(first(x == extreme, axes, last=last), is_nan)
 
