@@ -80,7 +80,8 @@ class OperatorDesc(NamedTuple):
 
     Fields that were left out, or that are wrong, are not in `values`, and the latter in `broken`; `parts` has the
     tensors of each tensor field. `derived` are the counts that follow from their arrays; `steps` lead from an operator
-    inside another to its fields (`Desc`, in the long form).
+    inside another to its fields (`Desc`, in the long form). `refused` are the places of what the support table of the
+    level that the desc is checked at does not accept (`("ATensor", "DataType")`).
     """
 
     spec: OperatorSpec
@@ -88,6 +89,7 @@ class OperatorDesc(NamedTuple):
     parts: Mapping[str, tuple[Part, ...]]
     broken: frozenset[str] = frozenset()
     derived: frozenset[str] = frozenset()
+    refused: frozenset[tuple[str | int, ...]] = frozenset()
     steps: tuple[str, ...] = ()
 
     @classmethod

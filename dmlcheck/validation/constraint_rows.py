@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import Constraint
-from dmlcheck.validation import constraint_words
+from dmlcheck.validation import constraint_words, support_tables
+from dmlcheck.validation.conditions import applicable, applies
 
+_OF_TABLES = ("data-type-mismatch", "rank-mismatch")  # rules about what support tables decide as well
 _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
 
 
@@ -27,9 +29,11 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
     """Yield what breaks the rows of one operator, whose fields stand at a path."""
     broken: set[str] = set()
     for row in desc.spec.constraints:
-        if broken.isdisjoint(row.given) and _applies(row, desc, level):
+        if broken.isdisjoint(row.given) and applies(row, desc, level):
             for finding in constraint_words.WORDS[row.word](desc, row.args):
                 broken.add(row.id)
+                if finding.rule in _OF_TABLES and finding.path in desc.refused:
+                    continue  # one mistake, which the support table has told
                 yield _of_row(finding, row, desc, level)._replace(path=(*path, *finding.path))
 
 
@@ -39,7 +43,8 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
 def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
     """Return what a word found with what its row says of it, and from which level it would be no mistake."""
     lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
-    helps = (row.help or finding.help, f"accepted from {level_and_version(lifted)}" if lifted else None)
+    remedy = row.help or _type_help(finding, row, desc, level) or finding.help
+    helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None)
     if lifted and finding.rule == "value-out-of-range":
         finding = _unsupported_value(finding, desc, level)
     return _in_words_of_row(finding, row)._replace(
@@ -47,6 +52,19 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
         note=finding.note or row.text,
         help="; ".join(filter(None, helps)) or None,
     )
+
+
+def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
+    """Return which of the data types that would be right for a row are accepted at a level, or None.
+
+    Where all of those that the row lists are, its message says enough.
+    """
+    wanted = finding.params.get("wanted", ())
+    accepted = support_tables.accepted_types(desc, str(finding.path[0]), level)
+    legal = [name for name in wanted if not accepted or name in accepted]
+    if row.word != "data_type":
+        return f"use {legal[0]} for both" if legal else None
+    return f"use {' or '.join(legal)}" if 0 < len(legal) < len(wanted) else None
 
 
 def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
@@ -74,51 +92,3 @@ def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
     if finding.rule == "excluded-field" and row.present:
         return finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
     return finding
-
-
-# ---- when a row applies
-
-
-def applicable(desc: OperatorDesc, level: str) -> Iterator[Constraint]:
-    """Yield the rows of a desc's operator that apply to it at a level."""
-    return (row for row in desc.spec.constraints if _applies(row, desc, level))
-
-
-def _applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
-    return row.is_unconditional or (_is_at(row, level) and _is_about(row, desc))
-
-
-def _is_at(row: Constraint, level: str) -> bool:
-    """Whether a level is among those that a row is for."""
-    order = LEVEL_ORDER[level]
-    if row.since is not None and order < LEVEL_ORDER[row.since]:
-        return False
-    return row.until is None or order < LEVEL_ORDER[row.until]
-
-
-def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
-    """Whether the fields of a desc are those that a row is for."""
-    values = desc.values
-    if any(name not in values for name in row.present):
-        return False
-    if any(name in values or name in desc.broken for name in row.absent):
-        return False
-    if row.when is not None and not matches(row.when, desc):
-        return False
-    return row.unless is None or (_is_known(row.unless, desc) and not matches(row.unless, desc))
-
-
-def matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
-    """Whether every field of a condition (`Function`, `InputTensor.DataType`) has one of its values."""
-    for name, allowed in condition.items():
-        field, _, member = name.partition(".")
-        value = desc.values.get(field)
-        if (getattr(value, member, None) if member else value) not in allowed:
-            return False
-    return True
-
-
-def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
-    """Whether every field of a condition has a value, or may do without one."""
-    names = [name.partition(".")[0] for name in condition]
-    return all(name in desc.values or desc.spec.fields[name].optional for name in names)

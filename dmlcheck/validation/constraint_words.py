@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
@@ -19,27 +19,24 @@ Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
 
 
 def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
-    """All the named tensors that are there have the data type of the first."""
-    for label, path, tensor, first, expected in _against_first(desc, names):
-        if tensor.data_type != expected.data_type:
-            help = f"use {expected.data_type} for both"
-            problem = f"{first} is {expected.data_type}"
-            yield _wrong_type(label, (*path, "DataType"), tensor.data_type, problem, help)
+    """All the named tensors that are there have one data type."""
+    for (label, path, tensor), model in _unlike(desc, names, "DataType", _data_type):
+        wanted = model.tensor.data_type
+        yield _wrong_type(label, (*path, "DataType"), tensor.data_type, f"{model.label} is {wanted}", (wanted,))
 
 
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
-    """All the named tensors that are there have as many dimensions as the first."""
-    for label, path, tensor, first, expected in _against_first(desc, names):
-        found, wanted = len(tensor.sizes), len(expected.sizes)
-        if found != wanted:
-            help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
-            yield _wrong_rank(label, path, found, f"{first} has {wanted}", help)
+    """All the named tensors that are there have one number of dimensions."""
+    for (label, path, tensor), model in _unlike(desc, names, "Sizes", _rank):
+        found, wanted = len(tensor.sizes), len(model.tensor.sizes)
+        help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
+        yield _wrong_rank(label, path, found, f"{model.label} has {wanted}", help)
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
-    """All the named tensors that are there have the sizes of the first."""
-    for label, path, tensor, _, expected in _against_first(desc, names):
-        yield from _compare_sizes(label, path, tensor, expected.sizes)
+    """All the named tensors that are there have the same sizes."""
+    for (label, path, tensor), model in _unlike(desc, names, "Sizes", _sizes):
+        yield from _compare_sizes(label, path, tensor, model.tensor.sizes)
 
 
 def sizes(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -133,16 +130,17 @@ def data_type(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Find
         for label, path, tensor in desc.parts[name]:
             if tensor.data_type not in types:
                 problem = f"it must be {' or '.join(types)}"
-                yield _wrong_type(label, (*path, "DataType"), tensor.data_type, problem)
+                yield _wrong_type(label, (*path, "DataType"), tensor.data_type, problem, types)
 
 
 def data_type_of(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
     """A field that names a data type names that of a tensor."""
     for field, name in claims.items():
         found, tensor = desc.values.get(field), desc.tensor(name)
-        if found is not None and tensor is not None and found != tensor.data_type:
-            help = f"use {tensor.data_type} for both"
-            yield _wrong_type(field, (field,), found, f"{name} is {tensor.data_type}", help)
+        if found is None or tensor is None or (name, "DataType") in desc.refused:
+            continue
+        if found != tensor.data_type:
+            yield _wrong_type(field, (field,), found, f"{name} is {tensor.data_type}", (tensor.data_type,))
 
 
 def axes_within(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
@@ -242,7 +240,8 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
         name, _, member = field.partition(".")
         value = desc.values.get(name)
         if isinstance(value, TensorDesc) and member == "DataType":
-            yield _wrong_type(name, (name, member), value.data_type, "the row of the spec asks for another type")
+            if not any(place[-1] == "DataType" and str(place[0]) in expression for place in desc.refused):
+                yield _wrong_type(name, (name, member), value.data_type, "the row of the spec asks for another type")
         elif isinstance(value, TensorDesc):
             found = braces(value.sizes)
             params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
@@ -337,10 +336,34 @@ WORDS: dict[str, Word] = {
 # ---- what the words share
 
 
-def _against_first(desc: OperatorDesc, names: list[str]) -> Iterator[tuple[str, Path, TensorDesc, str, TensorDesc]]:
+def _unlike(
+    desc: OperatorDesc, names: list[str], place: str, of: Callable[[TensorDesc], Any]
+) -> Iterator[tuple[Part, Part]]:
+    """Yield the tensors whose data type, rank or sizes are not those of most, each with the first that has these.
+
+    What a level does not take at all, which another finding says, is no model for the rest.
+    """
     parts = [part for name in names for part in desc.parts[name]]
-    for label, path, tensor in parts[1:]:
-        yield label, path, tensor, parts[0].label, parts[0].tensor
+    if len({of(part.tensor) for part in parts}) < 2:
+        return
+    sound = [part for part in parts if (*part.path, place) not in desc.refused] or parts
+    values = [of(part.tensor) for part in sound]
+    model = max(sound, key=lambda part: values.count(of(part.tensor)))
+    for part in parts:
+        if of(part.tensor) != of(model.tensor):
+            yield part, model
+
+
+def _data_type(tensor: TensorDesc) -> str:
+    return tensor.data_type
+
+
+def _rank(tensor: TensorDesc) -> int:
+    return len(tensor.sizes)
+
+
+def _sizes(tensor: TensorDesc) -> tuple[int, ...]:
+    return tensor.sizes
 
 
 def _compare_sizes(label: str, path: Path, tensor: TensorDesc, expected: Sequence[Any]) -> Iterator[Finding]:
@@ -357,9 +380,9 @@ def _wrong_rank(label: str, path: Path, found: int, problem: str, help: str | No
     return Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
 
 
-def _wrong_type(label: str, path: Path, found: str, problem: str, help: str | None = None) -> Finding:
-    params = {"tensor": label, "found": found, "problem": problem}
-    return Finding("data-type-mismatch", path, params, help=help)
+def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequence[str] = ()) -> Finding:
+    """Return what is wrong with a data type; `wanted` are those that would be right, at some level or other."""
+    return Finding("data-type-mismatch", path, {"tensor": label, "found": found, "problem": problem, "wanted": wanted})
 
 
 def _size_params(label: str, axis: int, found: int, expected: int) -> dict[str, Any]:

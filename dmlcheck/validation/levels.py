@@ -45,7 +45,10 @@ def _at_level(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     if LEVEL_ORDER[level] < LEVEL_ORDER[desc.spec.introduced]:
         yield _unavailable(desc.spec, level, ("operator",))
     else:
-        yield from support_tables.findings(desc, level)
+        refused = list(support_tables.findings(desc, level))
+        yield from refused
+        if refused:
+            desc = desc._replace(refused=frozenset(finding.path[1:] for finding in refused))
     for path, nested in desc.nested():
         if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
             yield _unavailable(nested.spec, level, ("desc", *path, "Type"))

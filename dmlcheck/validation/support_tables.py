@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
-from dmlcheck.validation.constraint_rows import matches
+from dmlcheck.validation.conditions import applicable, matches
 
 
 def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
@@ -27,7 +27,7 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
             if len(part.tensor.sizes) not in support.dims:
                 yield _dimension_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part)
             if support.types and part.tensor.data_type not in support.types:
-                yield _type_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part)
+                yield _type_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part, desc)
 
 
 def support_table(desc: OperatorDesc) -> SupportTable | None:
@@ -36,6 +36,14 @@ def support_table(desc: OperatorDesc) -> SupportTable | None:
         if table.when is None or matches(table.when, desc):
             return table
     return None
+
+
+def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]:
+    """Return the data types that a field's tensors may have at a level; none where no table says so."""
+    table = support_table(desc)
+    heading = None if table is None else table.heading_at(level)
+    support = None if table is None or heading is None else table.rows[heading].get(name)
+    return () if support is None else support.types
 
 
 class _Row(NamedTuple):
@@ -92,11 +100,11 @@ def _rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
     return None
 
 
-def _type_finding(row: _Row, part: Part) -> Finding:
+def _type_finding(row: _Row, part: Part, desc: OperatorDesc) -> Finding:
     data_type, types = part.tensor.data_type, row.support.types
     is_output = row.field.kind == OUTPUT
     lowest = row.lowest(lambda support: data_type in support.types)
-    nearest = _nearest_type(data_type, types)
+    nearest = _fitting_type(row, part, desc)
     remedy = None if nearest is None else f"use {nearest}" if is_output else f"cast to {nearest}"
     verb = "write" if is_output else "read"
     params = {
@@ -117,6 +125,18 @@ def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
         return f"{never}; {remedy}" if remedy else never
     accepted = f"accepted from {level_and_version(lowest)}"
     return f"{accepted}; below it, {remedy}" if remedy else accepted
+
+
+def _fitting_type(row: _Row, part: Part, desc: OperatorDesc) -> str | None:
+    """Return the accepted type to use instead: that of the tensors that must have the same, or else the nearest."""
+    name, types = row.field.name, row.support.types
+    for constraint in applicable(desc, row.level):
+        if constraint.word == "same_data_type" and name in constraint.args:
+            others = (other.tensor.data_type for field in constraint.args for other in desc.parts[field])
+            fitting = [known for known in others if known in types]
+            if fitting:
+                return max(fitting, key=fitting.count)
+    return _nearest_type(part.tensor.data_type, types)
 
 
 def _nearest_type(data_type: str, types: tuple[str, ...]) -> str | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import brackets
-from dmlcheck.validation.constraint_rows import applicable
+from dmlcheck.validation.conditions import applicable
 from dmlcheck.validation.expressions import evaluate
 
 Array = NDArray[Any]

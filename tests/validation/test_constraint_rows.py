@@ -289,6 +289,45 @@ def test_a_misspelt_field_is_not_told_by_the_rows_as_missing_or_left_out() -> No
     assert (finding.rule, finding.path) == ("unknown-field", ("desc", "b"))
 
 
+def test_a_row_suggests_only_the_types_that_the_level_takes() -> None:
+    row = {"id": "C1", "text": "A is an INT32 or FLOAT16.", "data_type": {"A": ["INT32", "FLOAT16"]}}
+    (finding,) = check(with_rows(row, A=tensor(1)), "6_4")
+    assert (finding.message, finding.help) == ("A is FLOAT32, and it must be INT32 or FLOAT16", "use FLOAT16")
+    row = {"id": "C1", "text": "A is a UINT8 or FLOAT16.", "data_type": {"A": ["UINT8", "FLOAT16"]}}
+    (finding,) = check(with_rows(row, A=tensor(1)), "6_4")
+    assert finding.help is None
+    row = {"id": "C1", "text": "A and B have one type.", "same_data_type": ["A", "B"]}
+    (finding,) = check(with_rows(row, B=tensor(1, data_type="INT64")), "6_4")
+    assert finding.help == "use FLOAT32 for both"
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"data_type": {"A": ["FLOAT32"]}},
+        {"same_data_type": ["A", "B", "Out"]},
+        {"data_type_of": {"Kind": "A"}},
+        {"holds": {"A.DataType": "A.DataType == B.DataType"}},
+        {"holds": {"B.DataType": "B.DataType == A.DataType"}},
+    ],
+    ids=str,
+)
+def test_a_row_says_nothing_of_a_type_that_the_table_refuses(row: Any) -> None:
+    rows = [{"id": "C1", "text": "Types.", **row}, {"id": "C2", "text": "2.", "value": {"Axis": 2}, "given": ["C1"]}]
+    subject = with_rows(*rows, A=tensor(1, data_type="INT16"), B=tensor(1), Out=tensor(1), Kind="FLOAT32", Axis=2)
+    (finding,) = check(subject, "6_4")
+    assert (finding.rule, finding.path) == ("unsupported-data-type", ("desc", "A", "DataType"))
+
+
+def test_a_row_that_follows_from_one_about_a_refused_tensor_is_not_judged() -> None:
+    rows = [
+        {"id": "C1", "text": "One rank.", "same_dimension_count": ["A", "B"]},
+        {"id": "C2", "text": "A has 5 rows.", "sizes_are": {"B": "(5, 5)"}, "given": ["C1"]},
+    ]
+    (finding,) = check(with_rows(*rows, A=tensor(*(1,) * 9), B=tensor(2, 2)), "6_4")
+    assert finding.rule == "unsupported-dimension-count"
+
+
 def test_a_count_that_disagrees_is_one_mistake() -> None:
     row = {"id": "C1", "text": "There are two.", "value": {"Count": 2}}
     (finding,) = check(with_rows(row, Count=3, Windows=[1, 2]), "1_0")

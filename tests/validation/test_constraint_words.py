@@ -61,7 +61,7 @@ def test_tensors_of_two_data_types_do_not_have_the_same_one() -> None:
     (finding,) = check("same_data_type", both(sized(1), sized(1, data_type="FLOAT16")), BOTH)
     assert places_of([finding]) == [("data-type-mismatch", "OutputTensor.DataType")]
     assert finding.message == "OutputTensor is FLOAT16, and InputTensor is FLOAT32"
-    assert finding.help == "use FLOAT32 for both"
+    assert finding.params["wanted"] == ("FLOAT32",)
 
 
 def test_the_order_of_the_names_decides_which_tensor_is_at_fault() -> None:
@@ -79,6 +79,22 @@ def test_each_tensor_of_an_array_is_compared_with_the_first() -> None:
         ("data-type-mismatch", "InputTensor[3].DataType"),
         ("data-type-mismatch", "OutputTensor.DataType"),
     ]
+
+
+def test_the_first_tensor_is_at_fault_where_the_others_agree() -> None:
+    several = (sized(2, 3), sized(2, 4, data_type="INT8"), sized(2, 4, data_type="INT8"))
+    subject = argmax(InputTensor=several, OutputTensor=sized(4, data_type="INT8"))
+    assert places_of(check("same_data_type", subject, BOTH)) == [("data-type-mismatch", "InputTensor[0].DataType")]
+    assert places_of(check("same_sizes", subject, BOTH)) == [("size-mismatch", "InputTensor[0].Sizes[1]")]
+    assert places_of(check("same_dimension_count", subject, BOTH)) == [("rank-mismatch", "OutputTensor.Sizes")]
+
+
+def test_what_a_level_does_not_take_is_no_model() -> None:
+    subject = both(sized(1, data_type="INT4"), sized(1, data_type="INT8"))._replace(
+        refused=frozenset([("InputTensor", "DataType")])
+    )
+    (finding,) = check("same_data_type", subject, BOTH)
+    assert (finding.path, finding.params["wanted"]) == (("InputTensor", "DataType"), ("INT8",))
 
 
 @pytest.mark.parametrize(("first", "second"), [((1,), (9,)), ((2, 3), (3, 2)), ((1,) * 8, (2,) * 8)])

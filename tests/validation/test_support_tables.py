@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -11,7 +13,9 @@ from five_operators import GOOD_ARG, LEVELS, X4, arg, hardmax, reduce, tensor
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.formats.read import read_file
 from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import SupportTable, TensorSupport
 from dmlcheck.validation import check, minimum_level, validate
 from dmlcheck.validation.support_tables import support_table
@@ -117,11 +121,11 @@ def expected_places(
 ) -> set[tuple[str, str]]:
     """Work out from the typed tables what must be found wrong."""
     found: set[tuple[str, str]] = set()
-    if input_type != output_type and key not in INDEPENDENT:
-        found.add(("data-type-mismatch", "desc.OutputTensor.DataType"))
+    mismatch = ("data-type-mismatch", "desc.OutputTensor.DataType")
+    is_mismatch = input_type != output_type and key not in INDEPENDENT
     support = row_for(TABLES[key], level)
     if support is None:
-        return {*found, ("operator-unavailable", "operator")}
+        return {("operator-unavailable", "operator"), *((mismatch,) if is_mismatch else ())}
     if rank not in support.input_ranks:
         found.add(("unsupported-dimension-count", "desc.InputTensor.Sizes"))
     if rank not in support.output_ranks:
@@ -130,6 +134,8 @@ def expected_places(
         found.add(("unsupported-data-type", "desc.InputTensor.DataType"))
     if output_type not in support.output_types:
         found.add(("unsupported-data-type", "desc.OutputTensor.DataType"))
+    if is_mismatch and input_type in support.input_types and output_type in support.output_types:
+        found.add(mismatch)
     return found
 
 
@@ -162,13 +168,88 @@ def test_the_lowest_level_follows_from_the_support_tables(key: tuple[str, str | 
             assert minimum_level(read_desc(key[0], desc)) == (good[0] if good else None), desc
 
 
-def test_the_tensors_of_a_desc_may_have_different_dimension_counts_only_where_both_are_wrong() -> None:
+def test_a_number_of_dimensions_that_the_table_does_not_take_is_one_mistake() -> None:
     desc = {**ones("REDUCE", "SUM", 4, "FLOAT32", "FLOAT32"), "InputTensor": tensor("FLOAT32", 1, 1, 1)}
     desc["Axes"] = [2]
-    assert places("REDUCE", desc, "2_0") == {
-        ("unsupported-dimension-count", "desc.InputTensor.Sizes"),
-        ("rank-mismatch", "desc.OutputTensor.Sizes"),
+    assert places("REDUCE", desc, "2_0") == {("unsupported-dimension-count", "desc.InputTensor.Sizes")}
+    assert places("REDUCE", desc, "3_0") == {("rank-mismatch", "desc.OutputTensor.Sizes")}
+
+
+def only_finding(operator: str, desc: Any, level: str = "6_4") -> Finding:
+    (finding,) = validate(operator, desc, level)[1]
+    return finding
+
+
+def gemm(**types: str) -> dict[str, Any]:
+    """Return a GEMM of FLOAT32 tensors, but for those whose types are given."""
+    tensors = ("ATensor", "BTensor", "CTensor", "OutputTensor")
+    desc = {name: tensor(types.get(name, "FLOAT32"), 1, 1, 2, 2) for name in tensors}
+    return {**desc, "TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 0.0}
+
+
+def test_a_type_that_no_level_takes_is_one_mistake_and_no_model_for_the_other_tensors() -> None:
+    finding = only_finding("GEMM", gemm(ATensor="INT32"))
+    assert (finding.rule, pointer(finding.path)) == ("unsupported-data-type", "desc.ATensor.DataType")
+    assert finding.help == "no feature level accepts INT32 here; cast to FLOAT32"
+    assert places("GEMM", gemm(ATensor="INT32", CTensor="FLOAT16"), "6_4") == {
+        ("unsupported-data-type", "desc.ATensor.DataType"),
+        ("data-type-mismatch", "desc.CTensor.DataType"),
     }
+    assert places("GEMM", gemm(ATensor="INT32", BTensor="INT32"), "6_4") == {
+        ("unsupported-data-type", "desc.ATensor.DataType"),
+        ("unsupported-data-type", "desc.BTensor.DataType"),
+    }
+
+
+def test_the_tensor_that_is_unlike_the_others_is_the_one_that_is_wrong() -> None:
+    for name in ("ATensor", "BTensor", "OutputTensor"):
+        finding = only_finding("GEMM", gemm(**{name: "FLOAT16"}))
+        assert (finding.rule, pointer(finding.path)) == ("data-type-mismatch", f"desc.{name}.DataType")
+        assert finding.help == "use FLOAT32 for both"
+
+
+@pytest.fixture(scope="module")
+def shipped_descs() -> Mapping[str, Any]:
+    """Return the first legal desc of each operator among the shipped cases."""
+    found: dict[str, Any] = {}
+    for path in sorted((Path(__file__).parents[2] / "cases").rglob("*.yaml")):
+        for case in read_file(str(path)).cases:
+            if case.invalid is None and case.operator not in found:
+                found[case.operator] = case.desc
+    return found
+
+
+def with_other_types(operator: str, desc: Any) -> Iterator[tuple[Any, str, str, Finding]]:
+    """Yield a desc with another type for one tensor, a tensor that something is wrong with, the level, and what."""
+    for name, given in desc.items():
+        if isinstance(given, dict) and "DataType" in given:
+            for data_type in TYPES:
+                changed = {**desc, name: {**given, "DataType": data_type}}
+                for level in ("2_0", "3_0", "5_0", "6_4"):
+                    for found in validate(operator, changed, level)[1]:
+                        yield changed, str(found.path[1] if len(found.path) > 1 else name), level, found
+
+
+def accepted(operator: str, desc: Any, name: str, level: str) -> Collection[str]:
+    """Return the types that a desc's table lists for a tensor at a level, or all types where no table does."""
+    read = read_desc(operator, desc).desc
+    assert read is not None
+    table = support_table(read)
+    heading = None if table is None else table.heading_at(level)
+    if table is None or heading is None or name not in table.rows[heading]:
+        return DATA_TYPES
+    return table.rows[heading][name].types or DATA_TYPES
+
+
+def test_a_suggested_type_is_one_that_the_level_takes_of_that_tensor(shipped_descs: Mapping[str, Any]) -> None:
+    suggestions = 0
+    for operator, desc in shipped_descs.items():
+        for changed, name, level, found in with_other_types(operator, desc):
+            types = re.findall(r"\b(?:use|cast to) (\w+(?: or \w+)*)", found.help or "")
+            for suggested in (word for text in types for word in text.split(" or ") if word in DATA_TYPES):
+                suggestions += 1
+                assert suggested in accepted(operator, changed, name, level), (operator, level, found)
+    assert suggestions > 1000
 
 
 # ---- what would make it right

@@ -1,0 +1,55 @@
+"""When a row of a spec applies: the fields, values and feature levels that it is limited to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.specs.names import LEVEL_ORDER
+from dmlcheck.specs.records import Constraint
+
+
+def applicable(desc: OperatorDesc, level: str) -> Iterator[Constraint]:
+    """Yield the rows of a desc's operator that apply to it at a level."""
+    return (row for row in desc.spec.constraints if applies(row, desc, level))
+
+
+def applies(row: Constraint, desc: OperatorDesc, level: str) -> bool:
+    """Whether a row applies to a desc at a level."""
+    return row.is_unconditional or (_is_at(row, level) and _is_about(row, desc))
+
+
+def _is_at(row: Constraint, level: str) -> bool:
+    """Whether a level is among those that a row is for."""
+    order = LEVEL_ORDER[level]
+    if row.since is not None and order < LEVEL_ORDER[row.since]:
+        return False
+    return row.until is None or order < LEVEL_ORDER[row.until]
+
+
+def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
+    """Whether the fields of a desc are those that a row is for."""
+    values = desc.values
+    if any(name not in values for name in row.present):
+        return False
+    if any(name in values or name in desc.broken for name in row.absent):
+        return False
+    if row.when is not None and not matches(row.when, desc):
+        return False
+    return row.unless is None or (_is_known(row.unless, desc) and not matches(row.unless, desc))
+
+
+def matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    """Whether every field of a condition (`Function`, `InputTensor.DataType`) has one of its values."""
+    for name, allowed in condition.items():
+        field, _, member = name.partition(".")
+        value = desc.values.get(field)
+        if (getattr(value, member, None) if member else value) not in allowed:
+            return False
+    return True
+
+
+def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
+    """Whether every field of a condition has a value, or may do without one."""
+    names = [name.partition(".")[0] for name in condition]
+    return all(name in desc.values or desc.spec.fields[name].optional for name in names)
