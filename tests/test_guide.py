@@ -8,7 +8,21 @@ from pathlib import Path
 
 import click
 import pytest
-from guide_pages import GUIDE, PAGES, PATHS, ROOT, as_run, blocks, commands, files, lay_out, packages, prose
+from guide_pages import (
+    GUIDE,
+    PAGES,
+    PATHS,
+    ROOT,
+    as_run,
+    blocks,
+    commands,
+    file_name,
+    files,
+    lay_out,
+    packages,
+    prose,
+    run,
+)
 
 from dmlcheck.cli import main
 from dmlcheck.specs.load import load_spec, operator_names
@@ -42,6 +56,42 @@ def test_a_page_shows_what_its_commands_print(
         path.write_text(page, encoding="utf-8", newline="\n")
     assert page == path.read_text(encoding="utf-8")
     assert failed == []
+
+
+def test_an_example_in_python_is_a_file_or_has_its_output_below_it() -> None:
+    for page in PAGES.values():
+        shown = blocks(page)
+        for place, block in enumerate(shown, start=1):
+            if block.kind == "python" and not file_name(block):
+                assert [following.kind for following in shown[place : place + 1]] == ["text"], block.text
+
+
+RECORDER = """\
+import json, shutil, sys
+for line, answer in zip(sys.stdin, open("answers.txt", encoding="utf-8")):
+    open("requests.txt", "a", encoding="utf-8").write(line)
+    asked = json.loads(line)
+    for name, path in asked.get("outputs", {}).items():
+        shutil.copy(asked["inputs"]["InputTensor"], path)
+    print(answer, end="", flush=True)
+"""
+
+
+def test_a_program_is_asked_what_the_page_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
+    lines = [line for block in blocks(PAGES["implementations.md"], "json") for line in block.text.splitlines()]
+    Path("answers.txt").write_text("\n".join(lines[1::2]) + "\n", encoding="utf-8")
+    Path("recorder.py").write_text(RECORDER, encoding="utf-8")
+    python = Path(sys.executable).as_posix()
+    run(f"dmlcheck run relu.yaml --implementation 'command:\"{python}\" recorder.py'")
+    requests = Path("requests.txt").read_text(encoding="utf-8")
+    assert set(map(in_no_folder, requests.splitlines())) == set(map(in_no_folder, lines[::2]))
+
+
+def in_no_folder(request: str) -> str:
+    """Return a request with the names of its files without their folder."""
+    return re.sub(r'"[^"]*[/\\]([^"]*\.npy)"', r'"\1"', request)
 
 
 def test_the_readme_is_short_and_has_the_two_commands() -> None:

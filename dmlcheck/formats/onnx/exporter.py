@@ -20,7 +20,7 @@ from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.specs.records import OUTPUT
 
 FORM = "onnx"
-INSTALL = 'python -m pip install "dmlcheck[onnx]"'
+INSTALL = "python -m pip install onnx"
 MODEL = "model.onnx"
 DATA = "test_data_set_0"
 LIMITS = "data.json"  # where ONNX's runner looks for the tolerance of a test

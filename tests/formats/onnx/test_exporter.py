@@ -250,7 +250,7 @@ def test_without_onnx_it_says_how_to_get_it(tmp_path: Path, monkeypatch: pytest.
         (tmp_path / "x.onnx").write_bytes(b"")
         result = dmlcheck(*arguments, "-o", tmp_path / "out")
         assert result.exit_code == 2
-        assert 'python -m pip install "dmlcheck[onnx]"' in result.output
+        assert "python -m pip install onnx" in result.output
         assert not os.path.exists(tmp_path / "out")
 
 
