@@ -26,7 +26,8 @@ class Prepared(NamedTuple):
 
     An array of tensors has a list of arrays in `inputs`; in `expected` stands each tensor beside its values. `findings`
     is what is wrong: with the desc where that is None, else with the values. `excess` says in a few words that the
-    values do not fit into memory, where that is what is wrong with them.
+    values do not fit into memory, where that is what is wrong with them. `is_any` has a mask of the elements that are
+    `any`, by the label of each output that has some.
     """
 
     desc: OperatorDesc | None
@@ -34,6 +35,7 @@ class Prepared(NamedTuple):
     expected: Mapping[str, tuple[TensorDesc, Array]] = {}
     findings: tuple[Finding, ...] = ()
     excess: str | None = None
+    is_any: Mapping[str, Array] = {}
 
 
 class LegalDescs:
@@ -84,9 +86,9 @@ def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
 
     source = Source(os.path.dirname(case.file), case.origin.literal)
     inputs, of_inputs = collected(_read_inputs(desc, case.inputs or {}, source, needed=_needs_inputs(case)))
-    expected, of_outputs = collected(_read_outputs(desc, case.outputs or {}, source))
+    (expected, is_any), of_outputs = collected(_read_outputs(desc, case.outputs or {}, source))
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
-    return Prepared(desc, inputs, expected, findings)
+    return Prepared(desc, inputs, expected, findings, is_any=is_any)
 
 
 def _needs_inputs(case: Case) -> bool:
@@ -125,18 +127,21 @@ def _read_inputs(
 
 def _read_outputs(
     desc: OperatorDesc, given: Mapping[str, Any], source: Source
-) -> Checking[dict[str, tuple[TensorDesc, Array]]]:
-    """Read the expected values of a desc's output tensors, each with its tensor, by output."""
-    from dmlcheck.values.read import read_values
+) -> Checking[tuple[dict[str, tuple[TensorDesc, Array]], dict[str, Array]]]:
+    """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
+    from dmlcheck.values.expected import read_expected
 
     expected: dict[str, tuple[TensorDesc, Array]] = {}
+    is_any: dict[str, Array] = {}
     yield from _unexpected(desc, given, OUTPUT, "outputs")
     for field in desc.spec.outputs:
         for part, raw in (yield from _values(desc, field, given, "outputs", needed=False)):
-            values = yield from read_values(part.label, part.tensor, raw, ("outputs", *part.path), source)
+            values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
             if values is not None:
                 expected[part.label] = (part.tensor, values)
-    return expected
+            if mask is not None:
+                is_any[part.label] = mask
+    return expected, is_any
 
 
 def _values(

@@ -43,19 +43,21 @@ def compare(
     actual: Mapping[str, Array],
     limit: Limit,
     bounds: Callable[..., Bounds] | None = None,
+    unspecified: Mapping[str, Array] = {},
 ) -> dict[str, Comparison]:
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
     largest; it is called only where elements differ. None where the reference engine does not compute the operator.
+    `unspecified` has masks of the elements that are not judged, by output.
     """
-    tallies = {name: _Tally(tensor, limit) for name, (tensor, _) in expected.items()}
+    tallies = {name: _Tally(tensor, limit, unspecified.get(name)) for name, (tensor, _) in expected.items()}
     differing: dict[str, Differing] = {}
     for name, (tensor, values) in expected.items():
         if not _has_form(actual[name], values):
             tallies[name].shape = _form_problem(actual[name], values)
         else:
-            differs = Differing(values, actual[name], is_float=tensor.data_type in FORMATS)
+            differs = Differing(values, actual[name], unspecified.get(name), is_float=tensor.data_type in FORMATS)
             if differs.any():
                 differing[name] = differs
     with np.errstate(all="ignore"):
@@ -79,12 +81,13 @@ def _form_problem(actual: Array, expected: Array) -> str:
 class Differing:
     """A mask of the elements of an output that differ from what is expected, computed where it is looked at.
 
-    Any NaN equals any other, and 0 equals -0.
+    Any NaN equals any other, and 0 equals -0. Elements that are unspecified do not differ.
     """
 
-    def __init__(self, expected: Array, actual: Array, *, is_float: bool) -> None:
-        """Take two arrays of one shape and type."""
+    def __init__(self, expected: Array, actual: Array, unspecified: Array | None = None, *, is_float: bool) -> None:
+        """Take two arrays of one shape and type, and a mask of that shape."""
         self.expected, self.actual, self.is_float = expected, actual, is_float
+        self.unspecified = unspecified
         self.shape = expected.shape
 
     def __getitem__(self, where: Any) -> Array:
@@ -92,7 +95,7 @@ class Differing:
         differs = np.asarray(wanted != found)
         if self.is_float and differs.any():
             differs &= ~(np.isnan(wanted) & np.isnan(found))
-        return differs
+        return differs if self.unspecified is None else differs & ~self.unspecified[where]
 
     def any(self) -> bool:
         """Whether any element differs."""
@@ -119,11 +122,12 @@ def _with_bounds(differing: Mapping[str, Differing], bounds: Callable[..., Bound
 class _Tally:
     """What is found of an output as its differing elements go by."""
 
-    def __init__(self, tensor: TensorDesc, limit: Limit) -> None:
+    def __init__(self, tensor: TensorDesc, limit: Limit, unspecified: Array | None) -> None:
         self.sizes, self.data_type, self.elements = tensor.sizes, tensor.data_type, tensor.element_count
         self.limit = limit
         self.shape: str | None = None
-        self.mismatches = self.unspecified = self.unlikely = self.terms = 0
+        self.mismatches = self.unlikely = self.terms = 0
+        self.unspecified = 0 if unspecified is None else int(unspecified.sum())
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
         self.has_bound = limit.has_bound(tensor.data_type)
@@ -202,7 +206,7 @@ class _Tally:
             return Comparison(base._replace(shape=self.shape, mismatches=self.elements))
         share = self.max_share if self.has_bound else None
         if not self.is_compared:
-            return Comparison(base._replace(max_share=share))
+            return Comparison(base._replace(max_share=share, unspecified=self.unspecified))
         result = base._replace(
             mismatches=self.mismatches,
             max_ulp=self.max_ulp,

@@ -48,6 +48,16 @@ _FLOW = (
     "operator: ARGMAX, desc: {InputTensor: {DataType: FLOAT32, Sizes: [3]}, OutputTensor: {DataType: UINT32, Sizes: "
     "[1]}, Axes: [0], AxisDirection: INCREASING}"
 )
+_NAN_CASE = """\
+operator: DML_OPERATOR_ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3]}
+  OutputTensor: {DataType: UINT32, Sizes: [1]}
+  Axes: [0]
+  AxisDirection: INCREASING
+inputs: {InputTensor: [1, nan, 3]}
+outputs: {OutputTensor: [any]}
+"""
 _PADDED = """\
 operator: DML_OPERATOR_ARGMAX
 desc:
@@ -472,6 +482,16 @@ RULES: dict[str, Rule] = {
         "as a share of the bound.",
         _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
         _SUM_CASE,
+    ),
+    "unspecified-mismatch": Rule(
+        "run",
+        "a case and the reference disagree on what the documentation leaves open",
+        "{element} {problem}",
+        "An expected element that is `any` is one that the documentation leaves open: no implementation is judged by "
+        "it. The reference engine marks such elements. When it is the reference that is judged, both must agree: an "
+        "element that is `any` must be marked, and an element that has a value must not be.",
+        _NAN_CASE.replace("[any]", "[2]"),
+        _NAN_CASE,
     ),
     "unlikely-error": Rule(
         "run",

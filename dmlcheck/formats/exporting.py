@@ -48,12 +48,16 @@ def finish(place: Folder, imported: Iterable[Imported]) -> None:
 
 
 class Ready(NamedTuple):
-    """A case that can be run anywhere: its valid desc, its inputs as an implementation takes them, and its outputs."""
+    """A case that can be run anywhere: its valid desc, its inputs as an implementation takes them, and its outputs.
+
+    `has_any` says that some expected elements are `any`.
+    """
 
     case: Case
     desc: OperatorDesc
     inputs: dict[str, Any]
     expected: Mapping[str, Any]
+    has_any: bool = False
 
 
 def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Exported]:
@@ -81,4 +85,4 @@ def ready(case: Case, *, with_outputs: bool = False) -> Ready | Exported:
     prepared = prepare(case if with_outputs else case._replace(outputs=None), case.level)
     if prepared.desc is None or prepared.findings:
         return Exported(case.id, reason="it is not valid", problems=in_order(case.origin, prepared.findings))
-    return Ready(case, prepared.desc, prepared.inputs, prepared.expected)
+    return Ready(case, prepared.desc, prepared.inputs, prepared.expected, bool(prepared.is_any))

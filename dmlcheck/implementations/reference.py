@@ -9,7 +9,7 @@ from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
 
 if TYPE_CHECKING:
-    from dmlcheck.reference.engine import Array
+    from dmlcheck.reference.engine import Array, Computed
 
 
 class Reference:
@@ -26,6 +26,10 @@ class Reference:
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc."""
         return self._engine.run(desc, inputs)  # type: ignore[no-any-return]
+
+    def evaluate(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Computed]:
+        """Return the outputs of a valid desc, each with a mask of what the documentation leaves open."""
+        return self._engine.evaluate(desc, inputs)  # type: ignore[no-any-return]
 
     def close(self) -> None:
         """End nothing: nothing was started."""

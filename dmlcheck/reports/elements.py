@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.wording import brackets, error_text, figure
+from dmlcheck.diagnostics.wording import brackets, error_text, figure, is_or_are
 from dmlcheck.reports.layout import columns_of
 
 
@@ -23,7 +23,7 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     if more > 0:
         lines.append(f"  and {more:,} more")
     if output.unspecified:
-        lines.append(f"  ({output.unspecified} more differ where the documentation leaves the result open)")
+        lines.append(f"  ({output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation)")
     return lines
 
 

@@ -11,11 +11,11 @@ from dmlcheck.values.write import values_text
 
 
 def evaluated_text(evaluated: Evaluated) -> Iterator[str]:
-    """Yield an evaluated case: its name, and under it every output's values."""
+    """Yield an evaluated case: its name, and under it every output's values, `any` where they are left open."""
     yield f"{key(evaluated.name)}:\n"
     for name, (values, data_type) in evaluated.outputs.items():
         yield f"  {key(name)}: "
-        yield from values_text(values, data_type)
+        yield from values_text(values, data_type, evaluated.unspecified.get(name))
         yield "\n"
 
 

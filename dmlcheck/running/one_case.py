@@ -15,12 +15,14 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.implementations import is_directml
 from dmlcheck.running.negatives import check_invalid, is_listed
+from dmlcheck.running.open_elements import Masks, masks_of
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
 UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
+_NOTHING = "nothing to compare: the documentation leaves every expected element open"
 
 
 class Settings(NamedTuple):
@@ -152,26 +154,35 @@ def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
     """Run a case and judge what comes out."""
     try:
-        actual = _outputs(desc, prepared, run.implementation)
+        actual = _given(desc, prepared, run)
         if isinstance(actual, Ending):
             return actual
-        verdict = judge(case, prepared, actual, run.limits, is_reference=run.is_reference)
+        verdict = judge(case, prepared, actual.values, run.limits, actual.is_open)
     except MemoryError:
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
     if verdict.findings:
         return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
+    if verdict.is_empty:
+        return Ending(SKIPPED, _NOTHING, outputs=verdict.outputs)
     if verdict.unlikely and run.settings.is_strict:
         return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
     return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
 
 
-def _outputs(desc: OperatorDesc, prepared: Prepared, implementation: Any) -> Mapping[str, Any] | Ending:
+class Given(NamedTuple):
+    """What an implementation gave for a desc, by output; with that of the reference, masks of what it leaves open."""
+
+    values: Mapping[str, Any]
+    is_open: Masks | None = None
+
+
+def _given(desc: OperatorDesc, prepared: Prepared, run: Run) -> Given | Ending:
     """Return what an implementation computes, or how the case ends without that."""
     from dmlcheck.implementations import Failure, TimedOut, Unsupported
 
     try:
-        actual = implementation.run(desc, prepared.inputs)
-        problem = _not_outputs(actual, prepared.expected or [part.label for part in desc.tensors(OUTPUT)])
+        given = _computed(desc, prepared.inputs, run)
+        problem = _not_outputs(given.values, prepared.expected or [part.label for part in desc.tensors(OUTPUT)])
     except MemoryError:
         raise
     except Unsupported as reason:
@@ -183,9 +194,16 @@ def _outputs(desc: OperatorDesc, prepared: Prepared, implementation: Any) -> Map
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         problem = f"raised {type(error).__name__}: {error}"
     if problem is None:
-        return actual  # type: ignore[no-any-return]
-    params = {"implementation": implementation.name, "problem": problem}
+        return given
+    params = {"implementation": run.implementation.name, "problem": problem}
     return Ending(ERRORED, "the implementation failed", (Finding("implementation-error", (), params),))
+
+
+def _computed(desc: OperatorDesc, inputs: dict[str, Any], run: Run) -> Given:
+    if not run.is_reference:
+        return Given(run.implementation.run(desc, inputs))
+    computed = run.implementation.evaluate(desc, inputs)
+    return Given({name: output.values for name, output in computed.items()}, masks_of(computed))
 
 
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:

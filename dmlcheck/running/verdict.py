@@ -11,6 +11,8 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are
+from dmlcheck.running.open_elements import Masks, disagreements, is_all_any, masks_of, union
+from dmlcheck.running.places import path_in_case
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 if TYPE_CHECKING:
@@ -21,11 +23,13 @@ class Verdict(NamedTuple):
     """The outputs of a case as they compare with what is expected, and what there is to say of them.
 
     `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
+    `is_empty` says that nothing was compared: every element is left open, and the case does not say so itself.
     """
 
     outputs: Mapping[str, OutputResult]
     findings: tuple[Finding, ...] = ()
     unlikely: tuple[Finding, ...] = ()
+    is_empty: bool = False
 
 
 class Limits:
@@ -44,25 +48,47 @@ class Limits:
         return self._last[2]
 
 
-def judge(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, *, is_reference: bool) -> Verdict:
-    """Compare what an implementation gave for a prepared case with what the case expects, or else the reference."""
+def judge(
+    case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits, of_reference: Masks | None = None
+) -> Verdict:
+    """Compare what an implementation gave for a prepared case with what the case expects, or else the reference.
+
+    Where it is the reference engine that is judged, `of_reference` has masks of what it leaves open, by output.
+    """
     from dmlcheck.comparison.compare import compare
 
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
-    expected = prepared.expected or _of_reference(desc, inputs)
+    expected, is_open = _right(desc, prepared, of_reference)
     limit = limits.of(desc, case.tolerance)
-    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit))
-    wrong, unlikely = [], []
+    unspecified = union(is_open, prepared.is_any)
+    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
+    outputs = {name: output for name, (output, _) in compared.items()}
+    unlikely = [_unlikely(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlikely]
+    wrong = [] if of_reference is None else list(disagreements(case, prepared, actual, of_reference))
     for name, (output, marks) in compared.items():
         if output.mismatches:
-            is_guessed = marks is not None and not is_reference
+            is_guessed = marks is not None and of_reference is None
             cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
             wrong.append(_mismatch(name, output, case.outputs or {})._replace(help=cause))
-        elif output.unlikely:
-            unlikely.append(_unlikely(name, output, case.outputs or {}))
-    return Verdict({name: output for name, (output, _) in compared.items()}, tuple(wrong), tuple(unlikely))
+    is_empty = all(output.unspecified == output.elements for output in outputs.values()) and not is_all_any(prepared)
+    return Verdict(outputs, tuple(wrong), tuple(unlikely), is_empty)
+
+
+def _right(desc: OperatorDesc, prepared: Prepared, of_reference: Masks | None) -> tuple[Mapping[str, Any], Masks]:
+    """Return the expected outputs, each with its tensor, and masks of what the documentation leaves open, by output.
+
+    What a case does not give is the reference engine's.
+    """
+    is_known = of_reference is not None or not (desc.spec.kernel and desc.spec.unspecified)
+    if prepared.expected and is_known:
+        return prepared.expected, of_reference or {}
+    from dmlcheck.reference import engine
+
+    computed = engine.evaluate(desc, prepared.inputs)
+    own = {part.label: (part.tensor, computed[part.label].values) for part in desc.tensors(OUTPUT)}
+    return prepared.expected or own, masks_of(computed)
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
@@ -76,14 +102,6 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
         return bounds(desc, inputs, asked, limit.accumulate, is_likely=is_likely)
 
     return bounds_of
-
-
-def _of_reference(desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return what the reference engine computes as the expected outputs, with their tensors."""
-    from dmlcheck.reference import engine
-
-    results = engine.run(desc, inputs)
-    return {part.label: (part.tensor, results[part.label]) for part in desc.tensors(OUTPUT)}
 
 
 def _cause(
@@ -104,7 +122,7 @@ def _unlikely(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
         "found": f"{output.unlikely:,} of {counted(output.elements, 'element')} {is_or_are(output.unlikely)}",
         "share": figure(output.likely_share or 0.0),
     }
-    return Finding("unlikely-error", _place(name, output, given), params)
+    return Finding("unlikely-error", _path(name, output, given), params)
 
 
 def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
@@ -120,30 +138,9 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
             problem += f"; worst {error_text(worst.ulp, output.data_type, is_unrounded=worst.is_unrounded)}"
             if output.worst.share is not None:
                 problem += f", {figure(output.worst.share)} times the bound"
-    return Finding("output-mismatch", _place(name, output, given), {"tensor": name, "problem": problem})
+    return Finding("output-mismatch", _path(name, output, given), {"tensor": name, "problem": problem})
 
 
-def _place(name: str, output: OutputResult, given: Mapping[str, Any]) -> tuple[str | int, ...]:
+def _path(name: str, output: OutputResult, given: Mapping[str, Any]) -> tuple[str | int, ...]:
     """Return the path to the first wrong element that a case gives, or to the tensor where the case gives none."""
-    steps = _steps(name)
-    if steps[0] not in given:  # compared with the reference engine's
-        return ("desc", *steps)
-    path: tuple[str | int, ...] = ("outputs", *steps)
-    raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
-    if output.first and isinstance(raw, list):
-        place = output.first[0].place
-        return (*path, *(place if isinstance(raw[0], list) else (_flat_index(place, output.sizes),)))
-    return path
-
-
-def _flat_index(place: tuple[int, ...], sizes: tuple[int, ...]) -> int:
-    index = 0
-    for step, size in zip(place, sizes, strict=True):
-        index = index * size + step
-    return index
-
-
-def _steps(name: str) -> tuple[Any, ...]:
-    """Return `OutputTensors[1]` as the path to its values."""
-    field, bracket, index = name.partition("[")
-    return (field, int(index[:-1])) if bracket else (field,)
+    return path_in_case(name, given, output.sizes, output.first[0].place if output.first else None)

@@ -19,6 +19,8 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, is_halfway, rou
 
 Array = NDArray[Any]
 
+ANY = "any"  # in outputs: an element that the documentation leaves open
+
 _MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
 _MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data type reaches half as far
 
@@ -70,8 +72,8 @@ class Literals(NamedTuple):
         bits = DATA_TYPES[data_type].bits
         wrong = [index for index, bit in enumerate(flat) if type(bit) is not int or not 0 <= bit < 2**bits]
         for index in wrong[:_MOST_FINDINGS]:
-            found = {"element": self.name(index), "found": describe(flat[index])}
-            yield Finding("value-not-representable", self._place(index), {**found, "type": f"a pattern of {bits} bits"})
+            found = {"element": self.name(index), "found": describe(flat[index]), "type": f"a pattern of {bits} bits"}
+            yield Finding("value-not-representable", self._place(index), found, help=_help(flat[index]))
         if wrong:
             return None
         if data_type == "INT4":
@@ -103,7 +105,7 @@ class Literals(NamedTuple):
             if number is None:
                 expected = "a number, nan, inf, -inf or a hex float like '0x1.8p+1'"
                 params = {"what": self.name(index), "found": describe(element), "expected": expected}
-                yield Finding("wrong-type", self._place(index), params)
+                yield Finding("wrong-type", self._place(index), params, help=_help(element))
             numbers.append(number)
         return None if None in numbers else numbers
 
@@ -163,6 +165,15 @@ def _unless_wrong(checking: Checking[Array | None]) -> Checking[Array | None]:
             return None if count else end.value
         yield finding
     return None
+
+
+def is_any(element: Any) -> bool:
+    """Whether an element is the word for what the documentation leaves open."""
+    return type(element) is str and element.strip().lower() == ANY
+
+
+def _help(element: Any) -> str | None:
+    return "give a number: `any` leaves an element of outputs open, never one of inputs" if is_any(element) else None
 
 
 def _number(element: Any) -> Any:

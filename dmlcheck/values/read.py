@@ -18,7 +18,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values import generators
-from dmlcheck.values.literals import Array, Literals, Source
+from dmlcheck.values.literals import Array, Literals, Source, is_any
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
@@ -36,7 +36,8 @@ def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: So
         return (yield from reader.from_form(raw))
     if isinstance(raw, np.ndarray):
         return (yield from reader.from_array(raw))
-    help = f"write {{fill: {raw}}}" if isinstance(raw, (int, float)) and not isinstance(raw, bool) else None
+    is_element = isinstance(raw, (int, float)) and not isinstance(raw, bool)
+    help = f"write {{fill: {raw}}}" if is_element or (is_any(raw) and path[:1] == ("outputs",)) else None
     yield reader.mistyped((), label, raw, f"a list, or {_A_FORM}", help)
     return None
 

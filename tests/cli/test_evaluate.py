@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,25 @@ def test_memory_that_ends_in_eval_is_a_diagnostic(monkeypatch: pytest.MonkeyPatc
     def run(*_: Any) -> None:
         raise MemoryError
 
-    monkeypatch.setattr(engine, "run", run)
+    monkeypatch.setattr(engine, "evaluate", run)
     result = dmlcheck("eval", "-", stdin=GOOD)
     assert result.exit_code == 1
     assert "error[tensor-too-large]" in result.output
+
+
+OPEN = """\
+operator: ELEMENT_WISE_MAX
+desc:
+  ATensor: {DataType: FLOAT32, Sizes: [2, 2]}
+  BTensor: {DataType: FLOAT32, Sizes: [2, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [2, 2]}
+inputs: {ATensor: [[1, 2], [nan, 4]], BTensor: [[0, 5], [3, 3]]}
+"""
+
+
+def test_what_eval_prints_are_outputs_that_the_reference_passes(tmp_path: Path) -> None:
+    printed = dmlcheck("eval", "-", stdin=OPEN).output
+    assert printed == '"-":\n  OutputTensor: [[1, 5], [any, 4]]\n'
+    outputs = printed.partition("OutputTensor:")[2]
+    (tmp_path / "max.yaml").write_text(f"{OPEN}outputs:\n  OutputTensor:{outputs}", encoding="utf-8")
+    assert dmlcheck("run", str(tmp_path)).exit_code == 0

@@ -631,6 +631,16 @@ def test_unspecified_elements_are_neither_wrong_nor_counted() -> None:
     assert [element.place for element in result.first] == [(3,)]
 
 
+def test_elements_that_are_known_to_be_open_are_not_judged_and_counted() -> None:
+    expected, actual = (np.array([values], np.float32) for values in ([1, 2, 3], [9, 2, 4]))
+    tensor = {"Out": (TensorDesc("FLOAT32", (1, 3)), expected)}
+    masks = {"Out": np.array([[True, True, False]])}
+    result = compare.compare(tensor, {"Out": actual}, EXACT, None, masks)["Out"].result
+    assert (result.unspecified, result.mismatches, result.first[0].place) == (2, 1, (0, 2))
+    equal = compare.compare(tensor, {"Out": expected}, EXACT, None, masks)["Out"].result
+    assert (equal.unspecified, equal.mismatches) == (2, 0)
+
+
 def test_an_index_over_nan_is_unspecified_and_the_others_are_not() -> None:
     desc = reduce_desc("ARGMAX", "FLOAT32", [3, 2], [1])
     tensor = np.array([[math.nan, 1], [1, 2], [math.nan, math.nan]], dtype=np.float32)

@@ -31,6 +31,13 @@ def test_it_computes_what_has_a_kernel() -> None:
     assert found["OutputTensor"].tolist() == [0, 3]
 
 
+def test_it_marks_what_the_documentation_leaves_open() -> None:
+    desc = described("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR})
+    found = Reference().evaluate(desc, {"InputTensor": np.array([np.nan, 3], np.float16)})["OutputTensor"]
+    assert found.unspecified is not None
+    assert (found.unspecified.tolist(), found.values[1]) == ([True, False], 3)
+
+
 def test_it_says_what_has_none() -> None:
     desc = described("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR})
     without = desc._replace(spec=desc.spec._replace(kernel=None))

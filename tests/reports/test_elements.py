@@ -44,7 +44,7 @@ def test_the_worst_is_marked_where_it_is_not_among_the_first_and_the_others_are_
 def test_whose_tolerance_it_is_is_said_and_what_differs_where_anything_may() -> None:
     lines = mismatch_lines("Out", OUTPUT._replace(decided_by="the case's own tolerance", unspecified=3))
     assert lines[1] == "  by the case's own tolerance"
-    assert lines[-1] == "  (3 more differ where the documentation leaves the result open)"
+    assert lines[-1] == "  (3 are left open by the documentation)"
 
 
 def test_of_an_output_that_is_right_or_of_another_shape_there_are_no_elements() -> None:

@@ -27,3 +27,9 @@ def test_a_name_that_yaml_reads_as_something_else_is_quoted() -> None:
     for name in ("no", "1", "a: b", "x[DataType=FLOAT32]", ""):
         text = "".join(evaluated_text(Evaluated(name, {"out": (VALUES[0], "FLOAT32")})))
         assert yaml.safe_load(text) == {name: {"out": [1, 0.5]}}
+
+
+def test_elements_that_are_left_open_are_any() -> None:
+    marks = {"out": np.array([[False, True], [False, False]])}
+    evaluated = Evaluated("one", {"out": (VALUES, "FLOAT32")}, unspecified=marks)
+    assert "".join(evaluated_text(evaluated)) == "one:\n  out: [[1, any], [-2, 3]]\n"

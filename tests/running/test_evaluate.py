@@ -24,6 +24,15 @@ def test_a_case_is_computed_whatever_it_expects(outputs: Any) -> None:
     assert (evaluated.remark, evaluated.diagnostics) == (None, ())
 
 
+def test_what_the_documentation_leaves_open_is_marked() -> None:
+    evaluated = evaluate_case(
+        ONE._replace(operator="ELEMENT_WISE_MAX", inputs={"ATensor": [5, 2], "BTensor": [3, "nan"]})
+    )
+    assert evaluated.outputs["OutputTensor"][0].tolist()[0] == 5
+    assert {name: mask.tolist() for name, mask in evaluated.unspecified.items()} == {"OutputTensor": [False, True]}
+    assert evaluate_case(ONE).unspecified == {}
+
+
 def test_a_negative_case_has_nothing_to_compute() -> None:
     assert evaluate_case(ONE._replace(invalid=())).remark == "a negative case: nothing to compute"
 
@@ -47,6 +56,6 @@ def test_what_is_wrong_with_a_case_is_told(fields: dict[str, Any], rules: list[s
 
 
 def test_memory_that_ends_is_told_with_the_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "run", Mock(side_effect=MemoryError))
+    monkeypatch.setattr(engine, "evaluate", Mock(side_effect=MemoryError))
     (found,) = evaluate_case(ONE).diagnostics
     assert (found.rule, "ATensor FLOAT32 {2}" in found.message) == ("tensor-too-large", True)

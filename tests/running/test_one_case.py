@@ -199,6 +199,67 @@ def test_without_expected_outputs_the_reference_says_what_is_right() -> None:
     assert (wrong.outcome, wrong.diagnostics[0].pointer) == ("failed", "desc.OutputTensor")
 
 
+# ---- what the documentation leaves open
+
+MAX: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": [1, "nan"], "BTensor": [3, 4]}}
+ALL_NAN: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": ["nan", "nan"], "BTensor": [3, 4]}}
+NOTHING = "nothing to compare: the documentation leaves every expected element open"
+
+
+def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | None, int]:
+    """Return how a case ends, and how many elements of its output are left open."""
+    result = run_case(given, Run(implementation or Reference()))
+    return result.outcome, result.reason, result.outputs["OutputTensor"].unspecified
+
+
+def answering(*elements: float) -> Answering:
+    return Answering({"OutputTensor": np.array(elements, np.float32)})
+
+
+def test_the_reference_passes_any_only_where_it_leaves_the_element_open() -> None:
+    assert open_counts(case(**MAX, outputs={"OutputTensor": [3, "any"]})) == ("passed", None, 1)
+    wrong = run_case(case(**MAX, outputs={"OutputTensor": ["any", "any"]}), Run(Reference()))
+    assert wrong.outcome == "failed"
+    assert [(found.rule, found.pointer) for found in wrong.diagnostics] == [
+        ("unspecified-mismatch", "outputs.OutputTensor[0]")
+    ]
+
+
+def test_the_reference_fails_a_value_for_an_element_that_it_leaves_open() -> None:
+    wrong = run_case(case(**MAX, outputs={"OutputTensor": [3, 4]}), Run(Reference()))
+    assert (wrong.outcome, [found.pointer for found in wrong.diagnostics]) == ("failed", ["outputs.OutputTensor[1]"])
+
+
+@pytest.mark.parametrize("element", ["any", 4])
+@pytest.mark.parametrize("answer", [4, 7])
+def test_no_other_implementation_is_judged_by_an_open_element(element: Any, answer: float) -> None:
+    given = case(**MAX, outputs={"OutputTensor": [3, element]})
+    assert open_counts(given, answering(3, answer)) == ("passed", None, 1)
+    assert open_counts(given, answering(2, answer)) == ("failed", "output mismatch", 1)
+
+
+def test_no_implementation_is_judged_by_any_where_the_reference_does_not_leave_it_open() -> None:
+    given = case(outputs={"OutputTensor": ["any", 6]})
+    assert open_counts(given, answering(7, 6)) == ("passed", None, 1)
+
+
+@pytest.mark.parametrize("answer", [(3, 4), (7, 7)])
+@pytest.mark.parametrize("outputs", [None, {"OutputTensor": [3, 4]}, {"OutputTensor": [3, "any"]}])
+def test_a_case_that_leaves_every_element_open_is_skipped(outputs: Any, answer: tuple[float, float]) -> None:
+    assert open_counts(case(**ALL_NAN, outputs=outputs), answering(*answer)) == ("skipped", NOTHING, 2)
+
+
+def test_a_case_that_says_any_for_every_element_passes() -> None:
+    given = case(**ALL_NAN, outputs={"OutputTensor": ["any", "any"]})
+    assert open_counts(given) == ("passed", None, 2)
+    assert open_counts(given, answering(7, 7)) == ("passed", None, 2)
+
+
+def test_an_output_of_another_shape_fails_also_where_every_element_is_open() -> None:
+    given = case(**ALL_NAN, outputs={"OutputTensor": ["any", "any"]})
+    assert run_case(given, Run(answering(1, 2, 3))).outcome == "failed"
+
+
 # ---- several cases
 
 

@@ -385,3 +385,17 @@ def test_a_numbers_text_is_asked_for_only_where_it_decides() -> None:
     assert findings == []
     assert values is not None
     assert asked == [("inputs", "T", 1)]
+
+
+@pytest.mark.parametrize(
+    ("raw", "rule", "steps"),
+    [
+        ([1, "any"], "wrong-type", (1,)),
+        ({"fill": "any"}, "wrong-type", ("fill",)),
+        ({"bits": [1, "any"]}, "value-not-representable", ("bits", 1)),
+    ],
+)
+def test_any_in_inputs_is_told_to_be_for_outputs(raw: Any, rule: str, steps: tuple[Any, ...]) -> None:
+    found = refused(raw, "FLOAT32", 2)
+    assert (found.rule, found.path) == (rule, ("inputs", "T", *steps))
+    assert found.help == "give a number: `any` leaves an element of outputs open, never one of inputs"

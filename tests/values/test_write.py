@@ -74,3 +74,8 @@ def test_printed_edge_values_read_back_to_the_same_bits(width: int) -> None:
 )
 def test_values_are_printed_as_nested_flow_lists(values: Any, data_type: str, text: str) -> None:
     assert "".join(values_text(np.asarray(values), data_type)) == text
+
+
+def test_marked_elements_are_printed_as_any() -> None:
+    values, marks = np.array([[1, 2], [3, 4]], np.int32), np.array([[False, True], [False, False]])
+    assert "".join(values_text(values, "INT32", marks)) == "[[1, any], [3, 4]]"

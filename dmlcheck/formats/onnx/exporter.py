@@ -64,6 +64,8 @@ def _exported(case: Case, place: Folder) -> Exported:
     going = ready(case, with_outputs=True)
     if isinstance(going, Exported):
         return going
+    if going.has_any:
+        return Exported(case.id, reason="elements of its outputs are `any`, which ONNX cannot say")
     try:
         graph = build(going.desc)
         model = model_proto(graph)

@@ -7,7 +7,7 @@ import struct
 from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.wording import braces, brackets, counted, figure
+from dmlcheck.diagnostics.wording import braces, brackets, counted, figure, is_or_are
 from dmlcheck.reports.elements import decimal, hexadecimal
 from dmlcheck.reports.html.markup import column_heads, escape
 from dmlcheck.reports.html.picture import picture
@@ -24,7 +24,7 @@ def output_text(name: str, output: OutputResult) -> str:
     if output.shape is not None:
         return f'<div class="output"><h4>{label}</h4><p>{escape(output.shape)}</p></div>\n'
     left_open = (
-        f"; {output.unspecified:,} more differ where the documentation leaves the result open"
+        f"; {output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation"
         if output.unspecified
         else ""
     )

@@ -1,0 +1,96 @@
+"""What the reference leaves open of a case's outputs, against what the case says of it with `any`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import brackets, counted
+from dmlcheck.running.places import path_in_case
+
+if TYPE_CHECKING:
+    from dmlcheck.reference.engine import Array, Computed
+
+Masks = Mapping[str, "Array"]
+
+
+class _Disagreement(NamedTuple):
+    """What is wrong where a case and the reference disagree on an element being open, and what to do about it."""
+
+    problem: str
+    help: str
+
+
+_NOT_OPEN = _Disagreement(
+    "is `any`, but the reference leaves it not open and gives {value}",
+    "write the value; `any` is for what the documentation leaves open",
+)
+_NOT_ANY = _Disagreement(
+    "is {value}, but the documentation leaves it open",
+    "write `any`; `dmlcheck show {operator}` lists what is left open, and why",
+)
+
+
+def masks_of(computed: Mapping[str, Computed]) -> Masks:
+    """Return what the reference leaves open, by output: a mask for each that has such elements."""
+    return {name: output.unspecified for name, output in computed.items() if output.unspecified is not None}
+
+
+def union(some: Masks, others: Masks) -> Masks:
+    """Return two kinds of masks as one, by output."""
+    return {name: _union(some.get(name), others.get(name)) for name in {**some, **others}}
+
+
+def is_all_any(prepared: Prepared) -> bool:
+    """Whether every expected element of a case is `any`."""
+    is_any = prepared.is_any
+    return bool(prepared.expected) and all(name in is_any and is_any[name].all() for name in prepared.expected)
+
+
+def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_open: Masks) -> Iterator[Finding]:
+    """Yield where a case has `any` and the reference a value, and the other way round: a finding a kind and output.
+
+    `given` has the outputs of the reference, and `is_open` the masks of what it leaves open. NaN for an element that is
+    NaN by the reference too is let pass: suites of other projects say so of NaN that goes through an operator.
+    """
+    for name, (_, expected) in prepared.expected.items():
+        marked, wanted = is_open.get(name), prepared.is_any.get(name)
+        if marked is None and wanted is None:
+            continue
+        for mask, values, kind in (
+            (_without(wanted, marked), given[name], _NOT_OPEN),
+            (_without(marked, _union(wanted, _nan_in_both(expected, given[name]))), expected, _NOT_ANY),
+        ):
+            if mask is not None and mask.any():
+                yield _finding(case, name, mask, values, kind)
+
+
+def _union(some: Array | None, others: Array | None) -> Any:
+    return some if others is None else others if some is None else some | others
+
+
+def _nan_in_both(some: Array, others: Array) -> Array:
+    """Return the elements that are NaN in two arrays."""
+    found: Array = (some != some) & (others != others)  # noqa: PLR0124 - NaN is not itself
+    return found
+
+
+def _without(some: Array | None, others: Array | None) -> Array | None:
+    """Return the elements that one mask has and another does not."""
+    return some if some is None or others is None else some & ~others
+
+
+def _finding(case: Case, name: str, mask: Array, values: Array, kind: _Disagreement) -> Finding:
+    """Return what to say of the elements of a mask: the first, and how many there are."""
+    import numpy as np
+
+    first = tuple(int(index) for index in np.unravel_index(int(np.argmax(mask)), mask.shape))
+    count = int(mask.sum())
+    more = f" (and {counted(count - 1, 'more element')} like it)" if count > 1 else ""
+    problem = kind.problem.format(value=values[first].item()) + more
+    params = {"element": f"{name}{brackets(first)}", "problem": problem}
+    path = path_in_case(name, case.outputs or {}, mask.shape, first)
+    return Finding("unspecified-mismatch", path, params, help=kind.help.format(operator=case.operator))

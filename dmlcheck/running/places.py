@@ -1,0 +1,36 @@
+"""Where the outputs of a case stand in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def path_in_case(
+    name: str, given: Mapping[str, Any], sizes: tuple[int, ...], element: tuple[int, ...] | None
+) -> tuple[str | int, ...]:
+    """Return the path to an element of an output, or to its tensor where no list has the element, or the case no value.
+
+    `given` has the values that the case gives; `name` is the output's label, which may be `OutputTensors[1]`.
+    """
+    steps = _steps(name)
+    if steps[0] not in given:  # compared with the reference engine's
+        return ("desc", *steps)
+    path: tuple[str | int, ...] = ("outputs", *steps)
+    raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
+    if element is not None and isinstance(raw, list):
+        return (*path, *(element if isinstance(raw[0], list) else (_flat_index(element, sizes),)))
+    return path
+
+
+def _flat_index(element: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    index = 0
+    for step, size in zip(element, sizes, strict=True):
+        index = index * size + step
+    return index
+
+
+def _steps(name: str) -> tuple[Any, ...]:
+    """Return `OutputTensors[1]` as the path to its values."""
+    field, bracket, index = name.partition("[")
+    return (field, int(index[:-1])) if bracket else (field,)

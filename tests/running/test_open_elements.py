@@ -1,0 +1,94 @@
+"""What the reference leaves open of outputs, against `any` in a case."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.engine import Computed
+from dmlcheck.running.open_elements import disagreements, is_all_any, masks_of, union
+
+A, B, NONE = ([[True, False], [False, False]], [[True, False], [True, True]], [[False, False], [False, False]])
+VALUES = np.array([[5, 6], [7, 8]], np.int32)
+TENSOR = TensorDesc("INT32", (2, 2))
+
+
+def mask(rows: Any) -> Any:
+    return np.array(rows)
+
+
+def prepared(is_any: Any = None) -> Prepared:
+    """Return a case of one output, whose expected elements are 1 to 4."""
+    expected = {"Out": (TENSOR, np.array([[1, 2], [3, 4]], np.int32))}
+    return Prepared(None, expected=expected, is_any={} if is_any is None else {"Out": mask(is_any)})
+
+
+def told(is_any: Any, is_open: Any) -> list[tuple[str, Any]]:
+    """Return what is said where a case and the reference disagree, and at which place."""
+    case = Case("f::one", "one", "f", "ARGMAX", None, {}, outputs={"Out": [[1, 2], [3, 4]]})
+    marks = {} if is_open is None else {"Out": mask(is_open)}
+    found = disagreements(case, prepared(is_any), {"Out": VALUES}, marks)
+    return [(finding.message, finding.path[2:]) for finding in found]
+
+
+def test_only_outputs_with_open_elements_have_a_mask() -> None:
+    found = masks_of({"A": Computed(VALUES), "B": Computed(VALUES, mask(A))})
+    assert {name: marks.tolist() for name, marks in found.items()} == {"B": A}
+
+
+def test_masks_of_two_kinds_become_one() -> None:
+    both = union({"a": mask(A), "b": mask(A)}, {"b": mask([[False, True], [False, False]]), "c": mask(B)})
+    assert {name: marks.tolist() for name, marks in both.items()} == {
+        "a": A,
+        "b": [[True, True], [False, False]],
+        "c": B,
+    }
+
+
+@pytest.mark.parametrize(("is_any", "right"), [(None, False), (A, False), ([[True, True], [True, True]], True)])
+def test_a_case_is_all_any_where_no_element_has_a_value(is_any: Any, right: bool) -> None:
+    assert is_all_any(prepared(is_any)) is right
+
+
+def test_a_case_without_outputs_is_not_all_any() -> None:
+    assert not is_all_any(Prepared(None))
+
+
+@pytest.mark.parametrize(("is_any", "is_open"), [(None, None), (A, A), (NONE, None), (None, NONE)])
+def test_where_both_agree_nothing_is_said(is_any: Any, is_open: Any) -> None:
+    assert told(is_any, is_open) == []
+
+
+@pytest.mark.parametrize(
+    ("is_any", "is_open", "expected"),
+    [
+        (A, None, [("Out[0, 0] is `any`, but the reference leaves it not open and gives 5", (0, 0))]),
+        (A, NONE, [("Out[0, 0] is `any`, but the reference leaves it not open and gives 5", (0, 0))]),
+        (None, A, [("Out[0, 0] is 1, but the documentation leaves it open", (0, 0))]),
+        (A, B, [("Out[1, 0] is 3, but the documentation leaves it open (and 1 more element like it)", (1, 0))]),
+        (
+            [[False, True], [False, False]],
+            A,
+            [
+                ("Out[0, 1] is `any`, but the reference leaves it not open and gives 6", (0, 1)),
+                ("Out[0, 0] is 1, but the documentation leaves it open", (0, 0)),
+            ],
+        ),
+    ],
+)
+def test_each_kind_of_disagreement_is_told_at_its_first_element(is_any: Any, is_open: Any, expected: Any) -> None:
+    assert told(is_any, is_open) == expected
+
+
+def test_nan_is_let_pass_where_the_reference_gives_it_too() -> None:
+    nan = np.array([np.nan, np.nan, 1], np.float32)
+    expected = {"Out": (TensorDesc("FLOAT32", (3,)), nan)}
+    case = Case("f::one", "one", "f", "ARGMAX", None, {}, outputs={"Out": ["nan", "nan", 1]})
+    marks, given = {"Out": np.array([True, True, False])}, {"Out": np.array([np.nan, 2, 1], np.float32)}
+    (found,) = disagreements(case, Prepared(None, expected=expected), given, marks)
+    assert found.message == "Out[1] is nan, but the documentation leaves it open"
