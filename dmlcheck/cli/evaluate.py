@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import click
 
@@ -21,6 +22,9 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.read import read_document
 from dmlcheck.running.legality import all_problems
 
+if TYPE_CHECKING:
+    from dmlcheck.reports.problems import Told
+
 
 @click.command("eval")
 @click.argument("file")
@@ -34,27 +38,30 @@ def evaluate(*, file: str, expression: str | None) -> None:
 
 def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
     """Print what is computed for each case of a file, if nothing is wrong with its form."""
+    from dmlcheck.reports.problems import Told
+
+    told = Told()
     file = read_document(document)
     cases = [case for case in file.cases if selected(case.id)]
     broken = (all_problems(case, file.broken[case.id]) for case in cases if case.id in file.broken)
-    problems = [*file.problems, *chain.from_iterable(broken)]
+    problems = told.new([*file.problems, *chain.from_iterable(broken)], document.name)
     if problems:
         Console().problems(problems, document)
         return Exit.WRONG_INPUT
-    are_good = [_case(case, document) for case in cases]
+    are_good = [_case(case, document, told) for case in cases]
     if not all(are_good):
         return Exit.FAILED
     return Exit.GOOD if cases else Exit.NOTHING_COLLECTED
 
 
-def _case(case: Case, document: Document) -> bool:
+def _case(case: Case, document: Document, told: Told) -> bool:
     """Print what is computed for a case, and say whether anything can be."""
     from dmlcheck.reports.evaluation import evaluated_text
     from dmlcheck.running.evaluate import evaluate_case
 
     evaluated = evaluate_case(case)
     if evaluated.diagnostics:
-        Console().problems(evaluated.diagnostics, document)
+        Console().problems(told.new(evaluated.diagnostics, case.id), document)
     elif evaluated.remark is not None:
         write(f"# {evaluated.name}: {evaluated.remark}")
     else:

@@ -9,6 +9,7 @@ from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
+from dmlcheck.reports.problems import Told
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
 
@@ -35,12 +36,19 @@ def failure_text(result: CaseResult, again: Again | None) -> str:
     return "\n".join(failure_lines(result, again or again_by_id)).rstrip("\n")
 
 
-def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN) -> Iterator[str]:
-    """Yield what there is to say of a failure, with the command that runs the case again, and an empty line."""
+def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None) -> Iterator[str]:
+    """Yield what there is to say of a failure, with the command that runs the case again, and an empty line.
+
+    A mistake that was `told` of an earlier case is only named.
+    """
     case = result.case
     yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"
     for diagnostic in result.diagnostics:
-        yield indent(diagnostic_text(diagnostic, case.origin.line, style))
+        first = None if told is None else told.earlier(diagnostic, case.id)
+        if first is None:
+            yield indent(diagnostic_text(diagnostic, case.origin.line, style))
+        else:
+            yield f"  {diagnostic.where}: {diagnostic.rule}, as in {first}"
     for diagnostic in drifts(result):
         yield indent(diagnostic_text(diagnostic, None, style))
     if result.outputs:

@@ -8,7 +8,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import plural
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.job_summary import JobSummary
-from dmlcheck.reports.problems import full_message, problems_of, repository_path, validated_problems
+from dmlcheck.reports.problems import Told, full_message, problems_of, repository_path, validated_problems
 from dmlcheck.reports.records import Summary
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
@@ -28,19 +28,22 @@ def annotate(descs: Iterable[Validated], write: Write) -> None:
     """Print what `validate --format github` does: an annotation for each problem, as many as GitHub shows."""
     printed = _Annotations(write)
     for desc, problem in validated_problems(descs):
-        printed.add(problem, desc.name)
+        printed.add(problem, desc.name, desc.label)
     printed.finish()
 
 
 class _Annotations:
-    """Annotations as they come, counted by kind."""
+    """Annotations as they come, each mistake of a file once, counted by kind."""
 
     def __init__(self, write: Write) -> None:
         self.write = write
         self.counts: dict[str, int] = {}
+        self.told = Told()
 
-    def add(self, problem: Diagnostic, name: str) -> None:
+    def add(self, problem: Diagnostic, name: str, id: str) -> None:
         """Print an annotation where GitHub would still show it."""
+        if self.told.earlier(problem, id) is not None:
+            return
         kind = _KINDS.get(problem.severity, "notice")
         self.counts[kind] = self.counts.get(kind, 0) + 1
         if self.counts[kind] <= MOST_ANNOTATIONS:
@@ -91,7 +94,7 @@ class GithubReport:
     def case(self, result: CaseResult) -> None:
         """Print the annotations of one case, and take it into the summary."""
         for problem in problems_of(result):
-            self.annotations.add(problem, result.case.name)
+            self.annotations.add(problem, result.case.name, result.case.id)
         if self.page is not None:
             self.page.case(result)
 

@@ -15,6 +15,7 @@ from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.problems import (
+    Told,
     encodable,
     full_message,
     path_inside,
@@ -80,16 +81,17 @@ def sarif_text(descs: Iterable[Validated]) -> str:
 
 
 class _Results:
-    """Problems as results, and the rules that they name, numbered as they come."""
+    """Problems as results, each mistake of a file once, and the rules that they name, numbered as they come."""
 
     def __init__(self) -> None:
         self.rules: dict[str, dict[str, Any]] = {}
+        self.told = Told()
 
     def of(self, id: str, name: str, problems: Iterable[Diagnostic]) -> list[dict[str, Any]]:
         """Return the problems of a case as results."""
         times: dict[tuple[str, ...], int] = {}
         found = []
-        for problem in problems:
+        for problem in self.told.new(problems, id):
             what = (problem.rule, problem.constraint or "", problem.pointer or "")
             times[what] = times.get(what, 0) + 1
             found.append(self.result(id, name, problem, "\0".join((id, *what, str(times[what])))))

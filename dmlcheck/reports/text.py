@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
+from dmlcheck.reports.problems import Told
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
@@ -42,12 +43,13 @@ class TextReport:
         self.table = table or self._plain_table
         self.info = info
         self.overview = Overview()
+        self.told = Told()
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
         self.overview.add(result)
         if result.is_failure:
-            for text in failure_lines(result, self.again, style=self.style):
+            for text in failure_lines(result, self.again, style=self.style, told=self.told):
                 self.echo(text)
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""

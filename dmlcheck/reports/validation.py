@@ -2,32 +2,43 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
-from dmlcheck.diagnostics.record import NOTE
-from dmlcheck.diagnostics.wording import plural
+from dmlcheck.diagnostics.record import ERROR, NOTE
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Style
-from dmlcheck.running.legality import Validated, errors_in
+from dmlcheck.reports.problems import Told, mistake_of, validated_problems
+from dmlcheck.running.legality import Validated
 from dmlcheck.specs.names import level_and_version, level_name
 
 
 def validation_lines(descs: list[Validated], documents: Mapping[str, Document], style: Style) -> Iterator[str]:
     """Yield what `validate` prints; `documents` are the files of the descs by name."""
+    times = Counter(mistake_of(problem) for _, problem in validated_problems(descs) if problem.severity == ERROR)
+    told = Told()
     for desc in descs:
-        yield from _desc_lines(desc, documents[desc.file], style)
-    errors = errors_in(descs)
+        yield from _desc_lines(desc, documents[desc.file], style, told, times)
+    errors = len(times.keys() - {None}) + times[None]
     if errors:
         wrong = sum(1 for desc in descs if desc.errors)
         explain = f"`dmlcheck explain {_last_rule(descs)}` says more."
-        yield f"{errors} {plural(errors, 'error')} in {wrong} {plural(wrong, 'desc')}. {explain}"
+        yield f"{counted(errors, 'error')} in {counted(wrong, 'desc')}. {explain}"
 
 
-def _desc_lines(desc: Validated, document: Document, style: Style) -> Iterator[str]:
-    for diagnostic in desc.diagnostics:
-        if diagnostic.severity != NOTE or desc.operator is None:
-            yield diagnostic_text(diagnostic, document.line, style)
+def _desc_lines(
+    desc: Validated, document: Document, style: Style, told: Told, times: Mapping[Any, int]
+) -> Iterator[str]:
+    """Yield what there is to say of a desc, but for what was told of an earlier one."""
+    for _, problem in validated_problems([desc]):
+        if told.earlier(problem, desc.label) is None:
+            yield diagnostic_text(problem, document.line, style)
+            mistake = mistake_of(problem)
+            if mistake is not None and times[mistake] > 1:
+                yield f"  the same in {counted(times[mistake] - 1, 'more case')}"
     if not desc.errors and desc.operator is not None and not document.problems:
         yield f"{desc.label}: {_verdict(desc)}"
     for at in desc.levels:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tracemalloc
@@ -38,3 +39,49 @@ def test_a_negative_case_about_values_is_left_to_a_run() -> None:
     write("a.yaml", DESC + "invalid: [missing-tensor]\n")
     assert dmlcheck("validate", "a.yaml").exit_code == 0
     assert dmlcheck("run", "a.yaml").exit_code == 0
+
+
+WRONG_DEFAULTS = """\
+operator: ARGMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [3, 3]}
+  OutputTensor: {DataType: UINT32, Sizes: [1, 4]}
+  Axes: [0]
+  AxisDirection: INCREASING
+inputs: {InputTensor: [1, 2, 3]}
+cases:
+  - {name: takes-the-desc}
+  - {name: takes-it-too}
+  - {name: takes-the-values, desc: {OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}}
+  - {name: takes-them-too, desc: {OutputTensor: {DataType: UINT32, Sizes: [1, 3]}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("command", "of_values"),
+    [("validate", 0), ("validate --format sarif", 0), ("validate --format github", 0), ("run", 1), ("eval", 1)],
+)
+def test_a_wrong_default_is_told_once_and_not_for_each_case_that_takes_it(command: str, of_values: int) -> None:
+    write("a.yaml", WRONG_DEFAULTS)
+    result = dmlcheck(*command.split(), "a.yaml")
+    assert result.exit_code == 1
+    assert result.output.count("it must be 3") == 1
+    assert result.output.count("InputTensor has 3 elements") == of_values
+
+
+def test_in_a_run_the_other_cases_name_the_one_that_tells_a_wrong_default() -> None:
+    write("a.yaml", WRONG_DEFAULTS)
+    lines = dmlcheck("run", "a.yaml").stdout.splitlines()
+    assert "FAILED a.yaml::takes-it-too   size-mismatch" in lines
+    assert "  a.yaml:4:47: size-mismatch, as in a.yaml::takes-the-desc" in lines
+
+
+def test_the_json_report_says_of_every_desc_why_it_is_not_valid() -> None:
+    write("a.yaml", WRONG_DEFAULTS)
+    descs = json.loads(dmlcheck("validate", "--format", "json", "a.yaml").stdout)["descs"]
+    assert [(desc["valid"], len(desc["diagnostics"])) for desc in descs] == [
+        (False, 1),
+        (False, 1),
+        (True, 0),
+        (True, 0),
+    ]

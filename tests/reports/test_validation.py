@@ -50,10 +50,21 @@ def test_a_desc_without_errors_has_a_verdict(fields: dict[str, Any], verdict: st
 
 def test_errors_are_printed_with_their_lines_and_counted_and_the_last_rule_is_explained() -> None:
     unknown = Diagnostic("unknown-field", "no Ax", file="a.yaml")
-    found = lines(desc(diagnostics=(ERROR, unknown, ERROR)), desc(), desc(diagnostics=(ERROR,)))
+    other = ERROR._replace(message="no Function")
+    found = lines(desc(diagnostics=(ERROR, unknown, other)), desc(), desc(diagnostics=(unknown,)))
     assert found[0] == "a.yaml:2:1: error[missing-field]: no Axes\n  2 | desc: {}\n    | ^^^^"
     assert found[-1] == "4 errors in 2 descs. `dmlcheck explain unknown-field` says more."
     assert len(found) == 6
+
+
+def test_a_mistake_that_several_cases_share_is_printed_and_counted_once() -> None:
+    cases = [desc(name=name, is_plain=False, diagnostics=(ERROR,)) for name in "abc"]
+    assert lines(*cases, desc(name="d", is_plain=False)) == [
+        "a.yaml:2:1: error[missing-field]: no Axes\n  2 | desc: {}\n    | ^^^^",
+        "  the same in 2 more cases",
+        "a.yaml::d: DML_OPERATOR_REDUCE is valid from DML_FEATURE_LEVEL_5_0 (DirectML 1.8.0)",
+        "1 error in 3 descs. `dmlcheck explain missing-field` says more.",
+    ]
 
 
 def test_one_is_one() -> None:

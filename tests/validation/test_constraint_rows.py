@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from five_operators import GOOD_ARG, GOOD_HARDMAX, GOOD_HARDMAX1, GOOD_SUM, LEVELS, X4, arg, hardmax, reduce
+from five_operators import GOOD_ARG, GOOD_HARDMAX, GOOD_HARDMAX1, GOOD_SUM, X4, arg, hardmax, reduce
 from five_operators import tensor as tensor_of
 from made_operator import NESTED, OPERATOR, tensor, with_rows
 
-from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Constraint
 from dmlcheck.validation import check, minimum_level, validate
 
 pytestmark = pytest.mark.usefixtures("made_operators")
@@ -135,95 +134,6 @@ def test_no_axes_leave_every_size_as_it_is() -> None:
     assert validate("REDUCE", desc, "6_4")[1] == []
 
 
-# ---- when a row applies
-
-
-def levels_that_find(rule: str, desc: dict[str, Any], *constraints: Constraint) -> list[str]:
-    """Return the levels at which a rule is broken by a desc of ARGMAX that has other rows."""
-    made, findings = read_desc("ARGMAX", desc)
-    assert made is not None
-    reading = Reading(made._replace(spec=made.spec._replace(constraints=constraints)), findings)
-    return [level for level in LEVELS if rule in {finding.rule for finding in check(reading, level)}]
-
-
-TWICE = {**GOOD_ARG, "Axes": [1, 1]}
-DISTINCT = Constraint("X1", "No axis is named twice.", "distinct_axes", ["Axes"])
-
-
-@pytest.mark.parametrize(
-    ("since", "until", "expected"),
-    [
-        (None, None, LEVELS),
-        ("4_0", None, LEVELS[5:]),
-        (None, "4_0", LEVELS[:5]),
-        ("2_1", "5_1", LEVELS[2:8]),
-        ("6_4", None, ["6_4"]),
-        ("1_0", None, LEVELS),
-        (None, "1_0", []),
-        ("5_0", "5_0", []),
-    ],
-)
-def test_a_row_applies_since_a_level_and_until_below_another(
-    since: str | None, until: str | None, expected: list[str]
-) -> None:
-    row = DISTINCT._replace(since=since, until=until)
-    assert levels_that_find("duplicate-axis", TWICE, row) == expected
-
-
-@pytest.mark.parametrize(
-    ("when", "unless", "direction", "applies"),
-    [
-        (("INCREASING",), None, "INCREASING", True),
-        (("INCREASING",), None, "DECREASING", False),
-        (("INCREASING", "DECREASING"), None, "DECREASING", True),
-        (None, ("INCREASING",), "INCREASING", False),
-        (None, ("INCREASING",), "DECREASING", True),
-        (("DECREASING",), ("INCREASING",), "DECREASING", True),
-        (("INCREASING",), None, None, False),
-        (None, ("INCREASING",), None, False),
-    ],
-)
-def test_a_row_applies_when_a_field_has_a_value_and_not_unless_it_has(
-    when: tuple[str, ...] | None, unless: tuple[str, ...] | None, direction: str | None, applies: bool
-) -> None:
-    row = DISTINCT._replace(
-        when=None if when is None else {"AxisDirection": when},
-        unless=None if unless is None else {"AxisDirection": unless},
-    )
-    found = levels_that_find("duplicate-axis", {**TWICE, "AxisDirection": direction}, row)
-    assert found == (LEVELS if applies else [])
-
-
-def test_a_row_is_silent_where_the_row_that_it_builds_on_is_broken() -> None:
-    within = Constraint("X0", "Every axis is a dimension.", "axes_within", {"Axes": "InputTensor"})
-    rows = (within, DISTINCT._replace(given=("X0",)))
-    assert levels_that_find("duplicate-axis", TWICE, *rows) == LEVELS
-    assert levels_that_find("duplicate-axis", {**TWICE, "Axes": [2, 2]}, *rows) == []
-    assert levels_that_find("axis-out-of-range", {**TWICE, "Axes": [2, 2]}, *rows) == LEVELS
-
-
-@pytest.mark.parametrize(
-    ("condition", "fields", "applies"),
-    [
-        ({"present": ["B"]}, {"B": tensor(4, 6)}, True),
-        ({"present": ["B"]}, {}, False),
-        ({"absent": ["B"]}, {}, True),
-        ({"absent": ["B"]}, {"B": tensor(4, 6)}, False),
-        ({"when": {"Flag": [True]}}, {"Flag": True}, True),
-        ({"when": {"Flag": [True]}}, {"Flag": False}, False),
-        ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "EDGE"}, False),
-        ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "CONSTANT"}, True),
-        ({"unless": {"Mode": ["EDGE"]}}, {}, True),
-        ({"when": {"A.DataType": ["UINT8"]}}, {"A": tensor(4, 6, data_type="UINT8")}, True),
-        ({"when": {"A.DataType": ["UINT8"]}}, {}, False),
-    ],
-)
-def test_a_row_applies_under_its_conditions(condition: dict[str, Any], fields: dict[str, Any], applies: bool) -> None:
-    row = {"id": "C1", "text": "A has 9 rows.", "sizes": {"A": [9, None]}, **condition}
-    found = [pointer(finding.path) for finding in check(with_rows(row, **fields), "6_4")]
-    assert found == (["desc.A.Sizes[0]"] if applies else [])
-
-
 # ---- what a finding says of its row
 
 
@@ -277,16 +187,6 @@ def test_the_help_of_a_row_goes_before_that_of_its_word() -> None:
     row = {"id": "C1", "text": "Both or none.", "all_or_none": ["B", "Out"], "until": "5_2", "help": "give both"}
     (finding,) = check(with_rows(row, B=tensor(1)), "5_1")
     assert finding.help == "give both; accepted from DML_FEATURE_LEVEL_5_2 (DirectML 1.10.0)"
-
-
-def test_a_misspelt_field_is_not_told_by_the_rows_as_missing_or_left_out() -> None:
-    rows = [
-        {"id": "C1", "text": "B is given.", "required": ["B"]},
-        {"id": "C2", "text": "Both or none.", "all_or_none": ["Out", "B"]},
-        {"id": "C3", "text": "Without B, Axis is 0.", "value": {"Axis": 0}, "absent": ["B"]},
-    ]
-    (finding,) = check(with_rows(*rows, Axis=2, Out=tensor(1), b=tensor(1)), "6_4")
-    assert (finding.rule, finding.path) == ("unknown-field", ("desc", "b"))
 
 
 def test_a_row_suggests_only_the_types_that_the_level_takes() -> None:
