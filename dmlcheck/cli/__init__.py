@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +14,7 @@ import click
 
 from dmlcheck import __version__
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.diagnostics.wording import visible
 
 _COMMANDS = (
     "run",
@@ -40,6 +44,38 @@ def _flush() -> None:
             sys.exit(Exit.WRONG_INPUT)
 
 
+_UNWRITABLE = (errno.ENOSPC, errno.EPIPE, errno.EBADF, errno.EIO, errno.EDQUOT, errno.EFBIG)
+
+
+def _end_streams() -> None:
+    """Write out what click printed by itself; where that finds no room, nothing more is tried at the very end."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError as error:
+            null = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(null, stream.fileno())
+            os.close(null)
+            if stream is sys.stdout and not isinstance(error, BrokenPipeError):
+                sys.exit(Exit.WRONG_INPUT)
+
+
+@contextmanager
+def _shown_errors() -> Iterator[None]:
+    """Let errors of usage, which repeat the words of the command line, reach a terminal or a log as plain text."""
+    try:
+        yield
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()):  # whose message is a page of help
+        raise
+    except click.ClickException as error:
+        from dmlcheck.cli.console import plain
+
+        shown = click.UsageError(plain(visible(error.format_message())), getattr(error, "ctx", None))
+        raise shown from None
+    except KeyboardInterrupt:
+        sys.exit(Exit.INTERRUPTED)
+
+
 class _Commands(click.Group):
     """The commands, each imported only when it is called."""
 
@@ -48,14 +84,27 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, and write out what it printed while something can still be done about a closed pipe."""
-        if sys.stdout is None:  # closed by the caller
-            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
         try:
-            return super().invoke(ctx)
-        except KeyboardInterrupt:
-            sys.exit(Exit.INTERRUPTED)
+            with _shown_errors():
+                return super().invoke(ctx)
         finally:
             _flush()
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        """Read the words before the command."""
+        with _shown_errors():
+            return super().make_context(*args, **more)
+
+    def main(self, *args: Any, **more: Any) -> Any:
+        """Read the words, run the command and exit; a standard stream that takes nothing is wrong usage."""
+        try:
+            return super().main(*args, **more)
+        except OSError as error:
+            if error.errno not in _UNWRITABLE or error.filename is not None:
+                raise
+            sys.exit(Exit.WRONG_INPUT)
+        finally:
+            _end_streams()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
         if cmd_name not in _COMMANDS:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, columns_of, printed
@@ -64,17 +65,35 @@ def streams() -> Streams:
     return click.get_current_context().find_root().ensure_object(Streams)
 
 
-# Colours pass; any other control character but a tab and the end of a line does not.
-_CONTROL = re.compile("\x1b(?!\\[[0-9]*m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
+# The colours of reports pass; any other control character but a tab and the end of a line does not.
+_CONTROL = re.compile("\x1b(?!\\[(?:0|1|2|31|32|33)m)|[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
+# What the log of a GitHub workflow takes for a command: `::` where a line begins, `##[` anywhere.
+_COMMAND = re.compile(r"^(?=\s*::)|(?<=##)(?=\[)", re.MULTILINE)
+
+
+def plain(text: str) -> str:
+    """Return lines as a terminal or a log may have them: no control characters but colours, no commands."""
+    return _COMMAND.sub("\\\\", _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text))
 
 
 def write(text: str, *, end: str = "\n", to_errors: bool = False) -> None:
-    """Print a text; click would write UTF-8 to a stream that takes ASCII only.
+    """Print lines; click would write UTF-8 to a stream that takes ASCII only."""
+    streams().write(sys.stderr if to_errors else sys.stdout, plain(text) + end)
 
-    Control characters, which a name in a file may hold, do not reach the terminal.
-    """
-    stream = sys.stderr if to_errors else sys.stdout
-    streams().write(stream, _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + end)
+
+def say(text: str, *, to_errors: bool = False) -> None:
+    """Print a line with names of a user's in it."""
+    write(visible(text), to_errors=to_errors)
+
+
+def write_command(text: str) -> None:
+    """Print what a GitHub workflow is to take for a command, its words being escaped."""
+    streams().write(sys.stdout, _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text) + "\n")
+
+
+def write_json(text: str) -> None:
+    """Print JSON, in which a text may hold anything."""
+    streams().write(sys.stdout, text.replace("##[", r"#\u0023[") + "\n")
 
 
 def print_pieces(pieces: Iterable[str]) -> None:
@@ -95,7 +114,7 @@ def print_json(value: Any) -> None:
     """Print a value as JSON."""
     import json
 
-    write(json.dumps(value, indent=2))
+    write_json(json.dumps(value, indent=2))
 
 
 class Console:
@@ -116,7 +135,7 @@ class Console:
             return
         from rich.text import Text
 
-        self._rich.print(Text.from_ansi(text), soft_wrap=True)
+        self._rich.print(Text.from_ansi(plain(text)), soft_wrap=True)
 
     def table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         """Print a table, the first column to the left and the others to the right."""
@@ -173,7 +192,7 @@ def _bar(console: Any, execution: Execution, outcome: Outcome) -> Iterator[None]
             text = f"{outcome.tally.total} cases, {outcome.tally.failures} failed"
             slow = execution.slowest()
             if slow is not None and slow[1] > _LONG:
-                text += f", {_CONTROL.sub('?', slow[0])} for {slow[1]:.0f} s"
+                text += f", {visible(slow[0])} for {slow[1]:.0f} s"
             return Text(text, overflow="ellipsis", no_wrap=True)
 
     with Progress(BarColumn(), Cases(), TimeElapsedColumn(), console=console, transient=True) as progress:

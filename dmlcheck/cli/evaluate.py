@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dmlcheck.cases.records import Case
-from dmlcheck.cli.console import Console, print_pieces, write
+from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import select_option
 from dmlcheck.cli.selection import selector
@@ -63,7 +63,7 @@ def _case(case: Case, document: Document, told: Told) -> bool:
     if evaluated.diagnostics:
         Console().problems(told.new(evaluated.diagnostics, case.id), document)
     elif evaluated.remark is not None:
-        write(f"# {evaluated.name}: {evaluated.remark}")
+        say(f"# {evaluated.name}: {evaluated.remark}")
     else:
         print_pieces(evaluated_text(evaluated))
     return not evaluated.diagnostics
@@ -85,7 +85,7 @@ def _model(document: Document) -> Exit:
             console.problems(step.diagnostics, document)
             return Exit.FAILED
         if step.remark is not None:
-            write(f"# {step.remark}")
+            say(f"# {step.remark}")
         if step.printed is not None:
             if step.printed.resource in names:
                 write("---")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.files import yaml
 from dmlcheck.running.expectations import Expectations, read_expectations
@@ -41,10 +41,10 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     except ValueError as error:
         raise click.UsageError(f"{file}: {error}") from None
     for entry, why in change.dropped:
-        write(f"dropped {entry.cases} ({entry.expect}): {why}")
+        say(f"dropped {entry.cases} ({entry.expect}): {why}")
     for case_id in change.added:
-        write(f"added {case_id} ({outcomes[case_id]})")
-    write(f"{file}: {len(change.dropped)} dropped, {len(change.added)} added")
+        say(f"added {case_id} ({outcomes[case_id]})")
+    say(f"{file}: {len(change.dropped)} dropped, {len(change.added)} added")
     if change.dropped or change.added:
         _save(change.text, file)
 

@@ -10,7 +10,7 @@ from itertools import chain
 import click
 
 from dmlcheck.cli.case_files import CaseFiles
-from dmlcheck.cli.console import write
+from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
 from dmlcheck.cli.options import select_option
@@ -46,11 +46,11 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
 def _print(exported: list[Exported], folder: str) -> None:
     """Say how many cases went where, and why the others did not."""
     if not exported:
-        write("dmlcheck: no cases to export", to_errors=True)
+        say("dmlcheck: no cases to export", to_errors=True)
         return
     folders = [one.folder for one in exported if one.folder is not None]
     models = counted(len(set(folders)), "model")
-    write(f"{counted(len(folders), 'case')} exported to {models} in {folder}")
+    say(f"{counted(len(folders), 'case')} exported to {models} in {folder}")
     reasons = Counter(one.reason for one in exported if one.reason is not None)
     for reason, count in sorted(reasons.items()):
-        write(f"{counted(count, 'case')} not exported: {reason}")
+        say(f"{counted(count, 'case')} not exported: {reason}")

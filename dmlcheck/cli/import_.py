@@ -9,7 +9,7 @@ from importlib import import_module
 import click
 
 from dmlcheck.cases.find import is_report
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
 from dmlcheck.diagnostics.wording import counted
@@ -29,7 +29,7 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     imported: list[Imported] = written(folder, CASES, lambda: importer.import_(found, folder)) if found else []
     if not found:
         endings = " or ".join(FORMATS[form].endings)
-        write(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
+        say(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     for one in imported:
         _print(one)
     if any(one.problems for one in imported):
@@ -42,9 +42,9 @@ def _print(imported: Imported) -> None:
     if imported.document is not None:
         Console().problems(imported.problems, imported.document)
     for remark in imported.remarks:
-        write(f"{imported.source}: {remark}")
+        say(f"{imported.source}: {remark}")
     if imported.file is not None:
-        write(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
+        say(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
 
 
 def _models(path: str, endings: tuple[str, ...]) -> list[str]:

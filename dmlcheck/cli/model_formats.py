@@ -7,7 +7,7 @@ from typing import NamedTuple, TypeVar
 
 import click
 
-from dmlcheck.cli.console import write
+from dmlcheck.cli.console import say
 from dmlcheck.formats.export_folder import Occupied, check
 from dmlcheck.formats.exporting import Unavailable
 
@@ -40,7 +40,7 @@ def written(folder: str, form: str, work: Callable[[], T]) -> T:
     """Do what writes a folder; that it cannot be written is wrong usage."""
     try:
         if check(folder, form):
-            write(f"{folder} holds an earlier one: its files are replaced, whatever else is there is kept")
+            say(f"{folder} holds an earlier one: its files are replaced, whatever else is there is kept")
         return work()
     except Occupied as error:
         raise click.UsageError(f"-o: {error}") from None

@@ -14,7 +14,7 @@ import click
 
 from dmlcheck.cases.find import real_path
 from dmlcheck.cli.again import again
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, say, write_command
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
@@ -31,17 +31,12 @@ class Kind(NamedTuple):
     tells_again: bool = False
 
 
+_JUNIT = re.compile(rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite")
 _KINDS = {
     "json": Kind(
         "json", "JsonReport", "Write a dmlcheck-report/1 file.", re.compile(rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-')
     ),
-    "junitxml": Kind(
-        "junit",
-        "JunitReport",
-        "Write JUnit XML.",
-        re.compile(rb"\A[^<]*(<\?xml[^>]*>\s*)?<tests"),
-        tells_again=True,
-    ),
+    "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
     "html": Kind(
         "html.report",
         "HtmlReport",
@@ -141,7 +136,7 @@ def _github(again_of: Again) -> Iterator[Reporter]:
     if os.environ.get("GITHUB_ACTIONS") == "true":
         from dmlcheck.reports.github import GithubReport
 
-        yield GithubReport(write, os.environ.get("GITHUB_STEP_SUMMARY") or None, again=again_of)
+        yield GithubReport(write_command, os.environ.get("GITHUB_STEP_SUMMARY") or None, again=again_of)
 
 
 def finish_reports(reporters: Iterable[Reporter], summary: Summary) -> bool:
@@ -151,6 +146,6 @@ def finish_reports(reporters: Iterable[Reporter], summary: Summary) -> bool:
         reporter.finish(summary)
         problem = getattr(getattr(reporter, "file", None), "problem", None)
         if problem is not None:
-            write(f"dmlcheck: the report could not be written: {problem}", to_errors=True)
+            say(f"dmlcheck: the report could not be written: {problem}", to_errors=True)
             is_written = False
     return is_written

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cases.find import Target
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.options import level_option, select_option
@@ -137,7 +137,7 @@ def run(**given: Any) -> None:
     _follow(Execution(found, options.plan, options.jobs), outcome, console)
     code = outcome.finish()
     for name in _missing(found) if outcome.seen == 0 else ():
-        write(f"dmlcheck: {name}", to_errors=True)
+        say(f"dmlcheck: {name}", to_errors=True)
     sys.exit(code)
 
 

@@ -9,7 +9,7 @@ import click
 
 from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import level_option
 from dmlcheck.files import yaml
@@ -51,15 +51,15 @@ def _print(descs: list[Validated], documents: dict[str, Document], form: str) ->
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        write(validation_text(descs))
+        write_json(validation_text(descs))
     elif form == "sarif":
         from dmlcheck.reports.sarif import sarif_text
 
-        write(sarif_text(descs))
+        write_json(sarif_text(descs))
     elif form == "github":
         from dmlcheck.reports.github import annotate
 
-        annotate(descs, write)
+        annotate(descs, write_command)
     else:
         from dmlcheck.reports.validation import validation_lines
 

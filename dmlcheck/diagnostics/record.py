@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.diagnostics.wording import pointer
+from dmlcheck.diagnostics.wording import pointer, visible
 
 ERROR = "error"
 WARNING = "warning"
@@ -71,7 +71,7 @@ class Finding(NamedTuple):
     @property
     def message(self) -> str:
         """The rule's message with this finding's words in it."""
-        return RULES[self.rule].message.format(**self.params)
+        return RULES[self.rule].message.format(**{name: _shown(name, value) for name, value in self.params.items()})
 
     def diagnostic(self, prefix: tuple[str | int, ...] = ()) -> Diagnostic:
         """Return the diagnostic of a finding that stands in no file; `prefix` goes before its path."""
@@ -83,6 +83,11 @@ class Finding(NamedTuple):
             constraint=self.constraint,
             note=self.note,
         )
+
+
+def _shown(name: str, value: Any) -> Any:
+    """Return a word of a message; only what a program printed keeps its lines."""
+    return visible(value) if isinstance(value, str) and name != "problem" else value
 
 
 T = TypeVar("T")

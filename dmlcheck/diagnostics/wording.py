@@ -16,6 +16,15 @@ def pointer(path: tuple[str | int, ...]) -> str:
     return text.removeprefix(".")
 
 
+# Control characters, ends of lines, what turns the direction of a text, and halves of surrogate pairs.
+_HIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+def visible(text: str) -> str:
+    """Return a text of a user's as one line of a report, with an escape for what does not show or ends the line."""
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
 def describe(value: Any) -> str:
     """Return what a value of a file is, for a message: `3`, `'abc'`, `null`, `a list of 2`, `a mapping`."""
     if value is None or isinstance(value, bool):
@@ -53,7 +62,7 @@ def cut(text: str, most: int) -> str:
 
 def brief(value: Any, most: int = 160) -> str:
     """Return a value of a case file in YAML's flow style, cut off where it gets long."""
-    return cut(_flow(value, most), most)
+    return visible(cut(_flow(value, most), most))
 
 
 def _flow(value: Any, most: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.layout import PLAIN, Style
+from dmlcheck.reports.visible import shown_diagnostic
 
 LineOf = Callable[[int], str]
 
@@ -14,6 +15,7 @@ _COLUMNS = 100  # that a note beside the caret may go up to
 
 def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
     """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
+    diagnostic = shown_diagnostic(diagnostic)
     place = f"{diagnostic.where}: " if diagnostic.where else ""
     label = f"   ({diagnostic.constraint})" if diagnostic.constraint else ""
     head = style(

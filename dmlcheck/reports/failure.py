@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import brief
+from dmlcheck.diagnostics.wording import brief, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
 from dmlcheck.reports.problems import Told
+from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
 
@@ -33,7 +34,7 @@ def again_by_id(result: CaseResult) -> str:
 
 def failure_text(result: CaseResult, again: Again | None) -> str:
     """Return all that there is to say of a failure, without colour."""
-    return "\n".join(failure_lines(result, again or again_by_id)).rstrip("\n")
+    return "\n".join(failure_lines(shown_result(result), again or again_by_id)).rstrip("\n")
 
 
 def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None) -> Iterator[str]:
@@ -57,7 +58,7 @@ def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, tol
         yield f"  source: {case.source}"
     for known in result.known:
         yield f"  known of DirectML ({known.versions}): {known.text} ({known.source})"
-    yield f"  again: {again(result)}"
+    yield f"  again: {visible(again(result))}"
     yield ""
 
 

@@ -9,6 +9,7 @@ from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.problems import Told
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
+from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import CaseResult
 
@@ -41,12 +42,13 @@ class TextReport:
         self.verbose = verbose
         self.again = again
         self.table = table or self._plain_table
-        self.info = info
+        self.info = shown_info(info)
         self.overview = Overview()
         self.told = Told()
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
+        result = shown_result(result)
         self.overview.add(result)
         if result.is_failure:
             for text in failure_lines(result, self.again, style=self.style, told=self.told):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.record import ERROR, NOTE
-from dmlcheck.diagnostics.wording import counted
+from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Style
@@ -40,9 +40,9 @@ def _desc_lines(
             if mistake is not None and times[mistake] > 1:
                 yield f"  the same in {counted(times[mistake] - 1, 'more case')}"
     if not desc.errors and desc.operator is not None and not document.problems:
-        yield f"{desc.label}: {_verdict(desc)}"
+        yield f"{visible(desc.label)}: {_verdict(desc)}"
     for at in desc.levels:
-        yield f"  {at.level}  {'accepted' if at.is_valid else at.reason}"
+        yield f"  {at.level}  {'accepted' if at.is_valid else visible(at.reason or '')}"
 
 
 def _last_rule(descs: Iterable[Validated]) -> str:

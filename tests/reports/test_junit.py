@@ -20,6 +20,7 @@ from dmlcheck.reports.junit import JunitReport
 from dmlcheck.reports.layout import indent
 from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
+from dmlcheck.reports.visible import shown_lines
 from dmlcheck.running.results import CaseResult
 
 HERE = Path(__file__).parent.parent
@@ -154,7 +155,7 @@ def test_any_name_and_message_come_back(tmp_path: Path, name: str, message: str)
     root = written(tmp_path / "report.xml", [result])
     assert root.find(".//testcase").get("name") == possible(name)
     assert root.find(".//error").get("message") == possible(message)
-    assert indent(f"error[timeout]: {possible(message)}") in root.findtext(".//error")
+    assert indent(f"error[timeout]: {possible(shown_lines(message))}") in root.findtext(".//error")
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\x1b[31m", "\ud800", "￿", "]]>", "<a & b>", '"\n\t\r"', "日本語 😀", "&#0;"])

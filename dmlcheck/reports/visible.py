@@ -1,0 +1,83 @@
+"""Results and diagnostics as a terminal, a pipe or a log may have them: one line a text, and every character visible.
+
+A report may come from a file that anyone wrote (`merge`), and so may any name, reason or message in it.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import visible
+from dmlcheck.reports.records import RunInfo
+from dmlcheck.running.results import CaseResult
+
+Text = TypeVar("Text", str, "str | None")
+
+_BAR = "  | "
+
+
+def shown(text: Text) -> Text:
+    """Return a text as one line, None as it is."""
+    return text if text is None or text.isprintable() else visible(text)
+
+
+def shown_lines(text: str) -> str:
+    """Return what a program may have printed: its lines, those after the first behind a bar, as GitHub takes none."""
+    first, *rest = map(visible, text.split("\n"))
+    return "\n".join([first, *(line if line.startswith(_BAR) else _BAR + line for line in rest)])
+
+
+def shown_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic whose texts are visible."""
+    return diagnostic._replace(
+        rule=shown(diagnostic.rule),
+        message=shown_lines(diagnostic.message),
+        severity=shown(diagnostic.severity),
+        file=shown(diagnostic.file),
+        help=shown(diagnostic.help),
+        constraint=shown(diagnostic.constraint),
+        note=shown(diagnostic.note),
+    )
+
+
+def shown_result(result: CaseResult) -> CaseResult:
+    """Return a result whose names, reason and diagnostics are visible."""
+    case = result.case
+    case = case._replace(
+        id=shown(case.id),
+        name=shown(case.name),
+        file=shown(case.file),
+        operator=shown(case.operator),
+        source=shown(case.source),
+        inputs=None if case.inputs is None else {shown(str(name)): raw for name, raw in case.inputs.items()},
+    )
+    diagnostics = tuple(map(shown_diagnostic, result.diagnostics))
+    return result._replace(
+        case=case,
+        reason=shown(result.reason),
+        diagnostics=diagnostics,
+        outputs={shown(name): _shown_output(output) for name, output in result.outputs.items()},
+        warned=tuple(map(visible, result.warned)),
+        drift=tuple(drift._replace(output=shown(drift.output)) for drift in result.drift),
+    )
+
+
+def _shown_output(output: OutputResult) -> OutputResult:
+    return output._replace(bound=shown(output.bound), decided_by=shown(output.decided_by), shape=shown(output.shape))
+
+
+def shown_info(info: RunInfo) -> RunInfo:
+    """Return what a run is of, visible."""
+    earlier = info.compared_to
+    if earlier is not None:
+        earlier = earlier._replace(
+            file=shown(earlier.file), version=shown(earlier.version), implementation=shown(earlier.implementation)
+        )
+    return info._replace(
+        implementation=shown(info.implementation),
+        version=shown(info.version),
+        device=shown(info.device),
+        compared_to=earlier,
+    )

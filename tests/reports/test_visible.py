@@ -1,0 +1,77 @@
+"""Results and diagnostics as a terminal or a log may have them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from results import OUTPUT, case, failed
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.records import Earlier, RunInfo
+from dmlcheck.reports.text import TextReport
+from dmlcheck.reports.visible import shown_diagnostic, shown_info, shown_lines, shown_result
+from dmlcheck.running.results import Drift
+
+HOSTILE = "a\n::error::b\x1b[31m\r\u202ec"
+SHOWN = r"a\n::error::b\x1b[31m\r\u202ec"
+
+
+def test_every_text_of_a_diagnostic_is_shown_on_one_line() -> None:
+    found = Diagnostic(HOSTILE, HOSTILE, HOSTILE, HOSTILE, 1, 2, None, HOSTILE, HOSTILE, HOSTILE)
+    shown = shown_diagnostic(found)
+    message = "a\n  | ::error::b" + SHOWN[13:]
+    assert shown == Diagnostic(SHOWN, message, SHOWN, SHOWN, 1, 2, None, SHOWN, SHOWN, SHOWN)
+    assert diagnostic_text(found).split("\n") == [
+        f"{SHOWN}:1:2: {SHOWN}[{SHOWN}]: a",
+        f"  | {message.partition('| ')[2]}   ({SHOWN})",
+        f"  {SHOWN}",
+        f"  help: {SHOWN}",
+    ]
+
+
+def test_what_is_shown_once_is_shown_alike_again() -> None:
+    assert shown_lines("a\nb\x07\nc") == "a\n  | b\\x07\n  | c" == shown_lines(shown_lines("a\nb\x07\nc"))
+
+
+def test_every_text_of_a_result_is_shown_on_one_line() -> None:
+    made = case()._replace(
+        id=HOSTILE, name=HOSTILE, file=HOSTILE, operator=HOSTILE, source=HOSTILE, inputs={HOSTILE: HOSTILE}
+    )
+    output = OUTPUT._replace(bound=HOSTILE, decided_by=HOSTILE, shape=HOSTILE)
+    drift = Drift(HOSTILE, 1.0, 2.0, is_failure=False)
+    result = failed()._replace(
+        case=made, reason=HOSTILE, outputs={HOSTILE: output}, warned=(HOSTILE,), drift=(drift,), diagnostics=()
+    )
+    shown = shown_result(result)
+    assert [shown.case.id, shown.case.name, shown.case.file, shown.case.operator, shown.case.source] == [SHOWN] * 5
+    assert (shown.reason, shown.warned, shown.drift[0].output) == (SHOWN, (SHOWN,), SHOWN)
+    assert list(shown.outputs) == list(shown.case.inputs or ()) == [SHOWN]
+    kept = shown.outputs[SHOWN]
+    assert (kept.bound, kept.decided_by, kept.shape) == (SHOWN, SHOWN, SHOWN)
+
+
+def test_what_a_run_is_of_is_shown_on_one_line() -> None:
+    info = RunInfo(HOSTILE, version=HOSTILE, device=HOSTILE, compared_to=Earlier(HOSTILE, HOSTILE, 1.0, HOSTILE))
+    shown = RunInfo(SHOWN, version=SHOWN, device=SHOWN, compared_to=Earlier(SHOWN, SHOWN, 1.0, SHOWN))
+    assert shown_info(info) == shown
+    assert shown_info(RunInfo("reference")) == RunInfo("reference")
+
+
+@pytest.mark.parametrize("outcome", ["passed", "failed", "skipped", "error", "xpassed"])
+def test_the_text_report_has_no_line_that_a_name_begins(outcome: str) -> None:
+    made = case()._replace(
+        id=HOSTILE, name=HOSTILE, file=HOSTILE, operator=HOSTILE, source=HOSTILE, desc={"x": HOSTILE}
+    )
+    found = Diagnostic("implementation-error", HOSTILE, file=HOSTILE, line=1, column=1, help=HOSTILE)
+    result = failed()._replace(case=made, outcome=outcome, reason=HOSTILE, diagnostics=(found,))
+    lines: list[str] = []
+    report = TextReport(lines.append, verbose=1)
+    report.case(result)
+    text = "\n".join(lines)
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert [line for line in text.split("\n") if line.strip().startswith("::")] == []
+    assert SHOWN in text
+    assert json.dumps(text).isascii()
