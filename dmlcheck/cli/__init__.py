@@ -31,6 +31,7 @@ _COMMANDS = (
     "import",
     "selfcheck",
 )
+_GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
 _NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
 
 
@@ -114,7 +115,7 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"\b\nThe guide: {_GUIDE}")
 @click.version_option(__version__, prog_name="dmlcheck")
 def main() -> None:
     """Check DirectML operator descs against the feature-level tables, and results against a NumPy reference."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import pytest
 from commandline import DESC, GOOD, ILLEGAL, WRONG, dmlcheck, spawned, write
@@ -80,6 +81,11 @@ def test_standard_input_is_a_file() -> None:
 def test_the_version_is_that_of_the_package() -> None:
     assert dmlcheck("--version").stdout.strip() == f"dmlcheck, version {__version__}"
     assert spawned("--version").stdout.decode().strip() == f"dmlcheck, version {__version__}"
+
+
+def test_the_help_ends_with_the_folder_of_the_guide() -> None:
+    folder = dmlcheck("--help").stdout.splitlines()[-1].partition("The guide: ")[2]
+    assert {"cases.md", "ci.md", "tolerances.md"} <= set(os.listdir(folder))
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "eval", "show", "explain", "schema", "selfcheck"])
