@@ -26,7 +26,9 @@ from guide_pages import (
 
 from dmlcheck.cli import main
 from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import LEVELS
 
+CONTRIBUTING = ROOT / ".github" / "CONTRIBUTING.md"
 KINDS = {"yaml", "console", "sh", "python", "text", "js", "json"}
 LINES = 150  # of the README
 OF_OTHERS = {"-a", "-n", "--update-snapshots"}  # options of DxDispatch, pytest-xdist and the tests
@@ -104,6 +106,19 @@ def test_the_readme_is_short_and_has_the_two_commands() -> None:
     ]
 
 
+def test_the_example_for_contributors_is_what_the_files_have() -> None:
+    shown = blocks(CONTRIBUTING.read_text(encoding="utf-8"), "yaml", "python")
+    assert len(shown) == 6
+    for block in shown:
+        assert block.text.partition("\n")[2] in (ROOT / file_name(block)).read_text(encoding="utf-8"), block.text
+
+
+def test_the_readme_counts_operators_and_levels() -> None:
+    counts = re.search(r"all (\d+) operators at\s+all (\d+) feature levels", PAGES["README.md"])
+    assert counts
+    assert tuple(map(int, counts.groups())) == (len(operator_names()), len(LEVELS))
+
+
 # ---- names and links
 
 
@@ -113,9 +128,11 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PATHS, CONTRIBUTING], ids=lambda path: path.name)
 def test_a_link_leads_somewhere(path: Path) -> None:
-    links = [link for link in re.findall(r"\]\(([^)]+)\)", prose(PAGES[path.name])) if "://" not in link]
+    links = [
+        link for link in re.findall(r"\]\(([^)]+)\)", prose(path.read_text(encoding="utf-8"))) if "://" not in link
+    ]
     for link in links:
         file, _, anchor = link.partition("#")
         target = (path.parent / file).resolve() if file else path
@@ -130,8 +147,9 @@ def test_the_readme_links_to_every_page() -> None:
     assert links == {path.name for path in GUIDE.glob("*.md")}
 
 
-@pytest.mark.parametrize("page", PAGES.values(), ids=PAGES)
-def test_a_path_that_the_text_names_is_in_the_checkout(page: str) -> None:
+@pytest.mark.parametrize("path", [*PATHS, CONTRIBUTING], ids=lambda path: path.name)
+def test_a_path_that_the_text_names_is_in_the_checkout(path: Path) -> None:
+    page = path.read_text(encoding="utf-8")
     folders = ("dmlcheck/", "specs/", "cases/", "tests/", ".github/", ".ci/")
     named = [text for text in re.findall(r"`([^`\s]*)`", prose(page)) if text.startswith(folders) and "<" not in text]
     assert [text for text in named if not (ROOT / text).exists()] == []
