@@ -70,6 +70,12 @@ def packages(page: str) -> list[str]:
     return [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[0])]
 
 
+def first_column(page: str, heading: str) -> list[str]:
+    """Return what stands in the first column of the table below a heading, without the backticks."""
+    rows = re.findall(r"^\| (.*?) \|", section(page, heading), re.MULTILINE)[1:]
+    return [cell.replace("`", "") for cell in rows]
+
+
 def commands(text: str) -> list[str]:
     """Return the lines of a block of commands, each put together where it goes on after a backslash."""
     lines = re.sub(r"\\\n\s*", "", text).splitlines()
@@ -171,7 +177,7 @@ def as_run(page: str) -> tuple[str, list[str]]:
         elif kind == "sh":
             failed += [line for line in commands(text) if is_possible(line) and run(line).code]
         elif kind == "yaml" and text.startswith("# .git"):
-            failed += [line for line in workflow_commands(text) if run(line).code]
+            failed += [line for line in workflow_commands(text) if is_possible(line) and run(line).code]
         code = text if kind == "python" else ""
         parts += [page[end : found.start(2)], text]
         end = found.end(2)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 from guide_pages import (
     GUIDE,
@@ -18,13 +19,18 @@ from guide_pages import (
     commands,
     file_name,
     files,
+    first_column,
     lay_out,
     packages,
     prose,
     run,
 )
 
+from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.cli import main
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.implementations import spellings
+from dmlcheck.running.expectations import KEYS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS
 
@@ -180,8 +186,8 @@ def test_what_is_installed_has_that_name() -> None:
 
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     text = "\n".join(PAGES.values())
-    assert "dmlcheck[" not in text  # the package is not published: an extra is one of the checkout
-    extras = set(re.findall(r"\.\[(\w+)\]", text))
+    assert not re.search(r"(?<!/)dmlcheck\[", text)  # the package is not published: an extra is one of a checkout
+    extras = set(re.findall(r"(?:\.|/dmlcheck)\[(\w+)\]", text))
     assert {"dev", "onnx", "onnxruntime"} <= extras <= project["optional-dependencies"].keys()
 
 
@@ -196,6 +202,30 @@ def test_the_readme_names_the_operators_that_have_kernels() -> None:
     named = {name for name in operator_names() if name in words or name.startswith(words[-2:])}
     assert named == {name for name in operator_names() if load_spec(name).kernel}
     assert len(named) == int(count)
+
+
+def test_the_tables_have_every_key_exit_code_and_implementation() -> None:
+    cases, ci, implementations = (PAGES[name] for name in ("cases.md", "ci.md", "implementations.md"))
+    assert {key for cell in first_column(cases, "The keys of a file") for key in cell.split(", ")} == set(CASE_KEYS)
+    assert set(first_column(ci, "Exit codes")) == {str(int(code)) for code in Exit}
+    assert tuple(first_column(ci, "Known failures")) == KEYS
+    named = ", ".join(first_column(implementations, "Names"))
+    assert named == spellings().replace("onnxruntime[:PROVIDER]", "onnxruntime, onnxruntime:PROVIDER")
+
+
+@pytest.mark.parametrize(
+    "value", [part for cell in first_column(PAGES["cases.md"], "Values") for part in cell.split(" or ")]
+)
+def test_a_case_may_have_every_value_of_the_table(value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("data").mkdir()
+    np.save("data/x.npy", np.zeros((2, 2), np.float16))
+    tensor = "{DataType: FLOAT16, Sizes: [2, 2]}"
+    desc = f"{{InputTensor: {tensor}, OutputTensor: {tensor}}}"
+    text = f"operator: ELEMENT_WISE_IDENTITY\ndesc: {desc}\ninputs: {{InputTensor: {value}}}\n"
+    Path("case.yaml").write_text(text, encoding="utf-8")
+    ran = run("dmlcheck eval case.yaml")
+    assert ran.code == 0, ran.text
 
 
 def test_the_map_of_the_code_has_every_package() -> None:
