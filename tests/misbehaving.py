@@ -34,6 +34,12 @@ class Misbehaving(Reference):
         return {name: values + 1 for name, values in outputs.items()} if asked == WRONG else outputs
 
 
+class DirectMLLike(Misbehaving):
+    """The same, as DirectML: its known deviations are then worth a look."""
+
+    is_directml = True
+
+
 def broken() -> None:
     """Fail to make an implementation."""
     raise OSError("no device")

@@ -22,7 +22,7 @@ def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
         merged = whole_run(reports)
     except ReportError as error:
         raise click.UsageError(str(error)) from None
-    reporters = open_reporters(Console(), wanted, merged.info, reports)
+    reporters = open_reporters(Console(), wanted, merged.info, reports, lambda: len(merged.results))
     for result in merged.results:
         for reporter in reporters:
             reporter.case(result)

@@ -71,9 +71,12 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
     return with_reports
 
 
-def open_reporters(console: Console, wanted: Wanted, info: RunInfo, inputs: Iterable[str]) -> list[Reporter]:
+def open_reporters(
+    console: Console, wanted: Wanted, info: RunInfo, inputs: Iterable[str], total: Callable[[], int]
+) -> list[Reporter]:
     """Return what takes the results of a run, files opened: a usage error where one of these cannot be written.
 
+    `total` returns how many cases the run has.
     None may take the place of a file that the command reads, or of another report.
     """
     again_of = partial(again, info)
@@ -84,8 +87,9 @@ def open_reporters(console: Console, wanted: Wanted, info: RunInfo, inputs: Iter
         again=again_of,
         table=console.table,
         info=info,
+        total=total,
     )
-    return [text, *_open_files(wanted.files, info, again_of, inputs), *_github(again_of)]
+    return [text, *_open_files(wanted.files, info, again_of, inputs), *_github(info, again_of)]
 
 
 def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, inputs: Iterable[str]) -> list[Reporter]:
@@ -131,12 +135,12 @@ def _open(name: str, path: str, info: RunInfo, again_of: Again) -> Reporter:
     return made
 
 
-def _github(again_of: Again) -> Iterator[Reporter]:
+def _github(info: RunInfo, again_of: Again) -> Iterator[Reporter]:
     """Yield the annotations and the job summary of a GitHub workflow, where this is one."""
     if os.environ.get("GITHUB_ACTIONS") == "true":
         from dmlcheck.reports.github import GithubReport
 
-        yield GithubReport(write_command, os.environ.get("GITHUB_STEP_SUMMARY") or None, again=again_of)
+        yield GithubReport(write_command, os.environ.get("GITHUB_STEP_SUMMARY") or None, info, again=again_of)
 
 
 def finish_reports(reporters: Iterable[Reporter], summary: Summary) -> bool:

@@ -127,14 +127,15 @@ def run(**given: Any) -> None:
     console = Console()
     found = targets(options.paths)
     inputs = [path for path in (*(target.file for target in found), options.expected, options.compare_to) if path]
+    execution = Execution(found, options.plan, options.jobs)
     outcome = Outcome(
-        open_reporters(console, options.wanted, options.info(said, earlier), inputs),
+        open_reporters(console, options.wanted, options.info(said, earlier), inputs, lambda: execution.total),
         watch=Watch(options.warned_above, baseline),
         known=known,
         max_failures=1 if options.first_failure else options.max_failures,
         is_shard=options.shard is not None,
     )
-    _follow(Execution(found, options.plan, options.jobs), outcome, console)
+    _follow(execution, outcome, console)
     code = outcome.finish()
     for name in _missing(found) if outcome.seen == 0 else ():
         say(f"dmlcheck: {name}", to_errors=True)

@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.wording import plural
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.job_summary import JobSummary
 from dmlcheck.reports.problems import Told, full_message, problems_of, repository_path, validated_problems
-from dmlcheck.reports.records import Summary
+from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
@@ -86,10 +86,10 @@ def _property(text: str) -> str:
 class GithubReport:
     """A run in a GitHub workflow: annotations of what fails when it happens, and at the end a job summary."""
 
-    def __init__(self, write: Write, summary_path: str | None, *, again: Again | None = None) -> None:
+    def __init__(self, write: Write, summary_path: str | None, info: RunInfo, *, again: Again | None = None) -> None:
         self.write = write
         self.annotations = _Annotations(write)
-        self.page = JobSummary(summary_path, again) if summary_path else None
+        self.page = JobSummary(summary_path, info, again) if summary_path else None
 
     def case(self, result: CaseResult) -> None:
         """Print the annotations of one case, and take it into the summary."""

@@ -6,10 +6,11 @@ import errno
 import re
 from collections.abc import Iterable, Iterator
 
+from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import cut, plural
 from dmlcheck.reports.failure import Again, failure_text, rules_text
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.records import Summary, outcomes_text
+from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.running.results import CaseResult
 
 MOST_BYTES = 1 << 20  # GitHub takes no larger summary of a step
@@ -29,8 +30,9 @@ _MARKUP = re.compile(r"[&<>|`*\\~$@!#]|(?<=\])\(|(?<![^\W_])_|_(?![^\W_])")
 class JobSummary:
     """A run as Markdown: how it ended, and of many failures only the first."""
 
-    def __init__(self, path: str, again: Again | None) -> None:
+    def __init__(self, path: str, info: RunInfo, again: Again | None) -> None:
         self.path = path
+        self.info = info
         self.again = again
         self.overview = Overview()
         self.failures: list[str] = []
@@ -61,6 +63,8 @@ class JobSummary:
         """Yield the title, the table by operator, and what is said under it."""
         end = "interrupted after " if summary.interrupted else ""
         yield f"## dmlcheck: {end}{outcomes_text(summary)}\n\n"
+        tool = f"dmlcheck {__version__}, {self.info.judged}: {self.info.scope(summary.total)}"
+        yield f"{markdown(cut(tool, _MOST_WORDS))}\n\n"
         head, rows = self.overview.table(summary)
         if rows:
             yield f"| {' | '.join(head)} |\n|{' --- |' + ' ---: |' * (len(head) - 1)}\n"

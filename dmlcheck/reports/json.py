@@ -37,7 +37,7 @@ class JsonReport:
             "tool": {"name": "dmlcheck", "version": __version__},
             "implementation": info.implementation,
             "implementation_version": info.version or None,
-            "implementation_device": info.device or None,
+            "device": info.device or None,
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
             "strict": info.is_strict,

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dmlcheck import __version__
 from dmlcheck.reports.failure import causes, failure_text, rules_text
 from dmlcheck.reports.files import PartedFile
-from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import ERRORED, PASSED, CaseResult
 from dmlcheck.specs.load import full_name
@@ -92,10 +92,15 @@ class JunitReport:
             time=_seconds(suite.seconds),
             file=name,
         )
+        info = self.info
         properties = {
             "dmlcheck": __version__,
-            "implementation": self.info.implementation,
-            "feature_level": self.info.feature_level,
+            "implementation": info.implementation,
+            "implementation_version": info.version,
+            "device": info.device,
+            "feature_level": info.feature_level or EACH_ITS_OWN,
+            "cases": str(sum(suite.tests for suite in self.suites.values())),
+            "accumulate": info.accumulate,
             "operators": " ".join(sorted(suite.operators)),
         }
         lines = [f"   {_tag('<property', name=key, value=value)}/>\n" for key, value in properties.items() if value]

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.running.accuracy import Compared, unlikely_errors
 from dmlcheck.running.results import FAILURES, OUTCOMES, CaseResult
+from dmlcheck.specs.names import LEVELS, level_and_version
+
+EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
 
 
 class Summary(NamedTuple):
@@ -61,9 +65,28 @@ class RunInfo(NamedTuple):
     is_strict: bool = False
 
     @property
+    def judged(self) -> str:
+        """What was judged, in words: `onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)`."""
+        named = f"{self.implementation} {self.version}".rstrip()
+        return f"{named} ({self.device})" if self.device else named
+
+    def scope(self, cases: int) -> str:
+        """Return how many cases it has, in words, with their highest feature level, the accumulation and the shard."""
+        most = self.feature_level
+        own = "at its own feature level" if cases == 1 else "at their own feature levels"
+        level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
+        shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
+        return f"{level}, accumulation in {self.accumulate}{shard}"
+
+    @property
     def is_of_reference(self) -> bool:
         """Whether it is the reference engine that is judged."""
         return self.implementation == "reference"
+
+
+def level_text(level: str) -> str:
+    """Return a feature level with its DirectML version; one of another version of this tool as it is."""
+    return level_and_version(level) if level in LEVELS else level
 
 
 class Earlier(NamedTuple):

@@ -12,7 +12,7 @@ from urllib.parse import quote
 from dmlcheck import __version__
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
-from dmlcheck.reports.files import ReportFile
+from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.problems import (
     Told,
@@ -39,34 +39,48 @@ _OUTCOMES = {
 
 
 class SarifReport:
-    """A run as SARIF: each problem when it comes, and the rules that were named at the end."""
+    """A run as SARIF: the tool with the rules that were named, what the run is of and how it ended, and the problems.
+
+    The problems are put aside, out of memory, until the others are known.
+    """
 
     def __init__(self, path: str, info: RunInfo) -> None:
-        self.file = ReportFile(path)
+        self.file = PartedFile(path)
         self.info = info
         self.results = _Results()
-        self.first = True
-        self.file.write(
-            f'{{"$schema": {_dump(SCHEMA)}, "version": {_dump(VERSION)}, "runs": [{{'
-            '"columnKind": "unicodeCodePoints", "results": ['
-        )
+        self.end = 0
 
     def case(self, result: CaseResult) -> None:
         """Write the problems of one case."""
         case = result.case
         for found in self.results.of(case.id, case.name, problems_of(result)):
-            self.file.write(("" if self.first else ",") + "\n" + _dump(found))
-            self.first = False
+            _, self.end = self.file.put_aside(("," if self.end else "") + "\n" + _dump(found))
 
     def finish(self, summary: Summary) -> None:
-        """Write the rules and how the run ended, and put the report in place."""
-        tail = {
+        """Write what the run is of, how it ended and its problems, and put the report in place."""
+        head = {
             "tool": self.results.tool(),
+            "properties": _properties(self.info, summary),
             "invocations": [_invocation(summary)],
-            "properties": {"implementation": self.info.implementation, "featureLevel": self.info.feature_level},
+            "columnKind": "unicodeCodePoints",
         }
-        self.file.write(f"\n], {_dump(tail)[1:-1]}}}]}}\n")
+        self.file.write(f'{{"$schema": {_dump(SCHEMA)}, "version": {_dump(VERSION)}, "runs": [')
+        self.file.write(f'{_dump(head)[:-1]}, "results": [')
+        self.file.take_back(0, self.end)
+        self.file.write("\n]}]}\n")
         self.file.close()
+
+
+def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
+    """Return what a run is of, null where that is not known."""
+    return {
+        "implementation": encodable(info.implementation),
+        "implementationVersion": encodable(info.version) or None,
+        "device": encodable(info.device) or None,
+        "featureLevel": info.feature_level,
+        "cases": summary.total,
+        "accumulate": info.accumulate,
+    }
 
 
 def sarif_text(descs: Iterable[Validated]) -> str:

@@ -49,7 +49,7 @@ def whole_run(paths: Iterable[str]) -> WholeRun:
     shards = _shards([(path, read_report(path)) for path in paths])
     cases = [case for shard in shards for case in shard.report["cases"]]
     results = [case_result(case) for case in sorted(cases, key=lambda case: case.get("ordinal", 0))]
-    return WholeRun(summary=_summary(shards, results), info=_info(shards[0]), results=results)
+    return WholeRun(summary=_summary(shards, results), info=_info(shards), results=results)
 
 
 def _shards(parts: list[tuple[str, dict[str, Any]]]) -> list[_Shard]:
@@ -109,8 +109,16 @@ def _summary(shards: list[_Shard], results: list[CaseResult]) -> Summary:
     return tally.summary(seconds, is_interrupted=is_interrupted, digest=digest, compared=compared)
 
 
-def _info(shard: _Shard) -> RunInfo:
-    """Return what a run is of, as one of its shards has it."""
+def _info(shards: list[_Shard]) -> RunInfo:
+    """Return what a run is of, as its first shard has it; all the versions and devices that the shards ran on."""
+    infos = [_info_of(shard) for shard in shards]
+    versions, devices = (
+        [*dict.fromkeys(filter(None, said))] for said in zip(*(info[3:5] for info in infos), strict=True)
+    )
+    return infos[0]._replace(version=" and ".join(versions), device=" and ".join(devices))
+
+
+def _info_of(shard: _Shard) -> RunInfo:
     report = shard.report
     try:
         return RunInfo(
@@ -118,7 +126,7 @@ def _info(shard: _Shard) -> RunInfo:
             value_of(report, "feature_level", TEXT_OR_NONE),
             None,
             value_of(report, "implementation_version", TEXT_OR_NONE) or "",
-            value_of(report, "implementation_device", TEXT_OR_NONE) or "",
+            value_of(report, "device", TEXT_OR_NONE) or "",
             value_of(report, "accumulate", TEXT, "float32").upper(),
             value_of(report, "warn_above", NUMBER_OR_NONE),
             _earlier(report.get("compared_to")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from dmlcheck import __version__
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
@@ -22,9 +23,9 @@ _OF_NOTHING = RunInfo("reference")
 class TextReport:
     """A run as text.
 
-    `info` is what the run is of: where it is not the reference that is judged, failures come with what is known of
-    DirectML. `verbose` is 1 where every case is printed and -1 where only failures and the last line are; `table`
-    prints the head and the rows of a table.
+    `info` is what the run is of, and `total` returns how many cases it has, which is asked only where something is
+    printed before all of them have run. `verbose` is 1 where every case is printed and -1 where only failures and the
+    last line are; `table` prints the head and the rows of a table.
     """
 
     def __init__(
@@ -36,15 +37,30 @@ class TextReport:
         again: Again = again_by_id,
         table: Table | None = None,
         info: RunInfo = _OF_NOTHING,
+        total: Callable[[], int],
     ) -> None:
-        self.echo = echo
+        self.write = echo
         self.style = style
         self.verbose = verbose
         self.again = again
         self.table = table or self._plain_table
         self.info = shown_info(info)
+        self.total = total
+        self.has_begun = verbose < 0
         self.overview = Overview()
         self.told = Told()
+
+    def echo(self, text: str) -> None:
+        """Print a line, below the head of the report."""
+        if not self.has_begun:
+            self._begin(self.total())
+        self.write(text)
+
+    def _begin(self, cases: int) -> None:
+        """Print what the run is of."""
+        self.has_begun = True
+        self.write(f"dmlcheck {__version__}, {self.info.judged}")
+        self.write(self.info.scope(cases))
 
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
@@ -61,6 +77,8 @@ class TextReport:
 
     def finish(self, summary: Summary) -> None:
         """Print the table by operator, the reasons of skips, and the last line."""
+        if not self.has_begun:
+            self._begin(summary.total)
         head, rows = self.overview.table(summary)
         if self.verbose > 0 and rows:
             self.echo("")

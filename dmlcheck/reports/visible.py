@@ -61,6 +61,10 @@ def shown_result(result: CaseResult) -> CaseResult:
         outputs={shown(name): _shown_output(output) for name, output in result.outputs.items()},
         warned=tuple(map(visible, result.warned)),
         drift=tuple(drift._replace(output=shown(drift.output)) for drift in result.drift),
+        known=tuple(
+            row._replace(text=shown(row.text), versions=shown(row.versions), source=shown(row.source))
+            for row in result.known
+        ),
     )
 
 

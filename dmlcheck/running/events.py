@@ -63,23 +63,36 @@ def file_events(
     if file.problems:
         yield from _of_wrong_file(file, plan, skip)
         return
-    selected = matcher(plan.expression) if plan.expression is not None else None
     run = Run(implementation, plan.settings)
     ids = hashlib.sha256()
     number = 0
-    for case in file.cases:
-        if target.case not in (None, case.name):
-            continue
-        is_selected = selected is None or selected(case.id)
+    for case, is_selected, is_here in _chosen(file, target, plan):
         if is_selected:
             ids.update(_of_id(case.id))
-        if not is_selected or not in_shard(case.id, plan.shard):
+        if not is_here:
             yield Other(case.id)
             continue
         number += 1
         if number > skip:
             yield Done(_result(case, file, run, begin))
     yield Ended(ids.digest())
+
+
+def number_of_cases(target: Target, plan: Plan) -> int:
+    """Return how many results a file has in a run."""
+    file = read_file(target.file, target.name)
+    if file.problems:
+        return int(in_shard(file.document.name, plan.shard))
+    return sum(is_here for _, _, is_here in _chosen(file, target, plan))
+
+
+def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
+    """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
+    selected = matcher(plan.expression) if plan.expression is not None else None
+    for case in file.cases:
+        if target.case in (None, case.name):
+            is_selected = selected is None or selected(case.id)
+            yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
 
 
 def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object]) -> CaseResult:

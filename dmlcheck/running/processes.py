@@ -11,6 +11,7 @@ import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dmlcheck.cases.find import Target
@@ -18,7 +19,7 @@ from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import Position, placed
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
-from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events
+from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, number_of_cases
 from dmlcheck.running.results import ERRORED, CaseResult
 
 if TYPE_CHECKING:
@@ -36,6 +37,11 @@ class Execution:
         self.plan = plan
         self.jobs = jobs
         self._running: Callable[[], Iterable[tuple[Case, float]]] = lambda: ()
+
+    @cached_property
+    def total(self) -> int:
+        """The number of cases of the run; all files are read for it."""
+        return sum(number_of_cases(target, self.plan) for target in self.targets)
 
     def events(self) -> Iterator[Event]:
         """Yield what happens."""

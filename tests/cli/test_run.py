@@ -85,7 +85,7 @@ def test_the_bundled_cases_run_without_a_path() -> None:
     result = dmlcheck("run", "-k", "hardmax1/documented")
     assert (result.exit_code, "passed in" in result.stdout) == (0, True)
     verbose = dmlcheck("run", "-v", "-k", "hardmax1/documented").stdout
-    assert verbose.startswith("PASSED cases/activation_hardmax1/documented.yaml::")
+    assert "\nPASSED cases/activation_hardmax1/documented.yaml::" in verbose
 
 
 @pytest.mark.parametrize("words", [["-x"], ["--max-failures", "1"]])

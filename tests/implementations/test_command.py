@@ -293,7 +293,7 @@ def test_a_program_says_what_it_is() -> None:
     program.close()
     write("a.yaml", 1)
     found = report("a.yaml", "--implementation", SUMS)
-    assert (found["implementation_version"], found["implementation_device"]) == ("1.5", "CPU")
+    assert (found["implementation_version"], found["device"]) == ("1.5", "CPU")
 
 
 @pytest.mark.parametrize(

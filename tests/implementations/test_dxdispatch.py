@@ -47,7 +47,7 @@ def test_the_executable_is_judged_on_what_it_wrote(folder: Path) -> None:
     report = run(installed(folder / "a folder"))
     assert outcomes(report) == ["passed"] * (COUNT + 1), messages(report)
     assert report["implementation_version"] == "0.17.0"
-    assert report["implementation_device"] == "Stand-in Adapter"
+    assert report["device"] == "Stand-in Adapter"
 
 
 def test_a_wrong_expectation_fails(folder: Path) -> None:

@@ -89,7 +89,7 @@ def test_what_was_recorded_is_judged_anywhere() -> None:
     cases = judged()
     assert [cases[name]["outcome"] for name in ("sum", "max", "wrong-axis")] == ["passed"] * 3
     assert cases[""]["implementation_version"] == "0.17.0"
-    assert cases[""]["implementation_device"] == "Stand-in Adapter"
+    assert cases[""]["device"] == "Stand-in Adapter"
 
 
 def test_a_wrong_output_fails(recorded: Path) -> None:

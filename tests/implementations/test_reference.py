@@ -45,5 +45,5 @@ def test_it_says_what_has_none() -> None:
 
 
 def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:
-    assert about(Reference()) == (__version__, "NumPy")
+    assert about(Reference()) == (__version__, f"NumPy {np.__version__}")
     assert Reference().name == "reference"

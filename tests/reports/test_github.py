@@ -13,10 +13,13 @@ from dmlcheck.cli import main
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.github import GithubReport, annotate
+from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult
 
 FILES = Path(__file__).parent.parent / "snapshots" / "files"
+
+INFO = RunInfo("onnxruntime", version="1.31.1", device="GPU *0*")
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +51,7 @@ def command(line: str) -> tuple[str, dict[str, str], str]:
 
 def printed(results: list[CaseResult]) -> list[str]:
     lines: list[str] = []
-    report(GithubReport(lines.append, None), results)
+    report(GithubReport(lines.append, None, INFO), results)
     return lines
 
 
@@ -124,7 +127,7 @@ def test_ten_errors_are_all_there_are() -> None:
 
 def test_an_annotation_comes_with_its_case() -> None:
     lines: list[str] = []
-    reporter = GithubReport(lines.append, None)
+    reporter = GithubReport(lines.append, None, INFO)
     reporter.case(failed())
     assert len(lines) == 1
 

@@ -8,11 +8,15 @@ from pathlib import Path
 import pytest
 from results import MISMATCH, case, every_outcome, failed, report, summary_of
 
+from dmlcheck import __version__
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.reports.github import GithubReport
 from dmlcheck.reports.job_summary import MOST_BYTES, markdown
+from dmlcheck.reports.records import RunInfo
 from dmlcheck.running.results import CaseResult
+
+INFO = RunInfo("onnxruntime", version="1.31.1", device="GPU *0*")
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def summary(path: Path, results: list[CaseResult], *, interrupted: bool = False) -> str:
     lines: list[str] = []
-    report(GithubReport(lines.append, str(path)), results, interrupted=interrupted)
+    report(GithubReport(lines.append, str(path), INFO), results, interrupted=interrupted)
     assert not any("summary" in line for line in lines)
     return path.read_text(encoding="utf-8")
 
@@ -35,7 +39,11 @@ def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> 
     text = summary(folder / "summary.md", every_outcome())
     lines = text.split("\n")
     assert lines[0] == "## dmlcheck: 1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed"
-    assert lines[2:5] == [
+    assert lines[2] == (
+        f"dmlcheck {__version__}, onnxruntime 1.31.1 (GPU &#42;0&#42;): 6 cases at their own feature levels, "
+        "accumulation in FLOAT32"
+    )
+    assert lines[4:7] == [
         "| operator | passed | failed | error | skipped | xfailed | xpassed | worst ULP | seconds |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
         "| REDUCE | 1 | 1 | 1 | 1 | 1 | 1 | 0 | 1.12 |",
@@ -54,7 +62,9 @@ def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> 
 
 
 def test_an_interrupted_run_says_so(folder: Path) -> None:
-    assert summary(folder / "summary.md", [], interrupted=True) == "## dmlcheck: interrupted after nothing ran\n\n\n"
+    assert summary(folder / "summary.md", [], interrupted=True).startswith(
+        "## dmlcheck: interrupted after nothing ran\n\n"
+    )
 
 
 def test_the_summary_is_appended(folder: Path) -> None:
@@ -83,7 +93,7 @@ def test_a_summary_is_never_larger_than_github_takes(folder: Path, before: int) 
         )
         for number in range(60)
     ]
-    report(GithubReport(lines.append, str(path)), results)
+    report(GithubReport(lines.append, str(path), INFO), results)
     assert MOST_BYTES - 10_000 < path.stat().st_size <= MOST_BYTES
     text = path.read_text(encoding="utf-8")
     shown = text.count("<details>")
@@ -95,14 +105,14 @@ def test_a_full_summary_is_left_as_it_is(folder: Path) -> None:
     path = folder / "summary.md"
     path.write_text("x" * (MOST_BYTES - 50), encoding="utf-8")
     lines: list[str] = []
-    report(GithubReport(lines.append, str(path)), [failed()])
+    report(GithubReport(lines.append, str(path), INFO), [failed()])
     assert path.stat().st_size == MOST_BYTES - 50
     assert lines[-1].startswith(f"dmlcheck: no job summary: {path}: full")
 
 
 def test_a_summary_that_cannot_be_written_is_said(folder: Path) -> None:
     lines: list[str] = []
-    report(GithubReport(lines.append, str(folder / "nowhere" / "summary.md")), [failed()])
+    report(GithubReport(lines.append, str(folder / "nowhere" / "summary.md"), INFO), [failed()])
     assert lines[1:] == [f"dmlcheck: no job summary: {folder}/nowhere/summary.md: No such file or directory"]
 
 
@@ -133,13 +143,13 @@ def test_names_cannot_leave_their_place_in_the_summary(folder: Path) -> None:
     assert "<script>" not in head
     assert "`" not in head
     (row,) = [line for line in head.split("\n") if "x&#124;y" in line and line.startswith("|")]
-    assert row.count("|") == head.split("\n")[2].count("|")
+    assert row.count("|") == head.split("\n")[4].count("|")
 
 
 @pytest.mark.slow
 def test_many_failures_take_little_memory(folder: Path) -> None:
     tracemalloc.start()
-    reporter = GithubReport(lambda _: None, str(folder / "summary.md"))
+    reporter = GithubReport(lambda _: None, str(folder / "summary.md"), INFO)
     for index in range(10_000):
         reporter.case(failed(f"case {index}", diagnostics=(MISMATCH._replace(message="x" * 2000),)))
     reporter.finish(summary_of([]))

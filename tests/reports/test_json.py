@@ -102,7 +102,7 @@ REPORT = with_optional(
         tool=record(name={"const": "dmlcheck"}, version=TEXT),
         implementation=TEXT,
         implementation_version=TEXT_OR_NULL,
-        implementation_device=TEXT_OR_NULL,
+        device=TEXT_OR_NULL,
         feature_level={"anyOf": [{"type": "null"}, LEVEL]},
         accumulate={"enum": ["float16", "float32"]},
         strict={"type": "boolean"},

@@ -73,7 +73,7 @@ def test_a_case_has_its_time_and_the_dotted_name_of_its_file(tmp_path: Path) -> 
 def test_the_details_are_what_the_text_report_prints(tmp_path: Path) -> None:
     result = failed()
     lines: list[str] = []
-    TextReport(lines.append).case(result)
+    TextReport(lines.append, verbose=-1, total=lambda: 1).case(result)
     root = written(tmp_path / "report.xml", [result])
     text = root.findtext(".//failure")
     assert text == "\n".join(lines).rstrip("\n")
@@ -99,21 +99,35 @@ def test_several_problems_are_counted_in_the_message_and_named_once_in_the_type(
     ]
 
 
+def properties(root: Any) -> dict[str, str]:
+    """Return what the first suite begins with."""
+    return {found.get("name"): found.get("value") for found in root[0].iter("property")}
+
+
 def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
     results = [CaseResult(case(operator=operator), "passed") for operator in ("REDUCE", "DML_OPERATOR_ARGMAX", "ODD")]
-    root = written(tmp_path / "report.xml", results)
-    properties = {found.get("name"): found.get("value") for found in root.iter("property")}
-    assert properties == {
+    info = RunInfo("onnxruntime", "6_4", version="1.31.1", device="GPU 0", accumulate="FLOAT16")
+    assert properties(written(tmp_path / "report.xml", [*results, failed(file="b.yaml")], info)) == {
         "dmlcheck": __version__,
-        "implementation": "reference",
+        "implementation": "onnxruntime",
+        "implementation_version": "1.31.1",
+        "device": "GPU 0",
         "feature_level": "6_4",
+        "cases": "4",
+        "accumulate": "FLOAT16",
         "operators": "ARGMAX REDUCE",
     }
 
 
-def test_a_run_at_no_level_has_no_level(tmp_path: Path) -> None:
-    root = written(tmp_path / "report.xml", [failed()], RunInfo("command:x"))
-    assert [found.get("name") for found in root.iter("property")] == ["dmlcheck", "implementation", "operators"]
+def test_what_is_not_known_of_a_run_is_left_out(tmp_path: Path) -> None:
+    assert properties(written(tmp_path / "report.xml", [failed()], RunInfo("command:x"))) == {
+        "dmlcheck": __version__,
+        "implementation": "command:x",
+        "feature_level": "each case's own",
+        "cases": "1",
+        "accumulate": "FLOAT32",
+        "operators": "REDUCE",
+    }
 
 
 def test_each_file_has_one_suite_even_where_its_cases_are_apart(tmp_path: Path) -> None:

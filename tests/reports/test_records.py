@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from results import UNLIKELY, case, every_outcome, failed, summary_of
 
-from dmlcheck.reports.records import Earlier, Tally, outcomes_text
+from dmlcheck.reports.records import Earlier, RunInfo, Tally, outcomes_text
 from dmlcheck.running.results import CaseResult, Drift
 
 
@@ -54,6 +54,30 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
 )
 def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> None:
     assert outcomes_text(summary_of(results)) == text
+
+
+@pytest.mark.parametrize(
+    ("info", "judged", "scope"),
+    [
+        (RunInfo("x"), "x", "1 case at its own feature level, accumulation in FLOAT32"),
+        (
+            RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),
+            "x 1.2 (GPU 0)",
+            "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT16",
+        ),
+        (
+            RunInfo("x", "7_0", (1, 3), device="GPU"),
+            "x (GPU)",
+            "1 case up to 7_0, accumulation in FLOAT32, shard 1 of 3",
+        ),
+    ],
+)
+def test_what_a_run_is_of_is_told_in_words(info: RunInfo, judged: str, scope: str) -> None:
+    assert (info.judged, info.scope(1)) == (judged, scope)
+
+
+def test_cases_are_counted_with_their_levels() -> None:
+    assert RunInfo("x").scope(1000) == "1,000 cases at their own feature levels, accumulation in FLOAT32"
 
 
 @pytest.mark.parametrize(

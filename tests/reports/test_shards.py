@@ -52,6 +52,12 @@ def test_the_whole_is_what_one_run_would_have_been() -> None:
     assert not whole.summary.interrupted
 
 
+def test_shards_of_different_versions_and_devices_are_told_with_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = shard(1, 2, numbered("a", 0))
+    monkeypatch.setitem(globals(), "INFO", INFO._replace(version="1.3", device="GPU 0"))
+    assert whole_run([first, shard(2, 2, numbered("b", 1))]).info[3:5] == ("1.2 and 1.3", "CPU and GPU 0")
+
+
 def test_a_whole_of_which_a_part_was_interrupted_was() -> None:
     assert whole_run([shard(1, 1, numbered("a", 0), interrupted=True)]).summary.interrupted
 

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from results import case, every_outcome, failed, report, summary_of
 
+from dmlcheck import __version__
 from dmlcheck.reports.layout import Style
+from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.results import CaseResult
 
@@ -17,7 +19,7 @@ PASSED = CaseResult(case(), "passed", "a legal desc")
 def printed(*results: CaseResult, **options: Any) -> list[str]:
     """Return what a report prints of some results and of their end."""
     lines: list[str] = []
-    report(TextReport(lines.append, **options), list(results))
+    report(TextReport(lines.append, **{"total": lambda: len(results), **options}), list(results))
     return lines
 
 
@@ -36,11 +38,30 @@ def test_failures_come_as_they_happen_and_the_end_has_the_totals() -> None:
     ]
 
 
+def test_a_report_begins_with_what_the_run_is_of() -> None:
+    info = RunInfo("onnxruntime", "3_0", version="1.31.1", device="CPUExecutionProvider on x86_64")
+    head = [
+        f"dmlcheck {__version__}, onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)",
+        "1,234 cases up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT32",
+    ]
+    assert printed(failed(), PASSED, info=info, total=lambda: 1234)[:2] == head
+    assert printed(PASSED, verbose=1, info=info, total=lambda: 1234)[:2] == head
+    assert printed(failed(), info=info, verbose=-1)[0].startswith("FAILED")
+
+
+def test_cases_are_not_counted_ahead_where_nothing_is_printed_before_all_have_run() -> None:
+    lines = printed(PASSED, PASSED, total=lambda: pytest.fail("asked"))
+    assert lines[1] == "2 cases at their own feature levels, accumulation in FLOAT32"
+
+
+HEAD = ["dmlcheck", "1 case"]
+
+
 @pytest.mark.parametrize(
     ("verbose", "lines"),
     [
-        (1, ["PASSED cases/sum.yaml::sum   a legal desc", "", "operator", "REDUCE", "1 passed in 0.00 s"]),
-        (0, ["operator", "REDUCE", "1 passed in 0.00 s"]),
+        (1, [*HEAD, "PASSED cases/sum.yaml::sum   a legal desc", "", "operator", "REDUCE", "1 passed in 0.00 s"]),
+        (0, [*HEAD, "operator", "REDUCE", "1 passed in 0.00 s"]),
         (-1, ["1 passed in 0.00 s"]),
     ],
 )
@@ -59,13 +80,13 @@ def test_the_last_line_is_green_where_something_ran_and_nothing_failed(results: 
 
 def test_a_run_that_was_interrupted_says_so() -> None:
     lines: list[str] = []
-    TextReport(lines.append).finish(summary_of([], interrupted=True))
-    assert lines == ["interrupted after nothing ran in 0.00 s"]
+    TextReport(lines.append, total=lambda: 0).finish(summary_of([], interrupted=True))
+    assert lines[2:] == ["interrupted after nothing ran in 0.00 s"]
 
 
 def test_the_table_goes_where_tables_go() -> None:
     tables: list[Any] = []
     lines = printed(PASSED, table=lambda head, rows: tables.append((head, rows)))
-    assert lines == ["1 passed in 0.00 s"]
+    assert lines[2:] == ["1 passed in 0.00 s"]
     ((head, rows),) = tables
     assert (head[0], rows[0][:2]) == ("operator", ["REDUCE", "1"])

@@ -13,6 +13,7 @@ from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.reports.visible import shown_diagnostic, shown_info, shown_lines, shown_result
 from dmlcheck.running.results import Drift
+from dmlcheck.specs.records import Deviation
 
 HOSTILE = "a\n::error::b\x1b[31m\r\u202ec"
 SHOWN = r"a\n::error::b\x1b[31m\r\u202ec"
@@ -65,9 +66,10 @@ def test_the_text_report_has_no_line_that_a_name_begins(outcome: str) -> None:
         id=HOSTILE, name=HOSTILE, file=HOSTILE, operator=HOSTILE, source=HOSTILE, desc={"x": HOSTILE}
     )
     found = Diagnostic("implementation-error", HOSTILE, file=HOSTILE, line=1, column=1, help=HOSTILE)
-    result = failed()._replace(case=made, outcome=outcome, reason=HOSTILE, diagnostics=(found,))
+    known = (Deviation(HOSTILE, HOSTILE, HOSTILE),)
+    result = failed()._replace(case=made, outcome=outcome, reason=HOSTILE, diagnostics=(found,), known=known)
     lines: list[str] = []
-    report = TextReport(lines.append, verbose=1)
+    report = TextReport(lines.append, verbose=1, total=lambda: 1)
     report.case(result)
     text = "\n".join(lines)
     assert "\x1b" not in text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +15,9 @@ from dmlcheck.running.events import Done, Ended, Other, Plan, in_shard
 from dmlcheck.running.processes import Execution
 
 
-def kinds(plan: Plan, jobs: int = 1, case: str | None = None) -> list[type]:
-    """Return the kinds of the events of a run of a.yaml and b.yaml."""
-    targets = [Target(name, name, case) for name in ("a.yaml", "b.yaml")]
+def kinds(plan: Plan, jobs: int = 1, case: str | None = None, *more: str) -> list[type]:
+    """Return the kinds of the events of a run of a.yaml, b.yaml and more files."""
+    targets = [Target(name, name, case) for name in ("a.yaml", "b.yaml", *more)]
     return [type(event) for event in Execution(targets, plan, jobs).events()]
 
 
@@ -28,6 +29,27 @@ def test_events_come_in_order(jobs: int) -> None:
     assert kinds(Plan(), jobs) == [Done, Done, Ended, Done, Ended]
     assert kinds(Plan(expression="c1"), jobs) == [Other, Done, Ended, Other, Ended]
     assert kinds(Plan(), jobs, case="c0") == [Done, Ended, Done, Ended]
+
+
+@pytest.mark.parametrize(
+    ("plan", "case", "number"),
+    [
+        (Plan(), None, 4),
+        (Plan(), "c0", 3),
+        (Plan(expression="c1"), None, 2),
+        (Plan(expression="a.yaml"), None, 3),
+    ],
+)
+def test_the_number_of_cases_is_known_before_they_run(plan: Plan, case: str | None, number: int) -> None:
+    write("a.yaml", 1, 2)
+    write("b.yaml", 3)
+    Path("c.yaml").write_text("[", encoding="utf-8")  # one result: the file cannot be used
+    execution = Execution([Target(name, name, case) for name in ("a.yaml", "b.yaml", "c.yaml")], plan)
+    assert execution.total == number
+    assert kinds(plan, 1, case, "c.yaml").count(Done) == number
+    shards = [Execution(execution.targets, plan._replace(shard=(part, 2))) for part in (1, 2)]
+    assert [shard.total for shard in shards] == [[*map(type, shard.events())].count(Done) for shard in shards]
+    assert sum(shard.total for shard in shards) == number
 
 
 def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -225,7 +225,7 @@ def test_an_interrupted_run_of_several_processes_keeps_its_report_and_leaves_non
     ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
-        for _ in range(240):
+        for _ in range(242):  # two lines of the head before them
             process.stdout.readline()
         children = _children(process.pid)
         process.send_signal(number)
@@ -348,13 +348,16 @@ def _peak(name: str, jobs: str) -> int:
 # ---- what is known of DirectML
 
 
-def test_a_mismatch_of_an_implementation_names_what_directml_is_known_to_get_wrong() -> None:
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_mismatch_of_directml_names_what_it_is_known_to_get_wrong_of_such_a_desc(jobs: str) -> None:
     write("a.yaml", WRONG)
-    known = "  known of DirectML (not fixed as of 2026-06): LOG_SUM_EXP overflows where the result does not: "
-    assert known in run("a.yaml", "--implementation", BAD).stdout
-    text = Path("a.yaml").read_text(encoding="utf-8").replace(f"[{WRONG + 3}]", "[7]")
+    text = Path("a.yaml").read_text(encoding="utf-8").replace("INT32", "FLOAT16")
     Path("a.yaml").write_text(text, encoding="utf-8")
-    assert "known of DirectML" not in run("a.yaml").stdout
+    known = "  known of DirectML (not recorded; seen in 2023): FLOAT16 SUM and AVERAGE can overflow to infinity "
+    printed = run("a.yaml", "--implementation", "python:misbehaving:DirectMLLike", "-j", jobs).stdout
+    assert (known in printed, "LOG_SUM_EXP" in printed) == (True, False)
+    assert "known of DirectML" not in run("a.yaml", "--implementation", BAD, "-j", jobs).stdout
 
 
 # ---- disks and pipes

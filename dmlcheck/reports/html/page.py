@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.html.markup import escape
-from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary, level_text
 from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED
-from dmlcheck.specs.names import LEVELS, level_and_version
 
 
 class Assets:
@@ -64,7 +63,7 @@ def head(summary: Summary, info: RunInfo, assets: Assets) -> Iterator[str]:
     yield '<meta name="color-scheme" content="light dark">\n'
     yield '<meta name="referrer" content="no-referrer">\n'
     yield '<link rel="icon" href="data:,">\n'
-    yield f"<title>{escape(f'{title} - dmlcheck {__version__}, {info.implementation}')}</title>\n"
+    yield f"<title>{escape(f'{title} - dmlcheck {__version__}, {info.judged}')}</title>\n"
     yield f"<style>{assets.style}</style>\n</head>\n<body>\n"
     yield f'<header>\n<p class="tool">dmlcheck report</p>\n<h1 class="{verdict}">{title}</h1>\n'
     if summary.interrupted:
@@ -78,8 +77,10 @@ def head(summary: Summary, info: RunInfo, assets: Assets) -> Iterator[str]:
 def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
     level = info.feature_level
     yield "dmlcheck", __version__
-    yield "Implementation", info.implementation
-    yield "Feature level", (level_and_version(level) if level in LEVELS else level) or "what each case asks for"
+    yield "Implementation", info.judged
+    yield "Feature level", EACH_ITS_OWN if level is None else f"up to {level_text(level)}"
+    yield "Cases", f"{summary.total:,}"
+    yield "Accumulation", info.accumulate
     yield "Time", f"{summary.seconds:,.2f} s"
     if info.shard is not None:
         yield "Shard", f"{info.shard[0]} of {info.shard[1]}"

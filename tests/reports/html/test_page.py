@@ -33,18 +33,23 @@ def test_every_outcome_is_counted_and_can_be_chosen(page: str) -> None:
     assert "GEMM 0 0 0 0 1 1 2097152 ULP" in read.text
 
 
-def test_the_head_tells_level_shard_and_interruption(tmp_path: Path) -> None:
+def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Path) -> None:
     text = report(
         tmp_path / "a.html",
         [CaseResult(case(), "passed")],
         interrupted=True,
         feature_level="4_1",
         shard=(2, 3),
+        version="1.2",
+        device="GPU 0",
+        accumulate="FLOAT16",
     )
     read = check(text)
     assert "No failures in 1 case" in read.text
     assert "DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)" in read.text
     assert "Shard 2 of 3" in read.text
+    assert "Implementation reference 1.2 (GPU 0)" in read.text
+    assert "Cases 1 Accumulation FLOAT16" in read.text
     assert "Interrupted: the run ended before all its cases had run." in read.text
 
 
