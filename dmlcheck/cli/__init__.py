@@ -13,25 +13,12 @@ from typing import Any
 import click
 
 from dmlcheck import __version__
+from dmlcheck.cli.commands import COMMANDS, unknown_command, write_groups
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.diagnostics.wording import visible
 
-_COMMANDS = (
-    "run",
-    "validate",
-    "eval",
-    "show",
-    "explain",
-    "schema",
-    "merge",
-    "expectations",
-    "diff",
-    "coverage",
-    "export",
-    "import",
-    "selfcheck",
-)
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
+_EPILOG = f"`dmlcheck COMMAND --help` has the options of a command and examples.\n\n\b\nThe guide: {_GUIDE}"
 _NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
 
 
@@ -81,7 +68,19 @@ class _Commands(click.Group):
     """The commands, each imported only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
+        return list(COMMANDS)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002 - as above
+        """Write the commands into the help."""
+        write_groups(formatter)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is asked for, or say which one may be meant."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(unknown_command(args[0]))
+        return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, and write out what it printed while something can still be done about a closed pipe."""
@@ -108,14 +107,14 @@ class _Commands(click.Group):
             _end_streams()
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002 - click's signature
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in COMMANDS:
             return None
         name = _NAMES.get(cmd_name, cmd_name)
         command: click.Command = getattr(import_module(f"dmlcheck.cli.{name}"), name)
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=f"\b\nThe guide: {_GUIDE}")
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_EPILOG)
 @click.version_option(__version__, prog_name="dmlcheck")
 def main() -> None:
     """Check DirectML operator descs against the feature-level tables, and results against a NumPy reference."""

@@ -11,14 +11,19 @@ from dmlcheck.cli.case_files import CaseFiles
 from dmlcheck.cli.console import print_json, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import operator_name
-from dmlcheck.cli.options import format_option
+from dmlcheck.cli.options import examples, format_option
 from dmlcheck.cli.selection import targets
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
 from dmlcheck.specs.load import full_name, load_spec
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "coverage",
+        "coverage cases/ --operator REDUCE",
+    )
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only this operator; may be repeated.")
 @format_option

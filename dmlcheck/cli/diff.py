@@ -5,14 +5,19 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_json, write
-from dmlcheck.cli.options import Level, format_option
+from dmlcheck.cli.options import Level, examples, format_option
 from dmlcheck.inspection.level_diff import differences
 from dmlcheck.reports.level_diff import diff_dict, diff_lines
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVEL_ORDER
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "diff 3_0 4_1",
+        "diff 3_0 4_1 --format json",
+    )
+)
 @click.argument("low", type=Level(), metavar="LEVEL")
 @click.argument("high", type=Level(), metavar="LEVEL")
 @format_option

@@ -13,7 +13,7 @@ import click
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import select_option
+from dmlcheck.cli.options import examples, select_option
 from dmlcheck.cli.selection import selector
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
     from dmlcheck.reports.problems import Told
 
 
-@click.command("eval")
+@click.command(
+    "eval",
+    epilog=examples(
+        "eval sum.yaml",
+        "eval cases/sum.yaml -k columns",
+        "eval model.json",
+    ),
+)
 @click.argument("file")
 @select_option
 def evaluate(*, file: str, expression: str | None) -> None:

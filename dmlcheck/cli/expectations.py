@@ -10,16 +10,24 @@ import click
 
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.options import examples
 from dmlcheck.files import yaml
 from dmlcheck.running.expectations import Expectations, read_expectations
 
 
-@click.group()
+@click.group(epilog=examples("expectations update report.json known.yaml"))
 def expectations() -> None:
     """Keep a file of known results up to date."""
 
 
-@expectations.command()
+@expectations.command(
+    short_help="Drop what no longer holds; add what fails.",
+    epilog=examples(
+        "run cases/ --json report.json",
+        "expectations update report.json known.yaml",
+        'expectations update report.json known.yaml --add --reason "bug 42"',
+    ),
+)
 @click.argument("report", metavar="REPORT.json")
 @click.argument("file", metavar="FILE")
 @click.option("--add", is_flag=True, help="Add what fails and is not expected.")

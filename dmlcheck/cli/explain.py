@@ -5,13 +5,20 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_page
+from dmlcheck.cli.options import examples
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import full_name, load_spec
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "explain",
+        "explain size-mismatch",
+        "explain GEMM/C3",
+    )
+)
 @click.argument("rule", required=False)
 def explain(*, rule: str | None) -> None:
     """Explain a rule (size-mismatch) or a labelled constraint (REDUCE/C2); without one, list the rules."""
@@ -25,9 +32,10 @@ def explain(*, rule: str | None) -> None:
 
 def _explain_constraint(label: str) -> None:
     operator, _, row_id = label.upper().rpartition("/")
-    name = full_name(operator.upper()) if operator else None
+    name = full_name(operator) if operator else None
     if name is None:
-        hint = did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"
+        hint = f"`dmlcheck show {label}` shows the operator" if full_name(label.upper()) else did_you_mean(label, RULES)
+        hint = hint or "`dmlcheck explain` lists the rules"
         raise click.UsageError(f"{label} is neither a rule nor a constraint; {hint}")
     spec = load_spec(name)
     row = next((row for row in spec.constraints if row.id == row_id), None)

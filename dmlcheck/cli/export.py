@@ -13,13 +13,18 @@ from dmlcheck.cli.case_files import CaseFiles
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
-from dmlcheck.cli.options import select_option
+from dmlcheck.cli.options import examples, select_option
 from dmlcheck.cli.selection import selector, targets
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Exported
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "export --to dxdispatch cases/ -o models",
+        "export --to onnx cases/ -o models -k gemm",
+    )
+)
 @click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format to write.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @folder_option

@@ -12,13 +12,20 @@ from dmlcheck.cases.find import is_report
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
+from dmlcheck.cli.options import examples
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Imported
 
 CASES = "cases"  # the format of what `import` writes
 
 
-@click.command("import")
+@click.command(
+    "import",
+    epilog=examples(
+        "import dxdispatch model.json -o imported",
+        "import onnx models/ -o imported",
+    ),
+)
 @click.argument("form", type=click.Choice(list(FORMATS)), metavar="[dxdispatch|onnx]")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...")
 @folder_option

@@ -8,12 +8,19 @@ import click
 
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.options import examples
 from dmlcheck.cli.reporters import Wanted, finish_reports, open_reporters, report_options
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.shards import whole_run
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "run cases/ --shard 1/2 --json 1.json",
+        "run cases/ --shard 2/2 --json 2.json",
+        "merge 1.json 2.json --html report.html",
+    )
+)
 @click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...")
 @report_options
 def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:

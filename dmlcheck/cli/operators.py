@@ -11,7 +11,15 @@ def operator_name(given: str) -> str:
     """Return an operator's full name, or refuse it with the closest there is."""
     name = full_name(given.upper())
     if name is None:
-        close = closest_operator(given.upper())
-        hint = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
-        raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {hint}")
+        raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {_hint(given)}")
     return name
+
+
+def _hint(given: str) -> str:
+    """Return what may be meant by a name that is no operator's: a rule, a constraint, or the closest operator."""
+    from dmlcheck.diagnostics.catalog import RULES
+
+    if given in RULES or full_name(given.upper().partition("/")[0]):
+        return f"`dmlcheck explain {given}` explains the {'rule' if given in RULES else 'constraint'}"
+    close = closest_operator(given.upper())
+    return f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"

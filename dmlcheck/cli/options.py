@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from dmlcheck.specs.names import LEVELS, parse_level
+
+
+def examples(*lines: str) -> str:
+    """Return examples for the end of a command's help, from command lines without `dmlcheck`."""
+    return "\n".join(("\b", "Examples:", *(f"  dmlcheck {line}" for line in lines)))
+
+
+def listed(title: str, rows: Mapping[str, str]) -> str:
+    """Return a list of names, each with what it means, for the end of a command's help."""
+    width = max(map(len, rows))
+    return "\n".join(("\b", f"{title}:", *(f"  {name:<{width}}  {meaning}" for name, meaning in rows.items())))
 
 
 class Level(click.ParamType):  # type: ignore[type-arg]

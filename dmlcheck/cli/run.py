@@ -12,12 +12,12 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.options import level_option, select_option
+from dmlcheck.cli.options import examples, level_option, listed, select_option
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
 from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import selector, targets
-from dmlcheck.implementations import About, Unavailable, about, close, make, spellings
+from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Plan
@@ -74,7 +74,17 @@ class Options(NamedTuple):
         )
 
 
-@click.command()
+@click.command(
+    epilog=listed("Implementations", {kind.spelt(word): kind.about for word, kind in KINDS.items()})
+    + "\n\n"
+    + examples(
+        "run cases/ --json report.json",
+        "run cases/sum.yaml::columns -v",
+        'run -k "gemm and not float16" --implementation onnxruntime',
+        "run cases/ --implementation python:my_module:MyEngine",
+        'run cases/ --implementation "command:./my_program --quiet"',
+    )
+)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @select_option
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
@@ -85,7 +95,7 @@ class Options(NamedTuple):
     default="reference",
     metavar="NAME",
     show_default=True,
-    help=f"What to judge: {spellings()}.",
+    help="What to judge, see below.",
 )
 @click.option(
     "--accumulate",

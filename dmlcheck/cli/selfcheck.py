@@ -8,10 +8,15 @@ import click
 
 from dmlcheck.cli.console import write
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.options import examples
 from dmlcheck.inspection.selfcheck import check
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "selfcheck",
+    )
+)
 def selfcheck() -> None:
     """Check that the specs, kernels, bundled cases and rules agree with one another."""
     checked = check()

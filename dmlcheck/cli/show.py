@@ -6,13 +6,20 @@ import click
 
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import operator_name
-from dmlcheck.cli.options import format_option
+from dmlcheck.cli.options import examples, format_option
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
 from dmlcheck.specs.load import load_spec, operator_names
 
 
-@click.command()
+@click.command(
+    epilog=examples(
+        "show",
+        "show GEMM",
+        "show DML_OPERATOR_GEMM --format json",
+        "show --errata",
+    )
+)
 @click.argument("operator", required=False)
 @click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
 @format_option

@@ -54,10 +54,14 @@ class TimedOut(Failure):
 
 
 class Kind(NamedTuple):
-    """How an implementation is named and made: its module and class, and what follows the word and a colon."""
+    """How an implementation is named and made: its module and class, and what follows the word and a colon.
+
+    `about` says in a few words what runs the cases.
+    """
 
     module: str
     maker: str
+    about: str
     place: str = ""
     optional: bool = False
 
@@ -68,12 +72,14 @@ class Kind(NamedTuple):
 
 
 KINDS = {
-    "reference": Kind("reference", "Reference"),
-    "onnxruntime": Kind("onnxruntime", "OnnxRuntime", "PROVIDER", optional=True),
-    "dxdispatch": Kind("dxdispatch", "DxDispatch", "EXE"),
-    "recorded": Kind("recorded", "Recorded", "DIR"),
-    "command": Kind("command", "Command", "CMD"),
-    "python": Kind("", "", "MODULE:NAME"),
+    "reference": Kind("reference", "Reference", "the reference engine"),
+    "onnxruntime": Kind(
+        "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
+    ),
+    "dxdispatch": Kind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
+    "recorded": Kind("recorded", "Recorded", "what DxDispatch left in exported models", "DIR"),
+    "command": Kind("command", "Command", "a program in any language", "CMD"),
+    "python": Kind("", "", "what NAME of a Python module returns when called", "MODULE:NAME"),
 }
 
 

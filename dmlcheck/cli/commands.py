@@ -1,0 +1,45 @@
+"""The commands in groups, as the help lists them; none is imported for that."""
+
+from __future__ import annotations
+
+import click
+
+GROUPS = {
+    "Check": {
+        "validate": "Is a desc legal, and from which feature level on?",
+        "run": "Run cases, and report what fails.",
+        "eval": "Print what the reference computes for cases.",
+        "merge": "Put the reports of a run's shards together.",
+        "expectations": "Keep a file of known results up to date.",
+    },
+    "Look up": {
+        "show": "What is known of an operator: fields, tables, constraints.",
+        "explain": "What a rule or a constraint asks for, with an example.",
+        "diff": "What one feature level accepts that another does not.",
+    },
+    "Convert": {
+        "export": "Write cases as DxDispatch or ONNX models.",
+        "import": "Write DxDispatch or ONNX models as case files.",
+        "schema": "Print the JSON Schema of case files, for editors.",
+    },
+    "Other": {
+        "coverage": "What of the specs a set of cases exercises.",
+        "selfcheck": "Do specs, kernels, bundled cases and rules agree?",
+    },
+}
+COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
+_WIDTH = max(map(len, COMMANDS))
+
+
+def write_groups(formatter: click.HelpFormatter) -> None:
+    """Write what each command does, group by group."""
+    for title, commands in GROUPS.items():
+        with formatter.section(title):
+            formatter.write_dl([(name.ljust(_WIDTH), summary) for name, summary in commands.items()])
+
+
+def unknown_command(name: str) -> str:
+    """Return what to say of a command that does not exist."""
+    from dmlcheck.diagnostics.wording import did_you_mean
+
+    return f"there is no command {name!r}; {did_you_mean(name, COMMANDS) or '`dmlcheck --help` lists the commands'}"
