@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.wording import brackets, error_text, figure, is_or_are
+from dmlcheck.diagnostics.wording import brackets, counted, error_text, figure, is_or_are
 from dmlcheck.reports.layout import columns_of
 
 
@@ -25,6 +25,14 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     if output.unspecified:
         lines.append(f"  ({output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation)")
     return lines
+
+
+def open_lines(outputs: Mapping[str, OutputResult]) -> Iterator[str]:
+    """Yield how many elements of outputs were not judged, being left open, for each output that has some."""
+    for name, output in outputs.items():
+        if output.unspecified:
+            of = f"{output.unspecified:,} of {counted(output.elements, 'element')}"
+            yield f"{name}: {of} {is_or_are(output.unspecified)} left open by the documentation"
 
 
 def _rows(output: OutputResult) -> Iterator[list[str]]:

@@ -141,7 +141,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
 
     `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
     them says that the error is measured from the unrounded result. `likely_share` is the largest share of the likely
-    error, where any element is beyond that.
+    error, where any element is beyond that. `unspecified` counts the elements that are left open.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -149,6 +149,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "max_share": output.max_share,
         "mismatches": output.mismatches,
         "elements": output.elements,
+        "unspecified": output.unspecified,
         "first": _element(output.first[0] if output.first else None),
         "worst": _worst_element(output.most_off),
         "closest": _element(output.closest, measured=True),
@@ -168,7 +169,6 @@ def _mismatch(output: OutputResult) -> dict[str, Any]:
         "shape": output.shape,
         "bound": output.bound,
         "decided_by": output.decided_by,
-        "unspecified": output.unspecified,
         "elements": [_element(element, measured=True) for element in shown.values()],
         "profile": list(output.profile),
     }

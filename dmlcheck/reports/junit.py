@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from dmlcheck import __version__
+from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import causes, failure_text, rules_text
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary
@@ -48,7 +49,8 @@ class JunitReport:
         if result.is_failure:
             inside = self.failure(result)
         elif result.outcome == PASSED:
-            said = "\n".join(f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
+            noted = (f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
+            said = "\n".join((*noted, *open_lines(result.outputs)))
             inside = f"<system-out>{_text(said)}</system-out>" if said else ""
         else:
             inside = _tag("<skipped", message=result.reason or "no reason given", type=result.outcome) + "/>"

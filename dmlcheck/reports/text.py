@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from dmlcheck import __version__
+from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
@@ -72,6 +73,8 @@ class TextReport:
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""
             self.echo(f"{result.outcome.upper()} {result.case.id}{reason}")
+            for line in open_lines(result.outputs):
+                self.echo(indent(line))
             for found in (*warnings(result), *drifts(result)):
                 self.echo(indent(f"{self.style(found.severity, 'yellow')}[{found.rule}]: {found.message}"))
 

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, number
+from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, number, open_lines
 
 FIRST = (Element((0,), 21.0, 22.0, 5.0, 2.5), Element((7,), 1.0, math.nan, 1.0, None))
 OUTPUT = OutputResult(9, mismatches=2, first=FIRST, data_type="FLOAT32", bound="2 ULP")
@@ -45,6 +45,18 @@ def test_whose_tolerance_it_is_is_said_and_what_differs_where_anything_may() -> 
     lines = mismatch_lines("Out", OUTPUT._replace(decided_by="the case's own tolerance", unspecified=3))
     assert lines[1] == "  by the case's own tolerance"
     assert lines[-1] == "  (3 are left open by the documentation)"
+
+
+def test_outputs_with_open_elements_are_told_with_their_number() -> None:
+    outputs = {
+        "A": OUTPUT._replace(elements=1200, unspecified=1100),
+        "B": OUTPUT,
+        "C": OUTPUT._replace(elements=3, unspecified=1),
+    }
+    assert list(open_lines(outputs)) == [
+        "A: 1,100 of 1,200 elements are left open by the documentation",
+        "C: 1 of 3 elements is left open by the documentation",
+    ]
 
 
 def test_of_an_output_that_is_right_or_of_another_shape_there_are_no_elements() -> None:

@@ -8,11 +8,13 @@ from typing import Any
 
 import jsonschema
 import pytest
+import results
 from click.testing import CliRunner, Result
 
 from dmlcheck.cli import main
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.reports.json import output_dict
+from dmlcheck.reports.json import case_dict, output_dict
+from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS
 
 FILES = Path(__file__).parent.parent / "snapshots" / "files"
@@ -63,7 +65,6 @@ DETAILS = record(
     shape=TEXT_OR_NULL,
     bound={"type": "string"},
     decided_by={"type": "string"},
-    unspecified=COUNT,
     elements=items(ELEMENT),
     profile=items(NUMBER),
 )
@@ -76,6 +77,7 @@ OUTPUT = with_optional(
         max_share=NUMBER_OR_NULL,
         mismatches=COUNT,
         elements=COUNT,
+        unspecified=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
         worst={
             "anyOf": [
@@ -215,6 +217,7 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
             "max_share": 262144.0,
             "mismatches": 1,
             "elements": 2,
+            "unspecified": 0,
             "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "closest": {"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0},
@@ -224,7 +227,6 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
                 "shape": None,
                 "bound": "2 ULP",
                 "decided_by": "the case's own tolerance",
-                "unspecified": 0,
                 "elements": [{"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0}],
                 "profile": [0.0, 524288.0],
             },
@@ -299,3 +301,8 @@ def test_an_element_that_is_not_a_number_stands_in_a_report_once() -> None:
 
     output = OutputResult(1, mismatches=1, first=(element(),), worst=element(), data_type="FLOAT32", sizes=(1,))
     assert [shown["expected"] for shown in output_dict(output)["details"]["elements"]] == ["nan"]
+
+
+def test_open_elements_of_a_passed_case_are_counted() -> None:
+    passed = CaseResult(results.case(), "passed", outputs={"Out": OutputResult(3, unspecified=2)})
+    assert case_dict(passed)["outputs"]["Out"]["unspecified"] == 2

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from lxml import etree
-from results import case, every_outcome, failed, report, summary_of
+from results import OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
 from dmlcheck.cli import main
@@ -62,6 +62,12 @@ def test_a_case_has_the_element_of_its_outcome(tmp_path: Path) -> None:
         "xfailed": [("skipped", "xfailed", "a known deviation")],
         "xpassed": [("failure", "xpassed", "expected failed, and passes")],
     }
+
+
+def test_a_passed_case_tells_of_its_open_elements(tmp_path: Path) -> None:
+    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
+    (told,) = written(tmp_path / "report.xml", [passed]).iter("system-out")
+    assert told.text == "Out: 2 of 3 elements are left open by the documentation"
 
 
 def test_a_case_has_its_time_and_the_dotted_name_of_its_file(tmp_path: Path) -> None:

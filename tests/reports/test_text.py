@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from results import case, every_outcome, failed, report, summary_of
+from results import OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
 from dmlcheck.reports.layout import Style
@@ -69,6 +69,14 @@ def test_as_much_is_printed_as_is_asked_for(verbose: int, lines: list[str]) -> N
     found = printed(PASSED, verbose=verbose)
     assert len(found) == len(lines)
     assert all(line.startswith(start) for line, start in zip(found, lines, strict=True))
+
+
+def test_open_elements_of_a_passed_case_are_told_where_every_case_is() -> None:
+    passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
+    line = "  Out: 2 of 3 elements are left open by the documentation"
+    told = printed(passed, verbose=1)
+    assert told[told.index("PASSED cases/sum.yaml::sum") + 1] == line
+    assert line not in printed(passed)
 
 
 @pytest.mark.parametrize(

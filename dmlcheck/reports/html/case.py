@@ -9,6 +9,7 @@ from itertools import islice
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import brackets, brief, counted
 from dmlcheck.reports.diagnostics import LineOf
+from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.html.markup import escape, plain
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
@@ -35,6 +36,7 @@ def case_row(result: CaseResult, operator: str) -> tuple[Group, str]:
     else:
         marks = islice((*drifts(result), *warnings(result)), _MOST_OUTPUTS)
         said, reason = "".join(f" {_accuracy_mark(found)}" for found in marks), result.reason or ""
+        said += "".join(f" <span>{escape(line)}</span>" for line in islice(open_lines(result.outputs), _MOST_OUTPUTS))
     return Group(result.outcome, operator, case.file, reason), f"<li>{escape(name, 300)}{said}\n"
 
 
