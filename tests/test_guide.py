@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
+import yaml
 from guide_pages import (
     GUIDE,
     PAGES,
@@ -24,6 +25,7 @@ from guide_pages import (
     packages,
     prose,
     run,
+    section,
 )
 
 from dmlcheck.cases.form import CASE_KEYS
@@ -204,11 +206,13 @@ def test_the_readme_names_the_operators_that_have_kernels() -> None:
     assert len(named) == int(count)
 
 
-def test_the_tables_have_every_key_exit_code_and_implementation() -> None:
+def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
     cases, ci, implementations = (PAGES[name] for name in ("cases.md", "ci.md", "implementations.md"))
     assert {key for cell in first_column(cases, "The keys of a file") for key in cell.split(", ")} == set(CASE_KEYS)
     assert set(first_column(ci, "Exit codes")) == {str(int(code)) for code in Exit}
     assert tuple(first_column(ci, "Known failures")) == KEYS
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert re.findall(r"- id: (.*)", section(ci, "pre-commit")) == [hook["id"] for hook in hooks]
     named = ", ".join(first_column(implementations, "Names"))
     assert named == spellings().replace("onnxruntime[:PROVIDER]", "onnxruntime, onnxruntime:PROVIDER")
 
