@@ -184,7 +184,7 @@ def as_run(page: str) -> tuple[str, list[str]]:
         code = text if kind == "python" else ""
         parts += [page[end : found.start(2)], text]
         end = found.end(2)
-    failed += [line for line in inline_commands(page) if not _works(line)]
+    failed += [line for line in inline_commands(page) if not works(line)]
     return "".join([*parts, page[end:]]), failed
 
 
@@ -198,7 +198,7 @@ def _session(text: str) -> str:
     return "".join(parts)
 
 
-def _works(command: str) -> bool:
+def works(command: str) -> bool:
     ran = run(command if len(command.split()) > 2 else f"{command} --help")  # a name alone is that of the command
     return ran.code == 0 and ran.text != ""
 

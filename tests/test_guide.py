@@ -21,11 +21,13 @@ from guide_pages import (
     file_name,
     files,
     first_column,
+    inline_commands,
     lay_out,
     packages,
     prose,
     run,
     section,
+    works,
 )
 
 from dmlcheck.cases.form import CASE_KEYS
@@ -119,6 +121,13 @@ def test_the_example_for_contributors_is_what_the_files_have() -> None:
     assert len(shown) == 6
     for block in shown:
         assert block.text.partition("\n")[2] in (ROOT / file_name(block)).read_text(encoding="utf-8"), block.text
+
+
+def test_the_commands_for_contributors_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    named = inline_commands(CONTRIBUTING.read_text(encoding="utf-8"))
+    assert len(named) >= 3
+    assert [command for command in dict.fromkeys(named) if not works(command)] == []
 
 
 def test_the_readme_counts_operators_and_levels() -> None:
