@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -202,14 +203,15 @@ def test_what_is_installed_has_that_name() -> None:
 # ---- what the text says of the code
 
 
-def test_the_readme_names_the_operators_that_have_kernels() -> None:
-    count, text = re.findall(
-        r"reference engine computes (\d+) of the operators: (.*?)\.\n", PAGES["README.md"], re.DOTALL
-    )[0]
-    words = tuple(f"DML_OPERATOR_{word}" for word in re.findall(r"[A-Z][A-Z_]{4,}", text))
-    named = {name for name in operator_names() if name in words or name.startswith(words[-2:])}
-    assert named == {name for name in operator_names() if load_spec(name).kernel}
-    assert len(named) == int(count)
+def test_the_reference_engine_computes_what_the_readme_names() -> None:
+    assert (
+        "more than half of the operators,\n  among them REDUCE and every ELEMENT_WISE and ACTIVATION op"
+        in PAGES["README.md"]
+    )
+    computed = {name for name in operator_names() if load_spec(name).kernel}
+    assert len(operator_names()) / 2 < len(computed) < len(operator_names())
+    families = ("DML_OPERATOR_REDUCE", "DML_OPERATOR_ELEMENT_WISE_", "DML_OPERATOR_ACTIVATION_")
+    assert {name for name in operator_names() if name.startswith(families)} <= computed
 
 
 def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
@@ -236,6 +238,28 @@ def test_a_case_may_have_every_value_of_the_table(value: str, tmp_path: Path, mo
     Path("case.yaml").write_text(text, encoding="utf-8")
     ran = run("dmlcheck eval case.yaml")
     assert ran.code == 0, ran.text
+
+
+def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    lay_out(tmp_path)
+    run("dmlcheck run sum.yaml --json report.json")
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    (case,) = report["cases"]
+    part = section(PAGES["ci.md"], "The JSON report")
+    cells = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", part, re.MULTILINE))
+    assert set(words(" ".join(cells))) <= report.keys()
+    assert set(words(cells["`summary`"])) <= report["summary"].keys()
+    assert set(words(cells["`cases`"])) <= case.keys()
+    diagnostic, output = re.findall(r"Each (?:diagnostic|output) has (.*?)\.(?= |$)", part.replace("\n", " "))
+    assert set(words(diagnostic)) <= case["diagnostics"][0].keys()
+    assert set(words(output)) <= case["outputs"]["OutputTensor"].keys()
+    assert min(len(words(text)) for text in (diagnostic, output, *cells)) >= 1
+
+
+def words(text: str) -> list[str]:
+    """Return what stands in backticks."""
+    return re.findall(r"`(\w+)`", text)
 
 
 def test_the_map_of_the_code_has_every_package() -> None:
