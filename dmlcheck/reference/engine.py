@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.blocks import Blocks, blockwise, tiles
+from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
-from dmlcheck.reference.pieces import InDoubt, Kernel, Open, Piece, limits
+from dmlcheck.reference.pieces import InDoubt, Kernel, Open, Piece, limits, opened
 from dmlcheck.specs.load import load_spec
 from dmlcheck.values import memory
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -77,10 +78,11 @@ def parameter(field: str) -> str:
 def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
     """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables."""
     value, of = desc.values.get(name), desc.spec.fields[name].type
-    if of == "OPERATOR_DESC":
-        return _callable(value, arithmetic)
-    if of == "OPERATOR_DESC_ARRAY":
-        return [_callable(inner, arithmetic) for inner in value or ()]
+    if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
+        output = desc.parts[desc.spec.outputs[0].name][0].tensor.data_type
+        if of == "OPERATOR_DESC":
+            return NONE if value is None else _nested(value, output, arithmetic)
+        return [_nested(inner, output, arithmetic) for inner in value or ()]
     if value is None:
         return None
     if of == "FLOAT":
@@ -98,16 +100,25 @@ def _number(value: float, arithmetic: Arithmetic | None) -> Any:
     return value if rounded == value else Tracked(value, abs(rounded - value), arithmetic)
 
 
-def _callable(inner: OperatorDesc | None, arithmetic: Arithmetic | None) -> Callable[[Any], Any]:
-    """Return the formula of an operator inside another; the identity where there is none."""
-    if inner is None:
-        return _unchanged
+def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:
+    """Return an operator inside another as a function of what that has of its output's data type."""
     bound = row(inner.spec.operator)
-    return partial(bound.function, **{to: _attribute(inner, name, arithmetic) for to, name in bound.attributes})
+    fields = {to: _attribute(inner, name, arithmetic) for to, name in bound.attributes}
+    if bound.kernel.of_groups is not None:
+        axes = tuple(fields.get("axes", (-1,)))
+        return Nested(partial(bound.kernel.of_groups, axes=axes), data_type, axes)
+    formula = partial(bound.function, **fields)
+    if inner.values.get("ScaleBias") is not None:
+        formula = partial(_moved, formula, *_scale_bias(inner, arithmetic))
+    return Nested(formula, data_type)
 
 
-def _unchanged(x: Any) -> Any:
-    return x
+def _scale_bias(desc: OperatorDesc, arithmetic: Arithmetic | None) -> list[Any]:
+    return [_number(float(np.float32(part)), arithmetic) for part in desc.values["ScaleBias"]]
+
+
+def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
+    return formula(x * scale + bias)
 
 
 # ---- values
@@ -159,14 +170,6 @@ class _Output:
 
     def computed(self) -> Computed:
         return Computed(self.values, self.unspecified)
-
-
-def opened(result: Any) -> tuple[Any, Any]:
-    """Return a formula's result and what of it is left open."""
-    if isinstance(result, Open):
-        value, more = opened(result.value)
-        return value, result.where if more is False else np.logical_or(result.where, more)
-    return result, False
 
 
 def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> Iterator[tuple[Any, Any, Any]]:
@@ -247,7 +250,7 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     limit = _BLOCK
     if desc.values.get("ScaleBias") is not None:
         used = None if is_integer else arithmetic
-        parts = [_number(float(np.float32(part)), used) for part in desc.values["ScaleBias"]]
+        parts = _scale_bias(desc, used)
         formula, is_exact = partial(_scaled, formula, *parts, arithmetic=used, is_exact=is_exact), True
     elif is_exact:
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
+from itertools import chain
 from itertools import product as combinations
 from typing import Any
 
@@ -25,8 +26,10 @@ __all__ = [
     "Claim",
     "Tracked",
     "claim",
+    "either",
     "elementary",
     "product",
+    "product_of_parts",
     "raw",
     "slack",
     "summing_error",
@@ -454,6 +457,15 @@ _RULES: dict[np.ufunc, Callable[..., Any]] = {
 }
 
 
+def either(*ways: Callable[[], Any]) -> Any:
+    """Return what the first of several ways to compute the same numbers gives, within the widest bound of them all."""
+    first = ways[0]()
+    if not isinstance(first, Tracked):
+        return first
+    others = [slack(way()) for way in ways[1:]]
+    return Tracked(first.value, reduce(np.maximum, others, first.slack), first.arithmetic, first.terms)
+
+
 # ---- sums and products of many
 
 
@@ -496,26 +508,46 @@ def _is_bounded(carried: Any, value: Array) -> Any:
     return np.isfinite(np.broadcast_to(0.0 if carried is None else carried, value.shape))
 
 
-def product(a: Any, b: Any) -> Tracked:
+def product(a: Any, b: Any) -> Any:
     """Return the matrix product of tracked numbers; the products of its factors are exact or fused into the sum."""
-    return _bilinear(np.matmul, a, b, np.shape(a)[-1])
+    return product_of_parts([(a, b)])
+
+
+def product_of_parts(pairs: Iterable[tuple[Any, Any]]) -> Any:
+    """Return the matrix product of two factors, whose columns and rows come in several parts."""
+    pairs = iter(pairs)
+    a, b = next(pairs)
+    if isinstance(a, Tracked) or isinstance(b, Tracked):
+        return _bilinear(np.matmul, chain([(a, b)], pairs))
+    return reduce(np.add, (x @ y for x, y in pairs), np.asarray(a @ b))
 
 
 def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
     count = np.einsum(subscripts, np.ones(a.shape), np.ones(b.shape)).max()
-    return _bilinear(partial(np.einsum, subscripts), a, b, int(count))
+    return _bilinear(partial(np.einsum, subscripts), [(a, b)], int(count))
 
 
-def _bilinear(function: Callable[..., Any], a: Any, b: Any, count: int) -> Tracked:
-    """Return sums of `count` products of elements of a and b each."""
-    arithmetic, terms, (x, y), (s, t) = _operands((a, b))
-    value, p, q = function(x, y), np.abs(x), np.abs(y)
-    squares = function(x * x, y * y) if arithmetic.is_likely else 0.0
-    error = summing_error(count - 1, value, function(plus(p, s), plus(q, t)), squares, arithmetic)
-    carried = None if s is None else function(s * s, q * q)
-    if t is not None:
-        carried = plus(carried, function(plus(p * p, None if s is None else s * s), t * t))
-    error = error if carried is None else error + np.sqrt(carried)
+def _bilinear(function: Callable[..., Any], pairs: Iterable[tuple[Any, Any]], of_each: int | None = None) -> Tracked:
+    """Return sums of products of elements of two factors: `of_each` a part, or as many as a has columns."""
+    value: Any = 0.0
+    absolute: Any = 0.0
+    squares: Any = 0.0
+    carried: Any = None
+    count = terms = 0
+    for a, b in pairs:
+        arithmetic, own, (x, y), (s, t) = _operands((a, b))
+        value, p, q = value + function(x, y), np.abs(x), np.abs(y)
+        absolute = absolute + function(plus(p, s), plus(q, t))
+        squares = squares + function(x * x, y * y) if arithmetic.is_likely else 0.0
+        carried = carried if s is None else plus(carried, function(s * s, q * q))
+        if t is not None:
+            carried = plus(carried, function(plus(p * p, None if s is None else s * s), t * t))
+        count, terms = count + (x.shape[-1] if of_each is None else of_each), max(terms, own)
+    moved = None if carried is None else np.sqrt(carried)
+    if count > 1:
+        error = plus(summing_error(count - 1, value, absolute, squares, arithmetic), moved)
+    else:
+        error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
     return _with_error(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
 
 
@@ -680,7 +712,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cumprod: _accumulating(np.multiply),
     np.prod: lambda x, axis=None, keepdims=False, **_: _product_of_all(x, axis, keepdims=keepdims),
     np.einsum: lambda subscripts, a, b, **_: _einsum(subscripts, a, b),
-    np.dot: lambda a, b: _bilinear(np.dot, a, b, np.shape(a)[-1]),
+    np.dot: lambda a, b: _bilinear(np.dot, [(a, b)]),
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],

@@ -34,6 +34,14 @@ class Open(NamedTuple):
     where: Any
 
 
+def opened(result: Any) -> tuple[Any, Any]:
+    """Return a formula's result and what of it is left open."""
+    if isinstance(result, Open):
+        value, more = opened(result.value)
+        return value, result.where if more is False else np.logical_or(result.where, more)
+    return result, False
+
+
 class InDoubt(NamedTuple):
     """Float64 results that are within `error` of the mathematical ones, and what computes these where that matters.
 
@@ -53,7 +61,8 @@ class Kernel(NamedTuple):
     other yields Pieces. Its parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the
     TensorDesc of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. `integers` is the
     function for integer tensors, if theirs is another. `overflow` says which integer results are left open where they
-    do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all".
+    do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `of_groups` is
+    the formula of groups along `axes`, for an operator that others may fuse and that is not element-wise.
     """
 
     function: Callable[..., Any]
@@ -61,6 +70,7 @@ class Kernel(NamedTuple):
     is_exact: bool = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""
+    of_groups: Callable[..., Any] | None = None
 
 
 def elementwise(

@@ -1,11 +1,11 @@
 """Measures what dmlcheck costs, each time as a ratio to the least that the same job could cost on the same machine.
 
-    python tests/benchmarks/run.py [start-up | run | jobs | sum | element-wise] [--rounds N] [--only NAME]
+    python tests/benchmarks/run.py [start-up | run | jobs | sum | gemm | element-wise] [--rounds N] [--only NAME]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, an element-wise operator 4, and 3 times the memory of the same NumPy
-expression in FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, an element-wise operator 4, and 3 times the memory of the same
+NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -96,6 +96,26 @@ def sum_(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("REDUCE", desc, {"InputTensor": values}), lambda: values.sum(dtype=np.float64)
 
 
+def gemm(_: Path) -> tuple[Job, Job]:
+    """Return GEMM of two FLOAT32 matrices of 1024 x 1024, and NumPy's product of the same in float64."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    generator = np.random.default_rng(7)
+    a, b = (generator.standard_normal((1024, 1024), dtype=np.float32) for _ in "ab")
+    tensor = {"DataType": "FLOAT32", "Sizes": [1024, 1024]}
+    desc = {
+        **dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor),
+        "TransA": "NONE",
+        "TransB": "NONE",
+        "Alpha": 1,
+        "Beta": 0,
+    }
+    wide = [x.astype(np.float64) for x in (a, b)]
+    return lambda: library.evaluate("GEMM", desc, {"ATensor": a, "BTensor": b}), lambda: wide[0] @ wide[1]
+
+
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -145,7 +165,13 @@ def peak(job: Job) -> int:
     return most
 
 
-BENCHMARKS = {"start-up": (start_up, 1.3, 15), "run": (run, 0.8, 7), "jobs": (jobs, 0.75, 5), "sum": (sum_, 3.0, 5)}
+BENCHMARKS = {
+    "start-up": (start_up, 1.3, 15),
+    "run": (run, 0.8, 7),
+    "jobs": (jobs, 0.75, 5),
+    "sum": (sum_, 3.0, 5),
+    "gemm": (gemm, 1.6, 9),
+}
 
 
 def dmlcheck() -> str:

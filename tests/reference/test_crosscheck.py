@@ -1,8 +1,8 @@
 """The reference engine against two independent programs, ONNX Runtime's CPU provider and onnx's own evaluator.
 
-For every element-wise and activation operator, REDUCE, ARGMAX and ARGMIN, as far as ONNX has exact words for a desc: on
-the inputs of the bundled cases, and on the edges of every data type. What differs by more than the bound is
-a row of KNOWN, which says who is wrong and why.
+For every element-wise and activation operator, REDUCE, ARGMAX, ARGMIN, and products of matrices, as far as ONNX has
+exact words for a desc: on the inputs of the bundled cases, and on the edges of every data type or random ones. What
+differs by more than the bound is a row of KNOWN, which says who is wrong and why.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from random_products import RANDOM, random_descs
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -58,7 +59,7 @@ pytestmark = [
     ),
 ]
 
-GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN")
+GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -191,6 +192,9 @@ def block(data_type: str) -> Array:
 
 def of_table(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     """Yield every desc to try of an operator, with its inputs."""
+    if load_spec(operator).short in RANDOM:
+        yield from random_descs(load_spec(operator).short)
+        return
     for types in typed(operator):
         for attributes in attributes_of(operator):
             made = with_inputs(operator, types, attributes)

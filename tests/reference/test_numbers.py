@@ -11,7 +11,18 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import special
-from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked, elementary, raw, slack, total, total_of_parts
+from dmlcheck.reference.numbers import (
+    Arithmetic,
+    Claim,
+    Tracked,
+    either,
+    elementary,
+    product_of_parts,
+    raw,
+    slack,
+    total,
+    total_of_parts,
+)
 from dmlcheck.reference.roundings import rounding
 from dmlcheck.values.number_formats import ulp
 
@@ -627,6 +638,43 @@ def test_an_einsum_is_the_matrix_product() -> None:
     found, right = np.einsum("bij,bjk->bik", x, y), x @ y
     assert np.allclose(found.value, right.value)
     assert np.allclose(found.slack, right.slack)
+
+
+def test_a_matrix_product_of_one_term_is_rounded_like_a_product() -> None:
+    a, b = np.array([[0.1], [0.5]], np.float32), np.array([[0.3, 2]], np.float32)
+    found = Tracked(a) @ Tracked(b)
+    exact = a.astype(np.float64) * b
+    assert np.array_equal(found.value, exact)
+    assert np.array_equal(found.slack, np.abs(exact - exact.astype(np.float32)))
+    assert found.slack[0, 0] > 0
+    moved = Tracked(a, 1e-3) @ Tracked(b)
+    assert (np.abs(moved.slack - 1e-3 * b) < 1e-6 * b).all()
+
+
+@pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])
+def test_a_matrix_product_in_parts_has_the_bound_of_the_whole(arithmetic: Arithmetic) -> None:
+    generator = np.random.default_rng(12)
+    a, b = (Tracked(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in ((3, 40), (40, 5)))
+    whole, parts = a @ b, product_of_parts((a[:, at], b[at]) for at in (slice(7), slice(7, 8), slice(8, 40)))
+    assert np.allclose(parts.value, whole.value, rtol=1e-13)
+    assert np.allclose(parts.slack, whole.slack, rtol=1e-13)
+    assert parts.terms == whole.terms == 40
+    plain = [(a.value[:, :3], b.value[:3]), (a.value[:, 3:], b.value[3:])]
+    assert np.allclose(product_of_parts(plain), a.value @ b.value, rtol=1e-5)
+
+
+def test_a_matrix_product_of_no_terms_is_0() -> None:
+    found = Tracked(np.zeros((2, 0), np.float32)) @ Tracked(np.zeros((0, 3), np.float32))
+    assert not found.value.any()
+    assert not found.slack.any()
+
+
+def test_of_several_ways_the_first_gives_the_value_and_the_widest_the_bound() -> None:
+    one, other = Tracked(np.array([1.0, 2]), np.array([0.5, 0.1])), Tracked(np.array([9.0, 9]), np.array([0.25, 0.75]))
+    found = either(lambda: one, lambda: other)
+    assert found.value.tolist() == [1, 2]
+    assert found.slack.tolist() == [0.5, 0.75]
+    assert either(lambda: 3.0, lambda: pytest.fail("plain numbers need no other way")) == 3
 
 
 @pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])

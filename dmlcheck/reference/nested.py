@@ -1,0 +1,55 @@
+"""Operators inside others, such as FusedActivation, as functions of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import Open, opened, overflows
+from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
+
+
+class Nested(NamedTuple):
+    """An operator inside another: its formula, and the data type of the tensor that it is applied to.
+
+    `axes` are those along which its groups must be whole, none for an element-wise operator. Whether an implementation
+    rounds the numbers to the data type first is left open: the bound allows both, and results for which that is
+    infinity are left open where they depend on it.
+    """
+
+    formula: Callable[[Any], Any]
+    data_type: str
+    axes: tuple[int, ...] = ()
+
+    def __call__(self, x: Any) -> Any:
+        """Return the operator's results for elements, or parts of a tensor in which its groups are whole."""
+        found = self.formula(_stored(x, self.data_type))
+        beyond = overflows(self.data_type, x)
+        if not beyond.any():
+            return found
+        (value, is_open), dtype = opened(found), NUMPY_TYPES[self.data_type]
+        infinite = np.where(beyond, np.copysign(np.inf, raw(x)), raw(x))
+        one, other = (raw(result).astype(dtype) for result in (value, opened(self.formula(infinite))[0]))
+        return Open(value, is_open | (one != other) & ~(np.isnan(one) & np.isnan(other)))
+
+
+def unchanged(x: Any) -> Any:
+    """Return x: where there is no operator inside."""
+    return x
+
+
+NONE = Nested(unchanged, "FLOAT64")
+
+
+def _stored(x: Any, data_type: str) -> Any:
+    """Return numbers that an implementation may have rounded to a data type."""
+    if not isinstance(x, Tracked):
+        return x
+    value, dtype = raw(x), NUMPY_TYPES[data_type]
+    exact = np.abs(value - value.astype(dtype))
+    rounding = np.where(x.slack > 0, ulp(np.abs(value) + x.slack, data_type) / 2, exact)
+    slack = x.slack + np.where(np.isfinite(rounding), rounding, 0.0)
+    return Tracked(value, slack, x.arithmetic, x.terms)

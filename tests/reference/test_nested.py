@@ -1,0 +1,72 @@
+"""Operators inside others: that a sum may be rounded before them, and what that leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.nested import NONE, Nested
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.pieces import Open, opened
+
+NAN, INF = float("nan"), float("inf")
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Ignore what the engine ignores."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def times(factor: float) -> Any:
+    return lambda x: x * factor
+
+
+def test_without_an_operator_numbers_stay_as_they_are() -> None:
+    x = np.array([1.5, NAN, 1e300, INF])
+    assert NONE(x) is x
+
+
+def test_elements_are_not_rounded_before_the_operator() -> None:
+    assert Nested(times(2), "FLOAT16")(np.array([1.0001, 5e-9])).tolist() == [2.0002, 1e-8]
+
+
+@pytest.mark.parametrize(("data_type", "unit"), [("FLOAT16", 2.0**-10), ("FLOAT32", 2.0**-23)])
+def test_an_implementation_may_round_to_the_type_of_the_tensor_first(data_type: str, unit: float) -> None:
+    found = Nested(lambda x: x, data_type)(Tracked(np.array([1.3, 1.25, 1.25]), np.array([1e-12, 0.0, 1e-12])))
+    assert found.value.tolist() == [1.3, 1.25, 1.25]
+    assert found.slack == pytest.approx([unit / 2 + 1e-12, 0, unit / 2 + 1e-12])
+
+
+def test_a_number_that_is_exact_may_be_rounded_too() -> None:
+    found = Nested(lambda x: x, "FLOAT16")(Tracked(np.array([1 + 2.0**-12])))
+    assert found.slack.tolist() == [2.0**-12]
+
+
+def test_results_that_an_infinite_number_would_change_are_left_open() -> None:
+    x = np.array([70000.0, -70000.0, 60000.0, INF])
+    value, is_open = opened(Nested(times(0.5), "FLOAT16")(x))
+    assert value.tolist() == [35000, -35000, 30000, INF]
+    assert is_open.tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("formula", [lambda x: np.clip(x, -6, 6), lambda x: x, lambda x: x * NAN])
+def test_results_that_are_the_same_for_an_infinite_number_are_not(formula: Any) -> None:
+    _, is_open = opened(Nested(formula, "FLOAT16")(np.array([70000.0, -70000.0, 3.0])))
+    assert is_open.tolist() == [False] * 3
+
+
+def test_a_bound_has_the_same_marks() -> None:
+    x = Tracked(np.array([70000.0, 3.0]), np.array([1.0, 1e-3]))
+    value, is_open = opened(Nested(times(0.5), "FLOAT16")(x))
+    assert is_open.tolist() == [True, False]
+    assert np.isfinite(value.slack).all()
+
+
+def test_what_the_operator_leaves_open_stays_so() -> None:
+    _, is_open = opened(Nested(lambda x: Open(x * 0.5, x < 0), "FLOAT16")(np.array([70000.0, -1.0, 1.0])))
+    assert is_open.tolist() == [True, True, False]
