@@ -15,6 +15,7 @@ import click
 from dmlcheck.cases.find import real_path
 from dmlcheck.cli.again import again
 from dmlcheck.cli.console import Console, say, write_command
+from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
@@ -49,23 +50,34 @@ _KINDS = {
 
 
 class Wanted(NamedTuple):
-    """The reports that a command is asked for: the files by their options, and how much it prints: -1, 0, 1."""
+    """The reports that a command is asked for: the files by their options, how much it prints (-1 to 2), and which."""
 
     files: dict[str, str | None]
     verbose: int
+    form: str = "full"
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for reports to a command, which gets what they ask for as `wanted`."""
 
     @wraps(command)
-    def with_reports(*, quiet: bool, verbose: int, **given: Any) -> None:
+    def with_reports(*, quiet: bool, verbose: int, report_form: str, **given: Any) -> None:
         files = {name: given.pop(name) for name in _KINDS}
-        command(wanted=Wanted(files, -1 if quiet else verbose), **given)
+        command(wanted=Wanted(files, -1 if quiet else verbose, report_form), **given)
 
     options = [click.option(f"--{name}", metavar="FILE", help=kind.help) for name, kind in _KINDS.items()]
+    options.append(
+        click.option(
+            "--format",
+            "report_form",
+            type=click.Choice(["full", "concise", "github"]),
+            default="full",
+            show_default=True,
+            help="What to print: all, a line for each failure, or GitHub annotations.",
+        )
+    )
     options.append(click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only."))
-    options.append(click.option("-v", "--verbose", count=True, help="Print every case."))
+    options.append(click.option("-v", "--verbose", count=True, help="Print every case; -vv every failure in full."))
     for option in reversed(options):
         with_reports = option(with_reports)
     return with_reports
@@ -80,6 +92,11 @@ def open_reporters(
     None may take the place of a file that the command reads, or of another report.
     """
     again_of = partial(again, info)
+    files = _open_files(wanted.files, info, again_of, inputs)
+    github = _github(info, again_of, is_asked=wanted.form == "github")
+    if wanted.form != "full":
+        last = ConciseReport(console.echo, style=console.style, tells_failures=wanted.form == "concise")
+        return [*files, *github, last]
     text = TextReport(
         console.echo,
         style=console.style,
@@ -89,7 +106,7 @@ def open_reporters(
         info=info,
         total=total,
     )
-    return [text, *_open_files(wanted.files, info, again_of, inputs), *_github(info, again_of)]
+    return [text, *files, *github]
 
 
 def _open_files(files: dict[str, str | None], info: RunInfo, again_of: Again, inputs: Iterable[str]) -> list[Reporter]:
@@ -135,9 +152,9 @@ def _open(name: str, path: str, info: RunInfo, again_of: Again) -> Reporter:
     return made
 
 
-def _github(info: RunInfo, again_of: Again) -> Iterator[Reporter]:
-    """Yield the annotations and the job summary of a GitHub workflow, where this is one."""
-    if os.environ.get("GITHUB_ACTIONS") == "true":
+def _github(info: RunInfo, again_of: Again, *, is_asked: bool) -> Iterator[Reporter]:
+    """Yield the annotations and the job summary of a GitHub workflow, where this is one or `--format` asks for it."""
+    if is_asked or os.environ.get("GITHUB_ACTIONS") == "true":
         from dmlcheck.reports.github import GithubReport
 
         yield GithubReport(write_command, os.environ.get("GITHUB_STEP_SUMMARY") or None, info, again=again_of)

@@ -201,7 +201,7 @@ def error_text(ulp: float, data_type: str, *, is_unrounded: bool = False) -> str
     """
     if not data_type.startswith("FLOAT"):
         return f"off by {figure(ulp)}"
-    return f"{figure(ulp)} ULP" + (" from the unrounded result" if is_unrounded else "")
+    return f"{figure(ulp)} ULP" + (" from the unrounded result" if is_unrounded and ulp < 1e300 else "")
 
 
 def figure(value: float) -> str:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import brief, visible
+from dmlcheck.diagnostics.record import ERROR, Diagnostic
+from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
-from dmlcheck.reports.problems import Told
+from dmlcheck.reports.problems import Told, problems_of
 from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult
 
 Again = Callable[[CaseResult], str]
+
+_MOST_REASON = 300  # characters of a failure's reason where it is told in a line
 
 
 def causes(result: CaseResult) -> list[Diagnostic]:
@@ -25,6 +27,36 @@ def causes(result: CaseResult) -> list[Diagnostic]:
 def rules_text(result: CaseResult) -> str:
     """Return the rules that a case that fails its run is told by, each once."""
     return ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes(result)))
+
+
+def reason_text(result: CaseResult) -> str:
+    """Return why a case failed: its first error, and how many more there are."""
+    return errors_text(_errors(result))
+
+
+def errors_text(errors: Sequence[Diagnostic], most: int | None = None) -> str:
+    """Return the first of some errors, and how many more there are: in a line of so many characters at most."""
+    text = errors[0].message
+    more = f" (and {len(errors) - 1:,} more)" if len(errors) > 1 else ""
+    return (text if most is None else cut(text.split("\n", 1)[0], most - len(more))) + more
+
+
+def _errors(result: CaseResult) -> list[Diagnostic]:
+    """Return what made a case fail, at least one diagnostic."""
+    return [problem for problem in problems_of(result) if problem.severity == ERROR]
+
+
+def short_line(result: CaseResult, style: Style = PLAIN) -> str:
+    """Return a failure in a line: `FAILED PATH::NAME - REASON`."""
+    return f"{_head(result, style)} {result.case.id} - {errors_text(_errors(result), _MOST_REASON)}"
+
+
+def placed_line(result: CaseResult) -> str:
+    """Return a failure in a line as editors and problem matchers read it: `FILE:LINE:COL: RULE: message`."""
+    errors = _errors(result)
+    first = errors[0]
+    place = f"{first.file}:{first.line or 1}:{first.column or 1}"
+    return f"{place}: {first.rule}: {errors_text(errors, _MOST_REASON)}"
 
 
 def again_by_id(result: CaseResult) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from dmlcheck import __version__
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.failure import causes, failure_text, rules_text
+from dmlcheck.reports.failure import failure_text, reason_text, rules_text
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary
 from dmlcheck.running.accuracy import drifts, warnings
@@ -59,7 +59,7 @@ class JunitReport:
     def failure(self, result: CaseResult) -> str:
         """Return the element of a failure, with what the text report prints of it."""
         element = "error" if result.outcome == ERRORED else "failure"
-        start = _tag(f"<{element}", message=_headline(result), type=rules_text(result) or result.outcome)
+        start = _tag(f"<{element}", message=reason_text(result), type=rules_text(result) or result.outcome)
         return f"{start}>{_text(failure_text(result, self.again))}</{element}>"
 
     def finish(self, summary: Summary) -> None:
@@ -137,15 +137,6 @@ class _Suite:
             self.parts[-1] = self.parts[-1][0], part[1]
         else:
             self.parts.append(part)
-
-
-def _headline(result: CaseResult) -> str:
-    """Return why a case failed, in a line: its first problem, and how many more there are."""
-    found = causes(result)
-    if not found:
-        return result.reason or result.outcome
-    more = len(found) - 1
-    return found[0].message + (f" (and {more} more)" if more else "")
 
 
 def _classname(file: str) -> str:

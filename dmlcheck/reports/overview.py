@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
-from dmlcheck.diagnostics.wording import figure, plural
+from dmlcheck.diagnostics.wording import counted, figure, plural
 from dmlcheck.reports.records import Earlier, Summary
 from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, near_bounds, unlikely_errors, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
 _MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
+_FEW = 10  # operators: of more, those with nothing to see are left out of the table
+_MOST_WORST = 5  # lines about the largest errors
+_MOST_REASONS = 10  # groups of reasons
 
 
 class _Row:
@@ -18,11 +22,14 @@ class _Row:
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
-        self.ulp = 0.0
+        self.ulp: int | float = 0.0
         self.seconds = 0.0
+        self.has_news = False
 
     def add(self, result: CaseResult) -> None:
         self.counts[result.outcome] = self.counts.get(result.outcome, 0) + 1
+        is_told = result.outcome not in (PASSED, XFAILED) or bool(result.warned or result.drift)
+        self.has_news = self.has_news or is_told or bool(unlikely_errors(result))
         self.seconds += result.seconds
         errors = (output.max_ulp for output in result.outputs.values() if output.most_off is not None)
         self.ulp = max([self.ulp, *errors])
@@ -63,10 +70,8 @@ class Overview:
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
         operator = short_operator(result.case.operator)
-        row = self.rows.get(operator)
-        if row is None:
-            row = self.rows[operator] = _Row()
-        row.add(result)
+        if operator:
+            self.rows.setdefault(operator, _Row()).add(result)
         self.accuracy.add(result)
         if result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
@@ -81,19 +86,36 @@ class Overview:
             lines = [f"{result.case.id} {found.message}" for found in drifts(result)]
             self.worse.add(max(drift.new_ulp - drift.old_ulp for drift in result.drift), lines)
 
-    def table(self, summary: Summary) -> tuple[list[str], list[list[str]]]:
-        """Return the head and the rows of the table by operator."""
+    def table(self, summary: Summary, *, is_whole: bool = True) -> tuple[list[str], list[list[str]]]:
+        """Return the head and the rows of the table by operator; of many, only those with something to see.
+
+        `is_whole` asks for all of them.
+        """
         columns = [PASSED, FAILED, ERRORED, SKIPPED]
         columns += [outcome for outcome in (XFAILED, XPASSED) if summary.counts.get(outcome)]
         rows = []
-        for operator, row in sorted(self.rows.items()):
+        for operator, row in self._rows(is_whole=is_whole):
             counts = [str(row.counts.get(outcome, 0)) for outcome in columns]
-            rows.append([operator or "-", *counts, figure(row.ulp), f"{row.seconds:.2f}"])
+            rows.append([operator, *counts, figure(row.ulp), f"{row.seconds:.2f}"])
         return ["operator", *columns, "worst ULP", "seconds"], rows
 
-    def accuracy_lines(self, summary: Summary, earlier: Earlier | None) -> Iterator[str]:
-        """Yield the worst by operator and data type, and which passed cases are close to their bound or worse."""
-        yield from (worst_text(worst) for worst in self.accuracy.rows() if worst.of_ulp is not None)
+    def _rows(self, *, is_whole: bool) -> list[tuple[str, _Row]]:
+        is_whole = is_whole or len(self.rows) <= _FEW
+        return [(operator, row) for operator, row in sorted(self.rows.items()) if is_whole or row.has_news]
+
+    def quiet_lines(self, *, is_whole: bool) -> Iterator[str]:
+        """Yield how many operators the table leaves out."""
+        left = len(self.rows) - len(self._rows(is_whole=is_whole))
+        if left:
+            others = "other " if left < len(self.rows) else ""
+            yield f"{left:,} {others}{plural(left, 'operator')}: all passed, with nothing to note (-v lists them)"
+
+    def accuracy_lines(self, summary: Summary, earlier: Earlier | None, *, is_whole: bool = True) -> Iterator[str]:
+        """Yield the worst by operator and data type, and which passed cases are close to their bound or worse.
+
+        `is_whole` asks for the worst of every operator and data type.
+        """
+        yield from self._worst_lines(is_whole=is_whole)
         yield from self.unlikely.lines("inside the bound, and beyond the likely error")
         yield from self.close.lines("near the bound")
         if summary.compared is not None:
@@ -102,6 +124,55 @@ class Overview:
             yield f"compared with {before}: {cases} {plural(cases, 'case')}; {new:,} not in it"
         yield from self.worse.lines("less accurate than before")
 
-    def skip_lines(self) -> Iterator[str]:
-        """Yield why cases were skipped."""
-        yield from (f"skipped {number}: {reason}" for reason, number in sorted(self.reasons.items()))
+    def _worst_lines(self, *, is_whole: bool) -> Iterator[str]:
+        """Yield the largest errors; of many the largest of all, and those nearest to their bound or beyond it."""
+        found = [worst for worst in self.accuracy.rows() if worst.of_ulp is not None]
+        most = len(found) if is_whole else _MOST_WORST
+        if len(found) > most:
+            largest = max(found, key=lambda worst: worst.max_ulp)
+            found.sort(key=lambda worst: (worst is not largest, -(worst.max_share or 0.0)))
+        yield from map(worst_text, found[:most])
+        if len(found) > most:
+            yield f"and the worst of {len(found) - most} more operators and data types (-v lists them)"
+
+    def skip_lines(self, *, is_whole: bool = True) -> Iterator[str]:
+        """Yield why cases were skipped, the most frequent reason first; those that differ in names only are one group.
+
+        `is_whole` asks for every reason.
+        """
+        groups = sorted(_groups(self.reasons), key=lambda group: (-sum(group.values()), *group))
+        shown = groups if is_whole else groups[:_MOST_REASONS]
+        for group in shown:
+            yield from _group_lines(group, is_whole=is_whole)
+        left = sum(sum(group.values()) for group in groups[len(shown) :])
+        if left:
+            yield f"skipped {left:,} for {counted(len(groups) - len(shown), 'other kind')} of reasons (-v lists them)"
+
+
+# ---- reasons
+
+
+# What tells reasons of one kind apart: names with capital letters (`INT8`, `ReduceMax`), numbers, and lists of them.
+_NAME = re.compile(r"-?(?:\d[\w.+-]*|\w*[A-Z]\w*)(?:'s)?")
+_NAMES = re.compile(r"\*(?:(?:, | and |,? )\*)+")
+
+
+def _groups(reasons: Mapping[str, int]) -> list[dict[str, int]]:
+    """Return reasons in groups that differ in names and numbers only, the most frequent reason of each first."""
+    groups: dict[str, dict[str, int]] = {}
+    for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
+        groups.setdefault(_NAMES.sub("*", _NAME.sub("*", reason)), {})[reason] = number
+    return list(groups.values())
+
+
+def _group_lines(group: Mapping[str, int], *, is_whole: bool) -> Iterator[str]:
+    first, *others = group
+    if not others:
+        yield f"skipped {group[first]:,}: {first}"
+        return
+    total = sum(group.values())
+    if not is_whole:
+        yield f"skipped {total:,}: {first} ({group[first]:,}), and {counted(len(others), 'reason')} like it"
+        return
+    yield f"skipped {total:,} for {counted(len(group), 'reason')} alike:"
+    yield from (f"  {number:,}: {reason}" for reason, number in group.items())

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import zlib
+from collections.abc import Callable, Iterator, Sequence
 
 from dmlcheck import __version__
 from dmlcheck.reports.elements import open_lines
-from dmlcheck.reports.failure import Again, again_by_id, failure_lines
+from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.problems import Told
@@ -19,6 +20,31 @@ Echo = Callable[[str], None]
 Table = Callable[[Sequence[str], list[list[str]]], None]
 
 _OF_NOTHING = RunInfo("reference")
+_IN_FULL = 20  # failures; those that follow are a line each
+_BLOCK = 1000  # lines
+
+
+class _Failures:
+    """The failures of a run in a line each, for the end of the report; all but the last of them compressed."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.blocks: list[bytes] = []
+        self.last: list[str] = []
+
+    def add(self, result: CaseResult) -> None:
+        """Keep the line of a failure."""
+        self.count += 1
+        self.last.append(short_line(result))
+        if len(self.last) == _BLOCK:
+            self.blocks.append(zlib.compress("\n".join(self.last).encode("utf-8", "surrogatepass")))
+            self.last = []
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines in order."""
+        for block in self.blocks:
+            yield from zlib.decompress(block).decode("utf-8", "surrogatepass").split("\n")
+        yield from self.last
 
 
 class TextReport:
@@ -50,6 +76,7 @@ class TextReport:
         self.has_begun = verbose < 0
         self.overview = Overview()
         self.told = Told()
+        self.failures = _Failures()
 
     def echo(self, text: str) -> None:
         """Print a line, below the head of the report."""
@@ -68,8 +95,7 @@ class TextReport:
         result = shown_result(result)
         self.overview.add(result)
         if result.is_failure:
-            for text in failure_lines(result, self.again, style=self.style, told=self.told):
-                self.echo(text)
+            self._tell(result)
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""
             self.echo(f"{result.outcome.upper()} {result.case.id}{reason}")
@@ -78,24 +104,51 @@ class TextReport:
             for found in (*warnings(result), *drifts(result)):
                 self.echo(indent(f"{self.style(found.severity, 'yellow')}[{found.rule}]: {found.message}"))
 
+    def _tell(self, result: CaseResult) -> None:
+        """Print a failure: the first few in full, then a line each."""
+        self.failures.add(result)
+        if self.failures.count <= _IN_FULL or self.verbose > 1:
+            for text in failure_lines(result, self.again, style=self.style, told=self.told):
+                self.echo(text)
+            return
+        if self.failures.count == _IN_FULL + 1:
+            self.echo("More failures follow, one line each; -vv prints all of them in full.")
+        self.echo(short_line(result, self.style))
+
     def finish(self, summary: Summary) -> None:
-        """Print the table by operator, the reasons of skips, and the last line."""
+        """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""
         if not self.has_begun:
             self._begin(summary.total)
-        head, rows = self.overview.table(summary)
-        if self.verbose > 0 and rows:
-            self.echo("")
         if self.verbose >= 0:
-            if rows:
-                self.table(head, rows)
-            for line in self.overview.accuracy_lines(summary, self.info.compared_to):
+            self._overview(summary)
+        if self.failures.count > 1:
+            self.echo(f"{self.failures.count:,} failures:")
+            for line in self.failures.lines():
                 self.echo(line)
-        for line in self.overview.skip_lines():
+        self.echo(end_line(summary, self.style))
+
+    def _overview(self, summary: Summary) -> None:
+        """Print the table by operator, how accurate the outputs are, and why cases were skipped."""
+        is_whole = self.verbose > 0
+        head, rows = self.overview.table(summary, is_whole=is_whole)
+        if rows:
+            if is_whole or self.failures.count > _IN_FULL:
+                self.echo("")
+            self.table(head, rows)
+        for line in self.overview.quiet_lines(is_whole=is_whole):
             self.echo(line)
-        colour = "green" if summary.total and not summary.failures else "red"
-        end = "interrupted after " if summary.interrupted else ""
-        self.echo(f"{end}{self.style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s")
+        for line in self.overview.accuracy_lines(summary, self.info.compared_to, is_whole=is_whole):
+            self.echo(line)
+        for line in self.overview.skip_lines(is_whole=is_whole):
+            self.echo(line)
 
     def _plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         for line in columns_of(head, rows):
             self.echo(line)
+
+
+def end_line(summary: Summary, style: Style = PLAIN) -> str:
+    """Return how a run ended: `12 passed, 1 failed in 0.25 s`."""
+    colour = "green" if summary.total and not summary.failures else "red"
+    end = "interrupted after " if summary.interrupted else ""
+    return f"{end}{style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s"

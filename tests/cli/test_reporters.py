@@ -80,3 +80,28 @@ def test_a_report_takes_the_place_of_nothing_that_is_needed(words: list[str]) ->
     result = dmlcheck("run", "a.yaml", *words)
     assert result.exit_code == 2
     assert Path("a.yaml").read_text(encoding="utf-8") == GOOD
+
+
+@pytest.mark.parametrize("actions", ["", "true"])
+@pytest.mark.parametrize(
+    ("form", "begins"),
+    [
+        ("concise", ["wrong.yaml:", "1 failed in "]),
+        ("github", ["::error file=wrong.yaml,line=", "1 failed in "]),
+    ],
+)
+def test_a_run_prints_in_the_form_that_is_asked_for(
+    form: str, begins: list[str], actions: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", actions)
+    write("wrong.yaml", WRONG)
+    result = dmlcheck("run", "wrong.yaml", "--format", form)
+    lines = [line for line in result.stdout.splitlines() if form == "github" or not line.startswith("::")]
+    assert (result.exit_code, len(lines)) == (1, 2)
+    assert [line.startswith(start) for line, start in zip(lines, begins, strict=True)] == [True, True]
+    assert "output-mismatch" in lines[0]
+
+
+def test_one_of_its_formats_is_asked_for() -> None:
+    result = dmlcheck("run", "--format", "xml")
+    assert (result.exit_code, "'full', 'concise', 'github'" in result.stderr) == (2, True)

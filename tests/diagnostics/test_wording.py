@@ -183,6 +183,7 @@ def test_a_figure_is_short_and_never_says_1_of_what_is_more_than_1(value: float,
 def test_floats_are_off_by_ulp_and_integers_by_a_number() -> None:
     assert error_text(2.5, "FLOAT16") == "2.5 ULP"
     assert error_text(0.5, "FLOAT16", is_unrounded=True) == "0.5 ULP from the unrounded result"
+    assert error_text(1.7976931348623157e308, "FLOAT16", is_unrounded=True) == "infinite ULP"
     assert error_text(3, "UINT32") == "off by 3"
     assert error_text(3017373352682495228, "INT64") == "off by 3017373352682495228"
 

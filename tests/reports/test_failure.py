@@ -5,7 +5,15 @@ from __future__ import annotations
 from results import MISMATCH, case, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.reports.failure import causes, failure_lines, failure_text, rules_text
+from dmlcheck.reports.failure import (
+    causes,
+    errors_text,
+    failure_lines,
+    failure_text,
+    reason_text,
+    rules_text,
+    short_line,
+)
 from dmlcheck.reports.layout import Style
 from dmlcheck.running.results import CaseResult, Drift
 from dmlcheck.specs.records import Deviation
@@ -68,3 +76,20 @@ def test_each_rule_is_named_once_and_drift_among_them() -> None:
         "output-mismatch",
         "accuracy-drift",
     ]
+
+
+def test_the_reason_of_a_failure_is_its_first_error() -> None:
+    warning = Diagnostic("unlikely-error", "unlikely", severity="warning")
+    assert reason_text(failed(diagnostics=(warning, MISMATCH))) == MISMATCH.message
+    assert reason_text(DRIFTED) == "OutputTensor: 5 ULP, and was 1 ULP"
+    assert reason_text(CaseResult(case(), "error", "the process ended")) == "the process ended"
+    long = Diagnostic("timeout", "x" * 1000 + "\nmore")
+    assert reason_text(failed(diagnostics=(long, MISMATCH))) == "x" * 1000 + "\nmore (and 1 more)"
+    assert errors_text((long, MISMATCH), 40) == "x" * 24 + "... (and 1 more)"
+    assert errors_text((Diagnostic("timeout", "slow\nmore"),), 40) == "slow"
+
+
+def test_a_failure_in_a_line_has_its_id_and_its_reason() -> None:
+    assert short_line(failed()) == f"FAILED cases/sum.yaml::sum - {MISMATCH.message}"
+    assert short_line(DRIFTED, Style(colour=True)).startswith("\x1b[31mDRIFTED\x1b[0m cases/sum.yaml::sum - Out")
+    assert len(short_line(failed(diagnostics=(Diagnostic("timeout", "x" * 1000),)))) < 350

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from results import OUTPUT, UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.comparison.records import Element
@@ -49,9 +50,97 @@ def test_the_table_has_a_row_for_each_operator_and_columns_for_what_happened() -
     assert rows == [["REDUCE", "1", "0", "0", "0", "5", "0.00"]]
 
 
-def test_skips_are_counted_by_their_reasons() -> None:
-    results = [CaseResult(case(), "skipped", reason) for reason in ("no kernel", None, "no kernel")]
-    assert list(seen(*results).skip_lines()) == ["skipped 2: no kernel", "skipped 1: no reason given"]
+OPERATORS = [f"OPERATOR_{number:02}" for number in range(12)]
+NEWS = {
+    "failed": failed(),
+    "error": CaseResult(case(), "error"),
+    "skipped": CaseResult(case(), "skipped"),
+    "xpassed": CaseResult(case(), "xpassed"),
+    "near the bound": passed("a", warned=("OutputTensor",)),
+    "unlikely": passed("a", diagnostics=(UNLIKELY,)),
+    "drifted": passed("a", drift=(Drift("OutputTensor", 1.0, 5.0, is_failure=False),)),
+}
+
+
+@pytest.mark.parametrize("result", NEWS.values(), ids=NEWS)
+def test_of_many_operators_the_table_has_those_with_something_to_see(result: CaseResult) -> None:
+    results = [CaseResult(case(operator=operator), "passed") for operator in OPERATORS]
+    results += [CaseResult(case(operator="OPERATOR_00"), "xfailed"), result]
+    overview, summary = seen(*results), summary_of(results)
+    assert [row[0] for row in overview.table(summary, is_whole=False)[1]] == ["REDUCE"]
+    assert list(overview.quiet_lines(is_whole=False)) == [
+        "12 other operators: all passed, with nothing to note (-v lists them)"
+    ]
+    assert [row[0] for row in overview.table(summary, is_whole=True)[1]] == [*OPERATORS, "REDUCE"]
+    assert list(overview.quiet_lines(is_whole=True)) == []
+
+
+def test_of_few_operators_the_table_has_all() -> None:
+    results = [CaseResult(case(operator=operator), "passed") for operator in OPERATORS[:10]]
+    assert [row[0] for row in seen(*results).table(summary_of(results), is_whole=False)[1]] == OPERATORS[:10]
+    results.append(CaseResult(case(operator=OPERATORS[10]), "passed"))
+    assert seen(*results).table(summary_of(results), is_whole=False)[1] == []
+    assert list(seen(*results).quiet_lines(is_whole=False)) == [
+        "11 operators: all passed, with nothing to note (-v lists them)"
+    ]
+
+
+def test_a_file_that_cannot_be_used_is_of_no_operator() -> None:
+    results = [CaseResult(case(operator=""), "error", "the file cannot be used")]
+    assert seen(*results).table(summary_of(results))[1] == []
+
+
+def test_of_many_largest_errors_the_largest_and_those_nearest_to_their_bound_are_told() -> None:
+    shares = [0.1, 0.7, 0.3, 0.6, 0.2, 0.5, 0.4]
+    results = []
+    for number, share in enumerate(shares):
+        output = CLOSE._replace(max_share=share, max_ulp=100.0 if number == 0 else 5.0)
+        results.append(passed("a", case=case(operator=OPERATORS[number]), outputs={"OutputTensor": output}))
+    lines = list(seen(*results).accuracy_lines(summary_of(results), None, is_whole=False))
+    assert [line.split()[2] for line in lines[:5]] == [OPERATORS[number] for number in (0, 1, 3, 5, 6)]
+    assert lines[5:] == ["and the worst of 2 more operators and data types (-v lists them)"]
+    whole = list(seen(*results).accuracy_lines(summary_of(results), None, is_whole=True))
+    assert [line.split()[2] for line in whole] == OPERATORS[:7]
+
+
+def skips(*reasons: str | None, is_whole: bool) -> list[str]:
+    return list(seen(*(CaseResult(case(), "skipped", reason) for reason in reasons)).skip_lines(is_whole=is_whole))
+
+
+def test_skips_are_counted_by_their_reasons_the_most_frequent_first() -> None:
+    assert skips("a level", None, "no kernel", "no kernel", is_whole=True) == [
+        "skipped 2: no kernel",
+        "skipped 1: a level",
+        "skipped 1: no reason given",
+    ]
+
+
+def test_reasons_that_differ_in_names_and_numbers_are_told_together() -> None:
+    reasons = [
+        *["ort has no ArgMax of INT16 on CPU"] * 2,
+        *["ort has no Where of BOOL and INT8 on CPU"] * 3,
+        *["Scale 0.5 is not a number of INT16"] * 4,
+        "Scale -1e-05 is not a number of INT8",
+        "a level",
+    ]
+    assert skips(*reasons, is_whole=False) == [
+        "skipped 5: Scale 0.5 is not a number of INT16 (4), and 1 reason like it",
+        "skipped 5: ort has no Where of BOOL and INT8 on CPU (3), and 1 reason like it",
+        "skipped 1: a level",
+    ]
+    assert skips(*reasons, is_whole=True)[:3] == [
+        "skipped 5 for 2 reasons alike:",
+        "  4: Scale 0.5 is not a number of INT16",
+        "  1: Scale -1e-05 is not a number of INT8",
+    ]
+
+
+def test_of_many_kinds_of_reasons_the_rarest_are_counted_together() -> None:
+    reasons = ["abcdefghijkl"[: number + 1] for number in range(12) for _ in range(12 - number)]
+    lines = skips(*reasons, is_whole=False)
+    assert (lines[0], lines[9], len(lines)) == ("skipped 12: a", "skipped 3: abcdefghij", 11)
+    assert lines[10] == "skipped 3 for 2 other kinds of reasons (-v lists them)"
+    assert len(skips(*reasons, is_whole=True)) == 12
 
 
 def test_of_those_near_the_bound_the_nearest_are_named() -> None:

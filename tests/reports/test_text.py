@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import pytest
-from results import OUTPUT, case, every_outcome, failed, report, summary_of
+from results import MISMATCH, OUTPUT, case, every_outcome, failed, report, summary_of
 
 from dmlcheck import __version__
 from dmlcheck.reports.layout import Style
@@ -25,15 +26,19 @@ def printed(*results: CaseResult, **options: Any) -> list[str]:
 
 def test_failures_come_as_they_happen_and_the_end_has_the_totals() -> None:
     lines = printed(*every_outcome())
-    assert [line.split("   ")[0] for line in lines if "cases/sum.yaml::" in line and "again" not in line] == [
+    assert [line.split("   ")[0] for line in lines if "   " in line and line[0] in "FEX"] == [
         "FAILED cases/sum.yaml::failed",
         "ERROR cases/sum.yaml::error",
         "XPASSED cases/sum.yaml::xpassed",
     ]
-    assert lines[-4:] == [
+    assert lines[-8:] == [
         "operator  passed  failed  error  skipped  xfailed  xpassed  worst ULP  seconds",
         "REDUCE         1       1      1        1        1        1          0     1.12",
         "skipped 1: nothing to run",
+        "3 failures:",
+        f"FAILED cases/sum.yaml::failed - {MISMATCH.message}",
+        "ERROR cases/sum.yaml::error - Axes is 0",
+        "XPASSED cases/sum.yaml::xpassed - expected failed, and passes",
         "1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed in 1.12 s",
     ]
 
@@ -98,3 +103,42 @@ def test_the_table_goes_where_tables_go() -> None:
     assert lines[2:] == ["1 passed in 0.00 s"]
     ((head, rows),) = tables
     assert (head[0], rows[0][:2]) == ("operator", ["REDUCE", "1"])
+
+
+# ---- many failures
+
+
+def test_of_many_failures_the_first_are_told_in_full_and_all_are_listed_at_the_end() -> None:
+    lines = printed(*(failed(f"c{number}") for number in range(1000)))
+    in_full = [line for line in lines if line.startswith("  again: ")]
+    assert in_full == [f"  again: dmlcheck run cases/sum.yaml::c{number}" for number in range(20)]
+    short = [f"FAILED cases/sum.yaml::c{number} - {MISMATCH.message}" for number in range(1000)]
+    at = lines.index("More failures follow, one line each; -vv prints all of them in full.")
+    assert lines[at + 1 : at + 981] == short[20:]
+    at = lines.index("1,000 failures:")
+    assert lines[at + 1 : at + 1001] == short
+    assert lines[-1] == "1000 failed in 250.00 s"
+    assert len(lines) < 2300
+
+
+@pytest.mark.parametrize(("verbose", "number"), [(-1, 20), (0, 20), (1, 20), (2, 25)])
+def test_all_failures_are_told_in_full_where_that_is_asked_for(verbose: int, number: int) -> None:
+    lines = printed(*(failed(f"c{index}") for index in range(25)), verbose=verbose)
+    assert sum(line.startswith("  again: ") for line in lines) == number
+    assert lines.count("25 failures:") == 1
+
+
+def test_one_failure_is_not_listed_again() -> None:
+    assert sum("cases/sum.yaml::sum" in line for line in printed(failed(), PASSED)) == 2  # its head, and `again`
+
+
+@pytest.mark.slow
+def test_the_failures_that_are_listed_take_little_memory() -> None:
+    tracemalloc.start()
+    report = TextReport(lambda _: None, verbose=-1, total=lambda: 0)
+    for index in range(20_000):
+        report.case(failed(f"case {index}", diagnostics=(MISMATCH._replace(message="x" * 290),)))
+    assert sum(1 for _ in report.failures.lines()) == 20_000
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 4_000_000
