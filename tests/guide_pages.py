@@ -116,8 +116,11 @@ def timeless(text: str) -> str:
 
 
 def run(command: str) -> Ran:
-    """Run a command of a page in the working folder: dmlcheck's in this process, others in one of their own."""
-    command, _, target = command.partition(" > ")
+    """Run a command of a page in the working folder: dmlcheck's in this process, others in one of their own.
+
+    A command that the first one is piped into is the shell's, and left out.
+    """
+    command, _, target = command.partition(" | ")[0].partition(" > ")
     ran = _run(command)
     if target:
         Path(target).write_text(ran.text, encoding="utf-8")

@@ -19,6 +19,7 @@ from dmlcheck.diagnostics.wording import visible
 
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
 _EPILOG = f"`dmlcheck COMMAND --help` has the options of a command and examples.\n\n\b\nThe guide: {_GUIDE}"
+_COMPLETE = "_DMLCHECK_COMPLETE"  # the variable by which a shell's script asks what may follow
 _NAMES = {"eval": "evaluate", "import": "import_"}  # of modules and functions, where that of the command is taken
 
 
@@ -97,6 +98,8 @@ class _Commands(click.Group):
 
     def main(self, *args: Any, **more: Any) -> Any:
         """Read the words, run the command and exit; a standard stream that takes nothing is wrong usage."""
+        if _COMPLETE in os.environ:
+            import_module("dmlcheck.cli.completion")  # click does not know every shell
         try:
             return super().main(*args, **more)
         except OSError as error:
@@ -111,6 +114,7 @@ class _Commands(click.Group):
             return None
         name = _NAMES.get(cmd_name, cmd_name)
         command: click.Command = getattr(import_module(f"dmlcheck.cli.{name}"), name)
+        command.short_help = COMMANDS[cmd_name]
         return command
 
 

@@ -25,9 +25,10 @@ GROUPS = {
     "Other": {
         "coverage": "What of the specs a set of cases exercises.",
         "selfcheck": "Do specs, kernels, bundled cases and rules agree?",
+        "completion": "Print a script that completes commands in a shell.",
     },
 }
-COMMANDS = tuple(name for commands in GROUPS.values() for name in commands)
+COMMANDS = {name: summary for commands in GROUPS.values() for name, summary in commands.items()}
 _WIDTH = max(map(len, COMMANDS))
 
 

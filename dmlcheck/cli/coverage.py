@@ -10,8 +10,8 @@ from dmlcheck.cases.records import Case
 from dmlcheck.cli.case_files import CaseFiles
 from dmlcheck.cli.console import print_json, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.operators import operator_name
-from dmlcheck.cli.options import examples, format_option
+from dmlcheck.cli.operators import complete_operators, operator_name
+from dmlcheck.cli.options import complete_files, examples, format_option
 from dmlcheck.cli.selection import targets
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
@@ -24,8 +24,15 @@ from dmlcheck.specs.load import full_name, load_spec
         "coverage cases/ --operator REDUCE",
     )
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
-@click.option("--operator", "operators", multiple=True, metavar="NAME", help="Only this operator; may be repeated.")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_files)
+@click.option(
+    "--operator",
+    "operators",
+    multiple=True,
+    metavar="NAME",
+    help="Only this operator; may be repeated.",
+    shell_complete=complete_operators,
+)
 @format_option
 def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -> None:
     """Say which support rows, table edges, constraints, values and layouts cases exercise; the bundled by default."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_json, write
-from dmlcheck.cli.options import Level, examples, format_option
+from dmlcheck.cli.options import Level, complete_levels, examples, format_option
 from dmlcheck.inspection.level_diff import differences
 from dmlcheck.reports.level_diff import diff_dict, diff_lines
 from dmlcheck.specs.load import load_spec, operator_names
@@ -18,8 +18,8 @@ from dmlcheck.specs.names import LEVEL_ORDER
         "diff 3_0 4_1 --format json",
     )
 )
-@click.argument("low", type=Level(), metavar="LEVEL")
-@click.argument("high", type=Level(), metavar="LEVEL")
+@click.argument("low", type=Level(), metavar="LEVEL", shell_complete=complete_levels)
+@click.argument("high", type=Level(), metavar="LEVEL", shell_complete=complete_levels)
 @format_option
 def diff(*, low: str, high: str, form: str) -> None:
     """Say what the higher of two feature levels accepts that the lower does not, operator by operator."""

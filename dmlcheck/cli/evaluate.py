@@ -13,7 +13,7 @@ import click
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import examples, select_option
+from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import selector
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         "eval model.json",
     ),
 )
-@click.argument("file")
+@click.argument("file", shell_complete=complete_files)
 @select_option
 def evaluate(*, file: str, expression: str | None) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""

@@ -10,7 +10,7 @@ import click
 
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import examples
+from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.files import yaml
 from dmlcheck.running.expectations import Expectations, read_expectations
 
@@ -28,8 +28,8 @@ def expectations() -> None:
         'expectations update report.json known.yaml --add --reason "bug 42"',
     ),
 )
-@click.argument("report", metavar="REPORT.json")
-@click.argument("file", metavar="FILE")
+@click.argument("report", metavar="REPORT.json", shell_complete=complete_files)
+@click.argument("file", metavar="FILE", shell_complete=complete_files)
 @click.option("--add", is_flag=True, help="Add what fails and is not expected.")
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:

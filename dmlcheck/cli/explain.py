@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_page
-from dmlcheck.cli.options import examples
+from dmlcheck.cli.options import completing, examples
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
@@ -19,7 +19,7 @@ from dmlcheck.specs.load import full_name, load_spec
         "explain GEMM/C3",
     )
 )
-@click.argument("rule", required=False)
+@click.argument("rule", required=False, shell_complete=completing(lambda: RULES))
 def explain(*, rule: str | None) -> None:
     """Explain a rule (size-mismatch) or a labelled constraint (REDUCE/C2); without one, list the rules."""
     if rule is None:

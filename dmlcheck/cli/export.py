@@ -13,7 +13,7 @@ from dmlcheck.cli.case_files import CaseFiles
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
-from dmlcheck.cli.options import examples, select_option
+from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import selector, targets
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Exported
@@ -26,7 +26,7 @@ from dmlcheck.formats.exporting import Exported
     )
 )
 @click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format to write.")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
 @select_option
 def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | None) -> None:

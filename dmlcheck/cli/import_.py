@@ -12,7 +12,7 @@ from dmlcheck.cases.find import is_report
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
-from dmlcheck.cli.options import examples
+from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Imported
 
@@ -27,7 +27,7 @@ CASES = "cases"  # the format of what `import` writes
     ),
 )
 @click.argument("form", type=click.Choice(list(FORMATS)), metavar="[dxdispatch|onnx]")
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
 def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     """Write the models of files and folders as case files."""

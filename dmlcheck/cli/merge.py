@@ -8,7 +8,7 @@ import click
 
 from dmlcheck.cli.console import Console
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import examples
+from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.reporters import Wanted, finish_reports, open_reporters, report_options
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.shards import whole_run
@@ -21,7 +21,7 @@ from dmlcheck.reports.shards import whole_run
         "merge 1.json 2.json --html report.html",
     )
 )
-@click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...")
+@click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...", shell_complete=complete_files)
 @report_options
 def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
     """Put the reports of all shards of a run together, and write any report of the whole."""

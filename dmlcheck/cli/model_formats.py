@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeVar
 import click
 
 from dmlcheck.cli.console import say
+from dmlcheck.cli.options import complete_files
 from dmlcheck.formats.export_folder import Occupied, check
 from dmlcheck.formats.exporting import Unavailable
 
@@ -32,7 +33,13 @@ FORMATS = {
 
 
 folder_option = click.option(
-    "-o", "--output", "folder", required=True, metavar="DIR", help="A new folder, or that of an earlier one."
+    "-o",
+    "--output",
+    "folder",
+    required=True,
+    metavar="DIR",
+    help="A new folder, or that of an earlier one.",
+    shell_complete=complete_files,
 )
 
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import click
 
-from dmlcheck.specs.load import closest_operator, full_name
+from dmlcheck.cli.options import completing
+from dmlcheck.specs.load import closest_operator, full_name, operator_names
+from dmlcheck.specs.names import short_operator
+
+complete_operators = completing(lambda: map(short_operator, operator_names()))
 
 
 def operator_name(given: str) -> str:

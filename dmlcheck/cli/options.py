@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dmlcheck.specs.names import LEVELS, parse_level
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def examples(*lines: str) -> str:
@@ -19,6 +22,22 @@ def listed(title: str, rows: Mapping[str, str]) -> str:
     """Return a list of names, each with what it means, for the end of a command's help."""
     width = max(map(len, rows))
     return "\n".join(("\b", f"{title}:", *(f"  {name:<{width}}  {meaning}" for name, meaning in rows.items())))
+
+
+def completing(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return what completes a word in a shell to one of some names, however their case is spelt."""
+
+    def complete(_: click.Context, __: click.Parameter, word: str) -> list[str]:
+        return [name for name in names() if name.casefold().startswith(word.casefold())]
+
+    return complete
+
+
+def complete_files(_: click.Context, __: click.Parameter, word: str) -> list[CompletionItem[Any]]:
+    """Let a shell complete a word to the name of a file or a folder."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(word, type="file")]
 
 
 class Level(click.ParamType):  # type: ignore[type-arg]
@@ -34,8 +53,14 @@ class Level(click.ParamType):  # type: ignore[type-arg]
         return level
 
 
+complete_levels = completing(lambda: LEVELS)
 level_option = click.option(
-    "--feature-level", "level", type=Level(), metavar="LEVEL", help="A DML_FEATURE_LEVEL: 4_1, 4.1 or 0x4100."
+    "--feature-level",
+    "level",
+    type=Level(),
+    metavar="LEVEL",
+    help="A DML_FEATURE_LEVEL: 4_1, 4.1 or 0x4100.",
+    shell_complete=complete_levels,
 )
 format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."

@@ -15,6 +15,7 @@ import click
 from dmlcheck.cases.find import real_path
 from dmlcheck.cli.again import again
 from dmlcheck.cli.console import Console, say, write_command
+from dmlcheck.cli.options import complete_files
 from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import is_replaceable
@@ -65,7 +66,10 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
         files = {name: given.pop(name) for name in _KINDS}
         command(wanted=Wanted(files, -1 if quiet else verbose, report_form), **given)
 
-    options = [click.option(f"--{name}", metavar="FILE", help=kind.help) for name, kind in _KINDS.items()]
+    options = [
+        click.option(f"--{name}", metavar="FILE", help=kind.help, shell_complete=complete_files)
+        for name, kind in _KINDS.items()
+    ]
     options.append(
         click.option(
             "--format",

@@ -12,7 +12,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.options import examples, level_option, listed, select_option
+from dmlcheck.cli.options import complete_files, completing, examples, level_option, listed, select_option
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
 from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
@@ -85,7 +85,7 @@ class Options(NamedTuple):
         'run cases/ --implementation "command:./my_program --quiet"',
     )
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_files)
 @select_option
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
@@ -96,6 +96,7 @@ class Options(NamedTuple):
     metavar="NAME",
     show_default=True,
     help="What to judge, see below.",
+    shell_complete=completing(lambda: KINDS),
 )
 @click.option(
     "--accumulate",
@@ -108,7 +109,13 @@ class Options(NamedTuple):
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Limit each case.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
-@click.option("--expectations", "expected", metavar="FILE", help="Known results of this implementation.")
+@click.option(
+    "--expectations",
+    "expected",
+    metavar="FILE",
+    shell_complete=complete_files,
+    help="Known results of this implementation.",
+)
 @click.option(
     "--warn-above",
     type=Number(1),
@@ -118,6 +125,7 @@ class Options(NamedTuple):
 @click.option(
     "--compare-to",
     metavar="REPORT.json",
+    shell_complete=complete_files,
     help="Name the cases that are less accurate than in an earlier report of this kind of implementation.",
 )
 @click.option(

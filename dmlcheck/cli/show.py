@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.console import print_json, print_page
-from dmlcheck.cli.operators import operator_name
+from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import examples, format_option
 from dmlcheck.inspection.operator_pages import operator_dict
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
@@ -20,7 +20,7 @@ from dmlcheck.specs.load import load_spec, operator_names
         "show --errata",
     )
 )
-@click.argument("operator", required=False)
+@click.argument("operator", required=False, shell_complete=complete_operators)
 @click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
 @format_option
 def show(*, operator: str | None, errata: bool, form: str) -> None:

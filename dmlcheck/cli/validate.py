@@ -11,7 +11,7 @@ from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import examples, level_option
+from dmlcheck.cli.options import complete_files, examples, level_option
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_document, read_file
@@ -25,7 +25,7 @@ from dmlcheck.running.legality import Validated, errors_in, validated
         "validate cases/ --feature-level 4_1 --format json",
     )
 )
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print a line a feature level: accepted, or the first reason why not.")
 @click.option(
