@@ -12,6 +12,12 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+# What NumPy's reader raises besides ValueError where a header is no literal, or not of what a header is made of.
+_STUMBLES = (
+    *(SyntaxError, TokenError, TypeError, LookupError, AttributeError),
+    *(RecursionError, MemoryError, OverflowError),
+)
+
 
 class Header:
     """What a .npy file says of itself: its shape, its dtype, and whether it is in Fortran order."""
@@ -22,7 +28,7 @@ class Header:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of headers that Python 2 wrote
                 self._read(file)
-        except (SyntaxError, TokenError, TypeError, RecursionError, MemoryError, OverflowError) as error:
+        except _STUMBLES as error:
             raise ValueError(f"its header is damaged ({type(error).__name__})") from error
 
     def _read(self, file: IO[bytes]) -> None:
@@ -35,6 +41,8 @@ class Header:
             raise ValueError(f"its format is {version[0]}.{version[1]}; 1.0 and 2.0 are read")
         shape, self.is_fortran, self.dtype = read(file)
         self.shape: tuple[int, ...] = tuple(map(int, shape))
+        if not all(0 <= size < 2**63 for size in self.shape):
+            raise ValueError("it has a shape that no array can have")
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
         if os.fstat(file.fileno()).st_size - file.tell() < math.prod(self.shape) * self.dtype.itemsize:

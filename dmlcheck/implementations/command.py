@@ -29,7 +29,7 @@ from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
 from dmlcheck.specs.names import OPERATOR_PREFIX
-from dmlcheck.values.layouts import laid_out, viewed
+from dmlcheck.values.layouts import laid_out, viewed, wide_span
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 PROTOCOL = 1
@@ -74,7 +74,7 @@ class Command:
         for label, _, tensor in desc.tensors():
             if self.types is not None and tensor.data_type not in self.types:
                 return f"{self.name} does not list {tensor.data_type}, which {label} is"
-        return None
+        return wide_span(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
         """Return the outputs of a valid desc; a program that gives none of the three answers is ended."""

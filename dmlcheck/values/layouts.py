@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.descs.records import TensorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.strides import packed_strides
+from dmlcheck.diagnostics.wording import counted, size_text
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
+_MOST_SPAN = 64 * 2**20  # bytes that a tensor's strides may always span
+_MOST_GAPS = 8  # times its elements: what they may span beyond that
 _GAP = 0xFF  # a NaN or -1 where no element lies: what reads there does not pass by chance
 
 
@@ -25,6 +28,16 @@ def laid_out(tensor: TensorDesc, values: Array) -> Array:
     elements = empty_buffer(tensor)
     viewed(tensor, elements)[...] = values
     return elements
+
+
+def wide_span(desc: OperatorDesc) -> str | None:
+    """Return which tensor's strides span far more memory than its elements take, so that no buffer is made for it."""
+    for label, _, tensor in desc.tensors():
+        span = tensor.extent * NUMPY_TYPES[tensor.data_type].itemsize
+        if span > _MOST_SPAN and tensor.extent > _MOST_GAPS * tensor.element_count:
+            elements = counted(tensor.element_count, "element")
+            return f"the strides of {label} spread {elements} over {size_text(span)}, for which no buffer is made"
+    return None
 
 
 def viewed(tensor: TensorDesc, elements: Array) -> Array:

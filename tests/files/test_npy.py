@@ -231,8 +231,24 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         npy(header(descr="','"), ONE),
         npy(header(shape="(True,)"), ONE),
         npy(header(shape="(1L,)"), ONE),
+        npy(header(descr="('<f4',)"), ONE),
+        npy(header(descr="f('<f4')"), ONE),
+        npy(header(shape="(2**70, 0)"), ONE),
+        npy(header(shape="(18446744073709551616, 0)"), ONE),
     ],
-    ids=["unclosed", "parentheses", "unclosed-text", "signs", "comma-dtype", "bool-shape", "python-2"],
+    ids=[
+        "unclosed",
+        "parentheses",
+        "unclosed-text",
+        "signs",
+        "comma-dtype",
+        "bool-shape",
+        "python-2",
+        "half-a-pair",
+        "call",
+        "power",
+        "beyond",
+    ],
 )
 def test_a_header_that_stumbles_numpys_own_reader_is_refused_too(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "x.npy").write_bytes(data)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.descs.records import TensorDesc
-from dmlcheck.values.layouts import empty_buffer, laid_out, viewed
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.specs.load import load_spec
+from dmlcheck.values.layouts import empty_buffer, laid_out, viewed, wide_span
 
 VALUES = np.array([[1, 2], [3, 4]], dtype=np.int16)
 
@@ -41,3 +42,25 @@ def test_what_is_written_through_a_view_is_in_the_buffer() -> None:
 def test_a_buffer_that_is_too_short_is_refused() -> None:
     with pytest.raises(ValueError, match="3 elements instead of 4"):
         viewed(TensorDesc("INT16", (2, 2)), np.zeros(3, dtype=np.int16))
+
+
+SPAN = "the strides of InputTensor spread {} elements over {} GiB, for which no buffer is made"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "strides", "expected"),
+    [
+        ((2, 2), (2**24 - 2, 1), None),  # 64 MiB of FLOAT32
+        ((2, 2), (2**24 - 1, 1), SPAN.format(4, "0.1")),
+        ((2, 2), (2**28, 1), SPAN.format(4, "1.0")),
+        ((2**22, 1), (8, 1), None),  # 128 MiB, an element in 8
+        ((2**22, 1), (9, 1), SPAN.format("4,194,304", "0.1")),
+        ((2**30, 1), (0, 0), None),
+    ],
+)
+def test_strides_may_not_spread_few_elements_over_much_memory(
+    sizes: tuple[int, ...], strides: tuple[int, ...], expected: str | None
+) -> None:
+    spec = load_spec("DML_OPERATOR_ELEMENT_WISE_IDENTITY")
+    tensors = {"InputTensor": TensorDesc("FLOAT32", sizes, strides), "OutputTensor": TensorDesc("FLOAT32", sizes)}
+    assert wide_span(OperatorDesc.of(spec, tensors)) == expected

@@ -9,6 +9,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.values.layouts import wide_span
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 # What is not in DxDispatch/src/model/JsonParsersGenerated.cpp as of July 2025: operators, and values of fields.
@@ -32,7 +33,7 @@ def unsupported(desc: OperatorDesc) -> str | None:
             return f"DxDispatch takes no null in {field.name}"
         if len({tensor.flags for tensor in tensors}) > 1:
             return f"DxDispatch binds the tensors of {field.name} all at once: all or none can be OWNED_BY_DML"
-    return None
+    return wide_span(desc)
 
 
 def desc_of(desc: OperatorDesc) -> dict[str, Any]:
