@@ -51,4 +51,4 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
         write("\n".join(coverage_lines(found)))
     if files.has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
-    sys.exit(Exit.GOOD if found else Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.GOOD if found else Exit.NOTHING_CHECKED)

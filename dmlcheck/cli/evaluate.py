@@ -55,25 +55,24 @@ def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
     if problems:
         Console().problems(problems, document)
         return Exit.WRONG_INPUT
-    are_good = [_case(case, document, told) for case in cases]
-    if not all(are_good):
-        return Exit.FAILED
-    return Exit.GOOD if cases else Exit.NOTHING_COLLECTED
+    endings = {_case(case, document, told) for case in cases}
+    return next((end for end in (Exit.FAILED, Exit.GOOD) if end in endings), Exit.NOTHING_CHECKED)
 
 
-def _case(case: Case, document: Document, told: Told) -> bool:
-    """Print what is computed for a case, and say whether anything can be."""
+def _case(case: Case, document: Document, told: Told) -> Exit:
+    """Print what is computed for a case, or why nothing is."""
     from dmlcheck.reports.evaluation import evaluated_text
     from dmlcheck.running.evaluate import evaluate_case
 
     evaluated = evaluate_case(case)
     if evaluated.diagnostics:
         Console().problems(told.new(evaluated.diagnostics, case.id), document)
-    elif evaluated.remark is not None:
+        return Exit.FAILED
+    if evaluated.remark is not None:
         say(f"# {evaluated.name}: {evaluated.remark}")
-    else:
-        print_pieces(evaluated_text(evaluated))
-    return not evaluated.diagnostics
+        return Exit.NOTHING_CHECKED
+    print_pieces(evaluated_text(evaluated))
+    return Exit.GOOD
 
 
 def _model(document: Document) -> Exit:

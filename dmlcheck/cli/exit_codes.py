@@ -11,5 +11,5 @@ class Exit(IntEnum):
     GOOD = 0
     FAILED = 1
     WRONG_INPUT = 2
-    NOTHING_COLLECTED = 5
+    NOTHING_CHECKED = 5
     INTERRUPTED = 130

@@ -45,7 +45,7 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
         sys.exit(Exit.WRONG_INPUT)
     if any(one.problems for one in exported):
         sys.exit(Exit.FAILED)
-    sys.exit(Exit.GOOD if any(one.folder for one in exported) else Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.GOOD if any(one.folder for one in exported) else Exit.NOTHING_CHECKED)
 
 
 def _print(exported: list[Exported], folder: str) -> None:

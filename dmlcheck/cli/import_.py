@@ -41,7 +41,7 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
         _print(one)
     if any(one.problems for one in imported):
         sys.exit(Exit.WRONG_INPUT)
-    sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.GOOD if any(one.cases for one in imported) else Exit.NOTHING_CHECKED)
 
 
 def _print(imported: Imported) -> None:

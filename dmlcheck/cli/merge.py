@@ -37,4 +37,4 @@ def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
         sys.exit(Exit.WRONG_INPUT)
     if merged.summary.failures:
         sys.exit(Exit.FAILED)
-    sys.exit(Exit.GOOD if merged.results else Exit.NOTHING_COLLECTED)
+    sys.exit(Exit.GOOD if merged.summary.checked else Exit.NOTHING_CHECKED)

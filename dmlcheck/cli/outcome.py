@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
@@ -10,7 +11,7 @@ from dmlcheck.cli.reporters import finish_reports
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
-from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result
+from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result, unless_skipped
 from dmlcheck.running.results import CaseResult
 
 _NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the path as the command line gives it"
@@ -27,14 +28,21 @@ class Outcome:
         known: Expectations | None,
         max_failures: int | None,
         is_shard: bool,
+        fails_skipped: bool = False,
+        total: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Begin; the time runs from here."""
+        """Begin; the time runs from here.
+
+        `fails_skipped` makes a skipped case that no entry expects a failure; `total` returns the number of cases.
+        """
         self.reporters = reporters
         self.watch = watch
         self.known = known
         self.unmatched = None if known is None else UnmatchedEntries(known)
         self.max_failures = max_failures
         self.is_shard = is_shard
+        self.fails_skipped = fails_skipped
+        self.total = total
         self.tally = Tally()
         self.digests: list[bytes] = []
         self.seen = 0
@@ -50,6 +58,7 @@ class Outcome:
             is_interrupted=self.is_interrupted,
             digest=digest_of(self.digests) if self.is_whole else None,
             compared=None if self.watch.baseline is None else self.watch.compared,
+            not_run=max(0, self.total() - self.tally.total) if self.is_over and not self.is_interrupted else 0,
         )
 
     @property
@@ -77,8 +86,10 @@ class Outcome:
             self.unmatched.see(case_id)
 
     def _add(self, result: CaseResult) -> None:
-        if self.known is not None:
-            result = expected_result(result, self.known.of(result.case.id))
+        entry = None if self.known is None else self.known.of(result.case.id)
+        result = expected_result(result, entry)
+        if self.fails_skipped:
+            result = unless_skipped(result, entry)
         result = self.watch.judged(result)
         if self.is_shard:
             result = result._replace(ordinal=self.seen)
@@ -99,7 +110,9 @@ class Outcome:
             return Exit.WRONG_INPUT
         if summary.failures:
             return Exit.FAILED
-        return Exit.GOOD if summary.total else Exit.NOTHING_COLLECTED
+        if summary.total and not summary.checked:
+            write("dmlcheck: nothing was checked: every case was skipped", to_errors=True)
+        return Exit.GOOD if summary.checked else Exit.NOTHING_CHECKED
 
     def _has_stale_entries(self) -> bool:
         """Print which known results are of no case, and say whether any are; only a whole run can tell."""

@@ -38,6 +38,7 @@ class Options(NamedTuple):
     implementation: str
     accumulate: str
     strict: bool
+    fail_on_skipped: bool
     jobs: int
     timeout: float | None
     shard: tuple[int, int] | None
@@ -51,7 +52,8 @@ class Options(NamedTuple):
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
         settings = Settings(self.level, self.accumulate.upper(), self.strict)
-        details = self.expected is not None or self.compare_to is not None  # which may fail a case that passes
+        # Each of these may fail a case that passes, or is skipped.
+        details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         return Plan(self.implementation, settings, self.expression, self.shard, self.timeout, details)
 
     @property
@@ -106,6 +108,7 @@ class Options(NamedTuple):
     help="The type that an implementation may accumulate in.",
 )
 @click.option("--strict", is_flag=True, help="Fail cases whose errors are beyond the likely error.")
+@click.option("--fail-on-skipped", is_flag=True, help="Fail cases that are skipped, unless an expectation allows it.")
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Limit each case.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
@@ -152,6 +155,8 @@ def run(**given: Any) -> None:
         known=known,
         max_failures=1 if options.first_failure else options.max_failures,
         is_shard=options.shard is not None,
+        fails_skipped=options.fail_on_skipped,
+        total=lambda: execution.total,
     )
     _follow(execution, outcome, console)
     code = outcome.finish()

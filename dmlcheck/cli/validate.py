@@ -49,7 +49,7 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, for
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     if not descs:
-        sys.exit(Exit.NOTHING_COLLECTED)
+        sys.exit(Exit.NOTHING_CHECKED)
     sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
 
 

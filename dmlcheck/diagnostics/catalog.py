@@ -540,6 +540,13 @@ RULES: dict[str, Rule] = {
         "no result after {seconds} s",
         "`--timeout` limits the seconds that one case may take.",
     ),
+    "skipped-case": Rule(
+        "run",
+        "a case was skipped, and the run does not allow that",
+        "skipped: {reason}",
+        "With `run --fail-on-skipped` every case must be run and judged. A case that cannot be, such as one that the "
+        "implementation does not support, is a failure, unless an entry of the expectations expects it to be skipped.",
+    ),
     "unsupported-by-implementation": Rule(
         "run",
         "the implementation under test cannot run this case",

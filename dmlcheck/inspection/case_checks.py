@@ -33,7 +33,7 @@ def _tolerance_problems(case: Case) -> Iterator[str]:
 
 
 def _positive_problems(case: Case) -> Iterator[str]:
-    """Yield why a case that claims to be legal is not: `run` does not say so of a plain desc."""
+    """Yield why a case that claims to be legal is not."""
     if case.invalid is None:
         _, findings = validation.validate(case.operator, case.desc, case.level)
         yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)

@@ -55,7 +55,12 @@ class JsonReport:
 
     def finish(self, summary: Summary) -> None:
         """Write the summary and put the report in place."""
-        counts = {"total": summary.total, **summary.counts, "seconds": round(summary.seconds, 6)}
+        counts = {
+            "total": summary.total,
+            **summary.counts,
+            "legal": summary.legal,
+            "seconds": round(summary.seconds, 6),
+        }
         tail: dict[str, Any] = {"summary": counts, "digest": summary.digest}
         tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
         if self.info.warn_above is not None:
@@ -67,6 +72,8 @@ class JsonReport:
             tail["drift"] = self.drift
         if self.info.shard is not None:
             tail["shard"] = {"index": self.info.shard[0], "count": self.info.shard[1]}
+        if summary.not_run:
+            tail["not_run"] = summary.not_run
         if summary.interrupted:
             tail["interrupted"] = True
         self.file.write("\n], " + _dump(tail)[1:] + "\n")

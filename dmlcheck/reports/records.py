@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.running.accuracy import Compared, unlikely_errors
-from dmlcheck.running.results import FAILURES, OUTCOMES, CaseResult
+from dmlcheck.running.results import FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
@@ -17,7 +17,9 @@ class Summary(NamedTuple):
 
     `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
     `warned`, `worse` and `drifted` count passed cases: those close to their bound, those less accurate than in the
-    earlier run that `compared` tells of, and those for which the run fails; `unlikely` those beyond the likely error.
+    earlier run that `compared` tells of, and those for which the run fails; `unlikely` those beyond the likely error,
+    `legal` the plain descs, of which nothing is computed. `not_run` counts the cases that a run did not come to because
+    it ended after some failures.
     """
 
     counts: dict[str, int]
@@ -29,11 +31,18 @@ class Summary(NamedTuple):
     drifted: int = 0
     compared: Compared | None = None
     unlikely: int = 0
+    legal: int = 0
+    not_run: int = 0
 
     @property
     def total(self) -> int:
         """The number of cases that have a result."""
         return sum(self.counts.values())
+
+    @property
+    def checked(self) -> int:
+        """The number of cases that something was found out about: those that were not skipped."""
+        return self.total - self.counts.get(SKIPPED, 0)
 
     @property
     def failed(self) -> int:
@@ -121,7 +130,7 @@ class Tally:
 
     def __init__(self) -> None:
         self.counts = dict.fromkeys(OUTCOMES, 0)
-        self.warned = self.worse = self.drifted = self.unlikely = 0
+        self.warned = self.worse = self.drifted = self.unlikely = self.legal = 0
 
     @property
     def total(self) -> int:
@@ -138,6 +147,7 @@ class Tally:
         self.counts[result.outcome] += 1
         self.warned += bool(result.warned)
         self.unlikely += bool(unlikely_errors(result))
+        self.legal += result.is_legal_desc
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
 
@@ -148,16 +158,19 @@ class Tally:
         is_interrupted: bool = False,
         digest: str | None = None,
         compared: Compared | None = None,
+        not_run: int = 0,
     ) -> Summary:
         """Return how the run stands."""
         counts = dict(self.counts)
         noted = (self.warned, self.worse, self.drifted)
-        return Summary(counts, seconds, is_interrupted, digest, *noted, compared, self.unlikely)
+        return Summary(counts, seconds, is_interrupted, digest, *noted, compared, self.unlikely, self.legal, not_run)
 
 
 def outcomes_text(summary: Summary) -> str:
-    """Return the outcomes in words: `12 passed, 1 failed`, with what there is to say of those that passed."""
-    counted = [f"{count} {outcome}" for outcome, count in summary.counts.items() if count]
+    """Return the outcomes in words: `12 passed (2 legal descs), 1 failed`, with what there is to say of those."""
+    counts = {**summary.counts, "not run": summary.not_run}
+    legal = f" ({counted(summary.legal, 'legal desc')})" if summary.legal else ""
+    parts = [f"{count} {outcome}{legal if outcome == PASSED else ''}" for outcome, count in counts.items() if count]
     noted = {
         "drifted": summary.drifted,
         "less accurate": summary.worse - summary.drifted,
@@ -165,4 +178,4 @@ def outcomes_text(summary: Summary) -> str:
         "near the bound": summary.warned,
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)
-    return (", ".join(counted) or "nothing ran") + (f" ({notes})" if notes else "")
+    return (", ".join(parts) or "nothing ran") + (f" ({notes})" if notes else "")

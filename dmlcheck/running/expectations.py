@@ -196,3 +196,12 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
     if outcome == FAILED:
         return result._replace(reason=f"{result.reason}; expected was {entry.expect}: {because}")
     return result
+
+
+def unless_skipped(result: CaseResult, entry: Entry | None) -> CaseResult:
+    """Return a result, but a failure where a case was skipped that no entry expects to be."""
+    if result.outcome != SKIPPED or (entry is not None and entry.expect == SKIPPED):
+        return result
+    found = Finding("skipped-case", (), {"reason": result.reason})
+    diagnostic = placed(found, result.case.file, result.case.position)
+    return result._replace(outcome=FAILED, reason=f"skipped: {result.reason}", diagnostics=(diagnostic,))

@@ -16,7 +16,7 @@ from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.implementations import is_directml
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.open_elements import Masks, masks_of
-from dmlcheck.running.results import ERRORED, FAILED, FAILURES, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, FAILURES, LEGAL, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
@@ -92,11 +92,11 @@ def run_case(case: Case, run: Run) -> CaseResult:
 
 
 def _ending(case: Case, run: Run) -> Ending:
-    if case.is_plain_desc:
-        return Ending(SKIPPED, "a plain desc: nothing to run")
     beyond = _level_beyond(case, run.settings.feature_level)
     if beyond is not None:
         return Ending(SKIPPED, beyond)
+    if case.is_plain_desc:
+        return _of_plain(case, run)
     prepared = prepare(case, case.level, run.descs)
     if case.invalid is not None and prepared.excess is None:
         return _of_negative(case, prepared)
@@ -120,6 +120,12 @@ def _level_beyond(case: Case, most: str | None) -> str | None:
     if level is None or LEVEL_ORDER[level] <= LEVEL_ORDER[most]:
         return None
     return f"asks for {level_name(level)}; this run is at {level_name(most)}"
+
+
+def _of_plain(case: Case, run: Run) -> Ending:
+    """Return how a plain desc ends: it is legal at its level or not, whatever the implementation."""
+    _, findings = run.descs.validated(case, case.level)
+    return Ending(FAILED, "the desc is not valid", tuple(findings)) if findings else Ending(PASSED, LEGAL)
 
 
 def _of_negative(case: Case, prepared: Prepared) -> Ending:

@@ -16,6 +16,7 @@ ERRORED = "error"
 SKIPPED = "skipped"
 XFAILED = "xfailed"
 XPASSED = "xpassed"
+LEGAL = "a legal desc"  # why a plain desc passes
 OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
 FAILURES = (FAILED, ERRORED, XPASSED)
 
@@ -53,6 +54,11 @@ class CaseResult(NamedTuple):
     warned: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
     known: tuple[Deviation, ...] = ()
+
+    @property
+    def is_legal_desc(self) -> bool:
+        """Whether it is a plain desc, which passes because it is legal: nothing was computed."""
+        return self.outcome == PASSED and self.reason == LEGAL
 
     @property
     def has_drifted(self) -> bool:

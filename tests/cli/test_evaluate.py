@@ -37,3 +37,15 @@ def test_what_eval_prints_are_outputs_that_the_reference_passes(tmp_path: Path) 
     outputs = printed.partition("OutputTensor:")[2]
     (tmp_path / "max.yaml").write_text(f"{OPEN}outputs:\n  OutputTensor:{outputs}", encoding="utf-8")
     assert dmlcheck("run", str(tmp_path)).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("cases:\n- {name: wrong, invalid: [missing-field]}\n", 5),
+        ("cases:\n- {name: wrong, invalid: [missing-field]}\n- {name: right}\n", 0),
+        ("cases:\n- {name: wrong, invalid: [missing-field]}\n- {name: two, inputs: {ATensor: [1]}}\n", 1),
+    ],
+)
+def test_eval_of_nothing_that_can_be_computed_has_its_exit_code(text: str, code: int) -> None:
+    assert dmlcheck("eval", "-", stdin=OPEN + text).exit_code == code

@@ -17,7 +17,7 @@ def test_the_exit_codes_are_those_of_the_contract() -> None:
         "GOOD": 0,
         "FAILED": 1,
         "WRONG_INPUT": 2,
-        "NOTHING_COLLECTED": 5,
+        "NOTHING_CHECKED": 5,
         "INTERRUPTED": 130,
     }
 

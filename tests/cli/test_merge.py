@@ -33,6 +33,11 @@ def test_shards_of_nothing_are_nothing_collected() -> None:
     assert dmlcheck("merge", *shards("cases: []\n")).exit_code == 5
 
 
+def test_shards_that_skip_every_case_have_checked_nothing() -> None:
+    without_outputs = many(6).replace(", outputs: {OutputTensor: [6]}", "")
+    assert dmlcheck("merge", *shards(without_outputs)).exit_code == 5
+
+
 def test_a_report_does_not_take_the_place_of_a_shard() -> None:
     names = shards(many(2))
     before = Path(names[0]).read_text(encoding="utf-8")

@@ -60,12 +60,15 @@ def expectations(text: str) -> Expectations:
 @pytest.mark.parametrize(
     ("results", "code"),
     [
-        ([], Exit.NOTHING_COLLECTED),
+        ([], Exit.NOTHING_CHECKED),
         ([passed()], Exit.GOOD),
         ([passed(), failed()], Exit.FAILED),
         ([CaseResult(case(), "error")], Exit.FAILED),
         ([CaseResult(case(), "xpassed")], Exit.FAILED),
         ([CaseResult(case(), "xfailed")], Exit.GOOD),
+        ([CaseResult(case(), "skipped")] * 2, Exit.NOTHING_CHECKED),
+        ([CaseResult(case(), "skipped"), passed()], Exit.GOOD),
+        ([CaseResult(case(), "skipped"), failed()], Exit.FAILED),
         ([failed(), CaseResult(case(), "error", is_malformed=True)], Exit.WRONG_INPUT),
     ],
 )
@@ -82,10 +85,10 @@ def test_every_result_is_passed_on_and_counted() -> None:
 
 
 def test_so_many_failures_end_a_run_which_then_is_not_whole() -> None:
-    code, reporter, outcome = ended(passed(), failed("a"), failed("b"), failed("c"), max_failures=2)
+    code, reporter, outcome = ended(passed(), failed("a"), failed("b"), failed("c"), max_failures=2, total=lambda: 10)
     assert (code, len(reporter.results), outcome.is_whole) == (Exit.FAILED, 3, False)
     assert reporter.summary is not None
-    assert reporter.summary.digest is None
+    assert (reporter.summary.digest, reporter.summary.not_run) == (None, 7)
 
 
 def test_what_is_known_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:

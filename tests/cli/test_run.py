@@ -93,8 +93,60 @@ def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
     for number in range(5):
         write(f"f/{number}.yaml", WRONG if number % 2 else GOOD)
     last = dmlcheck("run", "f", *words).stdout.splitlines()[-1]
-    assert last.startswith("1 passed, 1 failed in ")
-    assert dmlcheck("run", "f", "--max-failures", "2").stdout.splitlines()[-1].startswith("2 passed, 2 failed in ")
+    assert last.startswith("1 passed, 1 failed, 3 not run in ")
+    last = dmlcheck("run", "f", "--max-failures", "2", "--json", "report.json").stdout.splitlines()[-1]
+    assert last.startswith("2 passed, 2 failed, 1 not run in ")
+    assert json.loads(Path("report.json").read_text(encoding="utf-8"))["not_run"] == 1
+    write("f/4.yaml", WRONG)
+    assert dmlcheck("run", "f", "--max-failures", "3").stdout.splitlines()[-1].startswith("2 passed, 3 failed in ")
+
+
+LEGAL_PASSES = "1 passed (1 legal desc) in "
+
+
+def test_a_plain_desc_is_legal_or_fails_whatever_the_implementation() -> None:
+    write("legal.yaml", DESC)
+    write("not.yaml", DESC.replace("FLOAT32", "FLOAT33"))
+    for words in ([], ["--implementation", "python:misbehaving:Misbehaving"]):
+        legal = dmlcheck("run", "legal.yaml", "-v", "--json", "report.json", *words)
+        assert (legal.exit_code, legal.stdout.splitlines()[-1].startswith(LEGAL_PASSES)) == (0, True)
+        assert "PASSED legal.yaml::legal   a legal desc" in legal.stdout
+        report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+        assert (report["summary"]["passed"], report["summary"]["legal"]) == (1, 1)
+        wrong = dmlcheck("run", "not.yaml", *words)
+        assert (wrong.exit_code, "error[unknown-enum-value]" in wrong.stdout) == (1, True)
+
+
+NOTHING_EXPECTED = GOOD.partition("outputs")[0]
+
+
+def test_a_run_that_skips_every_case_has_checked_nothing() -> None:
+    write("f/skipped.yaml", NOTHING_EXPECTED)
+    result = dmlcheck("run", "f")
+    assert (result.exit_code, result.stderr) == (5, "dmlcheck: nothing was checked: every case was skipped\n")
+    write("f/right.yaml", GOOD)
+    result = dmlcheck("run", "f")
+    assert (result.exit_code, result.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_skipped_cases_fail_a_run_that_allows_none(jobs: str) -> None:
+    write("f/skipped.yaml", NOTHING_EXPECTED)
+    write("f/right.yaml", GOOD)
+    result = dmlcheck("run", "f", "--fail-on-skipped", "-j", jobs)
+    assert result.exit_code == 1
+    assert "FAILED f/skipped.yaml::skipped   skipped-case" in result.stdout
+    assert "f/skipped.yaml:1:1: error[skipped-case]: skipped: no expected outputs: nothing independent" in result.stdout
+
+
+def test_a_skip_that_is_expected_is_allowed() -> None:
+    write("f/skipped.yaml", NOTHING_EXPECTED)
+    write("f/right.yaml", GOOD)
+    write("known.yaml", "- {cases: '*::skipped', expect: skipped, reason: no outputs yet}\n")
+    words = ["run", "f", "--fail-on-skipped", "--expectations", "known.yaml"]
+    assert dmlcheck(*words).exit_code == 0
+    write("known.yaml", "- {cases: '*::skipped', expect: failed, reason: no outputs yet}\n")
+    assert dmlcheck(*words).exit_code == 1
 
 
 @pytest.mark.slow

@@ -32,6 +32,7 @@ NO_EXAMPLE = {
     "unlikely-error",
     "near-the-bound",
     "accuracy-drift",
+    "skipped-case",
     "unmatched-expectation",
     "expired-expectation",
     "file-too-large",

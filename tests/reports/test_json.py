@@ -116,7 +116,7 @@ REPORT = with_optional(
             ]
         },
         accuracy=items(ACCURACY),
-        summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), seconds=NUMBER),
+        summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), legal=COUNT, seconds=NUMBER),
         digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
         cases=items(
             with_optional(
@@ -148,6 +148,7 @@ REPORT = with_optional(
     compared=record(cases=COUNT, new=COUNT),
     drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
+    not_run=COUNT,
     interrupted={"const": True},
 )
 VALIDATION = record(

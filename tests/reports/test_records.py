@@ -30,7 +30,16 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     tally.add(passed(warned=("OutputTensor",)))
     tally.add(passed(diagnostics=(UNLIKELY,)))
     assert (first.total, tally.total, tally.failures) == (1, 3, 1)
-    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None, 1)
+    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None, 1, 0, 0)
+
+
+def test_skipped_cases_are_not_checked() -> None:
+    assert summary_of(every_outcome()).checked == 5
+    assert summary_of([CaseResult(case(), "skipped")]).checked == 0
+
+
+def test_a_run_that_ended_before_its_time_says_how_many_cases_it_left_out() -> None:
+    assert outcomes_text(summary_of([failed()])._replace(not_run=3)) == "1 failed, 3 not run"
 
 
 def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> None:
@@ -43,6 +52,8 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
     [
         ([], "nothing ran"),
         ([passed()], "1 passed"),
+        ([passed(reason="a legal desc"), passed(), failed()], "2 passed (1 legal desc), 1 failed"),
+        ([passed(reason="a legal desc")] * 1200, "1200 passed (1,200 legal descs)"),
         ([failed(), passed(), passed()], "2 passed, 1 failed"),
         ([passed(warned=("OutputTensor",))], "1 passed (1 near the bound)"),
         ([passed(diagnostics=(UNLIKELY,)), passed()], "2 passed (1 beyond the likely error)"),

@@ -14,7 +14,7 @@ from dmlcheck.reports.records import RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.running.results import CaseResult
 
-PASSED = CaseResult(case(), "passed", "a legal desc")
+PASSED = CaseResult(case(), "passed", "a reason")
 
 
 def printed(*results: CaseResult, **options: Any) -> list[str]:
@@ -65,7 +65,7 @@ HEAD = ["dmlcheck", "1 case"]
 @pytest.mark.parametrize(
     ("verbose", "lines"),
     [
-        (1, [*HEAD, "PASSED cases/sum.yaml::sum   a legal desc", "", "operator", "REDUCE", "1 passed in 0.00 s"]),
+        (1, [*HEAD, "PASSED cases/sum.yaml::sum   a reason", "", "operator", "REDUCE", "1 passed in 0.00 s"]),
         (0, [*HEAD, "operator", "REDUCE", "1 passed in 0.00 s"]),
         (-1, ["1 passed in 0.00 s"]),
     ],

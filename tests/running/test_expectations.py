@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from misbehaving import CRASH, WRONG
+from results import case
 from running.test_processes import BAD, folder, write  # noqa: F401 - the fixture is used by its name
 
 from dmlcheck.cli import main
 from dmlcheck.files.document import Document
-from dmlcheck.running.expectations import Entries, Entry, Expectations, UnmatchedEntries
+from dmlcheck.running.expectations import Entries, Entry, Expectations, UnmatchedEntries, unless_skipped
+from dmlcheck.running.results import CaseResult
 
 TODAY = dt.datetime.now(tz=dt.timezone.utc).date()
 
@@ -178,3 +180,21 @@ def test_a_glob_has_a_greatest_length(length: int, code: int) -> None:
     result, _ = run()
     assert result.exit_code == code
     assert ("it must be text, of at most 4,096 characters where it has * or ?" in result.stderr) == (code == 2)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expect", "ends"),
+    [
+        ("skipped", None, "failed"),
+        ("skipped", "failed", "failed"),
+        ("skipped", "skipped", "skipped"),
+        ("passed", None, "passed"),
+        ("xfailed", "failed", "xfailed"),
+    ],
+)
+def test_a_skipped_case_is_a_failure_unless_an_entry_expects_it(outcome: str, expect: str | None, ends: str) -> None:
+    entry = None if expect is None else Entry("*", expect, "known")
+    result = unless_skipped(CaseResult(case(), outcome, "no kernel"), entry)
+    assert result.outcome == ends
+    told = [(found.rule, found.message, found.line, found.severity) for found in result.diagnostics]
+    assert told == ([("skipped-case", "skipped: no kernel", 8, "error")] if ends == "failed" else [])

@@ -54,11 +54,25 @@ def ending(given: Case, implementation: Any = None, **settings: Any) -> tuple[st
     return result.outcome, result.reason, [diagnostic.rule for diagnostic in result.diagnostics]
 
 
+# ---- plain descs
+
+
+@pytest.mark.parametrize("implementation", [None, Answering({}, "no FLOAT32")])
+def test_a_plain_desc_is_judged_by_its_legality(implementation: Any) -> None:
+    plain = {"inputs": None, "outputs": None}
+    assert ending(case(**plain), implementation) == ("passed", "a legal desc", [])
+    wrong = case(desc={**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}, **plain)
+    assert ending(wrong, implementation) == ("failed", "the desc is not valid", ["data-type-mismatch"])
+
+
+def test_a_plain_desc_is_judged_at_its_level() -> None:
+    plain = case(desc=INT64, inputs=None, outputs=None, feature_level="4_0")
+    assert ending(plain)[::2] == ("failed", ["unsupported-data-type"] * 3)
+    assert ending(plain._replace(feature_level="4_1"))[0] == "passed"
+    assert ending(plain._replace(feature_level="4_1"), feature_level="4_0")[0] == "skipped"
+
+
 # ---- nothing to run
-
-
-def test_a_plain_desc_is_skipped() -> None:
-    assert ending(case(inputs=None, outputs=None)) == ("skipped", "a plain desc: nothing to run", [])
 
 
 @pytest.mark.parametrize(

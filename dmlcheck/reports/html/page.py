@@ -56,7 +56,7 @@ def headline(summary: Summary) -> str:
 def head(summary: Summary, info: RunInfo, assets: Assets) -> Iterator[str]:
     """Yield the page up to its cases: how the run ended, and what it was."""
     title = headline(summary)
-    verdict = "bad" if summary.failures else "good" if summary.total else "none"
+    verdict = "bad" if summary.failures else "good" if summary.checked else "none"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{assets.policy()}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
