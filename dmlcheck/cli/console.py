@@ -7,15 +7,16 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from threading import Thread
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import visible
+from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
-from dmlcheck.reports.layout import Line, Style, columns_of, printed
+from dmlcheck.reports.layout import Line, Style, Table, printed
 
 if TYPE_CHECKING:
     from dmlcheck.cli.outcome import Outcome
@@ -139,19 +140,10 @@ class Console:
 
     def table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         """Print a table, the first column to the left and the others to the right."""
-        if self._rich is None:
-            for line in columns_of(head, rows):
-                self.echo(line)
-            return
-        from rich.box import SIMPLE_HEAD
-        from rich.table import Table
-
-        table = Table(box=SIMPLE_HEAD)
-        for index, name in enumerate(head):
-            table.add_column(name, justify="right" if index else "left")
-        for row in rows:
-            table.add_row(*row)
-        self._rich.print(table)
+        first, *lines = printed([Table(head, rows)], None if self.columns is None else self.columns - 1)
+        self.echo(self.style(first, "bold"))
+        for line in lines:
+            self.echo(line)
 
     def progress(self, execution: Execution, outcome: Outcome) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
@@ -188,13 +180,18 @@ def _bar(console: Any, execution: Execution, outcome: Outcome) -> Iterator[None]
         """How many cases are done, how many failed, and which one is running long; read as it is drawn."""
 
         def render(self, task: Task) -> Text:
-            task.completed = len(outcome.digests)
-            text = f"{outcome.tally.total} cases, {outcome.tally.failures} failed"
-            slow = execution.slowest()
-            if slow is not None and slow[1] > _LONG:
-                text += f", {visible(slow[0])} for {slow[1]:.0f} s"
+            task.completed = outcome.tally.total
+            text = progress_text(task.completed, task.total, outcome.tally.failures, execution.slowest())
             return Text(text, overflow="ellipsis", no_wrap=True)
 
     with Progress(BarColumn(), Cases(), TimeElapsedColumn(), console=console, transient=True) as progress:
-        progress.add_task("", total=max(1, len(execution.targets)))
+        task = progress.add_task("", total=None)  # which is known when all files are read
+        Thread(target=lambda: progress.update(task, total=execution.total), daemon=True).start()
         yield
+
+
+def progress_text(done: float, total: float | None, failures: int, slowest: tuple[str, float] | None) -> str:
+    """Return how far a run is: `261 of 5,220 cases, 1 failed`, with the case that has been running for long."""
+    of = counted(int(done), "case") if total is None else f"{int(done):,} of {counted(int(total), 'case')}"
+    slow = "" if slowest is None or slowest[1] < _LONG else f", {visible(slowest[0])} for {slowest[1]:.0f} s"
+    return f"{of}, {failures:,} failed{slow}"

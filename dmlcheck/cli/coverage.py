@@ -8,7 +8,7 @@ import click
 
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.case_files import CaseFiles
-from dmlcheck.cli.console import print_json, write
+from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples, format_option
@@ -48,7 +48,7 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     if form == "json":
         print_json(coverage_dict(found))
     elif found:
-        write("\n".join(coverage_lines(found)))
+        print_page(coverage_lines(found))
     if files.has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     sys.exit(Exit.GOOD if found else Exit.NOTHING_CHECKED)

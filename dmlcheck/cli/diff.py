@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from dmlcheck.cli.console import print_json, write
+from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.options import Level, complete_levels, examples, format_option
 from dmlcheck.inspection.level_diff import differences
 from dmlcheck.reports.level_diff import diff_dict, diff_lines
@@ -28,4 +28,4 @@ def diff(*, low: str, high: str, form: str) -> None:
     if form == "json":
         print_json(diff_dict(changes, low, high))
     else:
-        write("\n".join(diff_lines(changes, low, high)))
+        print_page(diff_lines(changes, low, high))

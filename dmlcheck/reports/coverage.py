@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dmlcheck.inspection.coverage import Coverage
-from dmlcheck.reports.layout import columns_of
+from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import short_operator
 
 COVERAGE_SCHEMA = "dmlcheck-coverage/1"
@@ -19,16 +19,16 @@ _HEADS = {
 }
 
 
-def coverage_lines(found: list[Coverage]) -> Iterator[str]:
+def coverage_lines(found: list[Coverage]) -> Iterator[Line]:
     """Yield how much the cases of each operator cover, and what they leave out."""
-    yield from _table(found)
+    yield _table(found)
     for one in found:
         yield from _missing_lines(one)
     yield ""
     yield from _layout_lines(found)
 
 
-def _table(found: list[Coverage]) -> list[str]:
+def _table(found: list[Coverage]) -> Table:
     kinds = list(found[0].parts)
     rows = [
         [short_operator(one.operator), str(one.cases), *(f"{part.covered}/{part.total}" for part in one.parts.values())]
@@ -39,25 +39,25 @@ def _table(found: list[Coverage]) -> list[str]:
         for kind in kinds
     ]
     rows.append(["all", str(sum(one.cases for one in found)), *totals])
-    return columns_of(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
+    return Table(("operator", "cases", *(_HEADS[kind] for kind in kinds)), rows)
 
 
-def _missing_lines(one: Coverage) -> Iterator[str]:
+def _missing_lines(one: Coverage) -> Iterator[Line]:
     missing = {kind: part.missing for kind, part in one.parts.items() if part.missing}
     if missing:
         yield ""
         yield one.operator
     for kind, names in missing.items():
         yield f"  not among {kind}:"
-        yield from (f"    {name}" for name in names)
+        yield from (Text("    ", name) for name in names)
 
 
-def _layout_lines(found: Iterable[Coverage]) -> Iterator[str]:
+def _layout_lines(found: Iterable[Coverage]) -> Iterator[Line]:
     layouts: dict[str, int] = {}
     for one in found:
         for layout in one.layouts:
             layouts[layout] = layouts.get(layout, 0) + 1
-    yield "layouts, by number of operators: " + ", ".join(f"{name} {number}" for name, number in layouts.items())
+    yield Text("", f"layouts, by number of operators: {', '.join(f'{name} {layouts[name]}' for name in layouts)}")
 
 
 def coverage_dict(found: list[Coverage]) -> dict[str, Any]:

@@ -8,17 +8,19 @@ from typing import Any
 from dmlcheck.diagnostics.wording import dimension_counts_text, plural
 from dmlcheck.inspection.level_diff import OperatorChange
 from dmlcheck.reports.conditions import condition_text
+from dmlcheck.reports.layout import Line, Text
 from dmlcheck.specs.names import level_name
 
 DIFF_SCHEMA = "dmlcheck-diff/1"
 
 
-def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[str]:
+def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[Line]:
     """Yield what a level accepts that a lower one does not, operator by operator."""
     new = [change for change in changes if change.is_new]
     wider = [change for change in changes if not change.is_new]
     added = f"{len(new)} {plural(len(new), 'new operator')}"
-    yield f"{level_name(low)} to {level_name(high)}: {added}, {len(wider)} that accept more"
+    more = f"{len(wider)} that {'accepts' if len(wider) == 1 else 'accept'} more"
+    yield Text("", f"{level_name(low)} to {level_name(high)}: {added}, {more}")
     if new:
         yield ""
         yield "New operators"
@@ -26,7 +28,7 @@ def diff_lines(changes: list[OperatorChange], low: str, high: str) -> Iterator[s
     for change in wider:
         yield ""
         yield change.operator
-        yield from ("  " + line for line in _change_lines(change))
+        yield from (Text("  ", line) for line in _change_lines(change))
 
 
 def _change_lines(change: OperatorChange) -> Iterator[str]:

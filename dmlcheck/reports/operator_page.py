@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.conditions import condition_text, constraint_text
-from dmlcheck.reports.layout import Line, Text, columns_of
+from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 
@@ -30,10 +30,10 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _head(spec: OperatorSpec) -> Iterator[Line]:
-    yield f"{spec.operator}   from {level_and_version(spec.introduced)}"
-    yield f"  page: {spec.page['url']} ({spec.page['date']})"
+    yield Text(f"{spec.operator}   ", f"from {level_and_version(spec.introduced)}")
+    yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
     if spec.supersedes:
-        yield f"  supersedes: {', '.join(spec.supersedes)}"
+        yield Text("  supersedes: ", ", ".join(spec.supersedes))
     yield f"  in place: {'yes' if spec.in_place else 'no'}; reference kernel: {'yes' if spec.kernel else 'not yet'}"
 
 
@@ -79,7 +79,7 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
     """Yield the errata of all operators that have any."""
     for spec in specs:
         if spec.errata:
-            yield f"{spec.operator}   {spec.page['url']}"
+            yield Text(f"{spec.operator}   ", spec.page["url"])
         for erratum in spec.errata:
             yield from _erratum(erratum)
 
@@ -87,12 +87,12 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
     """Yield one line for each operator."""
     rows = [[spec.operator, spec.introduced, "yes" if spec.kernel else "not yet"] for spec in specs]
-    yield from columns_of(("operator", "from", "reference"), rows, right=False)
+    yield Table(("operator", "from", "reference"), rows, right=False)
 
 
 def _section(title: str) -> Iterator[Line]:
     yield ""
-    yield title
+    yield Text("", title)
 
 
 def _item(label: str, text: str) -> Iterator[Text]:
@@ -132,8 +132,7 @@ def _support(table: SupportTable) -> Iterator[Line]:
             rows.append(
                 [heading, name, dimension_counts_text(support.dims), " ".join(support.types) or "(the page lists none)"]
             )
-    for line in columns_of(("level", "tensor", "dimensions", "data types"), rows, right=False):
-        yield "  " + line
+    yield Table(("level", "tensor", "dimensions", "data types"), rows, lead="  ", wraps=True)
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:

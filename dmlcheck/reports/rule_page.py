@@ -6,17 +6,14 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.reports.conditions import constraint_text
-from dmlcheck.reports.layout import Line, Text, columns_of
+from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.records import Constraint, OperatorSpec
 
 
 def rules_lines() -> Iterator[Line]:
     """Yield one line for each rule."""
-    yield from columns_of(
-        ("rule", "group", "summary"),
-        [[name, rule.group, rule.summary] for name, rule in RULES.items()],
-        right=False,
-    )
+    rows = [[name, rule.group, rule.summary] for name, rule in RULES.items()]
+    yield Table(("rule", "group", "summary"), rows, wraps=True)
 
 
 def rule_lines(rule: str) -> Iterator[Line]:
@@ -24,7 +21,7 @@ def rule_lines(rule: str) -> Iterator[Line]:
     page = RULES[rule]
     yield f"{rule}   ({page.group})"
     yield ""
-    yield page.summary[:1].upper() + page.summary[1:] + "."
+    yield Text("", page.summary[:1].upper() + page.summary[1:] + ".")
     yield ""
     yield Text("", page.why)
     for title, text in (("Wrong", page.wrong), ("Right", page.right)):
@@ -43,4 +40,4 @@ def constraint_lines(spec: OperatorSpec, row: Constraint) -> Iterator[Line]:
     if row.help:
         yield Text("", row.help + ".")
     yield ""
-    yield f"page: {spec.page['url']} ({spec.page['date']})"
+    yield Text("page: ", f"{spec.page['url']} ({spec.page['date']})")

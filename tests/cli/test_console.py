@@ -8,7 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -134,3 +136,35 @@ def test_a_closed_standard_output_is_no_traceback() -> None:
     command = ["sh", "-c", f"{sys.executable} -m dmlcheck run a.yaml >&-"]
     result = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert (result.returncode, result.stderr) == (0, b"")
+
+
+# ---- progress
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "slowest", "text"),
+    [
+        (0, None, None, "0 cases, 0 failed"),
+        (1, None, None, "1 case, 0 failed"),
+        (261, 5220, None, "261 of 5,220 cases, 0 failed"),
+        (1, 1, None, "1 of 1 case, 0 failed"),
+        (2, 3, ("a.yaml::x", 12.4), "2 of 3 cases, 0 failed, a.yaml::x for 12 s"),
+        (2, 3, ("a.yaml::x", 0.5), "2 of 3 cases, 0 failed"),
+    ],
+)
+def test_progress_is_told_in_cases(done: int, total: int | None, slowest: tuple[str, float] | None, text: str) -> None:
+    assert console.progress_text(done, total, 0, slowest) == text
+
+
+def test_the_bar_learns_how_many_cases_there_are() -> None:
+    from rich.console import Console as RichConsole
+
+    shown = io.StringIO()
+    execution = SimpleNamespace(total=3, slowest=lambda: None)
+    outcome = SimpleNamespace(tally=SimpleNamespace(total=1, failures=1))
+    terminal = RichConsole(file=shown, force_terminal=True, width=100)
+    with console._bar(terminal, execution, outcome):
+        deadline = time.monotonic() + 30
+        while "1 of 3 cases, 1 failed" not in shown.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert "1 of 3 cases, 1 failed" in shown.getvalue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dmlcheck.inspection.level_diff import OperatorChange, TensorChange
+from dmlcheck.reports.layout import printed
 from dmlcheck.reports.level_diff import diff_dict, diff_lines
 from dmlcheck.specs.records import Constraint
 
@@ -23,8 +24,8 @@ WIDER = OperatorChange(
 
 
 def test_new_operators_are_listed_and_the_others_say_what_they_gain() -> None:
-    assert list(diff_lines([NEW, WIDER], "4_0", "5_0")) == [
-        "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_5_0: 1 new operator, 1 that accept more",
+    assert list(printed(diff_lines([NEW, WIDER], "4_0", "5_0"), None)) == [
+        "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_5_0: 1 new operator, 1 that accepts more",
         "",
         "New operators",
         "  DML_OPERATOR_NEW",
@@ -40,7 +41,7 @@ def test_new_operators_are_listed_and_the_others_say_what_they_gain() -> None:
 
 
 def test_levels_that_do_not_differ_say_so_in_a_line() -> None:
-    assert list(diff_lines([], "4_0", "4_0")) == [
+    assert list(printed(diff_lines([], "4_0", "4_0"), None)) == [
         "DML_FEATURE_LEVEL_4_0 to DML_FEATURE_LEVEL_4_0: 0 new operators, 0 that accept more"
     ]
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from dmlcheck.reports.layout import Text, printed
+import pytest
+
+from dmlcheck.reports.layout import printed
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import Erratum, OperatorSpec
@@ -77,19 +79,33 @@ def test_every_operator_has_a_page() -> None:
         assert page(load_spec(name))[0].startswith(name)
 
 
+@pytest.mark.parametrize("columns", [79, 99])
+def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
+    for name in operator_names():
+        spec = load_spec(name)
+        lines = [
+            line
+            for made in (operator_lines, lambda spec: errata_lines([spec]))
+            for line in printed(made(spec), columns)
+        ]
+        assert [line for line in lines if len(line) > columns] == []
+        words = {word for line in lines for word in line.split()}
+        assert {spec.operator, *spec.fields, *(row.id for row in spec.constraints)} <= words
+
+
 def test_errata_are_told_with_what_holds_and_its_source() -> None:
     spec = SPEC._replace(errata=(Erratum("E1", "says A", "B holds", "a header"),))
-    assert list(errata_lines([spec, SPEC._replace(errata=())])) == [
+    assert list(printed(errata_lines([spec, SPEC._replace(errata=())]), None)) == [
         f"DML_OPERATOR_ARGMAX   {SPEC.page['url']}",
-        Text("  E1  ", "page: says A"),
-        Text("      ", "holds: B holds"),
-        Text("      ", "source: a header"),
+        "  E1  page: says A",
+        "      holds: B holds",
+        "      source: a header",
     ]
     assert [line for line in page(spec) if "B holds" in line] == ["      holds: B holds"]
 
 
 def test_of_all_operators_each_has_a_line() -> None:
-    assert list(operators_lines([SPEC, SPEC._replace(operator="DML_OPERATOR_X", kernel=None)])) == [
+    assert list(printed(operators_lines([SPEC, SPEC._replace(operator="DML_OPERATOR_X", kernel=None)]), None)) == [
         "operator             from  reference",
         "DML_OPERATOR_ARGMAX  3_0   yes",
         "DML_OPERATOR_X       3_0   not yet",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.reports.layout import Text
+from dmlcheck.reports.layout import printed
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import load_spec
 
@@ -13,11 +13,11 @@ from dmlcheck.specs.load import load_spec
 @pytest.mark.parametrize("rule", ["size-mismatch", "near-the-bound"])
 def test_a_page_has_the_reason_and_where_there_are_any_the_examples(rule: str) -> None:
     page = RULES[rule]
-    lines = list(rule_lines(rule))
+    lines = list(printed(rule_lines(rule), None))
     assert lines[:3] == [f"{rule}   ({page.group})", "", f"{page.summary[0].upper()}{page.summary[1:]}."]
-    assert Text("", page.why) in lines
+    assert page.why in lines
     assert ("Wrong:" in lines, "Right:" in lines) == (bool(page.wrong), bool(page.right))
-    assert [line for line in lines if str(line).startswith("    ")] == [
+    assert [line for line in lines if line.startswith("    ")] == [
         f"    {line}" for line in (*page.wrong.splitlines(), *page.right.splitlines())
     ]
 
@@ -25,17 +25,17 @@ def test_a_page_has_the_reason_and_where_there_are_any_the_examples(rule: str) -
 def test_a_constraint_has_its_text_its_remedy_and_its_page() -> None:
     spec = load_spec("DML_OPERATOR_REDUCE")
     row = spec.constraints[0]._replace(help="leave it", since="4_1")
-    assert list(constraint_lines(spec, row)) == [
+    assert list(printed(constraint_lines(spec, row), None)) == [
         f"DML_OPERATOR_REDUCE/{row.id}",
         "",
-        Text("", f"{row.text} (from 4_1)"),
-        Text("", "leave it."),
+        f"{row.text} (from 4_1)",
+        "leave it.",
         "",
         f"page: {spec.page['url']} ({spec.page['date']})",
     ]
 
 
 def test_of_all_rules_each_has_a_line() -> None:
-    head, *rows = rules_lines()
-    assert str(head).split() == ["rule", "group", "summary"]
-    assert [str(row).split()[0] for row in rows] == list(RULES)
+    head, *rows = printed(rules_lines(), None)
+    assert head.split() == ["rule", "group", "summary"]
+    assert [row.split()[0] for row in rows] == list(RULES)
