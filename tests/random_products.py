@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from products_of import Array, built, random_floats
+from products_of import Array, built, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
 
@@ -34,7 +34,55 @@ def gemm(generator: np.random.Generator) -> Made:
     return built("GEMM", (*batch, m, n), data_type, tensors, **fields)
 
 
-RANDOM: dict[str, Callable[[np.random.Generator], Made]] = {"GEMM": gemm}
+def matrices(generator: np.random.Generator, types: tuple[str, str], scale: str = "") -> dict[str, Any]:
+    """Return quantized factors: one zero point and scale, or one for each column of B; none of A's rows but one."""
+    m, k, n = generator.integers(1, 20, 3).tolist()
+    columns = n if generator.random() < 0.5 else 1
+    has_a, has_b = generator.integers(0, 2, 2).tolist()
+    tensors: dict[str, Any] = {
+        "A": random_integers(generator, (m, k), types[0]),
+        "AZeroPoint": random_integers(generator, (1,), types[0]) if has_a else None,
+        "B": random_integers(generator, (k, n), types[1]),
+        "BZeroPoint": random_integers(generator, (columns,), types[1]) if has_b else None,
+    }
+    if scale:
+        tensors["AScale"] = generator.uniform(0.01, 2, (1,)).astype(scale.lower())
+        tensors["BScale"] = generator.uniform(0.01, 2, (columns,)).astype(scale.lower())
+    return tensors
+
+
+def sizes_of(tensors: dict[str, Any]) -> tuple[int, int]:
+    return len(tensors["A"]), tensors["B"].shape[1]
+
+
+def integer(generator: np.random.Generator) -> Made:
+    """Return a MATRIX_MULTIPLY_INTEGER."""
+    tensors = matrices(generator, tuple(generator.choice(["INT8", "UINT8"], 2).tolist()))
+    return built("MATRIX_MULTIPLY_INTEGER", sizes_of(tensors), "INT32", tensors)
+
+
+def to_float(generator: np.random.Generator) -> Made:
+    """Return a MATRIX_MULTIPLY_INTEGER_TO_FLOAT."""
+    data_type = str(generator.choice(["FLOAT32", "FLOAT16"]))
+    tensors = matrices(generator, (str(generator.choice(["INT8", "UINT8"])),) * 2, data_type)
+    return built("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", sizes_of(tensors), data_type, tensors)
+
+
+def quantized(generator: np.random.Generator) -> Made:
+    """Return a QUANTIZED_LINEAR_MATRIX_MULTIPLY."""
+    data_type = str(generator.choice(["INT8", "UINT8"]))
+    tensors = matrices(generator, (data_type, str(generator.choice(["INT8", data_type]))), "FLOAT32")
+    tensors["OutputScale"] = generator.uniform(10, 2000, (1,)).astype(np.float32)
+    tensors["OutputZeroPoint"] = random_integers(generator, (1,), data_type)
+    return built("QUANTIZED_LINEAR_MATRIX_MULTIPLY", sizes_of(tensors), data_type, tensors)
+
+
+RANDOM: dict[str, Callable[[np.random.Generator], Made]] = {
+    "GEMM": gemm,
+    "MATRIX_MULTIPLY_INTEGER": integer,
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": to_float,
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": quantized,
+}
 
 
 def random_descs(operator: str, count: int = 60) -> Iterator[Made]:

@@ -539,9 +539,7 @@ def _bilinear(function: Callable[..., Any], pairs: Iterable[tuple[Any, Any]], of
         value, p, q = value + function(x, y), np.abs(x), np.abs(y)
         absolute = absolute + function(plus(p, s), plus(q, t))
         squares = squares + function(x * x, y * y) if arithmetic.is_likely else 0.0
-        carried = carried if s is None else plus(carried, function(s * s, q * q))
-        if t is not None:
-            carried = plus(carried, function(plus(p * p, None if s is None else s * s), t * t))
+        carried = plus(carried, _carried(function, p, q, s, t))
         count, terms = count + (x.shape[-1] if of_each is None else of_each), max(terms, own)
     moved = None if carried is None else np.sqrt(carried)
     if count > 1:
@@ -549,6 +547,15 @@ def _bilinear(function: Callable[..., Any], pairs: Iterable[tuple[Any, Any]], of
     else:
         error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
     return _with_error(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
+
+
+def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
+    """Return the sums of squares of what errors s and t do to products of numbers of the sizes p and q, None for 0."""
+    if t is None:
+        return None if s is None else function(s * s, q * q)
+    most = plus(p, s)
+    squares = function(most * most, t * t)
+    return squares if s is None else function(s * s, q * q) + 2 * function(s * most, q * t) + squares
 
 
 def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:

@@ -481,6 +481,20 @@ KNOWN = [
         lambda seen: quotient_of_sum(seen) >= 2**31,
     ),
     Known(
+        "onnx",
+        "MATRIX_MULTIPLY_INTEGER",
+        ("INT8",),
+        "takes what is one for each row of A as one for each column",
+        fails="could not be broadcast together with shapes",
+    ),
+    Known(
+        "onnx",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        ("INT8", "UINT8"),
+        "takes what is one for each row of A as one for each column",
+        fails="could not be broadcast together with shapes|doesn't match the broadcast shape",
+    ),
+    Known(
         "onnxruntime",
         "REDUCE",
         ("INT32", "INT64"),
@@ -611,7 +625,7 @@ def said(program: str, desc: OperatorDesc, inputs: Inputs, pair: tuple[Array, Ar
 
 
 # What only one of the two programs has: an operator of onnxruntime's own.
-ONE_PROGRAM = {"DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD"}
+ONE_PROGRAM = {"DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT"}
 
 
 def test_what_is_known_is_about_operators_that_are_compared() -> None:

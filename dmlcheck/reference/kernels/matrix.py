@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import blockwise
+from dmlcheck.reference.kernels.quantize import difference, requantized
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import either
-from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
 from dmlcheck.reference.products import dot, products
 
 
@@ -40,6 +42,85 @@ def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested)
     return Open(fused(sums), is_open)
 
 
+def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> Iterator[Piece]:
+    """(A - AZeroPoint) @ (B - BZeroPoint), with a zero point for each row of A and each column of B, or one for all."""
+    return products(of_integers, a, b, column(a_zero_point, a), row(b_zero_point, b))
+
+
+def of_integers(a: Any, b: Any, a_zero: Any, b_zero: Any) -> Any:
+    """Return the product of 8-bit integers less their zero points: float64 has every sum of up to 2^35 products."""
+    return dot(blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)).astype(np.int64)
+
+
+def column(x: Any, matrix: Any) -> Any:
+    """Return one element, or one for each row, beside a matrix."""
+    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), -1, 1)
+
+
+def row(x: Any, matrix: Any) -> Any:
+    """Return one element, or one for each column, above a matrix."""
+    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), 1, -1)
+
+
+def matrix_multiply_integer_to_float(
+    a: Any, a_scale: Any, a_zero_point: Any, b: Any, b_scale: Any, b_zero_point: Any, bias: Any
+) -> Iterator[Piece]:
+    """((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) + Bias; left open where INT32 lacks the integer sum."""
+    of_a, of_b = (column(x, a) for x in (a_scale, a_zero_point)), (row(x, b) for x in (b_scale, b_zero_point))
+    return products(to_float, a, b, *of_a, *of_b, bias)
+
+
+def to_float(a: Any, b: Any, a_scale: Any, a_zero: Any, b_scale: Any, b_zero: Any, bias: Any) -> Open:
+    """Return the product of dequantized numbers; implementations scale sums of integers, or add up scaled numbers."""
+    left, right = blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)
+    integers = dot(left, right)
+    sums = either(lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
+    return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
+
+
+def quantized_linear_matrix_multiply(
+    a: Any,
+    a_scale: Any,
+    a_zero_point: Any,
+    b: Any,
+    b_scale: Any,
+    b_zero_point: Any,
+    output_scale: Any,
+    output_zero_point: Any,
+    *,
+    output_type: str,
+) -> Iterator[Piece]:
+    """clamp(rint(q) + OutputZeroPoint, Min, Max) with q the dequantized product / OutputScale, one for each row or all.
+
+    q is ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. Left open where a scale is 0 or not
+    finite, and where INT32 has no sum of integers.
+    """
+    rows = (column(x, a) for x in (a_scale, a_zero_point, output_scale, output_zero_point))
+    return products(partial(to_quantized, output_type=output_type), a, b, *rows, row(b_scale, b), row(b_zero_point, b))
+
+
+def to_quantized(
+    a: Any,
+    b: Any,
+    a_scale: Any,
+    a_zero: Any,
+    scale: Any,
+    zero: Any,
+    b_scale: Any,
+    b_zero: Any,
+    *,
+    output_type: str,
+) -> Open:
+    """Return the quantized product; implementations scale sums of integers, or add up scaled numbers."""
+    left, right = blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)
+    return requantized(
+        dot(left, right), lambda: dot(left * a_scale, right * b_scale), a_scale * b_scale, scale, zero, output_type
+    )
+
+
 KERNELS: dict[str, Kernel] = {
     "GEMM": Kernel(gemm),
+    "MATRIX_MULTIPLY_INTEGER": Kernel(matrix_multiply_integer, overflow="all"),
+    "MATRIX_MULTIPLY_INTEGER_TO_FLOAT": Kernel(matrix_multiply_integer_to_float),
+    "QUANTIZED_LINEAR_MATRIX_MULTIPLY": Kernel(quantized_linear_matrix_multiply),
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Kernel, Open, as_float, elementwise, exceeds_32_bits, limits, nearest
+from dmlcheck.reference.numbers import either, raw
+from dmlcheck.reference.pieces import Kernel, Open, as_float, elementwise, exceeds_32_bits, limits, nearest, overflows
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
@@ -50,6 +52,19 @@ def quantized_linear_add(
     """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized; left open for an OutputScale of 0."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
     return quantized(sums / output_scale, output_zero_point, output_type, output_scale == 0)
+
+
+def requantized(
+    sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
+) -> Open:
+    """Return sums of integers * factor / scale, quantized, or what they are `in_floats` / scale.
+
+    Left open where a scale is 0 or not finite, and where INT32 has no such sum.
+    """
+    ratio = factor / scale
+    quotient = either(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
+    is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
+    return quantized(quotient, zero_point, output_type, is_open)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from elements import refused
 from oracle import nearest
-from products_of import Array, bound, built, evaluated, marks, opened, random_floats
+from products_of import Array, bound, built, evaluated, marks, opened, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
 
@@ -183,3 +183,202 @@ def test_a_sum_that_a_fused_activation_cuts_off_may_go_either_way_beside_the_lim
     assert (given.value + given.slack)[0] >= 0.3
     assert given.value[1] == 7
     assert given.slack[1] < 1e-5
+
+
+# ---- quantized matrices
+
+
+class Quantized(NamedTuple):
+    """Quantized factors: integers, with the scales and zero points of rows and columns."""
+
+    a: Array
+    a_scale: Array
+    a_zero: Array
+    b: Array
+    b_scale: Array
+    b_zero: Array
+
+    def whole(self) -> list[list[list[int]]]:
+        """Return the products of integers less their zero points, of each batch."""
+        zeros = [each.reshape(-1).tolist() for each in (self.a_zero, self.b_zero)]
+        return [
+            [
+                [
+                    sum((x - zeros[0][m % len(zeros[0])]) * (y - zeros[1][n % len(zeros[1])]) for x, y in pairs)
+                    for n, pairs in enumerate(list(zip(row, column, strict=True)) for column in zip(*b, strict=True))
+                ]
+                for m, row in enumerate(a)
+            ]
+            for a, b in zip(self.a.tolist(), self.b.tolist(), strict=True)
+        ]
+
+    def real(self) -> list[list[list[Fraction]]]:
+        """Return the products of what the integers stand for."""
+        scales = [[fraction(x) for x in each.reshape(-1)] for each in (self.a_scale, self.b_scale)]
+        return [
+            [
+                [value * scales[0][m % len(scales[0])] * scales[1][n % len(scales[1])] for n, value in enumerate(row)]
+                for m, row in enumerate(matrix)
+            ]
+            for matrix in self.whole()
+        ]
+
+
+def quantized(generator: np.random.Generator, types: tuple[str, str] = ("INT8", "UINT8")) -> Quantized:
+    """Return two batches of factors, with one scale and zero point or one for each row or column."""
+    m, k, n = generator.integers(1, 9, 3).tolist()
+    forms = generator.integers(0, 2, 4).tolist()
+    return Quantized(
+        random_integers(generator, (2, m, k), types[0]),
+        generator.uniform(0.01, 2, (1, m if forms[0] else 1, 1)).astype(np.float32),
+        random_integers(generator, (1, m if forms[1] else 1, 1), types[0]),
+        random_integers(generator, (2, k, n), types[1]),
+        generator.uniform(0.01, 2, (1, 1, n if forms[2] else 1)).astype(np.float32),
+        random_integers(generator, (1, 1, n if forms[3] else 1), types[1]),
+    )
+
+
+def sizes_of(factors: Quantized) -> tuple[int, ...]:
+    return (*factors.a.shape[:-1], factors.b.shape[-1])
+
+
+@pytest.mark.parametrize("types", list(itertools.product(["INT8", "UINT8"], repeat=2)))
+def test_products_of_integers_are_exact(types: tuple[str, str]) -> None:
+    generator = np.random.default_rng(11)
+    for _ in range(20):
+        x = quantized(generator, types)
+        tensors = {"A": x.a, "AZeroPoint": x.a_zero, "B": x.b, "BZeroPoint": x.b_zero}
+        found = evaluated(*built("MATRIX_MULTIPLY_INTEGER", sizes_of(x), "INT32", tensors))
+        assert found.tolist() == x.whole()
+
+
+def test_a_sum_of_integers_that_int32_does_not_hold_is_left_open() -> None:
+    ones = np.full((1, 33026), 255, np.uint8)
+    for start, expected in ((0, None), (1, 2147450625)):
+        tensors: dict[str, Any] = {"A": ones[:, start:], "B": ones[:, start:].T}
+        assert opened(*built("MATRIX_MULTIPLY_INTEGER", (1, 1), "INT32", tensors)) == [expected]
+
+
+def to_float(x: Quantized, data_type: str = "FLOAT32", bias: Array | None = None) -> Any:
+    scales = {"AScale": x.a_scale.astype(data_type.lower()), "BScale": x.b_scale.astype(data_type.lower())}
+    tensors = {"A": x.a, **scales, "AZeroPoint": x.a_zero, "B": x.b, "BZeroPoint": x.b_zero, "Bias": bias}
+    return built("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", sizes_of(x), data_type, tensors)
+
+
+@pytest.mark.parametrize("integers", ["INT8", "UINT8", "INT16", "UINT16", "INT32", "UINT32"])
+def test_products_of_dequantized_numbers_are_those_of_fractions(integers: str) -> None:
+    generator = np.random.default_rng(12)
+    for _ in range(20):
+        x = quantized(generator, (integers, integers))
+        small = [(each // 2**17 if integers.endswith("32") else each) for each in (x.a, x.a_zero, x.b, x.b_zero)]
+        small = [(each // 2**4 if integers.endswith("16") else each) for each in small]
+        x = x._replace(**dict(zip(("a", "a_zero", "b", "b_zero"), small, strict=True)))
+        bias = random_floats(generator, sizes_of(x), "FLOAT32")
+        right = [value + fraction(more) for value, more in zip(flat(x.real()), bias.reshape(-1), strict=True)]
+        found = opened(*to_float(x, bias=bias))
+        exact = [nearest(value, "FLOAT32") for value in right]
+        within = [abs(value) < 2**31 for value in flat(x.whole())]
+        assert found == [value if is_within else None for value, is_within in zip(exact, within, strict=True)]
+        assert sum(within) > len(within) / 2
+
+
+def flat(nested: list[list[list[Any]]]) -> list[Any]:
+    return [value for matrix in nested for row in matrix for value in row]
+
+
+@pytest.mark.parametrize("way", ["integers first", "floats first"])
+def test_sums_of_integers_and_of_scaled_numbers_are_within_the_bound(way: str) -> None:
+    generator = np.random.default_rng(13)
+    for _ in range(50):
+        x = quantized(generator, ("INT8", "INT8"))
+        bias = -np.array(flat(x.real()), np.float32).reshape(sizes_of(x))  # so that what is left is roundings
+        whole = [(each.astype(np.int32) - zero) for each, zero in ((x.a, x.a_zero), (x.b, x.b_zero))]
+        if way == "integers first":
+            found = (whole[0] @ whole[1]).astype(np.float32) * (x.a_scale * x.b_scale) + bias
+        else:
+            found = (whole[0].astype(np.float32) * x.a_scale) @ (whole[1].astype(np.float32) * x.b_scale) + bias
+        assert not refused(found.reshape(-1), bound(*to_float(x, bias=bias))).any()
+
+
+@pytest.mark.parametrize("fault", ["zero point lost", "scale of a lost", "rows and columns mixed up"])
+def test_a_fault_in_a_dequantized_product_is_beyond_the_bound(fault: str) -> None:
+    generator = np.random.default_rng(14)
+    x = quantized(generator)._replace(a=random_integers(generator, (2, 8, 8), "UINT8"))
+    x = x._replace(a_scale=np.full((1, 1, 1), 0.3, np.float32), a_zero=np.full((1, 1, 1), 7, np.uint8))
+    x = x._replace(b_scale=generator.uniform(0.1, 1, (1, 1, 8)).astype(np.float32))
+    x = x._replace(b=random_integers(generator, (2, 8, 8), "UINT8"), b_zero=np.full((1, 1, 1), 100, np.uint8))
+    given = bound(*to_float(x))
+    left, right = x.a.astype(np.float32) - 7, x.b.astype(np.float32) - 100
+    wrong = {
+        "zero point lost": (left @ x.b.astype(np.float32)) * x.a_scale * x.b_scale,
+        "scale of a lost": (left @ right) * x.b_scale,
+        "rows and columns mixed up": (left @ right) * x.a_scale * x.b_scale.swapaxes(1, 2),
+    }[fault]
+    assert refused(wrong.astype(np.float32).reshape(-1), given).mean() > 0.8
+
+
+def to_quantized(x: Quantized, scale: Array, zero: Array, data_type: str) -> Any:
+    tensors = {
+        "A": x.a,
+        "AScale": x.a_scale,
+        "AZeroPoint": x.a_zero,
+        "B": x.b,
+        "BScale": x.b_scale,
+        "BZeroPoint": x.b_zero,
+        "OutputScale": scale,
+        "OutputZeroPoint": zero,
+    }
+    return built("QUANTIZED_LINEAR_MATRIX_MULTIPLY", sizes_of(x), data_type, tensors)
+
+
+@pytest.mark.parametrize("data_type", ["INT8", "UINT8"])
+def test_quantized_products_are_those_of_fractions(data_type: str) -> None:
+    generator = np.random.default_rng(15)
+    limits = np.iinfo(data_type.lower())
+    inner = 0
+    for _ in range(40):
+        x = quantized(generator, tuple(generator.choice(["INT8", "UINT8"], 2).tolist()))
+        rows = x.a.shape[1]
+        scale = generator.uniform(50, 900, (1, rows if generator.random() < 0.5 else 1, 1)).astype(np.float32)
+        zero = random_integers(generator, (1, rows if generator.random() < 0.5 else 1, 1), data_type)
+        right = [
+            clamped(round(value / fraction(scale.flat[m % scale.size])) + int(zero.flat[m % zero.size]), limits)
+            for matrix in x.real()
+            for m, row in enumerate(matrix)
+            for value in row
+        ]
+        desc, inputs = to_quantized(x, scale, zero, data_type)
+        assert evaluated(desc, inputs).reshape(-1).tolist() == right
+        inner += sum(limits.min < value < limits.max for value in right)
+        reach = bound(desc, inputs)
+        assert (np.abs(reach.value - right) <= reach.slack).all()
+        assert (reach.slack > 0).mean() < 0.2
+    assert inner > 300
+
+
+def clamped(value: int, limits: Any) -> int:
+    return max(limits.min, min(limits.max, value))
+
+
+def one(value: float) -> Array:
+    return np.full((1, 1, 1), value, np.float32)
+
+
+def test_a_quotient_beside_a_half_may_go_to_either_neighbour_and_a_half_to_the_even_one() -> None:
+    x = Quantized(*(np.array([[[value]]], np.int8) for value in (7, 0, 0, 1, 0, 0)))._replace(b_scale=one(1))
+    zero = np.zeros((1, 1, 1), np.int8)
+    for scale, output, expected in ((0.2, 0.4, [3, 4]), (1, 2, [4]), (0.2, 0.401, [3])):
+        desc, inputs = to_quantized(x._replace(a_scale=one(scale)), one(output), zero, "INT8")
+        given = bound(desc, inputs)
+        every = np.arange(-128, 128)
+        assert every[np.abs(every - given.value) <= given.slack].tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("a_scale", "output_scale"), [(np.inf, 1), (np.nan, 1), (1, np.inf), (1, np.nan), (np.inf, np.inf)]
+)
+def test_a_scale_that_is_not_finite_leaves_the_result_open(a_scale: float, output_scale: float) -> None:
+    x = Quantized(*(np.array([[[value]]], np.int8) for value in (7, 0, 0, 1, 0, 0)))
+    x = x._replace(a_scale=one(a_scale), b_scale=one(1))
+    zero = np.zeros((1, 1, 1), np.int8)
+    assert opened(*to_quantized(x, one(output_scale), zero, "INT8")) == [None]
