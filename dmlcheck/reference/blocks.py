@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference import numbers
 from dmlcheck.reference.numbers import Tracked, total_of_parts
 from dmlcheck.reference.pieces import Piece
 
@@ -39,8 +40,8 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
     """Yield the pieces of an operator that computes something of each group of elements along `axes`.
 
     The formula takes parts of the operands, in which the groups are whole, and `axes`; its results keep these axes, in
-    their sizes or with size 1. Other operands have the sizes of the input, or are None. Groups of more than a block
-    come as Blocks.
+    their sizes or with size 1. Other operands have the sizes of the input, along `axes` also size 1, or are None.
+    Groups of more than a block come as Blocks.
     """
     formula = partial(formula, axes=axes)
     block = 8 * BLOCK if is_exact else BLOCK  # elements as they are take less, and mean little work for each
@@ -55,7 +56,7 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
         if length > block:
             sizes = input[index].shape
             cuts = list(_tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
-            parts = [x if x is None else Blocks(sizes, cuts, x.__getitem__) for x in parts]
+            parts = [x if x is None else Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__) for x in parts]
         yield Piece(index, formula, tuple(parts), is_exact)
 
 
@@ -114,6 +115,21 @@ def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> A
 def comparable(x: Any) -> Any:
     """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
+
+
+def either(*ways: Callable[[], Any]) -> Any:
+    """Return what the first of several ways to compute a result gives, within a bound that has the results of all.
+
+    The other ways are only taken where there is a bound.
+    """
+    first, *others = ways[0](), *ways[1:]
+    if not isinstance(first, Blocks):
+        return numbers.either(lambda: first, *others)
+
+    def block(index: Index) -> Any:
+        return numbers.either(lambda: first.block(index), *(lambda way=way: way().block(index) for way in others))
+
+    return Blocks(first.shape, first.cuts, block)
 
 
 def positions(x: Any, axes: Axes) -> Any:

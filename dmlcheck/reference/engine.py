@@ -177,7 +177,8 @@ def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> I
     value, is_open = opened(result)
     for cut in filter(is_asked, value.cuts) if isinstance(value, Blocks) else ((),):
         mark = is_open.block(cut) if isinstance(is_open, Blocks) else is_open
-        part = value.block(cut) if isinstance(value, Blocks) else value
+        part, more = opened(value.block(cut)) if isinstance(value, Blocks) else (value, False)
+        mark = mark if more is False else np.logical_or(mark, more)
         yield cut, part, mark.holds if isinstance(mark, Claim) else mark
 
 

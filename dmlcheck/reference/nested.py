@@ -26,6 +26,8 @@ class Nested(NamedTuple):
 
     def __call__(self, x: Any) -> Any:
         """Return the operator's results for elements, or parts of a tensor in which its groups are whole."""
+        if self.formula is unchanged:
+            return x
         found = self.formula(_stored(x, self.data_type))
         beyond = overflows(self.data_type, x)
         if not beyond.any():

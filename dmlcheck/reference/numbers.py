@@ -458,12 +458,18 @@ _RULES: dict[np.ufunc, Callable[..., Any]] = {
 
 
 def either(*ways: Callable[[], Any]) -> Any:
-    """Return what the first of several ways to compute the same numbers gives, within the widest bound of them all."""
+    """Return what the first of several ways to compute a result gives, within a bound that has the results of all."""
     first = ways[0]()
-    if not isinstance(first, Tracked):
-        return first
-    others = [slack(way()) for way in ways[1:]]
-    return Tracked(first.value, reduce(np.maximum, others, first.slack), first.arithmetic, first.terms)
+    return reduce(_both, (way() for way in ways[1:]), first) if isinstance(first, Tracked) else first
+
+
+def _both(x: Tracked, y: Tracked) -> Tracked:
+    """Return a number whose bound has all that each of two may be; x where nothing bounds these."""
+    low = np.fmin(raw(x) - x.slack, raw(y) - y.slack)
+    middle, reach = _middle(low, np.fmax(raw(x) + x.slack, raw(y) + y.slack))
+    is_bounded = np.isfinite(reach)
+    value, error = np.where(is_bounded, middle, raw(x)), np.where(is_bounded, reach, np.fmax(x.slack, y.slack))
+    return Tracked(value, error, x.arithmetic, max(x.terms, y.terms))
 
 
 # ---- sums and products of many

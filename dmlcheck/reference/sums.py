@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, Blocks, blockwise, in_rows
+from dmlcheck.reference.blocks import Axes, Blocks, blockwise, either, in_rows
 from dmlcheck.reference.numbers import Array, Tracked, raw
 from dmlcheck.reference.pieces import InDoubt
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
@@ -29,6 +29,17 @@ def mean(x: Any, axes: Axes) -> Any:
     """Return the sums along `axes` divided by their number of terms."""
     sums = total(x, axes)
     return sums / (x.size // sums.size)
+
+
+def variance(x: Any, centre: Any, axes: Axes) -> Any:
+    """Return the means of (x - centre)^2 along `axes`, where `centre` has the means of x.
+
+    The bound has also the means of squares less the squared means, which many implementations compute.
+    """
+    return either(
+        lambda: mean(np.square(x - centre), axes),
+        lambda: mean(np.square(x), axes) - np.square(centre),
+    )
 
 
 def fmean(x: Any, axes: Axes) -> Any:

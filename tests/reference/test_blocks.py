@@ -12,7 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.reference import blocks
-from dmlcheck.reference.blocks import Blocks, blockwise, comparable, first, groups, in_rows, positions, tiles
+from dmlcheck.reference.blocks import (
+    Blocks,
+    blockwise,
+    comparable,
+    either,
+    first,
+    groups,
+    in_rows,
+    positions,
+    tiles,
+)
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
 
 Array = np.ndarray[Any, Any]
@@ -254,3 +264,27 @@ def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
         parts = [comparable(tensor), *comparable(in_blocks(tensor, (1,), 2)).parts()]
         assert {part.dtype for part in parts} == {np.dtype(expected)}
         assert sorted(element for part in parts[1:] for element in part.reshape(-1)) == [0, 1, 2, 3, 4, 5]
+
+
+def test_another_way_to_compute_widens_the_bound_and_nothing_else() -> None:
+    tensor = numbered((2, 3)).astype(np.float64)
+    parts = in_blocks(tensor, (1,), 2)
+    narrow, wide = (blockwise(lambda part, by=by: Tracked(part, by), parts) for by in (0.5, 2.0))
+    found = either(lambda: narrow, lambda: blockwise(np.add, wide, 1))
+    for part, plain in zip(found.parts(), parts.parts(), strict=True):
+        assert part.value - part.slack == pytest.approx(plain - 1, abs=1e-6)
+        assert part.value + part.slack == pytest.approx(plain + 3, abs=1e-6)
+    assert either(lambda: tensor, lambda: pytest.fail("computed where there is no bound")) is tensor
+    untouched = either(lambda: parts, lambda: pytest.fail("computed where there is no bound"))
+    assert [part.tolist() for part in untouched.parts()] == [part.tolist() for part in parts.parts()]
+
+
+def test_operands_with_size_1_along_the_axes_come_with_every_block() -> None:
+    tensor, rows = numbered((3, 5)), np.array([[7], [8], [9]])
+    with blocks_of(2):
+        pieces = list(groups(lambda x, y, **_: x * 10 + y, (1,), tensor, rows))
+    for piece in pieces:
+        found = piece.formula(*piece.operands)
+        for cut, part in zip(found.cuts, found.parts(), strict=True):
+            assert part.tolist() == (tensor * 10 + rows)[piece.where][cut].tolist()
+    assert len(pieces) == 3

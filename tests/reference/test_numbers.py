@@ -669,14 +669,6 @@ def test_a_matrix_product_of_no_terms_is_0() -> None:
     assert not found.slack.any()
 
 
-def test_of_several_ways_the_first_gives_the_value_and_the_widest_the_bound() -> None:
-    one, other = Tracked(np.array([1.0, 2]), np.array([0.5, 0.1])), Tracked(np.array([9.0, 9]), np.array([0.25, 0.75]))
-    found = either(lambda: one, lambda: other)
-    assert found.value.tolist() == [1, 2]
-    assert found.slack.tolist() == [0.5, 0.75]
-    assert either(lambda: 3.0, lambda: pytest.fail("plain numbers need no other way")) == 3
-
-
 @pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])
 def test_cumulative_sums_and_products_have_the_roundings_of_their_way(arithmetic: Arithmetic) -> None:
     x = np.random.default_rng(9).normal(size=(50, 200)).astype(np.float32)
@@ -842,3 +834,30 @@ def test_what_would_lose_the_errors_is_refused() -> None:
 
 def test_functions_of_plain_arrays_stay_plain() -> None:
     assert elementary(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]
+
+
+def either_of(one: Tracked, other: Tracked) -> Tracked:
+    found = either(lambda: one, lambda: other)
+    assert isinstance(found, Tracked)
+    return found
+
+
+def test_the_bound_of_two_ways_reaches_from_the_least_to_the_largest() -> None:
+    found = either_of(
+        Tracked([1.0, 5.0, -2.0], [0.5, 0.0, 0.25], terms=3), Tracked([1.25, 5.0, -3.0], [0.5, 0.0, 0.5], terms=7)
+    )
+    assert (found.value - found.slack).tolist() == [0.5, 5, -3.5]
+    assert (found.value + found.slack).tolist() == [1.75, 5, -1.75]
+    assert found.terms == 7
+
+
+def test_plain_numbers_need_no_other_way() -> None:
+    assert either(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
+
+
+def test_where_nothing_bounds_one_of_two_ways_the_value_is_that_of_the_first() -> None:
+    found = either_of(
+        Tracked([1.0, INF, NAN, 2.0], [0.5, 0.0, 0.0, INF]), Tracked([3.0, INF, NAN, 9.0], [INF, 0.0, 0.0, 1.0])
+    )
+    assert str(found.value.tolist()) == "[1.0, inf, nan, 2.0]"
+    assert found.slack.tolist() == [INF, 0, 0, INF]

@@ -281,3 +281,20 @@ def test_a_product_of_tracked_numbers_is_rounded_a_factor_less_than_it_has(is_li
     assert found.terms == 1000
     assert sums.product(small, (1,)).slack == pytest.approx(2.0**-126, rel=1e-4)  # denormals are less exact, or 0
     assert sums.product(small, ()).slack.tolist() == [[0, 0]]
+
+
+# ---- variances
+
+
+def test_the_variance_is_the_mean_of_squared_distances() -> None:
+    x = np.array([[1, 3, 5, 7], [2.0**30 + 1, 2.0**30, 2.0**30 + 1, 2.0**30]])
+    assert sums.variance(x, sums.mean(x, (1,)), (1,)).tolist() == [[5], [0.25]]
+
+
+def test_the_bound_of_the_variance_has_the_cancelling_way_to_compute_it() -> None:
+    x = Tracked(np.array([[4096.0, 4097, 4098, 4100], [1, -1, 1, -1]]), 0.0, Arithmetic())
+    found = sums.variance(x, sums.mean(x, (1,)), (1,))
+    assert found.value.reshape(-1) == pytest.approx([2.1875, 1], abs=1e-6)
+    # The squares have 25 bits: each is off by 1 or 2 of 2^24, and so is their mean.
+    assert 2 <= found.slack[0, 0] <= 20
+    assert found.slack[1, 0] <= 16 * 2.0**-24

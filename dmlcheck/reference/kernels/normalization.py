@@ -1,0 +1,196 @@
+"""Normalization by mean and variance, computed or given, and by a norm.
+
+An implementation may also compute the variance as the mean of squares less the squared mean, and multiply x by a factor
+before it subtracts the mean. Both cancel where the mean is large, so the bounds have them too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.blocks import Axes, blockwise, either, groups
+from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise
+from dmlcheck.reference.sums import mean, total, variance
+
+
+def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
+    """Factor * (x - Centre) + Bias, where what is None is left out."""
+    distance = x if centre is None else x - centre
+    scaled = distance if factor is None else factor * distance
+    result = scaled if bias is None else scaled + bias
+    if centre is None or factor is None:
+        return result
+    return either(lambda: result, lambda: x * factor + ((0 if bias is None else bias) - centre * factor))
+
+
+def is_infinite(factor: Any) -> Any:
+    """Where a factor is infinite, so that the other way to compute has infinity - infinity."""
+    return factor is not None and np.isinf(factor)
+
+
+# ---- mean and variance of groups
+
+
+def of_group(
+    x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
+) -> Open:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean that of the root mean square."""
+    centre = mean(x, axes) if use_mean else None
+    factor, is_open = scale, not use_mean
+    if use_variance:
+        square = (variance(x, centre, axes) if use_mean else mean(np.square(x), axes)) + epsilon
+        factor, is_open = (1 if scale is None else scale) / np.sqrt(square), square <= 0
+    return Open(blockwise(fused.__call__, affine(x, centre, factor, bias)), is_open | is_infinite(factor) | (not axes))
+
+
+def of_groups(input: Any, scale: Any, bias: Any, *, axes: Axes, **options: Any) -> Iterator[Piece]:
+    """Yield the pieces of `of_group`."""
+    return groups(partial(of_group, **options), axes, input, *(repeated(x, input.shape, axes) for x in (scale, bias)))
+
+
+def repeated(x: Any, sizes: tuple[int, ...], axes: Axes) -> Any:
+    """Return an optional tensor in other sizes, along `axes` in its own."""
+    if x is None:
+        return None
+    return np.broadcast_to(x, [x.shape[axis] if axis in axes else size for axis, size in enumerate(sizes)])
+
+
+def mean_variance_normalization(
+    input: Any,
+    scale: Any,
+    bias: Any,
+    *,
+    cross_channel: bool,
+    normalize_variance: bool,
+    epsilon: Any,
+    fused_activation: Nested,
+) -> Iterator[Piece]:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), of height and width, or with CrossChannel an image.
+
+    Without NormalizeVariance nothing is divided. Left open are a root of 0 or less, and an infinite Scale.
+    """
+    axes = (1, 2, 3) if cross_channel else (2, 3)
+    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
+    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+
+
+def mean_variance_normalization1(
+    input: Any,
+    scale: Any,
+    bias: Any,
+    *,
+    axes: Axes,
+    normalize_variance: bool,
+    epsilon: Any,
+    fused_activation: Nested,
+) -> Iterator[Piece]:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), with mean and variance of the group along Axes.
+
+    Without NormalizeVariance nothing is divided. Left open are a root of 0 or less, an infinite Scale, and no Axes.
+    """
+    use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
+    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+
+
+def mean_variance_normalization2(
+    input: Any,
+    scale: Any,
+    bias: Any,
+    *,
+    axes: Axes,
+    use_mean: bool,
+    use_variance: bool,
+    epsilon: Any,
+    fused_activation: Nested,
+) -> Iterator[Piece]:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), with mean and variance of the group along Axes.
+
+    Without UseMean that is Scale * x / sqrt(the mean of x^2 + Epsilon) + Bias; without UseVariance nothing is divided.
+    Left open are a root of 0 or less, an infinite Scale, no Axes, and all without either.
+    """
+    use: dict[str, Any] = {"use_mean": use_mean, "use_variance": use_variance}
+    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+
+
+# ---- batches
+
+
+def batch_normalization(
+    input: Any, mean: Any, variance: Any, scale: Any, bias: Any, *, epsilon: Any, fused_activation: Nested
+) -> Open:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
+
+    Left open are a root of 0 or less, and an infinite Scale.
+    """
+    square = variance + epsilon
+    factor = scale / np.sqrt(square)
+    return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | is_infinite(factor))
+
+
+def of_batch(
+    x: Any, scale: Any, bias: Any, fused_add: Any, *, axes: Axes, epsilon: Any, fused: Nested
+) -> dict[str, Any]:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance."""
+    centre = mean(x, axes)
+    spread = variance(x, centre, axes)
+    square = spread + epsilon
+    factor = scale / np.sqrt(square)
+    result = affine(x, centre, factor, bias)
+    result = result if fused_add is None else result + fused_add
+    is_open = (square <= 0) | is_infinite(factor) | (not axes)
+    return {
+        "output": Open(blockwise(fused.__call__, result), is_open),
+        "output_mean": centre,
+        "output_variance": spread,
+    }
+
+
+def batch_normalization_training(
+    input: Any, scale: Any, bias: Any, fused_add: Any, *, epsilon: Any, fused_activation: Nested
+) -> Iterator[Piece]:
+    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance.
+
+    Mean and variance are over the dimensions in which ScaleTensor has size 1. Left open are a root of 0 or less, an
+    infinite Scale, and the output where there is no such dimension.
+    """
+    axes = tuple(axis for axis, size in enumerate(scale.shape) if size == 1)
+    formula = partial(of_batch, epsilon=epsilon, fused=fused_activation)
+    parameters = (repeated(x, input.shape, axes) for x in (scale, bias))
+    for piece in groups(formula, axes, input, *parameters, fused_add):
+        yield piece._replace(where=dict.fromkeys(("output", "output_mean", "output_variance"), piece.where))
+
+
+# ---- norms
+
+
+def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
+    """x / max(Norm, Epsilon), or what other ways to keep the divisor from 0 give."""
+    sums = total(np.square(x) if is_root else np.abs(x), axes)
+    norm = np.sqrt(sums) if is_root else sums
+    divisor = np.maximum(norm, epsilon)
+    ways = [lambda: x / divisor, lambda: x / (norm + epsilon), lambda: x / np.sqrt(sums + epsilon)]
+    return Open(either(*ways[: 3 if is_root else 2]), (divisor <= 0) | (epsilon < 0))
+
+
+def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:
+    """x / max(Norm, Epsilon), where Norm of the row along Axis is the sum of |x|, for P 2 the root of that of x^2.
+
+    Epsilon may also be added to the norm, or below its root: the bound has these results too. Left open are a divisor
+    of 0, and an Epsilon below it.
+    """
+    return groups(partial(of_row, epsilon=epsilon, is_root=p == 2), (axis,), input)
+
+
+KERNELS: dict[str, Kernel] = {
+    "BATCH_NORMALIZATION": elementwise(batch_normalization),
+    "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training),
+    "LP_NORMALIZATION": Kernel(lp_normalization),
+    "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization),
+    "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1),
+    "MEAN_VARIANCE_NORMALIZATION2": Kernel(mean_variance_normalization2),
+}

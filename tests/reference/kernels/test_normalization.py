@@ -1,0 +1,539 @@
+"""Normalizations against fractions, whole and in blocks; their properties, what is left open, and their bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+from bounds_of import gathered
+from elements import misrounded, refused
+from grouped import blocks_of
+from oracle import groups
+
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+Array = np.ndarray[Any, Any]
+
+NAN, INF = math.nan, math.inf
+TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
+MVN1, MVN2 = "MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2"
+
+
+# ---- descs
+
+
+def built(operator: str, inputs: dict[str, Array], **fields: Any) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return the desc of an operator with these inputs, by the names of the fields without `Tensor`, and the inputs."""
+    given = {f"{name}Tensor": array for name, array in inputs.items()}
+    desc = {name: described(array) for name, array in given.items()}
+    desc["OutputTensor"] = described(inputs["Input"])
+    if operator.endswith("TRAINING"):
+        desc |= {name: described(inputs["Scale"]) for name in ("OutputMeanTensor", "OutputVarianceTensor")}
+    found, problems = validation.validate(f"DML_OPERATOR_{operator}", {**desc, **fields}, NEWEST_LEVEL)
+    assert found is not None
+    assert not problems, problems
+    return found, given
+
+
+def described(array: Array) -> dict[str, Any]:
+    return {"DataType": array.dtype.name.upper(), "Sizes": list(array.shape)}
+
+
+def computed(operator: str, inputs: dict[str, Array], **fields: Any) -> Array:
+    """Return what the engine computes as OutputTensor."""
+    return engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"].values
+
+
+def results(operator: str, inputs: dict[str, Array], **fields: Any) -> list[Any]:
+    """Return OutputTensor as a flat list, None for the elements that are left open."""
+    found = engine.evaluate(*built(operator, inputs, **fields))["OutputTensor"]
+    is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    pairs = zip(found.values.reshape(-1).tolist(), is_open.reshape(-1).tolist(), strict=True)
+    return [None if mark else value for value, mark in pairs]
+
+
+def bound(
+    operator: str,
+    inputs: dict[str, Array],
+    *,
+    label: str = "OutputTensor",
+    accumulate: str = "FLOAT32",
+    is_likely: bool = False,
+    **fields: Any,
+) -> engine.Bound:
+    """Return the engine's bound of all elements of an output."""
+    desc, given = built(operator, inputs, **fields)
+    sizes = desc.parts[label][0].tensor.sizes
+    return gathered(desc, given, {label: np.ones(sizes, bool)}, accumulate, is_likely=is_likely)[label]
+
+
+# ---- what is right, in fractions
+
+
+def root(square: Fraction) -> Any:
+    with mpmath.workdps(40):
+        return mpmath.sqrt(mpmath.mpf(square.numerator) / square.denominator)
+
+
+def parameter(array: Array | None, index: tuple[int, ...], without: int) -> Fraction:
+    """Return an element of a tensor whose sizes of 1 repeat."""
+    if array is None:
+        return Fraction(without)
+    place = tuple(0 if size == 1 else at for size, at in zip(array.shape, index, strict=True))
+    return Fraction(array[place].item())
+
+
+def statistics(terms: list[Fraction], *, use_mean: bool) -> tuple[Fraction, Fraction]:
+    mean = sum(terms) / Fraction(len(terms)) if use_mean else Fraction(0)
+    return mean, sum((term - mean) ** 2 for term in terms) / Fraction(len(terms))
+
+
+def right(
+    inputs: dict[str, Array],
+    axes: tuple[int, ...],
+    epsilon: float,
+    *,
+    use_mean: bool = True,
+    use_variance: bool = True,
+) -> tuple[Array, Array, Array]:
+    """Return the normalized elements, the means and the variances as float64."""
+    x = inputs["Input"]
+    terms = [Fraction(element) for element in x.reshape(-1).tolist()]
+    results, means, variances = np.empty(x.size), [], []
+    for group in groups(x.shape, axes):
+        mean, variance = statistics([terms[place] for place in group], use_mean=use_mean)
+        below = root(variance + Fraction(float(np.float32(epsilon)))) if use_variance else 1
+        means.append(float(mean))
+        variances.append(float(variance))
+        for place in group:
+            index = tuple(int(at) for at in np.unravel_index(place, x.shape))
+            factor = (terms[place] - mean) * parameter(inputs.get("Scale"), index, 1)
+            rest = parameter(inputs.get("Bias"), index, 0) + parameter(inputs.get("FusedAdd"), index, 0)
+            with mpmath.workdps(40):
+                above = mpmath.mpf(factor.numerator) / factor.denominator
+                results[place] = float(above / below + mpmath.mpf(rest.numerator) / rest.denominator)
+    return results.reshape(x.shape), np.array(means), np.array(variances)
+
+
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((7,), (0,)),
+    ((5, 3), (0,)),
+    ((4, 6), (1,)),
+    ((2, 3, 4), (2, 0)),
+    ((3, 2, 3), (1,)),
+    ((2, 2, 3, 2), (1, 2, 3)),
+    ((2, 3, 2, 3), (3, 2)),
+    ((2, 1, 3, 1, 2), (4, 1, 2)),
+    ((1, 2, 1, 2, 1, 2, 1, 3), (7, 1)),
+    ((64,), (0,)),
+]
+
+
+def elements(generator: np.random.Generator, shape: tuple[int, ...], data_type: str) -> Array:
+    """Return elements of one scale around a mean."""
+    spread = generator.choice([2.0**-6, 1, 3, 50])
+    values = generator.normal(size=shape) * spread + generator.choice([0, 1, -7, 100])
+    return values.astype(TYPES[data_type])
+
+
+def parameters(
+    generator: np.random.Generator, names: tuple[str, ...], shape: tuple[int, ...], data_type: str
+) -> dict[str, Array]:
+    """Return tensors with some of the sizes 1; of those that may be missing some are."""
+    chosen = [name for name in names if generator.random() < 0.7]
+    sizes = [tuple(1 if generator.random() < 0.5 else size for size in shape) for _ in chosen]
+    return {
+        name: (generator.normal(size=own) * 2).astype(TYPES[data_type]) for name, own in zip(chosen, sizes, strict=True)
+    }
+
+
+def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[dict[str, Array], tuple[int, ...], float]]:
+    generator = np.random.default_rng(seed)
+    for (shape, axes), _ in itertools.product(SHAPES, range(rounds)):
+        inputs = {"Input": elements(generator, shape, data_type)}
+        inputs |= parameters(generator, ("Scale", "Bias"), shape, data_type)
+        yield inputs, axes, float(generator.choice([1e-5, 0.25, 3, 1e-3]))
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+@pytest.mark.parametrize("use", [(1, 1), (1, 0), (0, 1)])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_groups_have_the_mean_0_and_the_variance_1_before_scale_and_bias(
+    data_type: str, use: tuple[int, int], block: int
+) -> None:
+    for inputs, axes, epsilon in tensors(data_type, 31, 3):
+        fields = {"Axes": list(axes), "UseMean": use[0], "UseVariance": use[1], "Epsilon": epsilon}
+        with blocks_of(block):
+            found = computed(MVN2, inputs, **fields)
+        expected, _, _ = right(inputs, axes, epsilon, use_mean=bool(use[0]), use_variance=bool(use[1]))
+        assert not misrounded(found, expected).any(), (inputs, fields)
+
+
+@pytest.mark.parametrize("normalize", [0, 1])
+def test_the_three_versions_agree(normalize: int) -> None:
+    generator = np.random.default_rng(5)
+    for cross, axes in ((0, [2, 3]), (1, [1, 2, 3])):
+        inputs = {"Input": elements(generator, (2, 3, 4, 5), "FLOAT32")}
+        inputs |= {name: generator.normal(size=(1, 3, 1, 5)).astype(np.float32) for name in ("Scale", "Bias")}
+        shared = {"Epsilon": 0.01, "FusedActivation": {"Type": "ACTIVATION_TANH"}}
+        first = computed(
+            "MEAN_VARIANCE_NORMALIZATION", inputs, CrossChannel=cross, NormalizeVariance=normalize, **shared
+        )
+        second = computed(MVN1, inputs, Axes=axes, NormalizeVariance=normalize, **shared)
+        third = computed(MVN2, inputs, Axes=axes, UseMean=1, UseVariance=normalize, **shared)
+        assert (first == second).all()
+        assert (second == third).all()
+        assert np.ptp(first) > 0.5
+
+
+def test_the_result_has_mean_0_and_a_variance_just_below_1() -> None:
+    x = elements(np.random.default_rng(6), (4, 500), "FLOAT32")
+    found = computed(MVN1, {"Input": x}, Axes=[1], NormalizeVariance=1, Epsilon=0.5).astype(np.float64)
+    variance = x.astype(np.float64).var(axis=1)
+    assert np.abs(found.mean(axis=1)).max() < 1e-7
+    assert found.var(axis=1) == pytest.approx(variance / (variance + 0.5), rel=1e-6)
+
+
+def test_without_epsilon_neither_a_shift_nor_a_power_of_two_changes_the_result() -> None:
+    x = np.random.default_rng(7).integers(-50, 50, (5, 40)).astype(np.float32)
+    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 0}
+    plain = computed(MVN1, {"Input": x}, **fields)
+    for other in (x + 64, x * 1024, x / 4 - 7):
+        assert (computed(MVN1, {"Input": other}, **fields) == plain).all()
+    assert (computed(MVN1, {"Input": -x}, **fields) == -plain).all()
+
+
+# ---- batches
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_batches_are_normalized_by_what_is_given(data_type: str) -> None:
+    generator = np.random.default_rng(8)
+    for (shape, _), _ in itertools.product(SHAPES, range(3)):
+        x = elements(generator, shape, data_type)
+        names = ("Mean", "Variance", "Scale", "Bias")
+        sizes = [tuple(1 if generator.random() < 0.5 else size for size in shape) for _ in names]
+        made = {name: generator.normal(size=own) * 3 for name, own in zip(names, sizes, strict=True)}
+        made["Variance"] = np.abs(made["Variance"])
+        inputs = {"Input": x} | {name: array.astype(x.dtype) for name, array in made.items()}
+        found = computed("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0.125)
+        wide = {name: array.astype(np.longdouble) for name, array in inputs.items()}
+        distance = wide["Scale"] * (wide["Input"] - wide["Mean"])
+        expected = distance / np.sqrt(wide["Variance"] + np.longdouble(0.125)) + wide["Bias"]
+        assert not misrounded(found, expected.astype(np.float64)).any(), inputs
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_batches_are_normalized_by_their_own_mean_and_variance(data_type: str, block: int) -> None:
+    generator = np.random.default_rng(9)
+    for (shape, axes), _ in itertools.product(SHAPES, range(2)):
+        own = tuple(1 if axis in axes else size for axis, size in enumerate(shape))
+        inputs = {"Input": elements(generator, shape, data_type)}
+        inputs |= {name: generator.normal(size=own).astype(TYPES[data_type]) for name in ("Scale", "Bias")}
+        if generator.random() < 0.5:
+            inputs["FusedAdd"] = elements(generator, shape, data_type)
+        reduced = tuple(axis for axis, size in enumerate(own) if size == 1)
+        with blocks_of(block):
+            found = engine.run(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=0.25))
+        expected, means, variances = right(inputs, reduced, 0.25)
+        assert not misrounded(found["OutputTensor"], expected).any(), inputs
+        assert not misrounded(found["OutputMeanTensor"].reshape(-1), means).any(), inputs
+        assert not misrounded(found["OutputVarianceTensor"].reshape(-1), variances).any(), inputs
+
+
+def test_what_training_finds_normalizes_the_same_batch() -> None:
+    generator = np.random.default_rng(10)
+    x = elements(generator, (6, 3, 4), "FLOAT32")
+    scale, bias = (generator.normal(size=(1, 3, 1)).astype(np.float32) for _ in range(2))
+    inputs = {"Input": x, "Scale": scale, "Bias": bias}
+    trained = engine.run(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=0.25))
+    statistics = {"Mean": trained["OutputMeanTensor"], "Variance": trained["OutputVarianceTensor"]}
+    inputs = {"Input": x, **statistics, "Scale": scale, "Bias": bias}
+    found = computed("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0.25)
+    assert found == pytest.approx(trained["OutputTensor"], rel=1e-4, abs=1e-5)
+
+
+# ---- norms
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_rows_are_divided_by_their_norms(data_type: str, order: int, block: int) -> None:
+    generator = np.random.default_rng(11)
+    for shape, axis in (((7,), 0), ((5, 3), 0), ((4, 6), 1), ((2, 3, 4), 1), ((1, 2, 1, 2, 1, 2, 1, 3), 7), ((64,), 0)):
+        x = elements(generator, shape, data_type)
+        with blocks_of(block):
+            found = computed("LP_NORMALIZATION", {"Input": x}, Axis=axis, Epsilon=0, P=order)
+        wide = x.astype(np.longdouble)
+        sums = (np.abs(wide) ** order).sum(axis=axis, keepdims=True)
+        expected = wide / (sums if order == 1 else np.sqrt(sums))
+        assert not misrounded(found, expected.astype(np.float64)).any(), x
+
+
+@pytest.mark.parametrize(("order", "divisors"), [(1, (7, 9)), (2, (5, 7, math.sqrt(27)))])
+def test_wherever_epsilon_enters_is_right_and_nothing_else(order: int, divisors: tuple[float, ...]) -> None:
+    x = np.array([3, -4], np.float32)
+    given = bound("LP_NORMALIZATION", {"Input": x}, Axis=0, Epsilon=2, P=order)
+    assert not given.unspecified.any()
+    for divisor in divisors:
+        assert not refused((x / divisor).astype(np.float32), given).any()
+    for divisor in (0.97 * min(divisors), 1.05 * max(divisors)):
+        assert refused((x / divisor).astype(np.float32), given).all()
+
+
+def test_a_row_of_zeros_is_0_with_any_epsilon_and_left_open_without() -> None:
+    zeros = {"Input": np.zeros(3, np.float32)}
+    for order in (1, 2):
+        assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order) == [0, 0, 0]
+        given = bound("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order)
+        assert (given.value.tolist(), given.slack.tolist()) == ([0, 0, 0], [0, 0, 0])
+        for epsilon in (0, -1e-5):
+            assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=epsilon, P=order) == [None] * 3
+
+
+# ---- what is left open
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+def test_a_root_of_0_or_less_is_left_open(block: int) -> None:
+    x = np.array([[5, 5, 5, 5], [1, 3, 3, 1], [0, 4, 4, 0]], np.float32)
+    signs = [-1, 1, 1, -1]
+    expected = {
+        0: [None] * 4 + signs * 2,
+        -1: [None] * 8 + [sign * 2 / math.sqrt(3) for sign in signs],
+        -4: [None] * 12,
+    }
+    for epsilon, values in expected.items():
+        with blocks_of(block):
+            found = results(MVN1, {"Input": x}, Axes=[1], NormalizeVariance=1, Epsilon=epsilon)
+        assert found == pytest.approx(values)
+
+
+def test_without_axes_all_is_left_open_and_groups_of_one_element_are_not() -> None:
+    inputs = {"Input": np.array([[5], [-3]], np.float32), "Bias": np.array([[7], [0.5]], np.float32)}
+    for normalize in (0, 1):
+        fields = {"NormalizeVariance": normalize, "Epsilon": 1e-5}
+        assert results(MVN1, inputs, Axes=[1], **fields) == [7, 0.5]
+        assert results(MVN1, inputs, Axes=[], **fields) == [None, None]
+    assert results(MVN2, inputs, Axes=[0], UseMean=0, UseVariance=0, Epsilon=1) == [None, None]
+
+
+def test_training_without_a_dimension_to_reduce_leaves_the_output_open_alone() -> None:
+    x = np.array([[5, -3]], np.float32)
+    inputs = {"Input": x.reshape(2), "Scale": np.ones(2, np.float32), "Bias": np.zeros(2, np.float32)}
+    found = engine.evaluate(*built("BATCH_NORMALIZATION_TRAINING", inputs, Epsilon=1))
+    assert np.asarray(found["OutputTensor"].unspecified).tolist() == [True, True]
+    assert found["OutputMeanTensor"].values.tolist() == [5, -3]
+    assert found["OutputMeanTensor"].unspecified is None
+    assert found["OutputVarianceTensor"].values.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+def test_an_infinite_scale_is_left_open_and_the_rest_of_the_group_is_not(block: int) -> None:
+    inputs = {"Input": np.array([1, 3, 3, 1], np.float32), "Scale": np.array([INF, 1, NAN, 2], np.float32)}
+    with blocks_of(block):
+        found = results(MVN1, inputs, Axes=[0], NormalizeVariance=1, Epsilon=3)
+    assert found == pytest.approx([None, 0.5, NAN, -1], nan_ok=True)
+
+
+@pytest.mark.parametrize("block", [2, 65_536])
+def test_activations_leave_open_what_they_leave_open_alone(block: int) -> None:
+    x = np.array([[1, NAN, 3, 0], [1, 3, 3, 1]], np.float32)
+    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 3, "FusedActivation": {"Type": "ACTIVATION_RELU"}}
+    with blocks_of(block):
+        assert results(MVN1, {"Input": x}, **fields) == [None, None, None, None, 0, 0.5, 0.5, 0]
+        given = bound(MVN1, {"Input": x}, **fields)
+    assert given.unspecified.tolist() == [True] * 4 + [False] * 4
+
+
+# ---- bounds
+
+
+def one_by_one(terms: Array) -> Array:
+    return np.add.accumulate(terms, axis=1, dtype=terms.dtype)[:, -1:]
+
+
+def pairwise(terms: Array) -> Array:
+    return terms.sum(axis=1, keepdims=True, dtype=terms.dtype)
+
+
+def from_distances(x: Array, mean: Array, means: Callable[[Array], Array]) -> Array:
+    return means((x - mean) * (x - mean))
+
+
+def from_squares(x: Array, mean: Array, means: Callable[[Array], Array]) -> Array:
+    return means(x * x) - mean * mean
+
+
+def directly(x: Array, mean: Array, below: Array, scale: Array, bias: Array) -> Array:
+    return (x - mean) / below * scale + bias
+
+
+def folded(x: Array, mean: Array, below: Array, scale: Array, bias: Array) -> Array:
+    factor = scale / below
+    return x * factor + (bias - mean * factor)
+
+
+def plain(x: Array, scale: Array, bias: Array, epsilon: float, ways: tuple[Any, Any, Any]) -> Array:
+    """Normalize rows in the arithmetic of x."""
+    sums, variance_of, finish = ways
+
+    def means(terms: Array) -> Array:
+        return sums(terms) / terms.dtype.type(terms.shape[1])
+
+    mean = means(x)
+    below = np.sqrt(variance_of(x, mean, means) + x.dtype.type(epsilon))
+    return np.asarray(finish(x, mean, below, scale, bias))
+
+
+WAYS = list(itertools.product((one_by_one, pairwise), (from_distances, from_squares), (directly, folded)))
+
+
+def rows_of(kind: str, count: int) -> tuple[Array, Array, Array]:
+    generator = np.random.default_rng(count)
+    x = generator.normal(size=(40 if count < 10_000 else 3, count))
+    if kind == "shifted":
+        x = x * 2 + 30
+    if kind == "equal":
+        x[:] = 0.3
+    scale, bias = generator.normal(size=(2, 1, count))
+    return x.astype(np.float32), scale.astype(np.float32), bias.astype(np.float32)
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 64, 1024, 65_536])
+@pytest.mark.parametrize("kind", ["normal", "shifted", "equal"])
+def test_a_plain_implementation_in_float32_is_within_both_bounds(kind: str, count: int) -> None:
+    x, scale, bias = rows_of(kind, count)
+    inputs = {"Input": x, "Scale": scale, "Bias": bias}
+    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 1e-5}
+    given, likely = (bound(MVN1, inputs, is_likely=is_likely, **fields) for is_likely in (False, True))
+    assert (likely.slack <= given.slack).all()
+    for ways in WAYS:
+        with np.errstate(all="ignore"):
+            found = plain(x, scale, bias, 1e-5, ways).reshape(-1)
+        assert not refused(found, given).any()
+        assert not refused(found, likely).any() or (kind, ways[1]) == ("equal", from_squares)
+
+
+@pytest.mark.parametrize("count", [2, 16, 300])
+def test_a_plain_implementation_in_float16_is_within_the_bound_of_that_arithmetic(count: int) -> None:
+    x, scale, bias = (array.astype(np.float16) for array in rows_of("normal", count))
+    inputs = {"Input": x, "Scale": scale, "Bias": bias}
+    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 1e-3}
+    given = bound(MVN1, inputs, accumulate="FLOAT16", **fields)
+    for ways in WAYS:
+        with np.errstate(all="ignore"):
+            assert not refused(plain(x, scale, bias, 1e-3, ways).reshape(-1), given).any()
+    in_float32 = bound(MVN1, inputs, **fields)
+    found = plain(x, scale, bias, 1e-3, (one_by_one, from_distances, directly)).reshape(-1)
+    assert refused(found, in_float32).any()
+
+
+FAULTS: dict[str, Callable[[Array], Array]] = {
+    "one element less": lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, ddof=1, keepdims=True) + 1e-2),
+    "epsilon outside the root": lambda x: (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-2),
+    "no epsilon": lambda x: (x - x.mean(1, keepdims=True)) / x.std(1, keepdims=True),
+    "no root": lambda x: (x - x.mean(1, keepdims=True)) / (x.var(1, keepdims=True) + 1e-2),
+    "no mean": lambda x: x / np.sqrt(x.var(1, keepdims=True) + 1e-2),
+    "mean without the last": lambda x: (x - x[:, :-1].mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-2),
+    "the mean of all rows": lambda x: (x - x.mean()) / np.sqrt(x.var(1, keepdims=True) + 1e-2),
+    "the variance of all rows": lambda x: (x - x.mean(1, keepdims=True)) / np.sqrt(x.var() + 1e-2),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_refused(fault: str) -> None:
+    x, _, _ = rows_of("normal", 64)
+    given = bound(MVN1, {"Input": x}, Axes=[1], NormalizeVariance=1, Epsilon=1e-2)
+    found = FAULTS[fault](x.astype(np.float64)).astype(np.float32).reshape(-1)
+    assert refused(found, given).mean() > 0.9
+    right = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + np.float32(1e-2))
+    assert not refused(right.reshape(-1), given).any()
+
+
+def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row() -> None:
+    x, scale, bias = rows_of("shifted", 20)
+    fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 0.1, "FusedActivation": {"Type": "ACTIVATION_GELU"}}
+    for is_likely in (False, True):
+        whole = bound(MVN1, {"Input": x, "Scale": scale, "Bias": bias}, is_likely=is_likely, **fields)
+        with blocks_of(7):
+            cut = bound(MVN1, {"Input": x, "Scale": scale, "Bias": bias}, is_likely=is_likely, **fields)
+        assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
+        assert cut.slack == pytest.approx(whole.slack, rel=1e-6)
+        assert cut.terms == whole.terms == 20
+
+
+@pytest.mark.parametrize("finish", [directly, folded])
+def test_batch_normalization_in_float32_is_within_the_bound_in_either_order(
+    finish: Callable[..., Array],
+) -> None:
+    generator = np.random.default_rng(12)
+    shape = (50, 40)
+    x, mean = (generator.normal(size=shape).astype(np.float32) + 1000 for _ in range(2))
+    variance, scale, bias = (np.abs(generator.normal(size=shape)).astype(np.float32) for _ in range(3))
+    inputs = {"Input": x, "Mean": mean, "Variance": variance, "Scale": scale, "Bias": bias}
+    given = bound("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0.1)
+    below = np.sqrt(variance + np.float32(0.1))
+    assert not refused(finish(x, mean, below, scale, bias).reshape(-1), given).any()
+    wrong = finish(x, mean, np.sqrt(variance) + np.float32(0.1), scale, bias)
+    assert refused(wrong.reshape(-1), given).mean() > 0.9
+
+
+@pytest.mark.parametrize("variance_of", [from_distances, from_squares])
+@pytest.mark.parametrize("kind", ["normal", "shifted"])
+def test_means_and_variances_of_training_are_within_their_bounds(kind: str, variance_of: Callable[..., Array]) -> None:
+    x, _, _ = rows_of(kind, 500)
+    ones = np.ones((len(x), 1), np.float32)
+    inputs = {"Input": x, "Scale": ones, "Bias": ones}
+    of_mean, of_variance = (
+        bound("BATCH_NORMALIZATION_TRAINING", inputs, label=f"Output{name}Tensor", Epsilon=0)
+        for name in ("Mean", "Variance")
+    )
+
+    def means(terms: Array) -> Array:
+        return one_by_one(terms) / np.float32(500)
+
+    assert not refused(means(x).reshape(-1), of_mean).any()
+    variance = variance_of(x, means(x), means).reshape(-1)
+    assert not refused(variance, of_variance).any()
+    too_large = np.float32(500 / 499 if kind == "normal" else 1.05)  # the squares of shifted elements are larger
+    assert refused(variance * too_large, of_variance).mean() > 0.9
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_norms_in_float32_are_within_the_bound_and_faults_are_not(order: int) -> None:
+    x, _, _ = rows_of("normal", 64)
+    given = bound("LP_NORMALIZATION", {"Input": x}, Axis=1, Epsilon=1e-6, P=order)
+    for sums in (one_by_one, pairwise):
+        norm = sums(np.abs(x)) if order == 1 else np.sqrt(sums(x * x))
+        assert not refused((x / norm).reshape(-1), given).any()
+        assert not refused((x * (1 / norm)).reshape(-1), given).any()
+    for wrong in (
+        x.max(1, keepdims=True),
+        np.sqrt(np.abs(x).sum(1, keepdims=True)),
+        np.abs(x[:, 1:]).sum(1, keepdims=True),
+    ):
+        assert refused((x / wrong).reshape(-1), given).mean() > 0.9
+
+
+def test_a_float16_result_may_be_rounded_before_the_activation() -> None:
+    x = np.linspace(-9, -7, 200).astype(np.float16)
+    ones = np.ones(1, np.float16)
+    inputs = {"Input": x, "Mean": ones, "Variance": ones, "Scale": ones * np.float16(0.7), "Bias": -ones}
+    activation = {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1}
+    given = bound("BATCH_NORMALIZATION", inputs, Spatial=1, Epsilon=0, FusedActivation=activation)
+    result = np.float64(np.float16(0.7)) * (x.astype(np.float64) - 1) - 1
+    for before in (result, result.astype(np.float16).astype(np.float64)):
+        assert not refused(np.log1p(np.exp(before)).astype(np.float16), given).any()
+    assert refused(np.log1p(np.exp(result + 0.02)).astype(np.float16), given).all()
