@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from dmlcheck.cli.console import print_json
+from dmlcheck.cli.console import write_json
 from dmlcheck.cli.options import examples
-from dmlcheck.inspection.schema import case_file_schema
+from dmlcheck.inspection.schema import schema_text
 
 
 @click.command(
@@ -16,4 +16,4 @@ from dmlcheck.inspection.schema import case_file_schema
 )
 def schema() -> None:
     """Print the JSON Schema of case files."""
-    print_json(case_file_schema())
+    write_json(schema_text())

@@ -2,48 +2,78 @@
 
 from __future__ import annotations
 
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
+from dmlcheck.specs.names import ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
 from dmlcheck.specs.records import Field, OperatorSpec
 
-_VARIABLE = {"type": "string", "pattern": r"\$\{"}
+ID = "urn:dmlcheck:case-file"
 
 
 def case_file_schema() -> dict[str, Any]:
-    """Return the schema: the form of case files, and for each operator the fields of its desc."""
+    """Return the schema: the form of case files, and for each operator the fields of its desc.
+
+    What operators share (types, enumerations, tensors) is defined once. A definition that fields refer to has no
+    description, so that an editor shows the field's own.
+    """
     operators = [load_spec(name) for name in operator_names()]
-    properties = {key: {"$ref": f"#/$defs/{key}"} for key in CASE_KEYS}
-    cases = {
-        "type": "array",
-        "items": {"$ref": "#/$defs/case"},
-        "description": "Cases; the keys beside are their defaults.",
-    }
+    shared = _shared_fields(operators)
+    properties = {key: _of(key) for key in CASE_KEYS}
+    by_operator = [_of("by_operator")]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": ID,
         "title": "dmlcheck case file",
         "description": "Operator descs of DirectML with inputs and expected outputs.",
         "type": "object",
-        "properties": {"$schema": {"type": "string"}, **properties, "cases": cases},
+        "properties": {"$schema": {"type": "string"}, **properties, "cases": _cases()},
         "additionalProperties": False,
-        "allOf": [_known_operator(operators), *(_by_operator(spec) for spec in operators)],
+        "allOf": by_operator,
         "$defs": {
             **{key: _or_null(schema) for key, schema in _keys().items()},
-            "case": _case(operators, properties),
-            "tensor": _tensor(),
+            "case": {**_mapping(properties, "name"), "allOf": by_operator},
+            "by_operator": _by_operator(operators),
+            "heir": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
+            "variable": {"type": "string", "pattern": r"\$\{"},
             "values": _values(),
-            "nested_operator": _nested_names(operators),
-            **{f"desc_{spec.short}": _desc(spec) for spec in operators},
+            "operator_name": _one_of(name for spec in operators for name in (spec.operator, spec.short)),
+            "nested_name": _one_of(_nested_names(operators)),
+            **_types(operators),
+            **{name: _field(field) for field, name in shared.items()},
+            **{spec.short: _operator(spec, shared) for spec in operators},
         },
     }
 
 
-def _case(operators: list[OperatorSpec], properties: dict[str, Any]) -> dict[str, Any]:
-    """Return the form of a case of a list."""
-    conditions = [_known_operator(operators), *(_desc_when(spec) for spec in operators)]
-    return {**_mapping(properties, "name"), "allOf": conditions}
+def schema_text() -> str:
+    """Return the schema as it is printed: a line for each key and each definition."""
+    schema = case_file_schema()
+    definitions = schema.pop("$defs")
+    lines = [f"{json.dumps(key)}: {_compact(value)}," for key, value in schema.items()]
+    defined = [f"{json.dumps(key)}: {_compact(value)}" for key, value in definitions.items()]
+    return "\n".join(["{", *lines, '"$defs": {', ",\n".join(defined), "}", "}"])
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _of(name: str) -> dict[str, Any]:
+    """Refer to a definition."""
+    return {"$ref": f"#/$defs/{name}"}
+
+
+_VARIABLE = _of("variable")
+
+
+def _one_of(names: Iterable[str]) -> dict[str, Any]:
+    """Return the form of a name, for which a variable of a matrix may stand."""
+    return {"anyOf": [{"enum": list(names)}, _VARIABLE]}
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -53,48 +83,67 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
     return {**schema, "type": [schema["type"], "null"]}
 
 
-def _names_it(spec: OperatorSpec) -> dict[str, Any]:
-    """Return the form of what names an operator and is no negative case."""
-    return {
-        "properties": {"operator": {"enum": [spec.operator, spec.short]}},
-        "required": ["operator"],
-        "not": {"required": ["invalid"]},
+# ---- what depends on the operator
+
+
+def _by_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
+    """Apply an operator's form to what names it and is no negative case, which alone may name one that is unknown."""
+    names = {spec.short: {"pattern": f"^({OPERATOR_PREFIX})?{spec.short}$"} for spec in operators}
+    rules = [{"if": {"properties": {"operator": name}}, "then": _of(short)} for short, name in names.items()]
+    is_named = {"required": ["operator"], "properties": {"operator": {"type": "string"}}}
+    known = {"properties": {"operator": _of("operator_name")}}
+    return {"if": {"required": ["invalid"]}, "else": {**known, "if": is_named, "then": {"allOf": rules}}}
+
+
+def _operator(spec: OperatorSpec, shared: Mapping[Field, str]) -> dict[str, Any]:
+    """Return the form of a file or a case of an operator: its desc, and the descs of cases that name no other."""
+    desc = {
+        "type": "object",
+        "description": spec.page["url"],
+        "properties": {
+            name: _of(shared[field]) if field in shared else _field(field) for name, field in spec.fields.items()
+        },
+        "additionalProperties": False,
     }
+    cases = {"items": {"if": _of("heir"), "then": _of(spec.short)}}
+    return {"properties": {"desc": desc, "cases": cases}}
 
 
-def _desc_when(spec: OperatorSpec) -> dict[str, Any]:
-    """Apply an operator's desc to a mapping that names the operator."""
-    return {"if": _names_it(spec), "then": {"properties": {"desc": {"$ref": f"#/$defs/desc_{spec.short}"}}}}
+def _shared_fields(operators: list[OperatorSpec]) -> dict[Field, str]:
+    """Return the fields that several operators have alike, each with the name of its definition."""
+    times = Counter(field for spec in operators for field in spec.fields.values())
+    shared = [field for field, count in times.items() if count > 1]
+    numbers: Counter[str] = Counter()
+    names = {}
+    for field in shared:
+        numbers[field.name] += 1
+        names[field] = f"{field.name}_{numbers[field.name]}"
+    return names
 
 
-def _by_operator(spec: OperatorSpec) -> dict[str, Any]:
-    """Apply an operator's desc to a file that names it, and to its cases that name no other."""
-    desc = {"$ref": f"#/$defs/desc_{spec.short}"}
-    case = {
-        "if": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
-        "then": {"properties": {"desc": desc}},
-    }
-    return {"if": _names_it(spec), "then": {"properties": {"desc": desc, "cases": {"items": case}}}}
+def _field(field: Field) -> dict[str, Any]:
+    schema = _of(_type_name(field))
+    return {**schema, "description": field.about} if field.about else schema
 
 
-def _nested_names(operators: list[OperatorSpec]) -> dict[str, Any]:
-    """Name the operators that some operator may hold inside."""
-    allowed: set[str] = set()
-    for spec in operators:
-        for row in spec.constraints:
-            if row.word == "operators":
-                allowed.update(name for names in row.args.values() for name in names)
-    names = sorted(allowed)
-    return {"anyOf": [{"enum": [*names, *(OPERATOR_PREFIX + name for name in names)]}, _VARIABLE]}
+def _type_name(field: Field) -> str:
+    """Return the name of the definition of a field's type."""
+    name = field.enum or ("BOOL" if field.boolean else field.type)
+    return f"{name}_or_null" if field.optional or field.counts else name
 
 
-def _known_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
-    """Let only a negative case name an operator that does not exist."""
-    names = [name for spec in operators for name in (spec.operator, spec.short)]
-    return {
-        "if": {"not": {"required": ["invalid"]}},
-        "then": {"properties": {"operator": {"anyOf": [{"enum": names}, _VARIABLE]}}},
-    }
+def _nested_names(operators: list[OperatorSpec]) -> list[str]:
+    """Return the names of the operators that some operator may hold inside."""
+    rows = [row for spec in operators for row in spec.constraints if row.word == "operators"]
+    names = sorted({name for row in rows for listed in row.args.values() for name in listed})
+    return [*names, *(OPERATOR_PREFIX + name for name in names)]
+
+
+# ---- the keys of a case
+
+
+def _cases() -> dict[str, Any]:
+    return {"type": "array", "items": _of("case"), "description": "Cases; the keys beside are their defaults."}
 
 
 def _keys() -> dict[str, Any]:
@@ -148,7 +197,7 @@ def _tolerance() -> dict[str, Any]:
 
 
 def _tensor_values(description: str) -> dict[str, Any]:
-    values = {"anyOf": [{"$ref": "#/$defs/values"}, {"type": "null"}]}
+    values = {"anyOf": [_of("values"), {"type": "null"}]}
     return {"type": "object", "description": description, "additionalProperties": values}
 
 
@@ -172,40 +221,16 @@ def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **needed, "additionalProperties": False}
 
 
-def _tensor() -> dict[str, Any]:
-    size = {"anyOf": [{"type": "integer", "minimum": 0, "maximum": UINT_MAX}, _VARIABLE]}
-    sizes = {"anyOf": [{"type": "array", "items": size}, _VARIABLE]}
-    flag = _enum("DML_TENSOR_FLAGS")
-    optional: dict[str, Any] = {
-        "Flags": {"anyOf": [flag, {"type": "array", "items": flag}]},
-        "DimensionCount": size,
-        "Strides": sizes,
-        "TotalTensorSizeInBytes": {"anyOf": [{"type": "integer", "minimum": 0}, _VARIABLE]},
-        "GuaranteedBaseOffsetAlignment": size,
-    }
-    fields = {
-        "Type": _enum("DML_TENSOR_TYPE"),
-        "DataType": _enum("DML_TENSOR_DATA_TYPE", list(DATA_TYPES)),
-        "Sizes": sizes,
-        **{name: {"anyOf": [schema, {"type": "null"}]} for name, schema in optional.items()},
-    }
-    short = _mapping(fields, "DataType", "Sizes")
-    long = _mapping({"Type": _enum("DML_TENSOR_TYPE"), "Desc": short}, "Desc")
-    return {"anyOf": [short, long, _VARIABLE]}
+# ---- the types of fields
 
 
-def _enum(enum: str, values: list[str] | None = None) -> dict[str, Any]:
-    names = values or list(ENUMS[enum])
-    return {"anyOf": [{"enum": [*names, *(enum_prefix(enum) + name for name in names)]}, _VARIABLE]}
-
-
-def _desc(spec: OperatorSpec) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "description": spec.page["url"],
-        "properties": {name: _field(field) for name, field in spec.fields.items()},
-        "additionalProperties": False,
-    }
+def _types(operators: list[OperatorSpec]) -> dict[str, Any]:
+    """Return the definitions of the types of fields and of the enumerations, and those of them that may be null."""
+    enums = {enum: _one_of((*names, *(enum_prefix(enum) + name for name in names))) for enum, names in ENUMS.items()}
+    known: dict[str, Any] = {**_plain_types(), **_TYPES, **enums, "TENSOR_DESC": _tensor()}
+    of_fields = {_type_name(field) for spec in operators for field in spec.fields.values()}
+    used = {name for name in known if f"{name}_or_null" in {*of_fields, "UINT_or_null", "UINT_ARRAY_or_null"}}
+    return {**known, **{f"{name}_or_null": {"anyOf": [_of(name), {"type": "null"}]} for name in sorted(used)}}
 
 
 _WORD = {"type": "string", "pattern": r"^\s*[+-]?([Ii][Nn][Ff]|[Nn][Aa][Nn])\s*$"}
@@ -218,36 +243,40 @@ _PLAIN: dict[str, list[dict[str, Any]]] = {
 }
 
 
+def _plain_types() -> dict[str, Any]:
+    """Return the definitions of numbers and of lists of numbers."""
+    numbers = {name: {"anyOf": [*forms, _VARIABLE]} for name, forms in _PLAIN.items()}
+    return {**numbers, **{f"{name}_ARRAY": _list_of(name) for name in ("UINT", "INT", "FLOAT")}}
+
+
+def _list_of(name: str) -> dict[str, Any]:
+    return {"anyOf": [{"type": "array", "items": _of(name)}, _VARIABLE]}
+
+
 def _struct(part: str, *names: str) -> dict[str, Any]:
-    return _mapping({name: {"anyOf": [*_PLAIN[part], _VARIABLE]} for name in names}, *names)
+    return _mapping({name: _of(part) for name in names}, *names)
 
 
-_OPERATOR = {
-    "type": "object",
-    "properties": {"Type": {"$ref": "#/$defs/nested_operator"}},
-    "required": ["Type"],
-    "description": "An operator inside this one: its Type, and its fields but for its tensors.",
-}
-_NOT_PLAIN: dict[str, dict[str, Any]] = {
-    "TENSOR_DESC": {"$ref": "#/$defs/tensor"},
-    "TENSOR_DESC_ARRAY": {"type": "array", "items": {"$ref": "#/$defs/tensor"}},
+_TYPES: dict[str, dict[str, Any]] = {
+    "TENSOR_DESC_ARRAY": {"type": "array", "items": _of("TENSOR_DESC")},
     "SIZE_2D": _struct("UINT", "Width", "Height"),
     "SCALE_BIAS": _struct("FLOAT", "Scale", "Bias"),
-    "OPERATOR_DESC": _OPERATOR,
-    "OPERATOR_DESC_ARRAY": {"type": "array", "items": _OPERATOR},
+    "OPERATOR_DESC": {"type": "object", "properties": {"Type": _of("nested_name")}, "required": ["Type"]},
+    "OPERATOR_DESC_ARRAY": {"type": "array", "items": _of("OPERATOR_DESC")},
 }
 
 
-def _field(field: Field) -> dict[str, Any]:
-    kind = "BOOL" if field.boolean else field.type
-    if field.enum is not None:
-        schema = _enum(field.enum)
-    elif kind in _NOT_PLAIN:
-        schema = _NOT_PLAIN[kind]
-    else:
-        schema = {"anyOf": [*_PLAIN[kind.removesuffix("_ARRAY")], _VARIABLE]}
-        if kind.endswith("_ARRAY"):
-            schema = {"anyOf": [{"type": "array", "items": schema}, _VARIABLE]}
-    if field.optional or field.counts:
-        schema = {"anyOf": [schema, {"type": "null"}]}
-    return {**schema, "description": field.about} if field.about else schema
+def _tensor() -> dict[str, Any]:
+    flag, kind = _of("DML_TENSOR_FLAGS"), _of("DML_TENSOR_TYPE")
+    fields = {
+        "Type": kind,
+        "DataType": _of("DML_TENSOR_DATA_TYPE"),
+        "Sizes": _of("UINT_ARRAY"),
+        "Flags": {"anyOf": [flag, {"type": "array", "items": flag}, {"type": "null"}]},
+        "DimensionCount": _of("UINT_or_null"),
+        "Strides": _of("UINT_ARRAY_or_null"),
+        "TotalTensorSizeInBytes": {"anyOf": [{"type": "integer", "minimum": 0}, _VARIABLE, {"type": "null"}]},
+        "GuaranteedBaseOffsetAlignment": _of("UINT_or_null"),
+    }
+    short = _mapping(fields, "DataType", "Sizes")
+    return {"anyOf": [short, _mapping({"Type": kind, "Desc": short}, "Desc"), _VARIABLE]}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import jsonschema
 import pytest
 
 from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.files import yaml
-from dmlcheck.inspection.schema import case_file_schema
+from dmlcheck.inspection.schema import case_file_schema, schema_text
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import ENUMS
 
@@ -52,6 +54,32 @@ def test_a_shipped_file_agrees_with_the_schema(path: Path) -> None:
     assert errors == [] or path.stem == "rejects"
 
 
+def test_the_schema_is_small_and_says_which_it_is() -> None:
+    text = schema_text()
+    assert json.loads(text) == SCHEMA
+    assert len(text.encode()) < 200_000
+    assert urlsplit(SCHEMA["$id"]).scheme == "urn"
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+
+
+def test_every_reference_has_its_definition_and_every_definition_is_used() -> None:
+    used = set(re.findall(r'"#/\$defs/(\w+)"', schema_text()))
+    assert used == SCHEMA["$defs"].keys()
+
+
+def test_a_definition_that_a_described_field_refers_to_has_no_description_of_its_own() -> None:
+    """Editors show the description of a definition in place of the one beside the reference."""
+    for spec in map(load_spec, operator_names()):
+        fields = SCHEMA["$defs"][spec.short]["properties"]["desc"]["properties"]
+        for name, field in spec.fields.items():
+            shown = fields[name]
+            while "description" not in shown:
+                shown = SCHEMA["$defs"][shown["$ref"].removeprefix("#/$defs/")]
+            assert shown["description"] == field.about
+            if "$ref" in shown:
+                assert "description" not in SCHEMA["$defs"][shown["$ref"].removeprefix("#/$defs/")]
+
+
 def test_there_are_files_to_check() -> None:
     assert len(FILES) > 15
 
@@ -71,9 +99,19 @@ def test_there_are_files_to_check() -> None:
         (with_field("Axis", [0]), ["desc"]),
         (with_field("Axes", "0"), ["desc", "Axes"]),
         (with_field("InputTensor", {"DataType": "FLOAT31", "Sizes": [3, 3]}), ["desc", "InputTensor"]),
+        (with_field("InputTensor", None), ["desc", "InputTensor"]),
+        (changed(operator=5), ["operator"]),
+        (changed(desc=None), ["desc"]),
+        ({"operator": "ARGMAX", "cases": [{**GOOD, "name": "one", "desc": {"Axis": [0]}}]}, ["cases", 0, "desc"]),
+        ({"operator": "ARGMAX", "cases": [{"name": "one", "desc": {"Axis": [0]}}]}, ["cases", 0, "desc"]),
+        (
+            {"operator": "GEMM", "cases": [{"name": "one", "operator": "ARGMAX", "desc": {"Beta": 1}}]},
+            ["cases", 0, "desc"],
+        ),
+        ({"operator": "GEMM", "cases": [{"desc": {}}]}, ["cases", 0]),
     ],
 )
-def test_a_mistake_is_found_where_it_is(value: Any, where: list[str]) -> None:
+def test_a_mistake_is_found_where_it_is(value: Any, where: list[Any]) -> None:
     errors = list(CHECKER.iter_errors(value))
     assert errors
     assert where in [list(error.absolute_path)[: len(where)] for error in errors]
@@ -82,6 +120,24 @@ def test_a_mistake_is_found_where_it_is(value: Any, where: list[str]) -> None:
 def test_the_good_file_agrees() -> None:
     CHECKER.validate(GOOD)
     CHECKER.validate({"operator": "ARGMAX", "cases": [{**GOOD, "name": "one"}]})
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"operator": "GEMM", "cases": [{**GOOD, "name": "one"}]},
+        {"operator": "ARGMAX", "cases": [{"name": "one", "desc": {"Beta": 1}, "invalid": ["unknown-field"]}]},
+        {"operator": "ARGMAX", "desc": {"Beta": 1}, "invalid": ["unknown-field"]},
+        {"operator": "NO_SUCH", "desc": {}, "invalid": ["unknown-operator"]},
+        {"operator": "${Operator}", "desc": {"Beta": 1}, "matrix": {"Operator": ["GEMM"]}},
+        with_field("AxisCount", None),
+        with_field("AxisDirection", "DML_AXIS_DIRECTION_DECREASING"),
+        changed(outputs={"OutputTensor": [["any", 2, 1]]}),
+        changed(outputs={"OutputTensor": {"fill": "any"}}),
+    ],
+)
+def test_what_dmlcheck_takes_agrees_with_the_schema(value: Any) -> None:
+    CHECKER.validate(value)
 
 
 def test_the_schema_knows_every_operator_field_and_value() -> None:
