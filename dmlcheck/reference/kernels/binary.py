@@ -50,7 +50,7 @@ def modulus(ufunc: np.ufunc) -> Kernel:
     """
 
     def formula(a: Any, b: Any, *, output_type: str) -> Any:
-        return Open(ufunc(a, b), np.isinf(b) | (b != 0) & overflows(output_type, a / b))
+        return Open(ufunc(a, b), np.isinf(b) | overflows(output_type, a / b))
 
     def integers(a: Any, b: Any) -> Any:
         return Open(ufunc(a, b), b == 0)

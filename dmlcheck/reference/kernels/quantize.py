@@ -12,22 +12,22 @@ from dmlcheck.reference.pieces import Kernel, Open, as_float, elementwise, excee
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max); left open for a Scale of 0."""
-    return quantized(as_float(input, scale) / scale, zero_point, output_type, scale == 0)
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max)."""
+    return quantized(as_float(input, scale) / scale, zero_point, output_type)
 
 
-def quantized(quotient: Any, zero_point: Any, output_type: str, is_open: Any) -> Open:
+def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
     """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is left open."""
     is_nan = np.isnan(quotient)
     whole = nearest(np.where(is_nan, 0.0, quotient))
     moved = whole if zero_point is None else whole + zero_point
-    return Open(np.clip(moved, *limits(output_type)), is_nan | is_open)
+    return Open(np.clip(moved, *limits(output_type)), is_nan)
 
 
 def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Open:
-    """(x - ZeroPoint) * Scale; left open for a Scale of 0, and where 32 bits or FLOAT16 do not hold the difference."""
+    """(x - ZeroPoint) * Scale; left open where 32 bits or FLOAT16 do not hold the difference."""
     whole = difference(input, zero_point)
-    is_open = (scale == 0) | exceeds_32_bits(input_type, whole) | (np.abs(whole) > limits(output_type)[1])
+    is_open = exceeds_32_bits(input_type, whole) | (np.abs(whole) > limits(output_type)[1])
     return Open(as_float(whole, scale) * scale, is_open)
 
 
@@ -51,7 +51,7 @@ def quantized_linear_add(
 ) -> Open:
     """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized; left open for an OutputScale of 0."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
-    return quantized(sums / output_scale, output_zero_point, output_type, output_scale == 0)
+    return Open(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
 
 
 def requantized(
@@ -64,7 +64,7 @@ def requantized(
     ratio = factor / scale
     quotient = either(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
     is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
-    return quantized(quotient, zero_point, output_type, is_open)
+    return Open(quantized(quotient, zero_point, output_type), is_open)
 
 
 KERNELS: dict[str, Kernel] = {
