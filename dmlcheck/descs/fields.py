@@ -181,8 +181,13 @@ def unknown(owner: str, field: Any, path: Path, help: str) -> Finding:
     return Finding("unknown-field", (*path, field), {"operator": owner, "field": field}, help, at_key=True)
 
 
+LONG_FORM = ("Type", "Desc")
+
+
 def beside_desc(owner: str, given: Mapping[str, Any], path: Path) -> Iterator[Finding]:
     """Yield what is wrong with fields beside those of the long form {Type, Desc}."""
+    meant = misspelt(given, LONG_FORM)
     for key in given:
-        if key not in ("Type", "Desc"):
-            yield unknown(owner, key, path, "with Desc, all fields but Type belong inside it")
+        if key not in LONG_FORM:
+            help = f"did you mean {meant[key]}?" if key in meant else "with Desc, all fields but Type belong inside it"
+            yield unknown(owner, key, path, help)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.fields import (
     EXPECTED,
+    LONG_FORM,
     beside_desc,
     is_finite_as,
     missing,
@@ -71,10 +72,17 @@ def _read_fields(
                 values[name] = value
         elif not field.optional and not field.counts and name not in broken:
             yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
-    yield from unknown_fields(spec.operator, raw, spec.fields, path)
+    yield from _unknown(spec, raw, path, is_nested=is_nested)
     known = yield from _completed(spec, values, path)
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
     return OperatorDesc.of(spec, known, frozenset(broken))._replace(derived=derived)
+
+
+def _unknown(spec: OperatorSpec, raw: Mapping[str, Any], path: Path, *, is_nested: bool) -> Iterator[Finding]:
+    """Yield what is wrong with unknown fields; an operator inside another has all but its tensors."""
+    fields = [name for name, field in spec.fields.items() if not (is_nested and field.is_tensor)]
+    given = {name: value for name, value in raw.items() if name in fields or name not in spec.fields}
+    return unknown_fields(spec.operator, given, fields, path)
 
 
 def _completed(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Checking[dict[str, Any]]:
@@ -189,6 +197,9 @@ def _read_operator(field: Field, given: Any, path: Path) -> Checking[OperatorDes
         return None
     name = yield from _operator_name(field, given, (*path, "Type"))
     if name is None:
+        return None
+    if "Desc" in misspelt(given, (*load_spec(name).fields, *LONG_FORM)).values():
+        yield from beside_desc(field.name, given, path)
         return None
     if "Desc" not in given:
         inner: Any = {key: given[key] for key in given if key != "Type"}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.fields import (
     EXPECTED,
+    LONG_FORM,
     beside_desc,
     is_uint,
     missing,
@@ -38,6 +39,9 @@ def read_tensor(label: str, given: Any, path: Path, *, is_output: bool) -> Check
     """Return a tensor desc whose fields have the right types, or None; what every tensor must obey is checked too."""
     if not isinstance(given, Mapping):
         yield mistyped(label, given, path, EXPECTED["TENSOR_DESC"])
+        return None
+    if "Desc" in misspelt(given, (*TENSOR_FIELDS, *LONG_FORM)).values():
+        yield from beside_desc(label, given, path)
         return None
     if "Desc" in given or "Type" in given:
         given, path = yield from _long_form(label, given, path)

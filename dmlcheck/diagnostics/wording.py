@@ -117,7 +117,7 @@ def unknown_names(
     meant = misspelt(given, known)
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
         help = f"did you mean {meant[name]}?" if name in meant else did_you_mean(str(name), known)
-        yield name, help or f"{names} {', '.join(known)}"
+        yield name, help or (f"{names} {', '.join(known)}" if known else "it has none here")
 
 
 def misspelt(given: Mapping[Any, Any], known: Collection[str]) -> dict[Any, str]:

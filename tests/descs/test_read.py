@@ -289,6 +289,14 @@ def test_the_largest_uint_is_an_axis_as_far_as_types_go() -> None:
         ("ARGMAX", {**ARGMAX, "InputTensor": {"DataType": "INT8", "Size": 1}}, ("InputTensor", "Size"), "Sizes"),
         ("UPSAMPLE_2D", {**UPSAMPLE, "ScaleSize": {"Width": 2, "Hight": 2}}, ("ScaleSize", "Hight"), "Height"),
         ("GEMM", {**GEMM, "FusedActivation": {"type": "ACTIVATION_RELU"}}, ("FusedActivation", "type"), "Type"),
+        (
+            "GEMM",
+            {**GEMM, "FusedActivation": {"Type": "ACTIVATION_ELU", "desc": {}}},
+            ("FusedActivation", "desc"),
+            "Desc",
+        ),
+        ("GEMM", {**GEMM, "ATensor": {"Type": "BUFFER", "desc": INPUT}}, ("ATensor", "desc"), "Desc"),
+        ("GEMM", {**GEMM, "ATensor": {"type": "BUFFER", "Desc": INPUT}}, ("ATensor", "type"), "Type"),
     ],
 )
 def test_a_misspelt_field_is_not_missing_as_well(operator: str, raw: Any, key: tuple[str, ...], help: str) -> None:
@@ -306,6 +314,16 @@ def test_another_field_stands_for_none_that_is_missing() -> None:
         ("missing-field", "desc.BTensor"),
         ("unknown-field", "desc.DTensor"),
     ]
+
+
+def test_of_an_operator_inside_another_the_fields_that_it_may_have_there_are_named() -> None:
+    help = {
+        name: refused("GEMM", {**GEMM, "FusedActivation": {"Type": name, "Alpha": 1, "Colour": 1}}).help
+        for name in ("ACTIVATION_ELU", "ACTIVATION_LEAKY_RELU")
+    }
+    assert help == dict.fromkeys(("ACTIVATION_ELU", "ACTIVATION_LEAKY_RELU"), "its fields are Alpha")
+    relu = refused("GEMM", {**GEMM, "FusedActivation": {"Type": "ACTIVATION_RELU", "Colour": 1}})
+    assert relu.help == "it has none here"
 
 
 def test_a_misspelt_field_counts_as_one_that_is_wrong() -> None:
