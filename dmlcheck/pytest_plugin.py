@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from dmlcheck.specs.names import parse_level
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
+    from dmlcheck.running.results import CaseResult
 
 # pytest loads this module wherever dmlcheck is installed: what is only needed with --dmlcheck is imported then.
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the options."""
+    """Add the options; those with a value are those of `dmlcheck run`."""
     group = parser.getgroup("dmlcheck", "DirectML conformance cases")
     group.addoption("--dmlcheck", action="store_true", help="collect the cases of YAML and JSON case files")
-    group.addoption("--dmlcheck-implementation", default="reference", metavar="NAME", help="what to judge")
     group.addoption(
-        "--dmlcheck-feature-level", default=None, metavar="LEVEL", help="the implementation's feature level"
+        "--dmlcheck-implementation", default="reference", metavar="NAME", help="what to judge (default: reference)"
     )
+    group.addoption("--dmlcheck-feature-level", metavar="LEVEL", help="the implementation's feature level")
+    group.addoption(
+        "--dmlcheck-accumulate",
+        choices=["float16", "float32"],
+        default="float32",
+        help="the type that the implementation may accumulate in (default: float32)",
+    )
+    group.addoption("--dmlcheck-timeout", type=float, metavar="SECONDS", help="limit each case")
+    group.addoption("--dmlcheck-expectations", metavar="FILE", help="known results of this implementation")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -32,6 +42,9 @@ def pytest_configure(config: pytest.Config) -> None:
     level = config.getoption("--dmlcheck-feature-level")
     if level is not None and parse_level(level) is None:
         raise pytest.UsageError(f"--dmlcheck-feature-level: {level} is not a feature level")
+    seconds = config.getoption("--dmlcheck-timeout")
+    if seconds is not None and not 0 < seconds <= _WEEK:
+        raise pytest.UsageError(f"--dmlcheck-timeout: {seconds:g} is not a time; write a number of seconds above 0")
     if config.getoption("--dmlcheck"):
         from dmlcheck.implementations import close, make
 
@@ -39,13 +52,65 @@ def pytest_configure(config: pytest.Config) -> None:
             close(make(config.getoption("--dmlcheck-implementation")))
         except ValueError as error:
             raise pytest.UsageError(f"--dmlcheck-implementation: {error}") from None
+        config.stash[_KNOWN] = _expectations(config)
+
+
+_WEEK = 7 * 24 * 3600.0
+_KNOWN = pytest.StashKey[Any]()
+
+
+def _expectations(config: pytest.Config) -> Any:
+    """Return the known results that the options name, None without; a usage error where the file is wrong."""
+    path = config.getoption("--dmlcheck-expectations")
+    if path is None:
+        return None
+    import datetime as dt
+
+    from dmlcheck.files import yaml
+    from dmlcheck.running.expectations import read_expectations
+
+    document = yaml.read(path)
+    today = dt.datetime.now(tz=dt.timezone.utc).date()
+    found = read_expectations(document, config.getoption("--dmlcheck-implementation"), _level(config), today)
+    if found.problems:
+        raise pytest.UsageError(f"--dmlcheck-expectations:\n{_diagnostics(found.problems, document)}")
+    return found
+
+
+def _is_known_results(path: Path, config: pytest.Config) -> bool:
+    known = config.getoption("--dmlcheck-expectations")
+    return known is not None and path == Path(known).absolute()
+
+
+def _level(config: pytest.Config) -> str | None:
+    level = config.getoption("--dmlcheck-feature-level")
+    return None if level is None else parse_level(level)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Add a test that fails where known results are of no case; not where single cases or the last failures run."""
+    known = config.stash.get(_KNOWN, None)
+    if known is None or config.getoption("lf", default=False) or any("::" in str(arg) for arg in config.args):
+        return
+    from dmlcheck.running.expectations import UnmatchedEntries
+
+    unmatched = UnmatchedEntries(known)
+    for item in items:
+        if isinstance(item, CaseItem):
+            unmatched.see(item.case_id)
+    problems = tuple(unmatched.problems())
+    if problems:
+        file = CaseFileCollector.from_parent(session, path=Path(known.document.name).absolute())
+        more = {"case": None, "problems": problems, "document": known.document}
+        items.append(CaseItem.from_parent(file, name="expectations", **more))
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """Collect case files where they were asked for."""
     if not parent.config.getoption("--dmlcheck"):
         return None
-    if file_path.suffix.lower() not in (".yaml", ".yml", ".json"):
+    if file_path.suffix.lower() not in (".yaml", ".yml", ".json") or _is_known_results(file_path, parent.config):
         return None
     from dmlcheck.cases.find import is_report
 
@@ -85,27 +150,44 @@ class CaseItem(pytest.Item):
         self.problems = problems
         self.document = document
 
+    @property
+    def case_id(self) -> str:
+        """The id of the case, as expectations name it; that of its file where the file is wrong."""
+        return self.nodeid if self.case is None else self.case.id
+
     def runtest(self) -> None:
-        """Run the case: failed and error are failures, skipped is a skip."""
-        from dmlcheck.reports.failure import failure_text
-        from dmlcheck.running.one_case import Run, Settings, run_case
-        from dmlcheck.running.results import PASSED, SKIPPED
+        """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
+        from dmlcheck.reports.failure import errors_text, failure_text, reason_text
+        from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
-            raise CaseFailure(_diagnostics(self.problems, self.document))
-        level = self.config.getoption("--dmlcheck-feature-level")
-        settings = Settings(None if level is None else parse_level(level))
-        result = run_case(self.case, Run(_implementation(self.config), settings))
+            raise CaseFailure(_diagnostics(self.problems, self.document), errors_text(self.problems))
+        result = self._result(self.case)
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")
+        if result.outcome == XFAILED:
+            pytest.xfail(result.reason or "expected")
         if result.outcome != PASSED:
-            raise CaseFailure(failure_text(result, None))
+            raise CaseFailure(failure_text(result, None), reason_text(result))
+
+    def _result(self, case: Case) -> CaseResult:
+        """Return what becomes of a case, as the known results have it."""
+        from dmlcheck.running.expectations import expected_result
+
+        result = _runner(self.config)(case, str(self.path))
+        known = self.config.stash.get(_KNOWN, None)
+        return result if known is None else expected_result(result, known.of(case.id))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """Print what is needed to mend the case or the implementation, and no traceback of dmlcheck's own."""
-        if isinstance(excinfo.value, CaseFailure):
-            return str(excinfo.value)
-        return super().repr_failure(excinfo, style)
+        """Print what is needed to mend the case or the implementation, and no traceback of dmlcheck's own.
+
+        The line of pytest's summary is the mismatch.
+        """
+        if not isinstance(excinfo.value, CaseFailure):
+            return super().repr_failure(excinfo, style)
+        path, line, _ = self.reportinfo()
+        crash = ReprFileLocation(str(path), line + 1, excinfo.value.reason)
+        return ReprExceptionInfo(ReprTraceback([ReprEntryNative([f"{excinfo.value}\n"])], None, "native"), crash)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         """Say where the case stands."""
@@ -114,7 +196,11 @@ class CaseItem(pytest.Item):
 
 
 class CaseFailure(Exception):
-    """A case that did not pass, with what a run prints of it."""
+    """A case that did not pass, with what a run prints of it, and the reason in a line."""
+
+    def __init__(self, text: str, reason: str) -> None:
+        super().__init__(text)
+        self.reason = reason
 
 
 def _diagnostics(problems: tuple[Diagnostic, ...], document: Any) -> str:
@@ -123,14 +209,32 @@ def _diagnostics(problems: tuple[Diagnostic, ...], document: Any) -> str:
     return "\n".join(diagnostic_text(problem, document.line) for problem in problems)
 
 
-_MADE = pytest.StashKey[Any]()
+Runner = Callable[["Case", str], "CaseResult"]
+_RUNNER = pytest.StashKey[Runner]()
 
 
-def _implementation(config: pytest.Config) -> Any:
-    """Return the implementation under test, which is made once for each process."""
-    if _MADE not in config.stash:
-        from dmlcheck.implementations import close, make
+def _runner(config: pytest.Config) -> Runner:
+    """Return what runs a case of a file; it is made once for each process."""
+    if _RUNNER not in config.stash:
+        config.stash[_RUNNER] = _made_runner(config)
+    return config.stash[_RUNNER]
 
-        config.stash[_MADE] = made = make(config.getoption("--dmlcheck-implementation"))
-        config.add_cleanup(lambda: close(made))
-    return config.stash[_MADE]
+
+def _made_runner(config: pytest.Config) -> Runner:
+    """Return what runs cases here, or in a process of its own where only that can keep their time."""
+    from dmlcheck.cases.find import Target
+    from dmlcheck.implementations import close, keeps_time, make
+    from dmlcheck.running.events import Plan
+    from dmlcheck.running.one_case import Run, Settings, run_case
+    from dmlcheck.running.processes import Apart
+
+    name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
+    settings = Settings(_level(config), config.getoption("--dmlcheck-accumulate").upper())
+    implementation = make(name, timeout)
+    if timeout is None or keeps_time(implementation):
+        config.add_cleanup(lambda: close(implementation))
+        return lambda case, _: run_case(case, Run(implementation, settings))
+    close(implementation)
+    apart = Apart(Plan(name, settings, timeout=timeout, details=True))
+    config.add_cleanup(apart.close)
+    return lambda case, path: apart.run(Target(path, case.file, case.name), case)

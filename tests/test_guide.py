@@ -42,7 +42,7 @@ from dmlcheck.specs.names import LEVELS
 CONTRIBUTING = ROOT / ".github" / "CONTRIBUTING.md"
 KINDS = {"yaml", "console", "sh", "python", "text", "js", "json"}
 LINES = 150  # of the README
-OF_OTHERS = {"-a", "-n", "--update-snapshots"}  # options of DxDispatch, pytest-xdist and the tests
+OF_OTHERS = {"-a", "-n", "--lf", "--update-snapshots"}  # options of DxDispatch, pytest, pytest-xdist and the tests
 
 
 def test_every_block_is_of_a_kind_that_is_tested() -> None:

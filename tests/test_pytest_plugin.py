@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from misbehaving import CRASH, HANG
 
 HERE = Path(__file__).parent
+MISMATCH = "OutputTensor FLOAT32 {1}: 1 of 1 element is outside the tolerance"
 FILE = """\
 operator: DML_OPERATOR_REDUCE
 source: by hand
@@ -45,6 +49,11 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 
 
+def known(*entries: str) -> None:
+    """Write a file of known results."""
+    Path("known.yaml").write_text("\n".join(entries), encoding="utf-8")
+
+
 def counts(words: str) -> str:
     return words.splitlines()[-1].partition(" in ")[0].strip("= ")
 
@@ -60,6 +69,7 @@ def test_every_case_is_a_test(processes: str) -> None:
     }  # fmt: skip
     failure = cases["wrong"].find("failure")
     assert failure is not None
+    assert failure.get("message", "").startswith("OutputTensor FLOAT32 {1}: 1 of 1 element is outside the tolerance;")
     assert "expected 7 (0x1.cp+2)  actual 6 (0x1.8p+2)" in (failure.text or "")
     assert "again: dmlcheck run cases/sum.yaml::wrong" in (failure.text or "")
     assert cases["nothing"].find("skipped") is not None
@@ -87,13 +97,94 @@ def test_nothing_is_collected_unasked() -> None:
 
 @pytest.mark.slow
 def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
     words = ["--dmlcheck", "cases/sum.yaml::right", "--dmlcheck-implementation", "python:misbehaving:Misbehaving"]
     assert counts(run(*words).stdout) == "1 passed"
     assert counts(run(*words, "--dmlcheck-feature-level", "1_0").stdout) == "1 skipped"
 
 
-@pytest.mark.parametrize("words", [["--dmlcheck-implementation", "nobody"], ["--dmlcheck-feature-level", "9_9"]])
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_the_summary_has_the_mismatch_and_the_id_once(processes: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    lines = run("--dmlcheck", "cases", "-n", processes).stdout.splitlines()
+    found = dict(line.removeprefix("FAILED ").split(" - ") for line in lines if " - " in line and "FAILED" in line)
+    wrong = {f"cases/sum.yaml::{name}": MISMATCH for name in ("wrong", "many[N=5]", "many[N=7]")}
+    assert {name: reason.partition("; worst")[0] for name, reason in found.items()} == {
+        "cases/broken.yaml::file": "did not find expected node content while parsing a flow node",
+        "cases/sum.yaml::illegal": "Axes[0] is 1, and InputTensor has dimensions 0 to 0",
+        "cases/sum.yaml::malformed": "a case has no key output",
+        **wrong,
+    }
+
+
+def test_expected_failures_are_xfailed_and_expected_skips_are_skips() -> None:
+    known(
+        "- {cases: '*::wrong', expect: failed, reason: a bug}",
+        "- {cases: '*::nothing', expect: skipped, reason: no outputs}",
+        "- {cases: '*::right', expect: failed, reason: fixed}",
+    )
+    result = run("--dmlcheck", "cases/sum.yaml", "--dmlcheck-expectations", "known.yaml", "-rxs")
+    assert counts(result.stdout) == "5 failed, 1 passed, 1 skipped, 1 xfailed"
+    assert "XFAIL cases/sum.yaml::wrong - a bug" in result.stdout
+    assert "expected failed, and passes: fixed" in result.stdout
+
+
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_an_expectation_of_no_case_fails_unless_single_cases_are_asked_for(processes: str) -> None:
+    known("- {cases: '*::nobody', expect: failed, reason: gone}")
+    words = ["--dmlcheck", "--dmlcheck-expectations", "known.yaml", "-n", processes]
+    whole = run("cases/sum.yaml", *words).stdout
+    assert "FAILED known.yaml::expectations - no case of this run has an id like *::nobody" in whole
+    assert counts(run("cases/sum.yaml::right", *words).stdout) == "1 passed"
+    assert counts(run("cases/sum.yaml", *words, "-k", "right").stdout).startswith("1 passed")
+
+
+def test_a_file_of_expectations_is_no_case_file() -> None:
+    known("- {cases: '*::wrong', expect: failed, reason: a bug}")
+    found = run(".", "--dmlcheck", "--dmlcheck-expectations", "known.yaml", "--collect-only", "-q").stdout
+    assert ("known.yaml" in found, "cases/sum.yaml::wrong" in found) == (False, True)
+
+
+def test_expectations_that_are_wrong_are_refused_with_their_place() -> None:
+    known("- {cases: '*::wrong', expect: failed}")
+    result = run("--dmlcheck", "cases", "--dmlcheck-expectations", "known.yaml")
+    assert (result.returncode, "known.yaml:1:3: error[missing-key]" in result.stderr) == (4, True)
+
+
+def test_a_case_that_outlives_its_time_fails_and_the_others_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
+    cases = "\n".join(
+        f"- {{name: c{first}, inputs: {{InputTensor: [{first}, 0, 0]}}, outputs: {{OutputTensor: [{first}]}}}}"
+        for first in (1, HANG, CRASH, 2)
+    )
+    (folder / "cases" / "sum.yaml").write_text(FILE.partition("inputs")[0] + f"cases:\n{cases}\n", encoding="utf-8")
+    implementation = ["--dmlcheck-implementation", "python:misbehaving:Misbehaving"]
+    result = run("--dmlcheck", "cases/sum.yaml", *implementation, "--dmlcheck-timeout", "3")
+    assert counts(result.stdout) == "2 failed, 2 passed"
+    assert re.search(r"error\[timeout\]: .*\b3 s", result.stdout)
+    assert "error[implementation-error]" in result.stdout
+
+
+def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
+    text = FILE.replace("FLOAT32", "FLOAT16").partition("cases:")[0]
+    text = text.replace("[1, 2, 3]", "[2048, 1, 1]") + "cases:\n- {name: sum, outputs: {OutputTensor: [2046]}}\n"
+    (folder / "cases" / "sum.yaml").write_text(text, encoding="utf-8")
+    words = ["--dmlcheck", "cases/sum.yaml"]
+    assert counts(run(*words).stdout) == "1 failed"
+    assert counts(run(*words, "--dmlcheck-accumulate", "float16").stdout) == "1 passed"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--dmlcheck-implementation", "nobody"],
+        ["--dmlcheck-feature-level", "9_9"],
+        ["--dmlcheck-timeout", "-1"],
+        ["--dmlcheck-timeout", "nan"],
+        ["--dmlcheck-accumulate", "float8"],
+        ["--dmlcheck-expectations", "nowhere.yaml"],
+    ],
+)
 def test_options_that_mean_nothing_are_refused(words: list[str]) -> None:
     result = run("--dmlcheck", "cases", *words)
     assert (result.returncode, words[1] in result.stderr) == (4, True)

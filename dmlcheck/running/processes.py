@@ -282,6 +282,63 @@ class _Pool:
         self._next_file(fresh)
 
 
+class Apart:
+    """Runs cases one at a time in a process of its own: what outlives its time, or crashes, is the case's error.
+
+    The process is started for the first case, and again after one that it was lost with.
+    """
+
+    def __init__(self, plan: Plan, patience: float = 0.0) -> None:
+        """Prepare to run cases as a plan says; `patience` are seconds for an implementation that ends its own work."""
+        self.plan = plan
+        self.patience = patience
+        self.worker: _Worker | None = None
+
+    def run(self, target: Target, case: Case) -> CaseResult:
+        """Return the result of the case that a target asks for."""
+        from dmlcheck.running.worker import Task
+
+        worker = self.worker = self.worker or _Worker(self.plan, self.patience)
+        worker.give(0, Task(target, announces=True))
+        try:
+            result = self._result(worker)
+        except (EOFError, OSError):
+            worker.process.join(_GRACE)
+            self.close()
+            params = {"implementation": self.plan.implementation, "problem": _ending(worker.process.exitcode)}
+            return _never_ended(case, "the process ended", Finding("implementation-error", (), params))
+        if result is not None:
+            return result
+        self.close()
+        return _never_ended(case, "timed out", Finding("timeout", (), {"seconds": f"{self.plan.timeout:g}"}))
+
+    def _result(self, worker: _Worker) -> CaseResult | None:
+        """Return the result that a process sends before it is through with the file, None where its time is up."""
+        result = None
+        while True:
+            left = self._seconds_left(worker)
+            if left is not None and not worker.connection.poll(max(0.0, left)):
+                return None
+            for event in worker.receive():
+                result = event.result if isinstance(event, Done) else result
+                if isinstance(event, Ended):
+                    worker.file = None
+                    if result is None:
+                        raise EOFError  # the file has changed: the case is not in it any more
+                    return result
+
+    def _seconds_left(self, worker: _Worker) -> float | None:
+        if self.plan.timeout is None or worker.case is None:
+            return None
+        return worker.since + self.plan.timeout + self.patience - time.monotonic()
+
+    def close(self) -> None:
+        """End the process."""
+        worker, self.worker = self.worker, None
+        if worker is not None:
+            worker.stop()
+
+
 def _never_ended(case: Case, reason: str, finding: Finding) -> CaseResult:
     """Return the result of a case whose process was lost."""
     diagnostic = placed(finding, case.file, Position(case.position.line, 1))

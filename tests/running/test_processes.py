@@ -19,11 +19,14 @@ from click.testing import CliRunner, Result
 from misbehaving import CRASH, EXIT, HANG, MEMORY, RAISE, WRONG
 
 import dmlcheck
+from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
 from dmlcheck.comparison import compare
+from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.events import digest_of
+from dmlcheck.running.events import Plan, digest_of
 from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.processes import Apart
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
@@ -246,6 +249,26 @@ def _children(pid: int) -> list[int]:
     except OSError:
         return []
     return [int(child) for child in text.split()]
+
+
+# ---- one case at a time
+
+
+@pytest.mark.slow
+def test_single_cases_run_apart_and_what_is_lost_costs_its_case_only() -> None:
+    write("a.yaml", 1, HANG, CRASH, EXIT, 2)
+    cases = read_file("a.yaml").cases
+    apart = Apart(Plan(BAD, timeout=2.0, details=True))
+    try:
+        found = [apart.run(Target("a.yaml", "a.yaml", case.name), case) for case in (*cases, cases[0])]
+        gone = apart.run(Target("a.yaml", "a.yaml", "nobody"), cases[0])
+    finally:
+        apart.close()
+    assert [result.outcome for result in found] == ["passed", "error", "error", "error", "passed", "passed"]
+    assert [result.reason for result in found[1:4]] == ["timed out", "the process ended", "the process ended"]
+    assert [result.diagnostics[0].rule for result in found[1:3]] == ["timeout", "implementation-error"]
+    assert "exit code 3" in found[3].diagnostics[0].message
+    assert (gone.outcome, gone.reason) == ("error", "the process ended")
 
 
 # ---- shards
