@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
 from itertools import chain
 from typing import Any
@@ -58,6 +58,23 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
             cuts = list(_tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
             parts = [x if x is None else Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__) for x in parts]
         yield Piece(index, formula, tuple(parts), is_exact)
+
+
+def neighbourhoods(
+    formula: Callable[..., Any], input: Any, before: Sequence[int], after: Sequence[int]
+) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes something of each element and of those around it.
+
+    The formula takes a part of the input, and the same part with so many elements more before and after it along each
+    axis, which are 0 outside of the input.
+    """
+    around = math.prod(1 + less + more for less, more in zip(before, after, strict=True))
+    for index in _tiles_along(range(input.ndim), input.shape, max(1, BLOCK // around)):
+        ends = [at.indices(size)[:2] for at, size in zip(index, input.shape, strict=True)]
+        wide = [(first - less, last + more) for (first, last), less, more in zip(ends, before, after, strict=True)]
+        inside = tuple(slice(max(0, first), last) for first, last in wide)
+        missing = [(max(0, -first), max(0, last - size)) for (first, last), size in zip(wide, input.shape, strict=True)]
+        yield Piece(index, formula, (input[index], np.pad(input[inside], missing)))
 
 
 def _tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:

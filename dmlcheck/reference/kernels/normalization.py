@@ -1,4 +1,4 @@
-"""Normalization by mean and variance, computed or given, and by a norm.
+"""Normalization by mean and variance, computed or given, by neighbours, and by a norm.
 
 An implementation may also compute the variance as the mean of squares less the squared mean, and multiply x by a factor
 before it subtracts the mean. Both cancel where the mean is large, so the bounds have them too.
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, blockwise, either, groups
+from dmlcheck.reference.blocks import Axes, blockwise, either, groups, neighbourhoods
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise
 from dmlcheck.reference.sums import mean, total, variance
@@ -165,6 +165,38 @@ def batch_normalization_training(
         yield piece._replace(where=dict.fromkeys(("output", "output_mean", "output_variance"), piece.where))
 
 
+# ---- neighbours
+
+
+def of_neighbours(
+    x: Any, around: Any, *, axes: Axes, window: tuple[int, ...], alpha: Any, beta: Any, bias: Any
+) -> Open:
+    """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta; a base of 0 or less is left open."""
+    squares = np.lib.stride_tricks.sliding_window_view(np.square(around), window, axes)
+    base = bias + alpha * squares.sum(axis=tuple(range(x.ndim, squares.ndim)))
+    return Open(x / np.power(base, beta), base <= 0)
+
+
+def local_response_normalization(
+    input: Any, *, cross_channel: bool, local_size: int, alpha: Any, beta: Any, bias: Any
+) -> Iterator[Piece]:
+    """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
+
+    The region has LocalSize channels, or without CrossChannel so many rows and columns, from (LocalSize - 1) // 2
+    before x to LocalSize // 2 after it, as far as they are in the tensor. Left open are a base of 0 or less, and all
+    without CrossChannel where LocalSize is even.
+    """
+    axes = (1,) if cross_channel else (2, 3)
+    before, after = (
+        [min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(input.shape)]
+        for reach in ((local_size - 1) // 2, local_size // 2)
+    )
+    window = tuple(before[axis] + 1 + after[axis] for axis in axes)
+    is_open = not cross_channel and local_size % 2 == 0
+    formula = partial(of_neighbours, axes=axes, window=window, alpha=alpha / local_size, beta=beta, bias=bias)
+    return neighbourhoods(lambda *parts: Open(formula(*parts), is_open), input, before, after)
+
+
 # ---- norms
 
 
@@ -189,6 +221,7 @@ def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
     "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training),
+    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization),
     "LP_NORMALIZATION": Kernel(lp_normalization),
     "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization),
     "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1),

@@ -302,6 +302,74 @@ def test_a_row_of_zeros_is_0_with_any_epsilon_and_left_open_without() -> None:
             assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=epsilon, P=order) == [None] * 3
 
 
+# ---- neighbours
+
+
+def region(index: tuple[int, ...], sizes: tuple[int, ...], *, cross: bool, size: int) -> Iterator[tuple[int, ...]]:
+    """Yield the places that are summed over."""
+    offsets = range(-((size - 1) // 2), size // 2 + 1)
+    moves = ((0, c, 0, 0) for c in offsets) if cross else ((0, 0, y, x) for y in offsets for x in offsets)
+    for move in moves:
+        place = tuple(at + step for at, step in zip(index, move, strict=True))
+        if all(0 <= at < most for at, most in zip(place, sizes, strict=True)):
+            yield place
+
+
+@pytest.mark.parametrize("block", [5, 65_536])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(data_type: str, block: int) -> None:
+    generator = np.random.default_rng(13)
+    for shape, size, cross in itertools.product([(2, 5, 3, 2), (1, 3, 4, 5), (3, 1, 1, 7)], [1, 2, 3, 5, 20], [0, 1]):
+        x = elements(generator, shape, data_type)
+        alpha, beta, bias = (float(np.float32(value)) for value in generator.uniform(0.1, 2, 3))
+        fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": alpha, "Beta": beta, "Bias": bias}
+        expected = np.empty(shape)
+        for index in np.ndindex(shape):
+            squares = [Fraction(x[place].item()) ** 2 for place in region(index, shape, cross=bool(cross), size=size)]
+            base = Fraction(bias) + Fraction(alpha) * sum(squares) / size
+            with mpmath.workdps(40):
+                power = (mpmath.mpf(base.numerator) / base.denominator) ** beta
+                expected[index] = float(x[index].item() / power)
+        with blocks_of(block):
+            found = engine.evaluate(*built("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, **fields))["OutputTensor"]
+        assert not misrounded(found.values, expected).any(), (x, fields)
+        assert (found.unspecified is not None) == (not cross and size % 2 == 0)
+
+
+def test_a_base_of_0_or_less_is_left_open() -> None:
+    x = np.array([0, 1, 2, 0, 1], np.float32).reshape(1, 5, 1, 1)
+    fields = {"CrossChannel": 1, "LocalSize": 1, "Beta": 1}
+    found = results("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, Alpha=-1, Bias=1, **fields)
+    assert found == [0, None, None, 0, None]
+    found = results("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, Alpha=1, Bias=0, **fields)
+    assert found == [None, 1, 0.5, None, 1]
+
+
+@pytest.mark.parametrize("size", [3, 64])
+def test_a_plain_local_response_in_float32_is_within_the_bound_and_faults_are_not(size: int) -> None:
+    x = np.random.default_rng(14).normal(size=(2, 80, 3, 1)).astype(np.float32)
+    fields = {"CrossChannel": 1, "LocalSize": size, "Alpha": 0.5, "Beta": 0.75, "Bias": 1}
+    given = bound("LOCAL_RESPONSE_NORMALIZATION", {"Input": x}, **fields)
+
+    def local(before: int, after: int, alpha: float) -> Array:
+        sums = np.zeros_like(x)
+        for step in range(-before, after + 1):
+            moved = np.zeros_like(x)
+            channels = slice(max(0, -step), 80 - max(0, step))
+            moved[:, channels] = x[:, max(0, step) : 80 + min(0, step)]
+            sums += moved * moved
+        return np.asarray(x / (np.float32(1) + np.float32(alpha) * sums) ** np.float32(0.75)).reshape(-1)
+
+    before, after = (size - 1) // 2, size // 2
+    assert not refused(local(before, after, 0.5 / size), given).any()
+    for wrong in (
+        local(before, after, 0.5),
+        local(before - 1, after, 0.5 / size),
+        local(before, after + 1, 0.5 / size),
+    ):
+        assert refused(wrong, given).mean() > 0.5
+
+
 # ---- what is left open
 
 
