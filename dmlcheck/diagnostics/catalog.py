@@ -135,16 +135,17 @@ RULES: dict[str, Rule] = {
         "file",
         "a file to import is not a model or a tensor of ONNX",
         "{problem}",
-        "`dmlcheck import onnx` reads models (`model.onnx`) and, in the folders `test_data_set_0` and on beside them, "
-        "tensors (`input_0.pb`, `output_0.pb`) as ONNX's own runner does. A file that was cut short, or is of another "
-        "format, is none: fetch or export it again. Git LFS leaves a few lines of text where a file was not fetched.",
+        "`dmlcheck import onnx` reads models (`model.onnx`), and tensors (`input_0.pb`, `output_0.pb`) in the folders "
+        "`test_data_set_0`, `test_data_set_1` and so on beside them, as ONNX's own runner does. If a file was cut "
+        "short or has another format, fetch or export it again. A file of a few lines of text is a pointer of Git LFS: "
+        "the file itself was not fetched.",
     ),
     "duplicate-key": Rule(
         "file",
         "a mapping has the same key twice",
-        "the key {key} stands twice in this mapping, first on line {first}",
-        "YAML forbids it, and readers that allow it keep one of the two values without a word: a case would test "
-        "something other than it says.",
+        "the key {key} occurs twice in this mapping, first on line {first}",
+        "YAML forbids duplicate keys. Readers that allow them silently keep one of the two values, and a case would "
+        "not test what it seems to test.",
         _ARGMAX + "  Axes: [1]\n",
         _ARGMAX,
     ),
@@ -152,7 +153,7 @@ RULES: dict[str, Rule] = {
         "file",
         "a key that a case file, a tolerance or a value does not have",
         "{where} has no key {key}",
-        "A misspelt key would otherwise be ignored, and with it what it asks for. The keys of a case are name, "
+        "A misspelt key is not ignored: the case would silently test less than it says. The keys of a case are name, "
         "operator, feature_level, desc, inputs, outputs, invalid, source, tags, tolerance, matrix and note.",
         _SUM_CASE + "tolerence: exact\n",
         _SUM_CASE + "tolerance: exact\n",
@@ -196,22 +197,21 @@ RULES: dict[str, Rule] = {
         "file",
         "an entry of an expectations file names no case of the run",
         "no case of this run has an id like {glob}",
-        "An entry whose case is gone, or was never spelt right, hides nothing and should not look as if it did. "
-        "`dmlcheck expectations update` drops entries that no longer hold. `*` stands for any text and `?` for any "
-        "character.",
+        "The entry has no effect: its case was removed or renamed, or its pattern is misspelt. In a pattern `*` stands "
+        "for any text and `?` for any character. `dmlcheck expectations update` drops entries that no longer hold.",
     ),
     "expired-expectation": Rule(
         "file",
         "an entry of an expectations file is past its date",
         "this entry expired on {date}; today is {today}",
-        "An entry with `expires` is a promise to look again. Look again: drop it if the case passes, else give it a "
-        "new date.",
+        "`expires` is the date by which a known failure is to be looked at again. Remove the entry if the case passes "
+        "now; otherwise give it a new date.",
     ),
     "not-directml": Rule(
         "file",
         "a dispatchable of a DxDispatch model is not a DirectML operator",
         "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
-        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck leaves them alone and says so.",
+        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them.",
         '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
     ),
     # ---- desc
@@ -219,7 +219,7 @@ RULES: dict[str, Rule] = {
         "desc",
         "the operator is not one that dmlcheck knows",
         "{found} is not an operator that dmlcheck knows",
-        "Operators go by DirectML's names, in full (DML_OPERATOR_ARGMAX) or without the prefix (ARGMAX). `dmlcheck "
+        "Operators have DirectML's names, in full (DML_OPERATOR_ARGMAX) or without the prefix (ARGMAX). `dmlcheck "
         "show` lists them.",
         _replace(_ARGMAX, "DML_OPERATOR_ARGMAX", "DML_OPERATOR_ARGMAXX"),
         _ARGMAX,
@@ -236,8 +236,8 @@ RULES: dict[str, Rule] = {
         "desc",
         "a field that is not optional is left out",
         "{operator} needs the field {field}",
-        "Every field of the operator's struct must be given, but for those that its page marks as optional and for "
-        "counts (AxisCount), which follow from their array.",
+        "Every field of the operator's struct must be given, except those that its page marks as optional, and counts "
+        "such as AxisCount, which follow from their arrays.",
         _replace(_ARGMAX, "  AxisDirection: INCREASING\n", ""),
         _ARGMAX,
     ),
@@ -296,7 +296,7 @@ RULES: dict[str, Rule] = {
     "tensor-too-small": Rule(
         "tensor",
         "TotalTensorSizeInBytes is less than the elements need",
-        "{tensor}.TotalTensorSizeInBytes is {found}, and its elements reach over {needed} bytes",
+        "{tensor}.TotalTensorSizeInBytes is {found}, but its elements need {needed} bytes",
         "The least size is (dot(Sizes - 1, Strides) + 1) times the element size, rounded up to 4 bytes; without "
         "strides the product of the sizes times the element size, rounded up likewise. A larger size is allowed.",
         _replace(_PADDED, "TotalTensorSizeInBytes: 48", "TotalTensorSizeInBytes: 36"),
@@ -304,9 +304,10 @@ RULES: dict[str, Rule] = {
     ),
     "invalid-alignment": Rule(
         "tensor",
-        "GuaranteedBaseOffsetAlignment is neither 0 nor a power of two that holds an element",
+        "GuaranteedBaseOffsetAlignment is neither 0 nor a power of two of at least an element's size",
         "{tensor}.GuaranteedBaseOffsetAlignment is {found}; it must be 0 or a power of two of at least {least}",
-        "The field promises DirectML that the bound buffer starts at a multiple of so many bytes. 0 promises nothing.",
+        "The field promises DirectML that the tensor's buffer starts at a multiple of this many bytes. 0 makes no "
+        "promise.",
         _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 12"),
         _replace(_ARGMAX, "Sizes: [3, 3]", "Sizes: [3, 3], GuaranteedBaseOffsetAlignment: 16"),
     ),
@@ -377,7 +378,7 @@ RULES: dict[str, Rule] = {
         "operator",
         "tensors that must have the same data type do not",
         "{tensor} is {found}, and {problem}",
-        "The operator computes in one data type; converting is what DML_OPERATOR_CAST is for.",
+        "The operator does not convert between data types. DML_OPERATOR_CAST does.",
         _replace(_SUM, "FLOAT32, Sizes: [1, 3]", "FLOAT16, Sizes: [1, 3]"),
         _SUM,
     ),
@@ -401,7 +402,8 @@ RULES: dict[str, Rule] = {
         "operator",
         "an attribute has a value that the operator does not take at any level",
         "{field} is {found}; it must be {expected}",
-        "The operator's page, or what DirectML is known to do, limits the value. `dmlcheck show` prints the row.",
+        "The operator's page limits the value, or DirectML is known to refuse it. `dmlcheck show` with the operator's "
+        "name prints the constraint.",
         _replace(_NORMALIZATION, "P: 2", "P: 3"),
         _NORMALIZATION,
     ),
@@ -440,14 +442,14 @@ RULES: dict[str, Rule] = {
         "a value does not fit the tensor's data type",
         "{element} is {found}, which {type} cannot hold",
         "Integers must be whole and in range. A float is rounded to the nearest value of the type; one beyond its "
-        "largest finite value must be written as inf, so that an overflow is meant and not a slip.",
+        "largest finite value is an error, so that no overflow goes unnoticed: write inf where infinity is meant.",
         _replace(_SUM_CASE, "[2, 4, 2]]", "[2, 4, 1e39]]"),
         _SUM_CASE,
     ),
     "conflicting-elements": Rule(
         "data",
         "two values are given for elements that share one place in memory",
-        "{element} is {found}, and the element before it that has the same place in the buffer is {expected}",
+        "{element} is {found}, but an earlier element at the same place in the buffer is {expected}",
         "With a stride of 0 all elements along a dimension are one element of the buffer, so their values must agree. "
         "`{buffer: [...]}` gives the elements of the buffer themselves.",
         _replace(
@@ -470,7 +472,7 @@ RULES: dict[str, Rule] = {
         "the tensors of a case do not fit into this machine's memory",
         "{tensors} {need}, and this machine has {have} to spare",
         "The case is legal, but the machine cannot hold its tensors; nothing was allocated. Run it on a larger "
-        "machine, or let the tensor be `{fill: X}`, which takes no memory.",
+        "machine, or give the tensor as `{fill: X}`, which takes no memory.",
     ),
     # ---- run
     "output-mismatch": Rule(
@@ -495,28 +497,28 @@ RULES: dict[str, Rule] = {
     ),
     "unlikely-error": Rule(
         "run",
-        "a case passes with an error that roundings alone hardly make",
+        "a case passes with a larger error than rounding is likely to cause",
         "{tensor}: {found} inside the bound, but up to {share} times the likely error",
-        "The bound of a sum of n terms allows each of its roundings to be at its worst, so that any order of summation "
-        "passes. Independent roundings add up to much less: the likely error is six standard deviations of a random "
-        "walk. An error between the two is often a fault, such as sums that are kept in FLOAT16 or a term that is left "
-        "out. It is a warning; with `run --strict` the case fails.",
+        "The bound of a sum of n terms is its error if every rounding is the worst possible, so that any order of "
+        "summation passes. Independent roundings add up to much less: the likely error is six standard deviations of a "
+        "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "
+        "warning; with `run --strict` the case fails.",
     ),
     "near-the-bound": Rule(
         "run",
         "a case passes with little to spare",
         "{element}: {error}, {share} times the bound",
         "`--warn-above SHARE` names the cases that pass with an error of more than this share of what their tolerance "
-        "allows. Without it the share is 0.5, and none for the reference engine; 1 names no case. It is a warning: the "
-        "case passes, and the exit code stays what it is.",
+        "allows. The default is 0.5; for the reference engine no case is named by default. 1 names no case. It is a "
+        "warning: the case passes, and the exit code does not change.",
     ),
     "accuracy-drift": Rule(
         "run",
-        "a case passes, and is less accurate than in an earlier run",
+        "a case passes but is less accurate than in an earlier run",
         "{tensor}: {new}, and was {old}",
         "`--compare-to REPORT.json` compares the largest error of each output, in ULP (in units for integers), with "
-        "that of the same case in an earlier report. With `--max-drift X` the run fails where it is more by more than "
-        "X; without, this is a warning. Only what was right before and is right now is compared.",
+        "that of the same case in an earlier report. With `--max-drift X` the run fails where the error rose by more "
+        "than X; otherwise this is a warning. Only cases that passed in both runs are compared.",
     ),
     "diagnostics-mismatch": Rule(
         "run",
@@ -531,8 +533,8 @@ RULES: dict[str, Rule] = {
         "run",
         "the implementation under test failed instead of returning a result",
         "{implementation} {problem}",
-        "The desc is legal and the inputs are given, so an implementation owes a result. The message says what it "
-        "answered.",
+        "The desc is legal and all inputs are given, so the implementation must return a result. The message says what "
+        "it did instead.",
     ),
     "timeout": Rule(
         "run",
@@ -551,7 +553,7 @@ RULES: dict[str, Rule] = {
         "run",
         "the implementation under test cannot run this case",
         "{implementation} {problem}",
-        "Not a fault: the implementation has no way to express the operator, the data type or the layout. The case is "
-        "skipped and counted.",
+        "The implementation cannot express the operator, the data type or the layout. This is not a failure: the case "
+        "is skipped and counted.",
     ),
 }

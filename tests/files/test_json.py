@@ -339,7 +339,7 @@ def test_a_duplicate_key_is_reported_with_the_line_of_the_first(
     found = [(problem.rule, problem.line, problem.column, problem.width) for problem in document.problems]
     assert found == [("duplicate-key", line, column, width) for _, line, column, width, _ in expected]
     said = [(problem.message, problem.help) for problem in document.problems]
-    message = "the key {} stands twice in this mapping, first on line {}"
+    message = "the key {} occurs twice in this mapping, first on line {}"
     assert said == [(message.format(key, first), "remove one of the two") for key, *_, first in expected]
 
 
