@@ -10,7 +10,7 @@ from dmlcheck import validation
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import braces, describe, did_you_mean, misspelt, size_text
+from dmlcheck.diagnostics.wording import braces, counted, describe, did_you_mean, misspelt, size_text
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.validation import constraint_words
 
@@ -160,7 +160,7 @@ def _values(
     if field.type == "TENSOR_DESC":
         return [(part, raw) for part in parts]
     if not isinstance(raw, list) or len(raw) != len(parts):
-        expected = f"a list with the values of each of its {len(parts)} tensors"
+        expected = f"a list with the values of {counted(len(parts), 'tensor')}"
         yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
         return []
     return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from dmlcheck.cases.find import find_files
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
@@ -35,7 +36,7 @@ def check() -> Checked:
     for folder, file in files:
         cases.setdefault(folder, []).extend(file.cases)
     problems = [*_file_problems(file for _, file in files), *_problems(known, cases)]
-    verdict = "all agree" if not problems else f"{len(problems)} problems"
+    verdict = "all agree" if not problems else counted(len(problems), "problem")
     return Checked(problems, f"{_counts(known, cases)}: {verdict}")
 
 
@@ -69,10 +70,14 @@ def _counts(known: list[OperatorSpec], cases: Mapping[str, list[Case]]) -> str:
     constraints = sum(len(spec.constraints) for spec in known)
     edges = sum(len(list(table_edges(spec))) for spec in known)
     total = sum(len(found) for found in cases.values())
-    return (
-        f"{len(known)} operators, {constraints} constraints, {edges} table edges, {total} bundled cases, "
-        f"{len(RULES)} rules"
-    )
+    numbers = {
+        "operator": len(known),
+        "constraint": constraints,
+        "table edge": edges,
+        "bundled case": total,
+        "rule": len(RULES),
+    }
+    return ", ".join(counted(number, noun) for noun, number in numbers.items())
 
 
 # ---- specs

@@ -46,9 +46,16 @@ def _errors(result: CaseResult) -> list[Diagnostic]:
     return [problem for problem in problems_of(result) if problem.severity == ERROR]
 
 
-def short_line(result: CaseResult, style: Style = PLAIN) -> str:
-    """Return a failure in a line: `FAILED PATH::NAME - REASON`."""
-    return f"{_head(result, style)} {result.case.id} - {errors_text(_errors(result), _MOST_REASON)}"
+def short_line(result: CaseResult, style: Style = PLAIN, told: Told | None = None) -> str:
+    """Return a failure in a line: `FAILED PATH::NAME - REASON`.
+
+    Of a mistake that was `told` of an earlier case the reason is that case.
+    """
+    errors = _errors(result)
+    first = None if told is None else told.earlier(errors[0], result.case.id)
+    if first not in (None, result.case.id):
+        errors = [errors[0]._replace(message=f"{errors[0].rule}, as in {first}"), *errors[1:]]
+    return f"{_head(result, style)} {result.case.id} - {errors_text(errors, _MOST_REASON)}"
 
 
 def placed_line(result: CaseResult) -> str:

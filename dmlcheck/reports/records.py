@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-from dmlcheck.diagnostics.wording import counted
+from dmlcheck.diagnostics.wording import counted, plural
 from dmlcheck.running.accuracy import Compared, unlikely_errors
-from dmlcheck.running.results import FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
@@ -170,7 +170,8 @@ def outcomes_text(summary: Summary) -> str:
     """Return the outcomes in words: `12 passed (2 legal descs), 1 failed`, with what there is to say of those."""
     counts = {**summary.counts, "not run": summary.not_run}
     legal = f" ({counted(summary.legal, 'legal desc')})" if summary.legal else ""
-    parts = [f"{count} {outcome}{legal if outcome == PASSED else ''}" for outcome, count in counts.items() if count]
+    words = {PASSED: f"{PASSED}{legal}", ERRORED: plural(counts.get(ERRORED, 0), ERRORED)}
+    parts = [f"{count} {words.get(outcome, outcome)}" for outcome, count in counts.items() if count]
     noted = {
         "drifted": summary.drifted,
         "less accurate": summary.worse - summary.drifted,

@@ -32,10 +32,10 @@ class _Failures:
         self.blocks: list[bytes] = []
         self.last: list[str] = []
 
-    def add(self, result: CaseResult) -> None:
+    def add(self, line: str) -> None:
         """Keep the line of a failure."""
         self.count += 1
-        self.last.append(short_line(result))
+        self.last.append(line)
         if len(self.last) == _BLOCK:
             self.blocks.append(zlib.compress("\n".join(self.last).encode("utf-8", "surrogatepass")))
             self.last = []
@@ -106,14 +106,16 @@ class TextReport:
 
     def _tell(self, result: CaseResult) -> None:
         """Print a failure: the first few in full, then a line each."""
-        self.failures.add(result)
-        if self.failures.count <= _IN_FULL or self.verbose > 1:
+        is_in_full = self.failures.count < _IN_FULL or self.verbose > 1
+        if is_in_full:
             for text in failure_lines(result, self.again, style=self.style, told=self.told):
                 self.echo(text)
-            return
-        if self.failures.count == _IN_FULL + 1:
+        elif self.failures.count == _IN_FULL:
             self.echo("More failures follow, one line each; -vv prints all of them in full.")
-        self.echo(short_line(result, self.style))
+        line = short_line(result, self.style, self.told)
+        self.failures.add(line)
+        if not is_in_full:
+            self.echo(line)
 
     def finish(self, summary: Summary) -> None:
         """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""

@@ -24,9 +24,15 @@ def validation_lines(descs: list[Validated], documents: Mapping[str, Document], 
         yield from _desc_lines(desc, documents[desc.file], style, told, times)
     errors = len(times.keys() - {None}) + times[None]
     if errors:
-        wrong = sum(1 for desc in descs if desc.errors)
         explain = f"`dmlcheck explain {_last_rule(descs)}` says more."
-        yield f"{counted(errors, 'error')} in {counted(wrong, 'desc')}. {explain}"
+        yield f"{counted(errors, 'error')} in {_where([desc for desc in descs if desc.errors])}. {explain}"
+
+
+def _where(wrong: list[Validated]) -> str:
+    """Return in how many descs errors are; in how many files where any is in no desc."""
+    if all(desc.operator is not None for desc in wrong):
+        return counted(len(wrong), "desc")
+    return counted(len({desc.file for desc in wrong}), "file")
 
 
 def _desc_lines(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, Part
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text
+from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
 from dmlcheck.validation.conditions import applicable, matches
@@ -85,7 +85,7 @@ def _dimension_finding(row: _Row, part: Part) -> Finding:
         "level": level_name(row.level),
     }
     help = _level_help(lowest, "no feature level accepts that many", _rank_remedy(part.tensor.sizes, dims))
-    note = f"{row.heading} takes {dimension_counts_text(dims)} dimensions"
+    note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
     return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
 
 

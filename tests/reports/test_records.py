@@ -55,6 +55,8 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
         ([passed(reason="a legal desc"), passed(), failed()], "2 passed (1 legal desc), 1 failed"),
         ([passed(reason="a legal desc")] * 1200, "1200 passed (1,200 legal descs)"),
         ([failed(), passed(), passed()], "2 passed, 1 failed"),
+        ([failed(outcome="error"), failed(outcome="error")], "2 errors"),
+        ([failed(outcome="error")], "1 error"),
         ([passed(warned=("OutputTensor",))], "1 passed (1 near the bound)"),
         ([passed(diagnostics=(UNLIKELY,)), passed()], "2 passed (1 beyond the likely error)"),
         (

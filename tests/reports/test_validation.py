@@ -67,6 +67,13 @@ def test_a_mistake_that_several_cases_share_is_printed_and_counted_once() -> Non
     ]
 
 
+def test_where_a_file_itself_is_wrong_files_are_counted() -> None:
+    file = desc(operator=None, feature_level=None, diagnostics=(ERROR._replace(rule="unknown-key"),))
+    assert lines(file, desc(diagnostics=(ERROR,)))[-1].startswith("2 errors in 1 file. ")
+    other = file._replace(file="b.yaml", diagnostics=(ERROR._replace(file="b.yaml"),))
+    assert lines(file, other)[-1].startswith("2 errors in 2 files. ")
+
+
 def test_one_is_one() -> None:
     assert lines(desc(diagnostics=(ERROR,)))[-1].startswith("1 error in 1 desc. ")
 

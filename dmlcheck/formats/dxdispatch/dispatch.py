@@ -7,7 +7,7 @@ from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, Part
 from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.diagnostics.wording import counted, did_you_mean
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource
@@ -74,7 +74,7 @@ def _bound(
     if offset + needed > resource.data.size:
         held = max(0, resource.data.size - offset)
         what = f"{target}, bound to {part.label},"
-        params = {"tensor": what, "found": f"{held} bytes", "expected": f"the tensor takes {needed}"}
+        params = {"tensor": what, "found": counted(held, "byte"), "expected": f"the tensor takes {needed}"}
         yield Finding("element-count", path, params)
         return None
     return resource.data[offset : offset + needed]

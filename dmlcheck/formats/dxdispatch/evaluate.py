@@ -12,6 +12,7 @@ from dmlcheck import validation
 from dmlcheck.cases.records import in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch.dispatch import bound_inputs, bound_outputs
@@ -115,7 +116,7 @@ def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
     dtype = NUMPY_TYPES[resource.data_type]
     if resource.filled % dtype.itemsize == 0:
         return resource.data[: resource.filled].view(dtype)
-    found, expected = f"{resource.filled:,} bytes", f"its elements take {dtype.itemsize} each"
+    found, expected = counted(resource.filled, "byte"), f"its elements take {dtype.itemsize} each"
     yield Finding("element-count", command.path, {"tensor": command.target, "found": found, "expected": expected})
     return None
 
@@ -171,6 +172,6 @@ def _shaped(command: Command, resource: Resource) -> Checking[Array | None]:
         product *= size
     if product == values.size and isinstance(dimensions, list):
         return values.reshape(tuple(dimensions))
-    found, expected = f"{values.size} elements", f"dimensions {dimensions} take {product}"
+    found, expected = counted(values.size, "element"), f"dimensions {dimensions} take {product}"
     yield Finding("element-count", path, {"tensor": command.target, "found": found, "expected": expected})
     return None

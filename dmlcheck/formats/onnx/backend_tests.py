@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
 from dmlcheck.formats.onnx.to_onnx.records import TYPES
@@ -137,7 +138,7 @@ def _array(tensor: Any, name: str) -> Array:
         raise Refused(f"{name} is {kind}, and tensors of that type are not imported")
     values: Array = numpy_helper.to_array(tensor)
     if values.shape != tuple(tensor.dims):
-        raise ValueError(f"it has {values.size} elements, and its sizes are {list(tensor.dims)}")
+        raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
     return values
 
 

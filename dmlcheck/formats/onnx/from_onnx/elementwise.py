@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.tensors import along, repeated, type_name
 
@@ -24,7 +25,7 @@ def _with(operator: str, attributes: Mapping[str, str], node: Node, **constants:
 
 def _binary(operator: str, node: Node) -> Counterpart:
     if len(node.inputs) != 2:
-        raise Refused(f"{node.type} of {len(node.inputs)} inputs, where DirectML's has 2")
+        raise Refused(f"{node.type} of {counted(len(node.inputs), 'input')}, where DirectML's has 2")
     output = node.output()
     tensors = {f"{name}Tensor": repeated(node.input(index), output.shape) for index, name in enumerate("AB")}
     return Counterpart(operator, {**tensors, "OutputTensor": output})

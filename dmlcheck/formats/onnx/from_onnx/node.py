@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcheck.diagnostics.wording import dimensions_text
+
 Array = NDArray[Any]
 
 
@@ -84,7 +86,7 @@ Maker = Callable[[Node], Counterpart]
 def axis_of(axis: int, rank: int) -> int:
     """Return an axis counted from the start."""
     if not -rank <= axis < rank:
-        raise Refused(f"axis {axis} is not one of {rank} dimensions")
+        raise Refused(f"axis {axis} is not one of {dimensions_text(rank)}")
     return axis % rank
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
 from dmlcheck.formats.onnx.from_onnx.tensors import channels, repeated, unsigned
 
@@ -38,7 +39,7 @@ def _window(node: Node, x: Array, sizes: Sequence[int]) -> dict[str, list[int]]:
     strides, dilations = node.get("strides") or [1] * count, node.get("dilations") or [1] * count
     pads = node.get("pads") or [0] * (2 * count)
     if x.ndim != count + 2 or len(pads) != 2 * count or not len(strides) == len(dilations) == count:
-        raise Refused(f"{node.type} whose attributes are not for {x.ndim} dimensions")
+        raise Refused(f"{node.type} whose attributes are not for {dimensions_text(x.ndim)}")
     start, end = list(pads[:count]), list(pads[count:])
     auto = node.get("auto_pad", "NOTSET")
     if auto in ("SAME_UPPER", "SAME_LOWER"):

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.descs.strides import packed_strides
+from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused, axis_of
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -63,7 +64,7 @@ def sized(values: Array, sizes: Sequence[int]) -> Array:
 def permuted(values: Array, order: Sequence[int]) -> Array | Strided:
     """Return values whose axes are in another order, in the buffer that they lie in."""
     if sorted(order) != list(range(values.ndim)):
-        raise Refused(f"{list(order)} is no order of {values.ndim} dimensions")
+        raise Refused(f"{list(order)} is no order of {dimensions_text(values.ndim)}")
     if list(order) == sorted(order):
         return values
     packed = packed_strides(values.shape)
