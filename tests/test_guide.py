@@ -32,8 +32,12 @@ from guide_pages import (
 )
 
 from dmlcheck.cases.form import CASE_KEYS
+from dmlcheck.cases.matrix import MAX_CASES
 from dmlcheck.cli import main
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.files.plain import MAX_REPORT
+from dmlcheck.files.scalars import MAX_NODES
+from dmlcheck.files.yaml import MAX_BYTES
 from dmlcheck.implementations import spellings
 from dmlcheck.running.expectations import KEYS
 from dmlcheck.specs.load import load_spec, operator_names
@@ -255,6 +259,12 @@ def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: 
     assert set(words(diagnostic)) <= case["diagnostics"][0].keys()
     assert set(words(output)) <= case["outputs"]["OutputTensor"].keys()
     assert min(len(words(text)) for text in (diagnostic, output, *cells)) >= 1
+
+
+def test_the_limits_are_those_of_the_code() -> None:
+    text = section(PAGES["cases.md"], "Limits").replace("\n", " ")
+    assert f"{MAX_BYTES // 2**20} MiB, {MAX_NODES:,} values and {MAX_CASES:,} cases" in text
+    assert f"up to {MAX_REPORT // 2**20} MiB" in text
 
 
 def words(text: str) -> list[str]:
