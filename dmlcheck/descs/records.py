@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import DATA_TYPES
@@ -108,6 +108,13 @@ class OperatorDesc(NamedTuple):
                     if tensor is not None
                 )
         return cls(spec, values, parts, broken)
+
+    def without(self, names: Iterable[str]) -> OperatorDesc:
+        """Return the desc as if some of its fields could not be read."""
+        broken = self.broken.union(names)
+        values = {name: value for name, value in self.values.items() if name not in broken}
+        parts = {name: () if name in broken else parts for name, parts in self.parts.items()}
+        return self._replace(values=values, parts=parts, broken=broken)
 
     def tensor(self, name: str) -> TensorDesc | None:
         """Return a single tensor by its field's name, or None where the desc has none."""

@@ -12,7 +12,7 @@ from dmlcheck.specs.records import Constraint
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
 
-_OF_TABLES = ("data-type-mismatch", "rank-mismatch")  # rules about what support tables decide as well
+_OF_TYPES = ("data_type", "data_type_of", "same_data_type")  # the words that are about data types alone
 _MOST_DIMENSIONS = 64  # no level takes more than 8, which the support tables say; more would only take time
 
 
@@ -26,15 +26,20 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
 
 
 def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding]:
-    """Yield what breaks the rows of one operator, whose fields stand at a path."""
+    """Yield what breaks the rows of one operator, whose fields stand at a path.
+
+    A tensor whose number of dimensions the support table refuses is one mistake: nothing is asked of its sizes.
+    """
     broken: set[str] = set()
+    sized = desc.without(str(place[0]) for place in desc.refused if place[-1] == "Sizes") if desc.refused else desc
     for row in desc.spec.constraints:
         if broken.isdisjoint(row.given) and applies(row, desc, level):
-            for finding in constraint_words.WORDS[row.word](desc, row.args):
+            subject = desc if row.word in _OF_TYPES else sized
+            for finding in constraint_words.WORDS[row.word](subject, row.args):
                 broken.add(row.id)
-                if finding.rule in _OF_TABLES and finding.path in desc.refused:
+                if finding.rule == "data-type-mismatch" and finding.path in desc.refused:
                     continue  # one mistake, which the support table has told
-                yield _of_row(finding, row, desc, level)._replace(path=(*path, *finding.path))
+                yield _of_row(finding, row, subject, level)._replace(path=(*path, *finding.path))
 
 
 # ---- what a finding says of its row

@@ -20,14 +20,14 @@ Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
 
 def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one data type."""
-    for (label, path, tensor), model in _unlike(desc, names, "DataType", _data_type):
+    for (label, path, tensor), model in _unlike(desc, names, _data_type):
         wanted = model.tensor.data_type
         yield _wrong_type(label, (*path, "DataType"), tensor.data_type, f"{model.label} is {wanted}", (wanted,))
 
 
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one number of dimensions."""
-    for (label, path, tensor), model in _unlike(desc, names, "Sizes", _rank):
+    for (label, path, tensor), model in _unlike(desc, names, _rank):
         found, wanted = len(tensor.sizes), len(model.tensor.sizes)
         help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
         yield _wrong_rank(label, path, found, f"{model.label} has {wanted}", help)
@@ -35,7 +35,7 @@ def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Findi
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have the same sizes."""
-    for (label, path, tensor), model in _unlike(desc, names, "Sizes", _sizes):
+    for (label, path, tensor), model in _unlike(desc, names, _sizes):
         yield from _compare_sizes(label, path, tensor, model.tensor.sizes)
 
 
@@ -336,17 +336,15 @@ WORDS: dict[str, Word] = {
 # ---- what the words share
 
 
-def _unlike(
-    desc: OperatorDesc, names: list[str], place: str, of: Callable[[TensorDesc], Any]
-) -> Iterator[tuple[Part, Part]]:
+def _unlike(desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any]) -> Iterator[tuple[Part, Part]]:
     """Yield the tensors whose data type, rank or sizes are not those of most, each with the first that has these.
 
-    What a level does not take at all, which another finding says, is no model for the rest.
+    A tensor of a data type that the level does not take, which another finding says, is no model for the rest.
     """
     parts = [part for name in names for part in desc.parts[name]]
     if len({of(part.tensor) for part in parts}) < 2:
         return
-    sound = [part for part in parts if (*part.path, place) not in desc.refused] or parts
+    sound = [part for part in parts if (*part.path, "DataType") not in desc.refused] or parts
     values = [of(part.tensor) for part in sound]
     model = max(sound, key=lambda part: values.count(of(part.tensor)))
     for part in parts:

@@ -10,7 +10,7 @@ from five_operators import GOOD_ARG, GOOD_HARDMAX, GOOD_HARDMAX1, GOOD_SUM, X4, 
 from five_operators import tensor as tensor_of
 from made_operator import NESTED, OPERATOR, tensor, with_rows
 
-from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.specs.load import load_spec
 from dmlcheck.validation import check, minimum_level, validate
@@ -219,13 +219,29 @@ def test_a_row_says_nothing_of_a_type_that_the_table_refuses(row: Any) -> None:
     assert (finding.rule, finding.path) == ("unsupported-data-type", ("desc", "A", "DataType"))
 
 
-def test_a_row_that_follows_from_one_about_a_refused_tensor_is_not_judged() -> None:
-    rows = [
-        {"id": "C1", "text": "One rank.", "same_dimension_count": ["A", "B"]},
-        {"id": "C2", "text": "A has 5 rows.", "sizes_are": {"B": "(5, 5)"}, "given": ["C1"]},
-    ]
-    (finding,) = check(with_rows(*rows, A=tensor(*(1,) * 9), B=tensor(2, 2)), "6_4")
-    assert finding.rule == "unsupported-dimension-count"
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"same_dimension_count": ["A", "B"]},
+        {"same_sizes": ["A", "B"]},
+        {"dimension_count": {"A": 4}},
+        {"value": {"Axis": "len(A.Sizes)"}},
+        {"sizes": {"B": ["A.Sizes[0]", None]}},
+        {"element_count": {"A": 7}},
+        {"required": ["A"]},
+    ],
+    ids=str,
+)
+def test_a_row_says_nothing_of_the_sizes_where_the_table_refuses_their_number(row: Any) -> None:
+    rows = [{"id": "C1", "text": "Sizes.", **row}]
+    (finding,) = check(with_rows(*rows, A=tensor(*(1,) * 9), B=tensor(2, 2), Axis=3), "6_4")
+    assert (finding.rule, finding.path) == ("unsupported-dimension-count", ("desc", "A", "Sizes"))
+
+
+def test_a_row_about_types_is_judged_where_the_table_refuses_the_number_of_dimensions() -> None:
+    row = {"id": "C1", "text": "One type.", "same_data_type": ["A", "B"]}
+    found = check(with_rows(row, A=tensor(*(1,) * 9), B=tensor(2, data_type="INT64")), "6_4")
+    assert [finding.rule for finding in found] == ["unsupported-dimension-count", "data-type-mismatch"]
 
 
 def test_a_count_that_disagrees_is_one_mistake() -> None:
@@ -258,5 +274,8 @@ def test_a_finding_inside_an_operator_in_its_long_form_stands_in_its_desc() -> N
 def test_the_rows_of_a_desc_with_more_dimensions_than_any_level_takes_are_not_looked_at() -> None:
     row = {"id": "C1", "text": "A has 9 rows.", "sizes": {"A": "9"}}
     for rank, expected in ((64, ["size-mismatch"] * 64), (65, [])):
-        findings = check(with_rows(row, A=tensor(*[1] * rank)), "6_4")
-        assert [finding.rule for finding in findings if finding.rule == "size-mismatch"] == expected
+        desc = with_rows(row, A=tensor(*[1] * rank)).desc
+        assert desc is not None
+        without_tables = desc._replace(spec=desc.spec._replace(support=()))
+        findings = check(Reading(without_tables, ()), "6_4")
+        assert [finding.rule for finding in findings] == expected

@@ -241,6 +241,13 @@ def accepted(operator: str, desc: Any, name: str, level: str) -> Collection[str]
     return table.rows[heading][name].types or DATA_TYPES
 
 
+def test_a_field_that_names_a_type_is_not_measured_by_a_tensor_of_the_wrong_one() -> None:
+    x = tensor("FLOAT32", 1, 1, 2, 2)
+    desc = {"InputTensor": x, "OutputTensor": {**x, "DataType": "FLOAT16"}, "MinMaxDataType": "FLOAT32"}
+    (finding,) = validate("ELEMENT_WISE_CLIP1", {**desc, "Min": 0, "Max": 1}, "6_4")[1]
+    assert pointer(finding.path) == "desc.OutputTensor.DataType"
+
+
 def test_a_suggested_type_is_one_that_the_level_takes_of_that_tensor(shipped_descs: Mapping[str, Any]) -> None:
     suggestions = 0
     for operator, desc in shipped_descs.items():
