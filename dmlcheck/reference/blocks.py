@@ -41,7 +41,7 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
 
     The formula takes parts of the operands, in which the groups are whole, and `axes`; its results keep these axes, in
     their sizes or with size 1. Other operands have the sizes of the input, along `axes` also size 1, or are None.
-    Groups of more than a block come as Blocks.
+    Groups of more than a block come as Blocks, but for operands that have one element for each.
     """
     formula = partial(formula, axes=axes)
     block = 8 * BLOCK if is_exact else BLOCK  # elements as they are take less, and mean little work for each
@@ -56,8 +56,15 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
         if length > block:
             sizes = input[index].shape
             cuts = list(_tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
-            parts = [x if x is None else Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__) for x in parts]
+            parts = [_cut(x, sizes, cuts, axes) for x in parts]
         yield Piece(index, formula, tuple(parts), is_exact)
+
+
+def _cut(x: Any, sizes: tuple[int, ...], cuts: list[Index], axes: Axes) -> Any:
+    """Return an operand in blocks; as it is where it has one element for each group, or is None."""
+    if x is None or all(x.shape[axis] == 1 for axis in axes):
+        return x
+    return Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__)
 
 
 def neighbourhoods(

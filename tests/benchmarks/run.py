@@ -1,11 +1,12 @@
 """Measures what dmlcheck costs, each time as a ratio to the least that the same job could cost on the same machine.
 
-    python tests/benchmarks/run.py [start-up | run | jobs | sum | gemm | element-wise] [--rounds N] [--only NAME]
+    python tests/benchmarks/run.py [start-up | run | jobs | sum | gemm | normalization | element-wise]
+                                   [--rounds N] [--only NAME]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, a GEMM 1.6, an element-wise operator 4, and 3 times the memory of the same
-NumPy expression in FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a normalization 3, an element-wise operator 4, and 3 times the
+memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -116,6 +117,29 @@ def gemm(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("GEMM", desc, {"ATensor": a, "BTensor": b}), lambda: wide[0] @ wide[1]
 
 
+def normalization(_: Path) -> tuple[Job, Job]:
+    """Return MEAN_VARIANCE_NORMALIZATION1 of 64 channels of 128 x 128 FLOAT32, and the formula in NumPy's float64."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    generator = np.random.default_rng(7)
+    sizes, channels = (1, 64, 128, 128), (1, 64, 1, 1)
+    x, scale, bias = (generator.standard_normal(of, dtype=np.float32) for of in (sizes, channels, channels))
+    inputs = {"InputTensor": x, "ScaleTensor": scale, "BiasTensor": bias}
+    tensors = {name: {"DataType": "FLOAT32", "Sizes": list(array.shape)} for name, array in inputs.items()}
+    output = {"OutputTensor": tensors["InputTensor"]}
+    desc = {**tensors, **output, "Axes": [2, 3], "NormalizeVariance": 1, "Epsilon": 1e-5}
+
+    def plain() -> object:
+        wide = x.astype(np.float64)
+        distance = wide - wide.mean(axis=(2, 3), keepdims=True)
+        variance = np.square(distance).mean(axis=(2, 3), keepdims=True)
+        return (scale * distance / np.sqrt(variance + 1e-5) + bias).astype(np.float32)
+
+    return lambda: library.evaluate("MEAN_VARIANCE_NORMALIZATION1", desc, inputs), plain
+
+
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -171,6 +195,7 @@ BENCHMARKS = {
     "jobs": (jobs, 0.75, 5),
     "sum": (sum_, 3.0, 5),
     "gemm": (gemm, 1.6, 9),
+    "normalization": (normalization, 3.0, 9),
 }
 
 

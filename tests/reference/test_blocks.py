@@ -280,14 +280,16 @@ def test_another_way_to_compute_widens_the_bound_and_nothing_else() -> None:
     assert [part.tolist() for part in untouched.parts()] == [part.tolist() for part in parts.parts()]
 
 
-def test_operands_with_size_1_along_the_axes_come_with_every_block() -> None:
-    tensor, rows = numbered((3, 5)), np.array([[7], [8], [9]])
+@pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 2, 1), (3, 1, 5), (3, 2, 5)])
+def test_operands_with_size_1_along_the_axes_come_with_every_block(sizes: tuple[int, ...]) -> None:
+    tensor, other = numbered((3, 2, 5)), numbered(sizes) + 1000
     with blocks_of(2):
-        pieces = list(groups(lambda x, y, **_: x * 10 + y, (1,), tensor, rows))
+        pieces = list(groups(lambda x, y, **_: x * 10 + y, (2, 1), tensor, other))
     for piece in pieces:
         found = piece.formula(*piece.operands)
         for cut, part in zip(found.cuts, found.parts(), strict=True):
-            assert part.tolist() == (tensor * 10 + rows)[piece.where][cut].tolist()
+            assert part.tolist() == (tensor * 10 + other)[piece.where][cut].tolist()
+        assert isinstance(piece.operands[1], Blocks) == (sizes[1:] != (1, 1))
     assert len(pieces) == 3
 
 

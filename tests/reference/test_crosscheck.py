@@ -18,13 +18,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from random_normalizations import NORMALIZATIONS, normalizations
 from random_products import RANDOM, random_descs
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
-from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 from dmlcheck.implementations import Failure, Unsupported
@@ -59,7 +60,7 @@ pytestmark = [
     ),
 ]
 
-GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM)
+GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM, *NORMALIZATIONS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -194,6 +195,9 @@ def of_table(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     """Yield every desc to try of an operator, with its inputs."""
     if load_spec(operator).short in RANDOM:
         yield from random_descs(load_spec(operator).short)
+        return
+    if load_spec(operator).short in NORMALIZATIONS:
+        yield from normalizations(load_spec(operator).short)
         return
     for types in typed(operator):
         for attributes in attributes_of(operator):
@@ -399,6 +403,19 @@ def leaves_range(seen: Seen) -> Any:
     return False
 
 
+def batch_beyond_float16(seen: Seen) -> Any:
+    """Where a difference, or a variance with Epsilon, is infinite in FLOAT16."""
+    mean, variance = (seen.inputs[name].astype(np.float64) for name in ("MeanTensor", "VarianceTensor"))
+    return (np.abs(seen.x - mean) > FLOAT16_MOST) | (variance + seen.value("Epsilon") > FLOAT16_MOST)
+
+
+def squares_beyond_float16(seen: Seen) -> Any:
+    """Whether the square of an element is infinite in FLOAT16."""
+    return np.max(np.abs(seen.x)) ** 2 > FLOAT16_MOST
+
+
+FLOAT16_MOST = 65504.0
+
 KNOWN = [
     Known(
         "onnx",
@@ -529,6 +546,74 @@ KNOWN = [
         "NumPy adds 32-bit integers in 64 bits, and the sum of squares stays there",
         fails=r"SUM_SQUARE.*: the result is u?int64 .* instead of u?int32",
     ),
+    Known(
+        "onnx",
+        "BATCH_NORMALIZATION",
+        ("FLOAT16",),
+        "subtracts and adds in FLOAT16, where what is on the way is infinite",
+        batch_beyond_float16,
+    ),
+    *(
+        Known(
+            "onnx",
+            operator,
+            ("FLOAT16",),
+            "squares in FLOAT16, where what is on the way is infinite",
+            squares_beyond_float16,
+        )
+        for operator in (
+            "BATCH_NORMALIZATION_TRAINING",
+            "LP_NORMALIZATION",
+            "MEAN_VARIANCE_NORMALIZATION",
+            "MEAN_VARIANCE_NORMALIZATION1",
+            "MEAN_VARIANCE_NORMALIZATION2",
+        )
+    ),
+    Known(
+        "onnx",
+        "LOCAL_RESPONSE_NORMALIZATION",
+        FLOATS,
+        "takes the size of the batch for the number of channels: the sums of the others stay 0",
+        lambda seen: np.arange(seen.x.shape[1])[:, None, None] >= seen.x.shape[0],
+    ),
+    Known(
+        "onnx",
+        "LOCAL_RESPONSE_NORMALIZATION",
+        FLOATS,
+        "takes the size of the batch for the number of channels, which may be less",
+        fails="IndexError: index .* is out of bounds for axis 1",
+    ),
+    Known(
+        "onnx",
+        "LOCAL_RESPONSE_NORMALIZATION",
+        ("FLOAT16",),
+        "squares in FLOAT16, where what is on the way is infinite",
+        squares_beyond_float16,
+    ),
+    Known(
+        "onnxruntime",
+        "LOCAL_RESPONSE_NORMALIZATION",
+        FLOATS,
+        "subtracts the squares that leave the region from a running sum, and after large ones the small ones are lost",
+        lambda seen: np.abs(seen.x).max(axis=1, keepdims=True) > np.abs(seen.x),
+    ),
+    Known(
+        "onnx",
+        "LP_NORMALIZATION",
+        FLOATS,
+        "adds up the elements instead of their magnitudes",
+        lambda seen: seen.value("P") == 1 and bool((seen.x < 0).any()),
+    ),
+    *(
+        Known(
+            program,
+            "LP_NORMALIZATION",
+            FLOATS,
+            "has no Epsilon",
+            lambda seen: seen.value("Epsilon") > 1,
+        )
+        for program in PROGRAMS
+    ),
 ]
 
 
@@ -564,8 +649,8 @@ def crosscheck(operator: str, programs: dict[str, Any]) -> Tally:
                 judge_failure(program, desc, str(error), tally)
                 continue
             tally.compared[program] += 1
-            for label, _, _ in desc.tensors(OUTPUT):
-                judge(program, desc, inputs, (expected[label], actual[label]), tally)
+            for label, _, tensor in desc.tensors(OUTPUT):
+                judge(program, desc, inputs, (label, tensor), (expected[label], actual[label]), tally)
     return tally
 
 
@@ -577,9 +662,16 @@ def rows(program: str, desc: OperatorDesc) -> Iterator[tuple[tuple[int, str], Kn
             yield (index, kind), known
 
 
-def judge(program: str, desc: OperatorDesc, inputs: Inputs, pair: tuple[Array, Array], tally: Tally) -> None:
+def judge(
+    program: str,
+    desc: OperatorDesc,
+    inputs: Inputs,
+    output: tuple[str, TensorDesc],
+    pair: tuple[Array, Array],
+    tally: Tally,
+) -> None:
     expected, actual = pair
-    (label, _, tensor), *_ = desc.tensors(OUTPUT)
+    label, tensor = output
     # onnx's evaluator rounds every step to the type of its tensors, where DirectML may accumulate in FLOAT32.
     limit = limit_for(desc, None, "FLOAT16" if (program, tensor.data_type) == ("onnx", "FLOAT16") else "FLOAT32")
     bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate)

@@ -19,18 +19,8 @@ from dmlcheck.reference.sums import mean, total, variance
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
-    """Factor * (x - Centre) + Bias, where what is None is left out."""
-    distance = x if centre is None else x - centre
-    scaled = distance if factor is None else factor * distance
-    result = scaled if bias is None else scaled + bias
-    if centre is None or factor is None:
-        return result
-    return either(lambda: result, lambda: x * factor + ((0 if bias is None else bias) - centre * factor))
-
-
-def is_infinite(factor: Any) -> Any:
-    """Where a factor is infinite, so that the other way to compute has infinity - infinity."""
-    return factor is not None and np.isinf(factor)
+    """Factor * (x - Centre) + Bias."""
+    return either(lambda: factor * (x - centre) + bias, lambda: x * factor + (bias - centre * factor))
 
 
 # ---- mean and variance of groups
@@ -40,12 +30,14 @@ def of_group(
     x: Any, scale: Any, bias: Any, *, axes: Axes, use_mean: bool, use_variance: bool, epsilon: Any, fused: Nested
 ) -> Open:
     """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean that of the root mean square."""
-    centre = mean(x, axes) if use_mean else None
+    scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
+    centre = mean(x, axes) if use_mean else 0
     factor, is_open = scale, not use_mean
     if use_variance:
         square = (variance(x, centre, axes) if use_mean else mean(np.square(x), axes)) + epsilon
-        factor, is_open = (1 if scale is None else scale) / np.sqrt(square), square <= 0
-    return Open(blockwise(fused.__call__, affine(x, centre, factor, bias)), is_open | is_infinite(factor) | (not axes))
+        factor, is_open = scale / np.sqrt(square), square <= 0
+    is_open = is_open | np.isinf(factor) | (not axes)
+    return Open(blockwise(fused.__call__, affine(x, centre, factor, bias)), is_open)
 
 
 def of_groups(input: Any, scale: Any, bias: Any, *, axes: Axes, **options: Any) -> Iterator[Piece]:
@@ -129,7 +121,7 @@ def batch_normalization(
     """
     square = variance + epsilon
     factor = scale / np.sqrt(square)
-    return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | is_infinite(factor))
+    return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
 
 
 def of_batch(
@@ -142,7 +134,7 @@ def of_batch(
     factor = scale / np.sqrt(square)
     result = affine(x, centre, factor, bias)
     result = result if fused_add is None else result + fused_add
-    is_open = (square <= 0) | is_infinite(factor) | (not axes)
+    is_open = (square <= 0) | np.isinf(factor) | (not axes)
     return {
         "output": Open(blockwise(fused.__call__, result), is_open),
         "output_mean": centre,
@@ -205,8 +197,10 @@ def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
     sums = total(np.square(x) if is_root else np.abs(x), axes)
     norm = np.sqrt(sums) if is_root else sums
     divisor = np.maximum(norm, epsilon)
-    ways = [lambda: x / divisor, lambda: x / (norm + epsilon), lambda: x / np.sqrt(sums + epsilon)]
-    return Open(either(*ways[: 3 if is_root else 2]), (divisor <= 0) | (epsilon < 0))
+    result = either(lambda: x / divisor, lambda: x / (norm + epsilon))
+    if is_root:
+        result = either(lambda: result, lambda: x / np.sqrt(sums + epsilon))
+    return Open(result, (divisor <= 0) | (epsilon < 0))
 
 
 def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:
