@@ -35,7 +35,10 @@ from dmlcheck.specs.load import full_name, load_spec
 )
 @format_option
 def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -> None:
-    """Say which support rows, table edges, constraints, values and layouts cases exercise; the bundled by default."""
+    """Say which support rows, table edges, constraints, values and layouts are exercised by cases.
+
+    Without a PATH these are the cases that come with dmlcheck.
+    """
     wanted = [operator_name(operator) for operator in operators]
     # What a file covers is asked of the whole file.
     files = CaseFiles(target._replace(case=None) for target in targets(paths))

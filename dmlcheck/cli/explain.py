@@ -21,7 +21,7 @@ from dmlcheck.specs.load import full_name, load_spec
 )
 @click.argument("rule", required=False, shell_complete=completing(lambda: RULES))
 def explain(*, rule: str | None) -> None:
-    """Explain a rule (size-mismatch) or a labelled constraint (REDUCE/C2); without one, list the rules."""
+    """Explain a rule (size-mismatch) or a constraint of an operator (REDUCE/C2); without one, list the rules."""
     if rule is None:
         print_page(rules_lines())
     elif rule in RULES:

@@ -30,7 +30,7 @@ from dmlcheck.formats.exporting import Exported
 @folder_option
 @select_option
 def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | None) -> None:
-    """Write the cases of files and folders as models, to run them where dmlcheck is not."""
+    """Write the cases of files and folders as models, to run them where dmlcheck is not installed."""
     files = CaseFiles(targets(paths), selector(expression))
     exporter = import_module(f"{FORMATS[form].package}.exporter")
     cases = files.cases()

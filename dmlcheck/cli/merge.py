@@ -24,7 +24,7 @@ from dmlcheck.reports.shards import whole_run
 @click.argument("reports", nargs=-1, required=True, metavar="REPORT.json...", shell_complete=complete_files)
 @report_options
 def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
-    """Put the reports of all shards of a run together, and write any report of the whole."""
+    """Join the JSON reports of all shards of a run, and write any report of the whole run."""
     try:
         merged = whole_run(reports)
     except ReportError as error:

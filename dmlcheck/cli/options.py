@@ -66,5 +66,8 @@ format_option = click.option(
     "--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print it."
 )
 select_option = click.option(
-    "-k", "expression", metavar="EXPR", help="Only cases whose id contains this; and, or, not and parentheses."
+    "-k",
+    "expression",
+    metavar="EXPR",
+    help="Only cases whose id contains EXPR, words joined by and, or, not, ().",
 )

@@ -107,10 +107,10 @@ class Options(NamedTuple):
     show_default=True,
     help="The type that an implementation may accumulate in.",
 )
-@click.option("--strict", is_flag=True, help="Fail cases whose errors are beyond the likely error.")
+@click.option("--strict", is_flag=True, help="Fail cases whose errors are larger than likely.")
 @click.option("--fail-on-skipped", is_flag=True, help="Fail cases that are skipped, unless an expectation allows it.")
-@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one a core.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="Limit each case.")
+@click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
+@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="The most seconds that a case may take.")
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
 @click.option(
     "--expectations",
@@ -123,7 +123,7 @@ class Options(NamedTuple):
     "--warn-above",
     type=Number(1),
     metavar="SHARE",
-    help="Name the cases that pass with more than this share of their bound: 0.5, but for the reference; 1 names none.",
+    help="Name the cases that pass with more than this share of their bound. Default: 0.5, for the reference 1 (none).",
 )
 @click.option(
     "--compare-to",
@@ -139,7 +139,10 @@ class Options(NamedTuple):
 )
 @report_options
 def run(**given: Any) -> None:
-    """Run the cases of files and folders, or one as PATH::NAME, and report what fails; the bundled ones by default."""
+    """Run the cases of files and folders, or one case as PATH::NAME, and report what fails.
+
+    Without a PATH it runs the cases that come with dmlcheck.
+    """
     options = Options(**given)
     selector(options.expression)
     said = _about(options.implementation)

@@ -27,7 +27,7 @@ from dmlcheck.running.legality import Validated, errors_in, validated
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
-@click.option("--all-levels", is_flag=True, help="Print a line a feature level: accepted, or the first reason why not.")
+@click.option("--all-levels", is_flag=True, help="Print for each feature level: accepted, or the first reason why not.")
 @click.option(
     "--format",
     "form",
@@ -37,7 +37,10 @@ from dmlcheck.running.legality import Validated, errors_in, validated
     help="How to print it.",
 )
 def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, form: str) -> None:
-    """Say whether descs are legal at a feature level, from which level on, and what is wrong; `-` is standard input."""
+    """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
+
+    Reads desc files, case files and DxDispatch models; `-` is standard input.
+    """
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
     has_wrong_file = False

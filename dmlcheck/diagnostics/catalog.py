@@ -228,7 +228,8 @@ RULES: dict[str, Rule] = {
         "desc",
         "the operator's desc has no field of this name",
         "{operator} has no field {field}",
-        "Field names are those of the operator's struct in DirectML.h, letter for letter.",
+        "Field names are those of the operator's struct in DirectML.h, letter for letter. A field that is misspelt is "
+        "not reported as missing as well.",
         _replace(_ARGMAX, "AxisDirection", "AxisDirektion"),
         _ARGMAX,
     ),
