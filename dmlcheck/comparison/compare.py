@@ -152,7 +152,7 @@ class _Tally:
             kept = ~bound.unspecified
             self.unspecified += int(at.size - kept.sum())
             at, wanted, found = at[kept], wanted[kept], found[kept]
-            bound = bound._replace(value=bound.value[kept], slack=bound.slack[kept])
+            bound = bound.of(kept)
             self.is_rounded = self.is_rounded or (self.limit.is_derived and bool(bound.slack.any()))
             self.has_bound = self.has_bound or self.is_rounded
         if at.size:
@@ -246,7 +246,24 @@ class _Judged(NamedTuple):
 
 def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
     judge = _judge_floats if data_type in FORMATS else _judge_integers
-    return judge(wanted, found, data_type, limit, bound if limit.is_derived else None)
+    judged = judge(wanted, found, data_type, limit, bound if limit.is_derived else None)
+    return judged if bound is None or not bound.others else _by_any(judged, data_type, limit, bound)
+
+
+def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Judged:
+    """Accept elements that are one of several right results, where the expected one is another; they have no error."""
+    sides = [bound._replace(others=()), *bound.others]
+
+    def is_right(values: Array) -> Array:
+        right = (side.value.astype(values.dtype) for side in sides)
+        judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(right, sides, strict=True))
+        found: Array = np.logical_or.reduce([one.accepted | (one.wanted == values) for one in judgements])
+        return found
+
+    taken = is_right(judged.found) & is_right(judged.wanted) & ~judged.accepted
+    none = np.zeros_like(judged.units)
+    share, units = np.where(taken, 0.0, judged.share), np.where(taken, none, judged.units)
+    return judged._replace(units=units, share=share, accepted=judged.accepted | taken)
 
 
 def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:

@@ -13,7 +13,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.engine import Array, Inputs, blocks_of, overflowed, parameter, pieces, row, tracked
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.pieces import Piece
+from dmlcheck.reference.pieces import OneOf, Piece
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -23,7 +23,8 @@ class Bound(NamedTuple):
     `value` is the unrounded result, `slack` how far the roundings of an implementation may take it from there,
     `unspecified` what the documentation leaves open; `terms` is the length of the longest sum on the way. Results that
     are computed are rounded once more, to the output's type; elements that are only moved are not (`is_rounded`). Where
-    rounding decides which whole number is the nearest, `value` is the middle of those that are right.
+    rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
+    bounds of results that are right as well, where the documentation does not say in which type they are computed.
     """
 
     value: Array
@@ -31,6 +32,13 @@ class Bound(NamedTuple):
     unspecified: Array
     terms: int = 0
     is_rounded: bool = True
+    others: tuple[Bound, ...] = ()
+
+    def of(self, mask: Array) -> Bound:
+        """Return the bound of the elements that a mask has."""
+        others = tuple(other.of(mask) for other in self.others)
+        parts = self.value[mask], self.slack[mask], self.unspecified[mask]
+        return Bound(*parts, self.terms, self.is_rounded, others)
 
 
 def bounds(
@@ -105,6 +113,9 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
 
 def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
     """Return the bound of the elements that a mask picks of a part of an output."""
+    if isinstance(value, OneOf):
+        first, *others = (_bound(desc, label, way, is_open, mask) for way in value.ways)
+        return first._replace(others=tuple(others))
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:

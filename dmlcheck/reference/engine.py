@@ -18,7 +18,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.blocks import Blocks, blockwise, tiles
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
-from dmlcheck.reference.pieces import InDoubt, Kernel, Open, Piece, limits, opened
+from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, limits, one_of, opened
 from dmlcheck.specs.load import load_spec
 from dmlcheck.values import memory
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -158,6 +158,7 @@ class _Output:
 
     def _put(self, where: Any, cut: Any, value: Any, is_open: Any, overflow: str) -> None:
         part = self.values[where][cut]
+        value = value.ways[0] if isinstance(value, OneOf) else value
         if overflow:
             is_open = is_open | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
@@ -270,25 +271,34 @@ def _scaled(
 ) -> Any:
     """Return f(x * Scale + Bias, ...), tracked where there is an arithmetic.
 
-    Of integers are left open those that FLOAT32 arithmetic may change: unless Scale and Bias are whole, and every
-    value on the way is at most 2^24 in magnitude and fits the type.
+    Integers may be scaled in FLOAT32. Left open are those of which a value on the way does not fit the type, and all
+    unless Scale and Bias are whole.
     """
     if arithmetic is not None:
         return formula(Tracked(x, 0.0, arithmetic) * scale + bias, *(tracked(y, arithmetic) for y in more))
     rest = [y if is_exact else widened(y) for y in more]
     if x.dtype.kind == "f":
         return formula(widened(x) * scale + bias, *rest)
-    limits, wide = np.iinfo(x.dtype), x.astype(np.float64)
-    steps = (wide, wide * scale, wide * scale + bias)
-    fits = np.logical_and.reduce(
-        [(np.abs(step) <= _WHOLE) & (step >= limits.min) & (step <= limits.max) for step in steps]
-    ) & (scale.is_integer() and bias.is_integer())
-    moved = np.where(fits, steps[-1], 0).astype(x.dtype)
-    return Open(formula(moved if is_exact else widened(moved), *rest), ~fits)
+    steps = _steps(x, scale, bias)
+    limits = np.iinfo(x.dtype)
+    fits = np.logical_and.reduce([(step >= limits.min) & (step <= limits.max) for step in steps])
+    fits &= scale.is_integer() and bias.is_integer()
+
+    def of(moved: Array) -> Any:
+        return formula(moved if is_exact else widened(moved), *rest)
+
+    return Open(one_of(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits)
+
+
+def _steps(x: Array, scale: float, bias: float) -> tuple[Array, ...]:
+    """Return the numbers on the way to integers * Scale + Bias, which is the second; the last two are it in FLOAT32."""
+    wide, single = x.astype(np.float64), x.astype(np.float32)
+    fused = (single.astype(np.float64) * scale + bias).astype(np.float32)
+    in_float32 = (single, single * np.float32(scale) + np.float32(bias), fused)
+    return wide * scale, *(number.astype(np.float64) for number in (wide * scale + bias, *in_float32))
 
 
 _BLOCK = 1 << 16  # elements of 64 bits: so many that what Python does for a block takes little of the time
-_WHOLE = 2.0**24  # up to here FLOAT32 has every whole number
 
 
 def tracked(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:

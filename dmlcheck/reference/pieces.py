@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,8 +39,24 @@ def opened(result: Any) -> tuple[Any, Any]:
     """Return a formula's result and what of it is left open."""
     if isinstance(result, Open):
         value, more = opened(result.value)
-        return value, result.where if more is False else np.logical_or(result.where, more)
+        return value, _or(result.where, more)
+    if isinstance(result, OneOf):
+        values, marks = zip(*map(opened, result.ways), strict=True)
+        return OneOf(values), reduce(_or, marks)
     return result, False
+
+
+def _or(mark: Any, other: Any) -> Any:
+    return mark if other is False else other if mark is False else np.logical_or(mark, other)
+
+
+class OneOf(NamedTuple):
+    """Results that may be computed in several ways, because the documentation does not say in which type.
+
+    The first way is the reference's; an implementation's result must be within the bound of one of them.
+    """
+
+    ways: tuple[Any, ...]
 
 
 class InDoubt(NamedTuple):
@@ -137,12 +154,27 @@ def holds(data_type: str, x: Any) -> Any:
     return (np.rint(x) == x) & (x >= least) & (x <= most)
 
 
-def exceeds_32_bits(data_type: str, x: Any) -> Any:
-    """Say which differences of two numbers of an integer type 32 bits do not hold; those of UINT32 have no sign."""
-    if DATA_TYPES[data_type].bits < 32:
-        return False
+def wrapped(data_type: str, x: Any) -> Any:
+    """Return whole numbers as 32-bit integers have them after an overflow; smaller types are computed in 32 bits.
+
+    It is the same array where nothing overflows.
+    """
     least, most = limits(data_type)
-    return (x < least) | (x > most)
+    if DATA_TYPES[data_type].bits < 32 or not overflows(data_type, x).any():
+        return x
+    return (x - least) % (most - least + 1) + least
+
+
+def infinite(data_type: str, x: Any) -> Any:
+    """Return floats, infinite where a float type overflows; the same array where nothing does."""
+    beyond = overflows(data_type, x)
+    return np.where(beyond, np.copysign(np.inf, raw(x)), x) if beyond.any() else x
+
+
+def one_of(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> Any:
+    """Return results that may be any of several, or what a formula gives for any of several operands."""
+    ways = [first, *(x for x in others if x is not first and not np.array_equal(raw(x), raw(first), equal_nan=True))]
+    return OneOf(tuple(map(of, ways))) if len(ways) > 1 else of(first)
 
 
 def nearest(x: Any) -> Any:

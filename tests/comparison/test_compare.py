@@ -641,6 +641,53 @@ def test_elements_that_are_known_to_be_open_are_not_judged_and_counted() -> None
     assert (equal.unspecified, equal.mismatches) == (2, 0)
 
 
+def one_of(*sides: Sequence[float]) -> Bounds:
+    """Return the bounds of results of which there are several right ones, each within a tenth."""
+
+    def bounds_of(masks: dict[str, Any], **_: Any) -> Iterator[tuple[str, Array, Bound]]:
+        at = np.flatnonzero(masks["OutputTensor"][...])
+        first, *others = (np.array(side, np.float64)[at] for side in sides)
+        bound = Bound(first, np.full(at.size, 0.1), np.zeros(at.size, bool))
+        yield "OutputTensor", at, bound._replace(others=tuple(bound._replace(value=other) for other in others))
+
+    return bounds_of
+
+
+DERIVED = Limit(None, is_derived=True)
+
+
+@pytest.mark.parametrize("expected", [[4.0, 8.0], [-3.0, math.inf]])
+@pytest.mark.parametrize(
+    ("found", "wrong"),
+    [
+        ([4.0, 8.0], []),
+        ([-3.0, math.inf], []),
+        ([4.09, 7.91], []),
+        ([-3.09, 8.0], []),
+        ([0.5, 8.0], [0]),
+        ([4.0, -math.inf], [1]),
+        ([math.nan, 9.0], [0, 1]),
+    ],
+)
+def test_a_result_is_one_of_several_right_ones_and_nothing_between(
+    expected: list[float], found: list[float], wrong: list[int]
+) -> None:
+    result = judged(expected, found, "FLOAT64", DERIVED, None, one_of([4.0, 8.0], [-3.0, math.inf]))
+    assert (result.mismatches, [element.place[0] for element in result.first]) == (len(wrong), wrong)
+    assert wrong or result.max_ulp < 1e18
+
+
+def test_what_a_case_expects_beside_the_right_results_is_not_made_right_by_them() -> None:
+    result = judged([7.0], [4.0], "FLOAT64", DERIVED, None, one_of([4.0], [-3.0]))
+    assert result.mismatches == 1
+
+
+def test_integers_may_be_one_of_several_too() -> None:
+    sides = one_of([5.0, 1.0], [9.0, 2.0])
+    assert judged([5, 1], [9, 2], "INT32", DERIVED, None, sides).mismatches == 0
+    assert judged([5, 1], [7, 3], "INT32", DERIVED, None, sides).mismatches == 2
+
+
 def test_an_index_over_nan_is_unspecified_and_the_others_are_not() -> None:
     desc = reduce_desc("ARGMAX", "FLOAT32", [3, 2], [1])
     tensor = np.array([[math.nan, 1], [1, 2], [math.nan, math.nan]], dtype=np.float32)

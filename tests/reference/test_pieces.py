@@ -10,18 +10,23 @@ import pytest
 
 from dmlcheck.reference.numbers import Arithmetic, Tracked
 from dmlcheck.reference.pieces import (
+    OneOf,
+    Open,
     as_bits,
     as_float,
     cast,
     elementwise,
     exact,
-    exceeds_32_bits,
     holds,
+    infinite,
     is_float,
     limits,
     nearest,
+    one_of,
+    opened,
     overflows,
     width,
+    wrapped,
 )
 
 INF, NAN = float("inf"), float("nan")
@@ -106,20 +111,6 @@ def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
     assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
 
 
-@pytest.mark.parametrize(
-    ("data_type", "expected"),
-    [
-        ("INT32", [False, True, False, True]),
-        ("UINT32", [False, False, True, True]),
-        ("INT8", False),
-    ],
-)
-def test_differences_of_32_bits_may_need_33(data_type: str, expected: Any) -> None:
-    differences = of("float64", 2**31 - 1, 2**31, -1, -(2**31) - 1)
-    found = exceeds_32_bits(data_type, differences)
-    assert (found if found is False else found.tolist()) == expected
-
-
 # ---- tracked numbers
 
 
@@ -144,3 +135,45 @@ def test_beside_a_float16_tensor_an_implementation_may_compute_in_float16() -> N
     found = as_float(of("int64", 4099), Tracked(1.0, 0.0, Arithmetic(attributes="FLOAT16")))
     assert found.arithmetic.data_type == "FLOAT16"
     assert found.slack.tolist() == [4099 * 2.0**-11]
+
+
+# ---- results of several ways
+
+
+@pytest.mark.parametrize(
+    ("data_type", "given", "right"),
+    [
+        ("INT32", [2.0**31, -(2.0**31) - 1, 5], [-(2.0**31), 2.0**31 - 1, 5]),
+        ("UINT32", [-1, 2.0**32, 2.0**32 - 1], [2.0**32 - 1, 0, 2.0**32 - 1]),
+        ("INT8", [200, -200], [200, -200]),  # computed in 32 bits
+    ],
+)
+def test_integers_of_32_bits_wrap(data_type: str, given: list[float], right: list[float]) -> None:
+    assert wrapped(data_type, np.array(given)).tolist() == right
+
+
+def test_floats_beyond_a_type_are_infinite() -> None:
+    found = infinite("FLOAT16", np.array([65519.0, 65520.0, -1e6, np.nan]))
+    np.testing.assert_array_equal(found, [65519, np.inf, -np.inf, np.nan])
+
+
+def test_what_overflows_nothing_is_the_same_array() -> None:
+    x = np.array([1.0, 2.0])
+    assert wrapped("INT32", x) is x
+    assert infinite("FLOAT32", x) is x
+
+
+def test_ways_that_differ_are_kept_and_those_that_do_not_are_one() -> None:
+    x, same, other = np.array([1.0, np.nan]), np.array([1.0, np.nan]), np.array([2.0, np.nan])
+    found = one_of(x, same, other, of=lambda y: y * 2)
+    assert isinstance(found, OneOf)
+    np.testing.assert_array_equal(found.ways, [[2, np.nan], [4, np.nan]])
+    np.testing.assert_array_equal(one_of(x, x, same, of=lambda y: y + 1), [2, np.nan])
+
+
+def test_the_marks_of_all_ways_count() -> None:
+    ways = (Open(np.array([1, 2]), np.array([True, False])), np.array([3, 4]))
+    value, is_open = opened(Open(OneOf(ways), np.array([False, False])))
+    assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
+    assert is_open.tolist() == [True, False]
+    assert opened(OneOf((1, 2))) == (OneOf((1, 2)), False)

@@ -167,7 +167,7 @@ def _largest_bound(going: Ready) -> float:
     largest = 0.0
     every = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in going.desc.tensors(OUTPUT)}
     for label, _, bound in bounds(going.desc, going.inputs, every):
-        if bound.unspecified.any():
+        if bound.unspecified.any() or bound.others:
             raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
         with np.errstate(invalid="ignore"):
             beyond = bound.slack - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, holds, limits
+from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, holds, limits, one_of
 from dmlcheck.reference.special import erfc, ln_1_exp
 
 
@@ -96,17 +97,16 @@ def shrink(input: Any, *, bias: Any, threshold: Any) -> Open:
 
 
 def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -> Open:
-    """As for floats; left open where the type or FLOAT32 does not hold a number, and for unsigned x up to Threshold."""
+    """As for floats, or in FLOAT32; left open where the type does not hold a number, and unsigned x up to Threshold."""
     x = input.astype(np.float64)
-    value, is_open = shrink(x, bias=bias, threshold=threshold)
-    fits = holds(input_type, bias) & holds(input_type, threshold) & holds(input_type, value)
-    is_large = np.maximum(np.abs(x), np.abs(value)) > _WHOLE
+    exact, is_open = shrink(x, bias=bias, threshold=threshold)
+    in_float32, _ = shrink(x.astype(np.float32), bias=float(raw(bias)), threshold=float(raw(threshold)))
+    single = in_float32.astype(np.float64)
+    fits = holds(input_type, exact) & holds(input_type, single)
     is_unsigned = limits(input_type)[0] == 0
-    is_open = is_open | ~fits | is_large | is_unsigned & (threshold != 0) & (x <= threshold)
-    return Open(np.where(is_open, 0, value), is_open)
-
-
-_WHOLE = 2.0**24  # up to here FLOAT32, the type of Bias and Threshold, has every whole number
+    is_open = is_open | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
+    is_open = is_open | is_unsigned & (threshold != 0) & (x <= threshold)
+    return Open(one_of(*(np.where(is_open, 0, number) for number in (exact, single))), is_open)
 
 
 def sigmoid(input: Any) -> Any:

@@ -7,7 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Kernel, Open, as_bits, cast, elementwise, exact, is_float, overflows, width
+from dmlcheck.reference.pieces import (
+    Kernel,
+    Open,
+    as_bits,
+    cast,
+    elementwise,
+    exact,
+    infinite,
+    is_float,
+    one_of,
+    overflows,
+    width,
+    wrapped,
+)
 
 
 def quotient(a: Any, b: Any) -> Any:
@@ -22,15 +35,16 @@ def difference_square(a: Any, b: Any) -> Any:
 
 
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
-    """(A + B) / 2; left open where the type does not hold the sum."""
+    """(A + B) / 2, where the sum may be infinite if the type does not hold it."""
     total = a + b
-    return Open(total / 2, overflows(output_type, total))
+    return one_of(total, infinite(output_type, total), of=lambda x: x / 2)
 
 
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
-    """(A + B) / 2; left open where the sum is odd or the type does not hold it."""
+    """(A + B) / 2, rounded down or up, where the sum may wrap."""
     total = a + b
-    return Open(total // 2, (total % 2 != 0) | overflows(output_type, total))
+    wraps = wrapped(output_type, total)
+    return one_of(*(half // 2 for half in (total, total + 1, wraps, wraps + 1)))
 
 
 def chosen(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.numbers import either, raw
-from dmlcheck.reference.pieces import Kernel, Open, as_float, elementwise, exceeds_32_bits, limits, nearest, overflows
+from dmlcheck.reference.pieces import (
+    Kernel,
+    Open,
+    as_float,
+    elementwise,
+    infinite,
+    limits,
+    nearest,
+    one_of,
+    overflows,
+    wrapped,
+)
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
@@ -24,11 +35,12 @@ def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
     return Open(np.clip(moved, *limits(output_type)), is_nan)
 
 
-def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Open:
-    """(x - ZeroPoint) * Scale; left open where 32 bits or FLOAT16 do not hold the difference."""
+def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Any:
+    """(x - ZeroPoint) * Scale, where the difference may wrap in 32 bits, and be infinite in FLOAT16."""
     whole = difference(input, zero_point)
-    is_open = exceeds_32_bits(input_type, whole) | (np.abs(whole) > limits(output_type)[1])
-    return Open(as_float(whole, scale) * scale, is_open)
+    ways = (whole, wrapped(input_type, whole))
+    beyond = (infinite(output_type, x) for x in ways)
+    return one_of(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
 
 
 def difference(x: Any, zero_point: Any) -> Any:

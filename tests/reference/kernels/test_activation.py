@@ -222,11 +222,12 @@ def test_a_product_with_a_slope_that_overflows_its_type_is_left_open(
         (np.int8, 1, -2, [-3, -2, -1, 1, 2, 3], [-2, -1, None, None, 1, 2]),
         (np.uint8, 3, 0, [0, 2, 3, 255], [0, None, 0, 252]),
         (np.uint8, 3, 10, [0, 10, 11], [None, None, 8]),
-        (np.int32, 1, 1, [2**24, 2**24 + 1, -(2**24), -(2**24) - 1], [2**24 - 1, None, 1 - 2**24, None]),
-        (np.int32, -1, 1, [2**24 - 1, 2**24], [2**24, None]),
+        (np.int32, 1, 1, [2**24, 2**24 + 1, -(2**24), -(2**24) - 1], [2**24 - 1, 2**24, 1 - 2**24, -(2**24)]),
+        (np.int32, -1, 1, [2**24 - 1, 2**24], [2**24, 2**24 + 1]),
+        (np.int32, 1, 1, [2**31 - 128, 2**31 - 1], [2**31 - 129, None]),
     ],
 )
-def test_integers_shrink_where_their_type_and_float32_hold_them(
+def test_integers_shrink_where_their_type_holds_them_exactly_and_in_float32(
     dtype: Any, bias: float, threshold: float, elements: list[int], right: list[int | None]
 ) -> None:
     fields = {"Bias": bias, "Threshold": threshold}

@@ -16,8 +16,9 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from elements import FLOATS, INF, NAN, SAMPLES, Array, bound, computed, marks, refused, results
+from elements import FLOATS, INF, NAN, SAMPLES, Array, bound, built, computed, marks, refused, results
 
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.values.number_formats import FORMATS, round_exact
 
 Number = float | int
@@ -98,11 +99,11 @@ def squared_difference(a: Any, b: Any, name: str) -> Number | None:
 
 def mean(a: Any, b: Any, name: str) -> Number | None:
     if name in INTEGERS:
-        return None if (a + b) % 2 or not fits(a + b, name) else (a + b) // 2
+        return (a + b) // 2
     if is_special(a, b):
         return float(a + b)
     total = Fraction(a) + Fraction(b)
-    return None if math.isinf(nearest(total, name)) else nearest(total / 2, name, math.copysign(1, a + b))
+    return nearest(total / 2, name, math.copysign(1, a + b))
 
 
 def modulus(whole: Callable[[Any], int]) -> Oracle:
@@ -461,3 +462,22 @@ def test_a_difference_that_cancels_has_the_error_of_its_rounding_squared() -> No
 def test_a_bound_leaves_open_what_the_results_do(operator: str, name: str) -> None:
     given = columns(pairs(name), name, name)
     assert bound(operator, {}, *given).unspecified.tolist() == marks(operator, {}, *given)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "a", "b", "right"),
+    [
+        (np.int32, 1, 3, {2}),
+        (np.int32, 1, 2, {1, 2}),
+        (np.int32, -1, -2, {-2, -1}),
+        (np.int32, 2**31 - 1, 2**31 - 1, {2**31 - 1, -1}),
+        (np.int32, 2**31 - 1, 2**31 - 2, {2**31 - 2, 2**31 - 1, -2, -1}),
+        (np.uint32, 2**32 - 1, 2, {2**31, 2**31 + 1, 0, 1}),
+        (np.float32, 2.0**127, 2.0**127, {2.0**127, INF}),
+        (np.float32, 1.5, 2, {1.75}),
+    ],
+)
+def test_the_mean_is_one_of_those_that_the_page_leaves_room_for(dtype: Any, a: Any, b: Any, right: set[float]) -> None:
+    desc, inputs = built("MEAN", {}, np.array([a], dtype), np.array([b], dtype))
+    ((_, _, first),) = bounds(desc, inputs, {"OutputTensor": np.ones(1, bool)})
+    assert {float(side.value[0]) for side in (first, *first.others)} == right

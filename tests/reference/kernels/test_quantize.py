@@ -12,6 +12,7 @@ from bounds_of import gathered
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
@@ -157,19 +158,31 @@ def test_without_a_zero_point_elements_are_multiplied() -> None:
     assert computed("DEQUANTIZE_LINEAR", np.float32, Input=u8(0, 1, 255), Scale=f32(0.5, -2, 2)) == [0, -2, 510]
 
 
-def test_a_difference_that_32_bits_do_not_hold_is_left_open() -> None:
-    ones = f32(1, 1, 1)
+def sides(**tensors: Array) -> list[set[float]]:
+    """Return what each result of DEQUANTIZE_LINEAR may be, with the rounding of the output's type."""
+    desc, inputs = built("DEQUANTIZE_LINEAR", tensors["Scale"].dtype, **tensors)
+    sizes = tensors["Scale"].shape
+    ((_, _, bound),) = bounds(desc, inputs, {"OutputTensor": np.ones(sizes, bool)})
+    assert not bound.unspecified.any()
+    return [set(row) for row in zip(*(side.value.tolist() for side in (bound, *bound.others)), strict=True)]
+
+
+def test_a_difference_that_32_bits_do_not_hold_is_exact_or_wraps() -> None:
     x, zero = np.array([2**31 - 1, 2**31 - 1, -(2**31)], np.int32), np.array([0, -1, 1], np.int32)
-    assert computed("DEQUANTIZE_LINEAR", np.float32, Input=x, Scale=ones, ZeroPoint=zero) == [2.0**31, None, None]
+    found = computed("DEQUANTIZE_LINEAR", np.float32, Input=x, Scale=f32(1, 1, 1), ZeroPoint=zero)
+    assert found[1:] == [2**31, -(2**31)]
+    allowed = sides(Input=x, Scale=f32(1, 1, 2), ZeroPoint=zero)
+    assert allowed == [{2**31 - 1}, {2**31, -(2**31)}, {2 * (-(2**31) - 1), 2 * (2**31 - 1)}]
     x, zero = np.array([2**32 - 1, 5, 4], np.uint32), np.array([0, 5, 5], np.uint32)
-    assert computed("DEQUANTIZE_LINEAR", np.float32, Input=x, Scale=ones, ZeroPoint=zero) == [2.0**32, 0, None]
+    assert sides(Input=x, Scale=f32(1, 1, 1), ZeroPoint=zero) == [{2**32 - 1}, {0}, {-1, 2**32 - 1}]
     x, zero = np.array([0, 65535, 3], np.uint16), np.array([65535, 0, 4], np.uint16)
-    assert computed("DEQUANTIZE_LINEAR", np.float32, Input=x, Scale=ones, ZeroPoint=zero) == [-65535, 65535, -1]
+    assert sides(Input=x, Scale=f32(1, 1, 1), ZeroPoint=zero) == [{-65535}, {65535}, {-1}]
 
 
-def test_a_difference_beyond_float16_is_left_open() -> None:
-    x, scale = np.array([65504, 65505, -65505, 70000], np.int32), np.array([0.5] * 4, np.float16)
-    assert computed("DEQUANTIZE_LINEAR", np.float16, Input=x, Scale=scale) == [32752, None, None, None]
+def test_a_difference_beyond_float16_is_exact_or_infinite() -> None:
+    x, scale = np.array([65504, 65519, 65520, -70000], np.int32), np.array([0.5] * 4, np.float16)
+    found = sides(Input=x, Scale=scale)
+    assert found == [{32752}, {32759.5}, {32760, INF}, {-35000, -INF}]
 
 
 def test_a_difference_that_float32_rounds_may_be_off_by_that() -> None:

@@ -323,11 +323,12 @@ def test_the_sign_of_integers(dtype: Any) -> None:
         (np.uint8, 2, -10, [4, 5, 127, 128], [None, 0, 244, None]),
         (np.int8, 0.5, 0, [2], [None]),
         (np.int8, 1, 0.5, [2], [None]),
-        (np.int32, 1, 1, [2**24 - 1, 2**24, -(2**24) - 1], [2**24, None, None]),
-        (np.int32, 2, -(2**23), [2**23, 2**23 + 1], [2**23, None]),
+        (np.int32, 1, 1, [2**24 - 1, 2**24, -(2**24) - 2], [2**24, 2**24 + 1, -(2**24) - 1]),
+        (np.int32, 2, -(2**23), [2**23, 2**23 + 1], [2**23, 2**23 + 2]),
+        (np.int32, 1, 0, [2**31 - 64, 2**31 - 65], [None, 2**31 - 65]),
     ],
 )
-def test_scaled_integers_are_left_open_where_float32_or_their_type_does_not_hold_them(
+def test_scaled_integers_are_left_open_where_their_type_does_not_hold_them_exactly_or_in_float32(
     dtype: Any, scale: float, bias: float, elements: list[int], right: list[int | None]
 ) -> None:
     assert results("IDENTITY", {"ScaleBias": {"Scale": scale, "Bias": bias}}, np.array(elements, dtype)) == right
