@@ -51,11 +51,11 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
     length = math.prod(input.shape[axis] for axis in axes)
     others = [axis for axis in range(input.ndim) if axis not in axes]
     side_by_side = 1 if input.ndim - 1 in axes else COLUMNS
-    for index in _tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
+    for index in tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
         parts = [x if x is None else x[index] for x in (input, *more)]
         if length > block:
             sizes = input[index].shape
-            cuts = list(_tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
+            cuts = list(tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
             parts = [_cut(x, sizes, cuts, axes) for x in parts]
         yield Piece(index, formula, tuple(parts), is_exact)
 
@@ -76,7 +76,7 @@ def neighbourhoods(
     axis, which are 0 outside of the input.
     """
     around = math.prod(1 + less + more for less, more in zip(before, after, strict=True))
-    for index in _tiles_along(range(input.ndim), input.shape, max(1, BLOCK // around)):
+    for index in tiles_along(range(input.ndim), input.shape, max(1, BLOCK // around)):
         ends = [at.indices(size)[:2] for at, size in zip(index, input.shape, strict=True)]
         wide = [(first - less, last + more) for (first, last), less, more in zip(ends, before, after, strict=True)]
         inside = tuple(slice(max(0, first), last) for first, last in wide)
@@ -84,7 +84,7 @@ def neighbourhoods(
         yield Piece(index, formula, (input[index], np.pad(input[inside], missing)))
 
 
-def _tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
+def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
     """Yield indices that cut some of a tensor's axes into row-major runs, and leave the others whole."""
     for tile in tiles(tuple(size if axis in axes else 1 for axis, size in enumerate(sizes)), limit):
         index = [slice(None)] * len(sizes)

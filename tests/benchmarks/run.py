@@ -1,12 +1,11 @@
 """Measures what dmlcheck costs, each time as a ratio to the least that the same job could cost on the same machine.
 
-    python tests/benchmarks/run.py [start-up | run | jobs | sum | gemm | normalization | element-wise]
-                                   [--rounds N] [--only NAME]
+    python tests/benchmarks/run.py [NAME ...] [--rounds N] [--only NAME]
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a normalization 3, an element-wise operator 4, and 3 times the
-memory of the same NumPy expression in FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a normalization 3, an element-wise operator 4,
+and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -140,6 +139,35 @@ def normalization(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("MEAN_VARIANCE_NORMALIZATION1", desc, inputs), plain
 
 
+def convolution(_: Path) -> tuple[Job, Job]:
+    """Return a 3x3 CONVOLUTION of 64 to 64 channels of 56x56 FLOAT32, and sliding windows with einsum in float64."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    generator = np.random.default_rng(7)
+    x, kernel = (generator.standard_normal(sizes, dtype=np.float32) for sizes in ((1, 64, 56, 56), (64, 64, 3, 3)))
+    tensors = {"InputTensor": x, "FilterTensor": kernel}
+    ones, zeros = [1, 1], [0, 0]
+    desc = {
+        **{name: {"DataType": "FLOAT32", "Sizes": list(array.shape)} for name, array in tensors.items()},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 64, 56, 56]},
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        "GroupCount": 1,
+        "OutputPadding": zeros,
+        **dict.fromkeys(("Strides", "Dilations", "StartPadding", "EndPadding"), ones),
+    }
+    padded = np.pad(x.astype(np.float64), ((0, 0), (0, 0), (1, 1), (1, 1)))
+    filter_ = kernel.astype(np.float64)
+
+    def plain() -> object:
+        windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+        return np.einsum("nchwij,kcij->nkhw", windows, filter_, optimize=True)
+
+    return lambda: library.evaluate("CONVOLUTION", desc, tensors), plain
+
+
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -196,6 +224,7 @@ BENCHMARKS = {
     "sum": (sum_, 3.0, 5),
     "gemm": (gemm, 1.6, 9),
     "normalization": (normalization, 3.0, 9),
+    "convolution": (convolution, 2.0, 9),
 }
 
 

@@ -159,7 +159,7 @@ def test_a_column_that_is_read_alone_would_read_its_neighbours_too() -> None:
 
 def in_blocks(tensor: Array, axes: tuple[int, ...], block: int) -> Any:
     """Return an array in blocks along axes."""
-    return Blocks(tensor.shape, list(blocks._tiles_along(axes, tensor.shape, block)), tensor.__getitem__)
+    return Blocks(tensor.shape, list(blocks.tiles_along(axes, tensor.shape, block)), tensor.__getitem__)
 
 
 def whole(x: Any) -> Array:

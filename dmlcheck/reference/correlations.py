@@ -1,0 +1,168 @@
+"""Sums of products of a tensor and a filter that slides over it, a piece at a time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.blocks import Index, tiles_along
+from dmlcheck.reference.pieces import Piece
+from dmlcheck.reference.windows import Places, Window, part, windows
+
+LARGEST = 1 << 20  # elements of a part of the filter, or of what it sees: 8 megabytes of float64
+
+
+class Pass(NamedTuple):
+    """Some elements of the output, every `steps`-th from `first` on, and the filter whose sums they are.
+
+    The filter has {groups, output channels of a group, input channels of a group, ...} elements and the window's size.
+    """
+
+    filter: Any
+    window: Window
+    first: tuple[int, ...]
+    steps: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+def forward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]:
+    """Yield the one pass of a forward convolution with an output of these spatial sizes."""
+    yield Pass(filter, window, (0,) * len(sizes), (1,) * len(sizes), tuple(sizes))
+
+
+def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]:
+    """Yield the passes of a transposed convolution: outputs that meet the same elements of the filter are one.
+
+    Output o meets the element w of the filter where the stride divides t = o + padding - w * dilation, at the element
+    t / stride of the input. Outputs o = first + j * stride meet the same w, and in their opposite order these are a
+    window that moves by 1 for each j.
+    """
+    dimensions = [list(_phases(*each)) for each in zip(sizes, *window, strict=True)]
+    for phases in product(*dimensions):
+        first, taps, dilations, padding, counts = zip(*phases, strict=True)
+        picked = filter
+        for axis, chosen in enumerate(taps, 3):
+            picked = np.take(picked, chosen, axis)
+        own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
+        yield Pass(picked, own, first, window.strides, counts)
+
+
+def _phases(
+    total: int, size: int, stride: int, dilation: int, padding: int
+) -> Iterator[tuple[int, list[int], int, int, int]]:
+    """Yield the first output of each pass along a dimension, its elements of the filter, dilation, padding, count."""
+    for first in range(min(stride, total)):
+        taps = [w for w in reversed(range(size)) if (first + padding - w * dilation) % stride == 0]
+        start = (first + padding - taps[0] * dilation) // stride if taps else 0
+        yield first, taps, dilation // math.gcd(stride, dilation), -start, len(range(first, total, stride))
+
+
+class Box(NamedTuple):
+    """A part of the outputs of a pass: slices of the batch, the groups, the channels of each group, and the places."""
+
+    batch: slice
+    groups: slice
+    outputs: slice
+    places: Places
+
+
+def correlations(
+    formula: Callable[..., Any],
+    input: Any,
+    passes: Iterable[Pass],
+    *more: Any,
+    fill: Any = 0,
+    mark: Callable[[Pass, Box], Any] = lambda _, __: None,
+) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes something of the sums of products of a tensor and a filter.
+
+    `input` has {batch, groups, channels of a group, ...} elements, beyond which it is `fill`; tensors in `more` have
+    one element, or one for each {group, output channel of a group, 1}, or are None. The formula takes the filter as
+    rows and what it sees as columns, whose products are {batch, groups, output channels of a group, places}; then the
+    parts of `more`, and what `mark` gives for the piece.
+    """
+    for one in passes:
+        for box in _boxes(one, len(input)):
+            seen = part(input[box.batch, box.groups], box.places, one.window, fill)
+            rows = one.filter[box.groups, box.outputs]
+            others = (x if x is None else _of_channels(x, box) for x in more)
+            whole = partial(_of_rows_and_columns, formula, box.places, one.window)
+            yield Piece(_where(one, box), whole, (rows, seen, *others, mark(one, box)))
+
+
+def beyond(one: Pass, box: Box, ends: Sequence[int | None]) -> Any:
+    """Say which places of a piece are at or beyond an end in the output; None is no end."""
+    found: Any = np.zeros((1,) * len(ends), dtype=bool)
+    for axis, (first, step, at, end) in enumerate(zip(one.first, one.steps, box.places, ends, strict=True)):
+        is_over = first + step * np.arange(at.start, at.stop) >= (np.inf if end is None else end)
+        found = found | np.expand_dims(is_over, [other for other in range(len(ends)) if other != axis])
+    return found.reshape(-1)
+
+
+def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
+    """Say for which channels and places of a piece infinity or NaN in the filter meets no element of the input.
+
+    The filter is the whole one; `sizes` are the spatial sizes of the input.
+    """
+    every, own = (_not_finite(each[box.groups, box.outputs]) for each in (filter, one.filter))
+    if not every.any():
+        return np.zeros(1, dtype=bool)
+    outside = part(np.zeros(sizes, dtype=bool), box.places, one.window, fill=True)
+    under = windows(outside, box.places, one.window).reshape(-1, math.prod(one.window.size))
+    is_missed = every.sum(axis=2, keepdims=True) > own.sum(axis=2, keepdims=True)
+    return is_missed | (own @ under.T.astype(np.float64) > 0)
+
+
+def _not_finite(filter: Any) -> Any:
+    """Return for each {group, output channel, element of the window} how many input channels have infinity or NaN."""
+    numbers = (~np.isfinite(filter)).sum(axis=2)
+    return numbers.reshape(*numbers.shape[:2], -1).astype(np.float64)
+
+
+def _of_rows_and_columns(
+    formula: Callable[..., Any], places: Places, window: Window, rows: Any, seen: Any, *more: Any
+) -> Any:
+    """Apply a formula to a filter, a row for each output channel, and what it sees, a column for each place."""
+    under, count = windows(seen, places, window), len(places)
+    order = [0, 1, 2, *range(3 + count, 3 + 2 * count), *range(3, 3 + count)]
+    terms = math.prod(rows.shape[2:])
+    columns = under.transpose(*order).reshape(*under.shape[:2], terms, math.prod(under.shape[3 : 3 + count]))
+    return formula(rows.reshape(*rows.shape[:2], terms), columns, *more)
+
+
+def _boxes(one: Pass, batch: int) -> Iterator[Box]:
+    """Yield the parts of a pass whose columns, and whose rows, are not large."""
+    groups, outs, *taps = one.filter.shape
+    terms = max(1, math.prod(taps))
+    width = min(outs, max(1, LARGEST // terms))
+    sizes = (batch, groups, *one.counts)
+    for index in tiles_along(range(len(sizes)), sizes, max(1, LARGEST // (terms + width))):
+        of_batch, of_groups, *places = (slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True))
+        for group in [of_groups] if width == outs else _slices(of_groups.start, of_groups.stop, 1):
+            for outputs in _slices(0, outs, width):
+                yield Box(of_batch, group, outputs, places)
+
+
+def _slices(start: int, stop: int, step: int) -> list[slice]:
+    return [slice(at, min(stop, at + step)) for at in range(start, stop, step)]
+
+
+def _of_channels(x: Any, box: Box) -> Any:
+    """Return the part of a tensor of channels, or of one element, that a piece needs."""
+    return x if x.size == 1 else x[box.groups, box.outputs]
+
+
+def _where(one: Pass, box: Box) -> Index:
+    """Return where the results of a piece are in the output."""
+    outs = one.filter.shape[1]
+    channels = slice(box.groups.start * outs + box.outputs.start, (box.groups.stop - 1) * outs + box.outputs.stop)
+    places = (
+        slice(first + at.start * step, first + (at.stop - 1) * step + 1, step)
+        for first, step, at in zip(one.first, one.steps, box.places, strict=True)
+    )
+    return (box.batch, channels, *places)

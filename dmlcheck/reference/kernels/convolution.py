@@ -1,0 +1,193 @@
+"""CONVOLUTION, and those of quantized numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
+from dmlcheck.reference.kernels.quantize import difference, requantized
+from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
+from dmlcheck.reference.windows import Window
+
+Sizes = tuple[int, ...]
+
+
+def convolution(
+    input: Any,
+    filter: Any,
+    bias: Any,
+    *,
+    mode: str,
+    direction: str,
+    strides: Sizes,
+    dilations: Sizes,
+    start_padding: Sizes,
+    end_padding: Sizes,
+    output_padding: Sizes,
+    group_count: int,
+    fused_activation: Nested,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
+
+    FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 beyond its edges. BACKWARD: i * Strides is o
+    + StartPadding - w * Dilations, for the w that have such an i, and Filter[c, k, w]. Mode CONVOLUTION takes w in the
+    opposite order. Left open is what OutputPadding adds, and where infinity or NaN in Filter meets no element of Input.
+    """
+    flipped = np.flip(filter, tuple(range(2, filter.ndim))) if mode == "CONVOLUTION" else filter
+    taps = grouped(flipped, group_count, 0)
+    passes, reach = forward, placed
+    if direction == "BACKWARD":
+        taps, passes, reach = taps.swapaxes(1, 2), backward, spread
+    window = Window(filter.shape[2:], strides, dilations, start_padding)
+    ends = map(reach, input.shape[2:], *window, end_padding)
+    added = [end if more else None for end, more in zip(ends, output_padding, strict=True)]
+    return correlations(
+        partial(biased, fused=fused_activation),
+        grouped(input, group_count, 1),
+        passes(taps, window, output.sizes[2:]),
+        of_channels(bias, group_count),
+        mark=partial(left_open, taps=taps, sizes=input.shape[2:], added=added),
+    )
+
+
+def grouped(x: Any, count: int, axis: int) -> Any:
+    """Return a tensor with an axis of channels split into groups, and channels of a group."""
+    return x.reshape(*x.shape[:axis], count, x.shape[axis] // count, *x.shape[axis + 1 :])
+
+
+def of_channels(x: Any, count: int) -> Any:
+    """Return one element, or one for each output channel, as {groups, channels of a group, 1}; None stays None."""
+    return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
+
+
+def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+    """Return how many places a window has."""
+    return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
+
+
+def spread(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+    """Return how many outputs elements at every stride-th place spread over."""
+    return (size - 1) * stride + (taps - 1) * dilation + 1 - padding - end
+
+
+def left_open(one: Pass, box: Box, *, taps: Any, sizes: Sizes, added: list[int | None]) -> Any:
+    """Return 1 for results of a piece that are left open, 2 for those that OutputPadding adds; None for neither."""
+    marks = unmet(one, box, taps, sizes) + 2 * beyond(one, box, added).astype(np.uint8)
+    return marks if marks.any() else None
+
+
+def biased(rows: Any, columns: Any, bias: Any, marks: Any, *, fused: Nested) -> Any:
+    """Return the sums with the bias and after the activation; what is added is open where it is not 0 anyway."""
+    sums = rows @ columns
+    found = fused(sums if bias is None else sums + bias)
+    if marks is None:
+        return found
+    return Open(found, (marks % 2 == 1) | (marks >= 2) & ((sums != 0) | (opened(found)[0] != 0)))
+
+
+def convolution_integer(
+    input: Any,
+    input_zero_point: Any,
+    filter: Any,
+    filter_zero_point: Any,
+    *,
+    strides: Sizes,
+    dilations: Sizes,
+    start_padding: Sizes,
+    group_count: int,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """The sum over c and w of (Input[c, i] - InputZeroPoint) * (Filter[k, c, w] - FilterZeroPoint[k]).
+
+    i = o * Strides + w * Dilations - StartPadding; Input is InputZeroPoint beyond its edges.
+    """
+    window = Window(filter.shape[2:], strides, dilations, start_padding)
+    zeros = (of_channels(x, group_count) for x in (input_zero_point, filter_zero_point))
+    passes = forward(grouped(filter, group_count, 0), window, output.sizes[2:])
+    return correlations(of_integers, grouped(input, group_count, 1), passes, *zeros, fill=only(input_zero_point))
+
+
+def only(x: Any) -> Any:
+    """Return the one element of a tensor, 0 without a tensor."""
+    return 0 if x is None else x.reshape(-1)[0]
+
+
+def of_integers(rows: Any, columns: Any, input_zero: Any, filter_zero: Any, _: Any) -> Any:
+    """Return the sums of products of 8-bit integers: float64 has every sum of up to 2^35 of them."""
+    return (difference(rows, filter_zero) @ difference(columns, input_zero)).astype(np.int64)
+
+
+def quantized_linear_convolution(
+    input: Any,
+    input_scale: Any,
+    input_zero_point: Any,
+    filter: Any,
+    filter_scale: Any,
+    filter_zero_point: Any,
+    bias: Any,
+    output_scale: Any,
+    output_zero_point: Any,
+    *,
+    strides: Sizes,
+    dilations: Sizes,
+    start_padding: Sizes,
+    group_count: int,
+    output: TensorDesc,
+    output_type: str,
+) -> Iterator[Piece]:
+    """clamp(rint(q) + OutputZeroPoint, Min, Max), q the dequantized convolution over OutputScale.
+
+    q = (Bias[k] + CONVOLUTION_INTEGER) * InputScale * FilterScale[k] / OutputScale. Left open where a scale is 0 or not
+    finite, and where INT32 lacks the integer sum.
+    """
+    window = Window(filter.shape[2:], strides, dilations, start_padding)
+    more = (input_scale, input_zero_point, filter_scale, filter_zero_point, bias, output_scale, output_zero_point)
+    passes = forward(grouped(filter, group_count, 0), window, output.sizes[2:])
+    return correlations(
+        partial(to_quantized, output_type=output_type),
+        grouped(input, group_count, 1),
+        passes,
+        *(of_channels(x, group_count) for x in more),
+        fill=only(input_zero_point),
+    )
+
+
+def to_quantized(
+    rows: Any,
+    columns: Any,
+    input_scale: Any,
+    input_zero: Any,
+    filter_scale: Any,
+    filter_zero: Any,
+    bias: Any,
+    scale: Any,
+    zero: Any,
+    _: Any,
+    *,
+    output_type: str,
+) -> Open:
+    """Return the quantized sums; implementations scale sums of integers, or add up scaled numbers."""
+    left, right = difference(rows, filter_zero), difference(columns, input_zero)
+    more, factor = 0 if bias is None else difference(bias, None), input_scale * filter_scale
+    return requantized(
+        left @ right + more,
+        lambda: (left * filter_scale) @ (right * input_scale) + more * factor,
+        factor,
+        scale,
+        zero,
+        output_type,
+    )
+
+
+KERNELS: dict[str, Kernel] = {
+    "CONVOLUTION": Kernel(convolution),
+    "CONVOLUTION_INTEGER": Kernel(convolution_integer, overflow="all"),
+    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution),
+}

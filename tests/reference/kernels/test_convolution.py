@@ -1,0 +1,283 @@
+"""Convolutions against fractions, their properties, what is left open, and their bounds."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from elements import refused
+from oracle import nearest
+from products_of import Array, bound, built, evaluated, marks, opened, random_floats, random_integers
+from random_products import RANDOM, Made, random_descs
+from slow_convolution import Sums, convolved
+
+INF = float("inf")
+STEPS = ("Strides", "Dilations", "StartPadding")
+
+
+def sums_of(made: Made, zeros: Any = (0, (0,))) -> Sums:
+    """Return the exact sums of a desc's products by index."""
+    desc, inputs = made
+    steps = [desc.values[name] for name in STEPS]
+    return convolved(
+        inputs["InputTensor"],
+        inputs["FilterTensor"],
+        desc.parts["OutputTensor"][0].tensor.sizes,
+        *steps,
+        desc.values["GroupCount"],
+        zeros,
+        backward=desc.values.get("Direction") == "BACKWARD",
+        flip=desc.values.get("Mode") == "CONVOLUTION",
+    )
+
+
+def per_channel(values: Array | None, at: tuple[int, ...]) -> Any:
+    """Return the value of an output's channel, of a tensor with one or one for each; 0 without a tensor."""
+    return 0 if values is None else values.reshape(-1)[at[1] % values.size].item()
+
+
+# ---- CONVOLUTION
+
+
+@pytest.mark.slow
+def test_convolutions_are_those_of_fractions() -> None:
+    seen = 0
+    for made in random_descs("CONVOLUTION", 250):
+        desc, inputs = made
+        found, bias = evaluated(*made), inputs.get("BiasTensor")
+        for at, value in sums_of(made).items():
+            right = nearest(value + Fraction(per_channel(bias, at)), found.dtype.name.upper())
+            if desc.values.get("FusedActivation") is not None:
+                right = max(right, 0)
+            assert found[at] == right, (desc, at)
+            seen += 1
+    assert seen > 10_000
+
+
+def convolution(x: Array, kernel: Array, sizes: tuple[int, ...], bias: Array | None = None, **fields: Any) -> Made:
+    """Return a CONVOLUTION with these fields, the others as usual."""
+    count = x.ndim - 2
+    usual: dict[str, Any] = {
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        "GroupCount": 1,
+        "Strides": [1] * count,
+        "Dilations": [1] * count,
+        **dict.fromkeys(("StartPadding", "EndPadding", "OutputPadding"), [0] * count),
+    }
+    tensors = {"Input": x, "Filter": kernel, "Bias": bias}
+    return built("CONVOLUTION", sizes, x.dtype.name.upper(), tensors, **usual | fields)
+
+
+def whole(generator: np.random.Generator, *sizes: int) -> Array:
+    return generator.integers(-9, 10, sizes).astype(np.float32)
+
+
+def test_backward_is_the_transpose_of_forward() -> None:
+    generator = np.random.default_rng(3)
+    fields = {"Strides": [2, 3], "Dilations": [2, 1], "StartPadding": [1, 0], "EndPadding": [0, 2], "GroupCount": 2}
+    x, kernel, y = whole(generator, 2, 4, 6, 8), whole(generator, 6, 2, 2, 3), whole(generator, 2, 6, 3, 3)
+    forward = evaluated(*convolution(x, kernel, y.shape, **fields))
+    # the sizes of x are what the strides leave a rest of, so that the transpose is larger than its formula
+    back = evaluated(*convolution(y, kernel, x.shape, **fields, Direction="BACKWARD"))
+    assert (forward * y).sum() == (x * back).sum()
+    assert (forward != 0).any()
+
+
+def test_a_filter_of_one_element_is_a_product_of_matrices() -> None:
+    generator = np.random.default_rng(4)
+    x, kernel = whole(generator, 3, 5, 4, 2), whole(generator, 7, 5, 1, 1)
+    found = evaluated(*convolution(x, kernel, (3, 7, 4, 2)))
+    assert (found == np.einsum("kc,nchw->nkhw", kernel[:, :, 0, 0], x)).all()
+
+
+def test_a_convolution_is_linear_in_input_and_filter() -> None:
+    generator = np.random.default_rng(5)
+    x, other, kernel = whole(generator, 1, 2, 9), whole(generator, 1, 2, 9), whole(generator, 3, 2, 4)
+    sizes, fields = (1, 3, 4), {"Strides": [2], "StartPadding": [1]}
+    apart = evaluated(*convolution(x, kernel, sizes, **fields)) + evaluated(
+        *convolution(other, kernel, sizes, **fields)
+    )
+    assert (evaluated(*convolution(x + other, kernel, sizes, **fields)) == apart).all()
+    assert (
+        evaluated(*convolution(x, 2 * kernel, sizes, **fields))
+        == 2 * evaluated(*convolution(x, kernel, sizes, **fields))
+    ).all()
+
+
+def test_a_mode_of_convolution_flips_the_filter_in_either_direction() -> None:
+    generator = np.random.default_rng(6)
+    x, kernel = whole(generator, 1, 2, 4, 5), whole(generator, 2, 2, 3, 2)
+    for direction, sizes in (("FORWARD", (1, 2, 2, 4)), ("BACKWARD", (1, 2, 6, 6))):
+        flipped = np.ascontiguousarray(kernel[:, :, ::-1, ::-1])
+        found = evaluated(*convolution(x, kernel, sizes, Mode="CONVOLUTION", Direction=direction))
+        assert (found == evaluated(*convolution(x, flipped, sizes, Direction=direction))).all()
+
+
+def f32(values: Any) -> Array:
+    return np.array(values, np.float32)
+
+
+@pytest.mark.parametrize(
+    ("fields", "count", "expected"),
+    [
+        ({"OutputPadding": [0]}, 2, [12, 23]),
+        ({"OutputPadding": [2]}, 2, [12, 23]),
+        ({"OutputPadding": [2]}, 4, [12, 23, None, 0]),
+        (
+            {"OutputPadding": [2], "FusedActivation": {"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 3}},
+            4,
+            [15, 26, None, None],
+        ),
+        ({"OutputPadding": [1], "Direction": "BACKWARD"}, 5, [10, 21, 32, 3, 0]),
+        ({"OutputPadding": [1], "EndPadding": [2], "Direction": "BACKWARD"}, 3, [10, 21, None]),
+    ],
+)
+def test_what_output_padding_adds_is_left_open_unless_it_is_0_anyway(
+    fields: dict[str, Any], count: int, expected: list[Any]
+) -> None:
+    made = convolution(f32([[[1, 2, 3]]]), f32([[[10, 1]]]), (1, 1, count), **fields)
+    assert opened(*made) == expected
+    assert bound(*made).unspecified.tolist() == [value is None for value in expected]
+
+
+@pytest.mark.parametrize(("taps", "expected"), [([INF, 1], [None, INF, -INF]), ([1, INF], [INF, -INF, None])])
+def test_an_infinity_in_the_filter_over_padding_is_left_open(taps: list[float], expected: list[Any]) -> None:
+    fields = {"StartPadding": [1], "EndPadding": [1]}
+    made = convolution(f32([[[1, -1]]]), f32([[taps]]), (1, 1, 3), **fields)
+    assert opened(*made) == expected
+    assert marks(*made).reshape(-1).tolist() == bound(*made).unspecified.tolist()
+
+
+# ---- the bounds of CONVOLUTION
+
+
+def in_float32(made: Made) -> Array:
+    """Add up the products of a forward convolution without padding in FLOAT32, one after the other."""
+    desc, inputs = made
+    x, kernel, bias = (inputs[f"{name}Tensor"] for name in ("Input", "Filter", "Bias"))
+    under = np.lib.stride_tricks.sliding_window_view(x, kernel.shape[2:], tuple(range(2, x.ndim)))
+    count = x.ndim - 2
+    under = np.moveaxis(under, 1, 1 + count).reshape(len(x), 1, *under.shape[2 : 2 + count], -1)
+    terms = under * kernel.reshape(1, len(kernel), *[1] * count, -1)
+    sums = np.add.accumulate(terms, axis=-1, dtype=np.float32)[..., -1]
+    assert desc.values["GroupCount"] == 1
+    return np.asarray(sums + bias).reshape(-1)
+
+
+def cancelling(channels: int, taps: int) -> Made:
+    """Return a convolution whose bias is the negative of one of the sums of each channel."""
+    generator = np.random.default_rng(channels * 100 + taps)
+    x, kernel = (random_floats(generator, sizes, "FLOAT32") for sizes in ((2, channels, 12), (3, channels, taps)))
+    sizes = (2, 3, 13 - taps)
+    bias = -evaluated(*convolution(x, kernel, sizes))[:1, :, :1].reshape(1, 3, 1)
+    return convolution(x, kernel, sizes, bias)
+
+
+@pytest.mark.parametrize(("channels", "taps"), [(1, 1), (1, 3), (8, 5), (100, 9)])
+def test_a_plain_convolution_in_float32_is_within_the_bound(channels: int, taps: int) -> None:
+    made = cancelling(channels, taps)
+    for is_likely in (False, True):
+        assert not refused(in_float32(made), bound(*made, is_likely=is_likely)).any()
+
+
+def test_faults_in_a_convolution_are_beyond_the_bound() -> None:
+    desc, inputs = cancelling(8, 5)
+    given = bound(desc, inputs)
+    for name, change in (("Bias", 0.999), ("Filter", 1.001), ("Input", 0.99)):
+        faulty = {**inputs, f"{name}Tensor": inputs[f"{name}Tensor"] * np.float32(change)}
+        assert refused(in_float32((desc, faulty)), given).mean() > 0.8
+    lost = inputs["FilterTensor"].copy()
+    lost[:, 3, 2] = 0
+    assert refused(in_float32((desc, {**inputs, "FilterTensor": lost})), given).mean() > 0.8
+
+
+def test_the_bound_of_a_backward_convolution_counts_the_terms_that_meet() -> None:
+    generator = np.random.default_rng(8)
+    x, kernel = (random_floats(generator, sizes, "FLOAT32") for sizes in ((1, 2, 5), (2, 3, 6)))
+    made = convolution(x, kernel, (1, 3, 14), Strides=[2], Direction="BACKWARD")
+    assert bound(*made).terms == 2 * 3
+    made = convolution(x, kernel, (1, 3, 10), Direction="BACKWARD")
+    assert bound(*made).terms == 2 * 6
+
+
+# ---- integers
+
+
+def of_field(made: Made, name: str) -> Array | None:
+    return made[1].get(f"{name}Tensor")
+
+
+def zeros_of(made: Made) -> tuple[int, tuple[int, ...]]:
+    """Return the zero points of input and filter."""
+    input_zero, filter_zero = (of_field(made, f"{name}ZeroPoint") for name in ("Input", "Filter"))
+    return (
+        0 if input_zero is None else input_zero.item(),
+        (0,) if filter_zero is None else tuple(filter_zero.reshape(-1).tolist()),
+    )
+
+
+@pytest.mark.slow
+def test_sums_of_integers_are_exact() -> None:
+    for made in random_descs("CONVOLUTION_INTEGER", 120):
+        found = evaluated(*made)
+        assert all(found[at] == value for at, value in sums_of(made, zeros_of(made)).items())
+
+
+@pytest.mark.slow
+def test_quantized_convolutions_are_those_of_fractions() -> None:
+    inner = 0
+    for made in random_descs("QUANTIZED_LINEAR_CONVOLUTION", 120):
+        found, given = evaluated(*made), bound(*made)
+        limits, flat = np.iinfo(found.dtype), {}
+        scales = [of_field(made, f"{name}Scale") for name in ("Input", "Filter", "Output")]
+        for at, value in sums_of(made, zeros_of(made)).items():
+            factors = [Fraction(per_channel(scale, at)) for scale in scales]
+            quotient = (value + per_channel(of_field(made, "Bias"), at)) * factors[0] * factors[1] / factors[2]
+            zero = per_channel(of_field(made, "OutputZeroPoint"), at)
+            flat[at] = max(limits.min, min(limits.max, round(quotient) + zero))
+            assert found[at] == flat[at]
+        right = np.array([flat[at] for at in np.ndindex(found.shape)])
+        assert (np.abs(given.value - right) <= given.slack).all()
+        assert (given.slack > 0).mean() < 0.3
+        inner += int(((right > limits.min) & (right < limits.max)).sum())
+    assert inner > 3000
+
+
+def test_a_sum_of_integers_that_int32_does_not_hold_is_left_open() -> None:
+    x, kernel = np.full((1, 1, 33027), 255, np.uint8), np.full((1, 1, 33026), 255, np.uint8)
+    fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
+    x[..., 0] = 0
+    made = built("CONVOLUTION_INTEGER", (1, 1, 2), "INT32", {"Input": x, "Filter": kernel}, **fields)
+    assert opened(*made) == [33025 * 255 * 255, None]
+
+
+def test_quantized_sums_beside_a_half_may_go_to_either_neighbour() -> None:
+    fields = {"Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0], "GroupCount": 1}
+    every = np.arange(-128, 128)
+    for scales, expected in (((0.2, 1, 0.4), [3, 4]), ((1, 1, 2), [4]), ((0.2, 1, 0.401), [3])):
+        names = ("InputScale", "FilterScale", "OutputScale")
+        tensors = dict(zip(names, (f32([scale]) for scale in scales), strict=True))
+        tensors |= {"Input": np.array([[[5]]], np.int8), "Filter": np.array([[[1]]], np.int8)}
+        tensors |= {"Bias": np.array([[[2]]], np.int32)}
+        given = bound(*built("QUANTIZED_LINEAR_CONVOLUTION", (1, 1, 1), "INT8", tensors, **fields))
+        assert every[np.abs(every - given.value) <= given.slack].tolist() == expected
+
+
+@pytest.mark.parametrize("operator", [name for name in RANDOM if "CONVOLUTION" in name])
+def test_random_descs_have_every_number_of_dimensions_and_groups(operator: str) -> None:
+    descs = [desc for desc, _ in random_descs(operator, 60)]
+    ranks = {len(desc.parts["InputTensor"][0].tensor.sizes) for desc in descs}
+    assert ranks == ({3, 4, 5} if operator == "CONVOLUTION" else {3, 4})
+    assert {desc.values["GroupCount"] for desc in descs} == {1, 2, 3}
+
+
+def test_int8_and_uint8_inputs_are_padded_with_their_zero_points() -> None:
+    fields = {"Strides": [1], "Dilations": [1], "StartPadding": [2], "EndPadding": [1], "GroupCount": 1}
+    for data_type in ("INT8", "UINT8"):
+        zero = random_integers(np.random.default_rng(9), (1,), data_type)
+        x = np.full((1, 1, 2), zero[0])
+        tensors = {"Input": x, "InputZeroPoint": zero, "Filter": np.array([[[3, -7]]], np.int8)}
+        assert not evaluated(*built("CONVOLUTION_INTEGER", (1, 1, 4), "INT32", tensors, **fields)).any()

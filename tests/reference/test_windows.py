@@ -1,0 +1,75 @@
+"""Windows over spatial dimensions: what each place sees, against index arithmetic."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.windows import Window, part, windows
+
+Array = np.ndarray[Any, Any]
+
+WINDOWS = [
+    ((7,), Window((3,), (1,), (1,), (0,)), (5,)),
+    ((7,), Window((3,), (2,), (1,), (1,)), (4,)),
+    ((5,), Window((2,), (3,), (4,), (3,)), (3,)),
+    ((3,), Window((2,), (1,), (0,), (0,)), (3,)),
+    ((2,), Window((1,), (1,), (1,), (6,)), (14,)),
+    ((6,), Window((2,), (1,), (2,), (-2,)), (2,)),
+    ((4, 5), Window((3, 2), (1, 2), (2, 1), (2, 1)), (4, 3)),
+    ((3, 4, 2), Window((2, 1, 3), (1, 3, 2), (1, 1, 1), (1, 0, 2)), (4, 2, 2)),
+    ((4,), Window((0,), (1,), (1,), (0,)), (4,)),
+]
+
+
+def seen(x: Array, places: list[slice], window: Window, fill: float) -> Array:
+    """Return what a window sees at places, element by element."""
+    counts = [at.stop - at.start for at in places]
+    found = np.empty((*x.shape[: -len(counts)], *counts, *window.size))
+    for at in itertools.product(*map(range, (*counts, *window.size))):
+        place, tap = at[: len(counts)], at[len(counts) :]
+        index = [
+            (o + first.start) * stride + w * dilation - padding
+            for o, first, w, stride, dilation, padding in zip(place, places, tap, *window[1:], strict=True)
+        ]
+        is_inside = all(0 <= i < total for i, total in zip(index, x.shape[-len(counts) :], strict=True))
+        found[(..., *at)] = x[(..., *index)] if is_inside else fill
+    return found
+
+
+@pytest.mark.parametrize(("sizes", "window", "counts"), WINDOWS)
+@pytest.mark.parametrize("lead", [(), (2, 3)])
+def test_a_window_sees_what_its_formula_says(
+    sizes: tuple[int, ...], window: Window, counts: tuple[int, ...], lead: tuple[int, ...]
+) -> None:
+    x = np.random.default_rng(3).normal(size=(*lead, *sizes))
+    cuts = [(slice(0, count), slice(count // 2, count), slice(count - 1, count)) for count in counts]
+    for places in itertools.product(*cuts):
+        found = windows(part(x, places, window, fill=-99), places, window)
+        assert np.array_equal(found, seen(x, list(places), window, -99))
+
+
+def test_a_part_is_no_larger_than_the_window_needs() -> None:
+    window = Window((3,), (2,), (1,), (1,))
+    x = np.arange(100.0)
+    assert part(x, [slice(10, 12)], window).tolist() == [19, 20, 21, 22, 23]
+    assert part(x, [slice(0, 1)], window, fill=7).tolist() == [7, 0, 1]
+    assert part(x, [slice(49, 51)], window, fill=7).tolist() == [97, 98, 99, 7, 7]
+    assert part(x, [slice(60, 61)], window, fill=7).tolist() == [7, 7, 7]
+
+
+def test_a_part_without_padding_is_not_copied() -> None:
+    x = np.arange(100.0)
+    assert np.shares_memory(part(x, [slice(10, 12)], Window((3,), (2,), (1,), (1,))), x)
+
+
+def test_windows_of_tracked_numbers_have_their_errors() -> None:
+    values, errors = np.arange(6.0), np.arange(6.0) / 10
+    window, places = Window((2,), (2,), (1,), (0,)), [slice(0, 3)]
+    found = windows(Tracked(values, errors), places, window)
+    assert found.value.tolist() == [[0, 1], [2, 3], [4, 5]]
+    assert found.slack == pytest.approx(np.array([[0, 0.1], [0.2, 0.3], [0.4, 0.5]]))
