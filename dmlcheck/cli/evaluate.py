@@ -23,7 +23,7 @@ from dmlcheck.formats.read import read_document
 from dmlcheck.running.legality import all_problems
 
 if TYPE_CHECKING:
-    from dmlcheck.reports.problems import Told
+    from dmlcheck.reports.mistakes import Told
 
 
 @click.command(
@@ -45,7 +45,7 @@ def evaluate(*, file: str, expression: str | None) -> None:
 
 def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
     """Print what is computed for each case of a file, if nothing is wrong with its form."""
-    from dmlcheck.reports.problems import Told
+    from dmlcheck.reports.mistakes import Told
 
     told = Told()
     file = read_document(document)

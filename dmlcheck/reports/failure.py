@@ -9,7 +9,8 @@ from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
-from dmlcheck.reports.problems import Told, problems_of
+from dmlcheck.reports.mistakes import Told
+from dmlcheck.reports.problems import problems_of
 from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.accuracy import drifts
 from dmlcheck.running.results import FAILED, CaseResult

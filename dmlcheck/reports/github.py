@@ -8,7 +8,8 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import plural
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.job_summary import JobSummary
-from dmlcheck.reports.problems import Told, full_message, problems_of, repository_path, validated_problems
+from dmlcheck.reports.mistakes import Told, validated_problems
+from dmlcheck.reports.problems import full_message, problems_of, repository_path
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult

@@ -14,14 +14,13 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.reports.files import PartedFile
 from dmlcheck.reports.layout import printed
+from dmlcheck.reports.mistakes import Told, validated_problems
 from dmlcheck.reports.problems import (
-    Told,
     encodable,
     full_message,
     path_inside,
     problems_of,
     repository_path,
-    validated_problems,
 )
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.reports.rule_page import rule_lines

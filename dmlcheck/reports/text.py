@@ -9,8 +9,8 @@ from dmlcheck import __version__
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
+from dmlcheck.reports.mistakes import Told
 from dmlcheck.reports.overview import Overview
-from dmlcheck.reports.problems import Told
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.reports.visible import shown_info, shown_result
 from dmlcheck.running.accuracy import drifts, warnings

@@ -11,7 +11,7 @@ from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Style
-from dmlcheck.reports.problems import Told, mistake_of, validated_problems
+from dmlcheck.reports.mistakes import Told, mistake_of, validated_problems
 from dmlcheck.running.legality import Validated
 from dmlcheck.specs.names import level_and_version, level_name
 

@@ -5,13 +5,15 @@ A report may come from a file that anyone wrote (`merge`), and so may any name, 
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.results import CaseResult
+
+if TYPE_CHECKING:  # diagnostics are shown where nothing has run
+    from dmlcheck.comparison.records import OutputResult
+    from dmlcheck.reports.records import RunInfo
+    from dmlcheck.running.results import CaseResult
 
 Text = TypeVar("Text", str, "str | None")
 

@@ -9,15 +9,12 @@ from results import MISMATCH, OUTPUT, UNLIKELY, case, every_outcome, failed
 
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.problems import (
-    Told,
     encodable,
     full_message,
     path_inside,
     problems_of,
     repository_path,
-    validated_problems,
 )
-from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import CaseResult, Drift
 
 
@@ -51,42 +48,6 @@ def test_of_a_case_that_passes_its_warnings_are_shown() -> None:
     assert [problem.rule for problem in problems_of(passed)] == ["accuracy-drift", "near-the-bound"]
     unlikely = passed._replace(diagnostics=(UNLIKELY, MISMATCH._replace(severity="note")), drift=())
     assert [problem.rule for problem in problems_of(unlikely)] == ["unlikely-error", "near-the-bound"]
-
-
-def test_a_mistake_of_a_file_is_told_of_the_first_case_that_has_it() -> None:
-    told = Told()
-    mistake = Diagnostic("size-mismatch", "is 4", file="a.yaml", line=4, column=47, pointer="desc.X.Sizes[1]")
-    elsewhere = mistake._replace(line=5)
-    assert told.earlier(mistake, "a.yaml::a") is None
-    assert told.earlier(mistake, "a.yaml::b") == "a.yaml::a"
-    assert told.earlier(elsewhere, "a.yaml::b") is None
-    assert told.new([mistake, elsewhere, mistake._replace(message="is 5")], "a.yaml::c") == [
-        mistake._replace(message="is 5")
-    ]
-
-
-@pytest.mark.parametrize("rule", ["output-mismatch", "timeout", "failed"])
-def test_what_comes_out_of_a_run_is_told_of_every_case(rule: str) -> None:
-    told = Told()
-    problem = Diagnostic(rule, "wrong", file="a.yaml", line=4, column=1)
-    assert told.new([problem], "a.yaml::a") == told.new([problem], "a.yaml::b") == [problem]
-
-
-def test_a_problem_without_a_place_is_told_of_every_case() -> None:
-    told = Told()
-    assert told.new([Diagnostic("size-mismatch", "is 4")] * 2, "a") == [Diagnostic("size-mismatch", "is 4")] * 2
-
-
-def test_of_a_desc_all_is_shown_but_what_a_negative_case_lists() -> None:
-    listed = MISMATCH._replace(severity="note")
-    descs = [
-        Validated("a.yaml", "a", "DML_OPERATOR_REDUCE", "6_4", None, (listed, Diagnostic("size-mismatch", "no"))),
-        Validated("a.yaml", "note", None, None, None, (listed,)),
-    ]
-    assert [(desc.name, problem.rule, problem.file) for desc, problem in validated_problems(descs)] == [
-        ("a", "size-mismatch", "a.yaml"),
-        ("note", "output-mismatch", "cases/sum.yaml"),
-    ]
 
 
 def test_a_message_says_all() -> None:
