@@ -6,6 +6,7 @@ import marshal
 import os
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.form import (
@@ -20,7 +21,7 @@ from dmlcheck.cases.form import (
 )
 from dmlcheck.cases.matrix import MAX_CASES, TOO_MANY_CASES, Templates, combinations, variables_of
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
-from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import misspelt
 from dmlcheck.files.document import Document, placed
 from dmlcheck.specs.names import parse_level
@@ -70,6 +71,7 @@ class _Reader:
         self.templates = Templates()
         self.descs: dict[bytes, dict[str, Any]] = {}
         self.tuples: dict[int, tuple[list[str], tuple[str, ...]]] = {}
+        self.problems = 0  # of the cases so far
 
     def read(self) -> Checking[Sequence[_Read]]:
         """Return the cases of the file; what is wrong with the file itself has its path in the file."""
@@ -86,7 +88,9 @@ class _Reader:
         if "cases" in misspelt(value, _FILE_KEYS).values():
             return ()
         if items is None:
-            return list(self.case(value, _Defaults(), FileOrigin(self.document, ((),)), _stem(self.name)))
+            read = list(self.case(value, _Defaults(), FileOrigin(self.document, ((),)), _stem(self.name)))
+            yield from self.too_many_problems()
+            return read
         if "name" in value:
             params = {"where": "a file with cases", "key": "name"}
             yield Finding("unknown-key", ("name",), params, "each case has its own name", at_key=True)
@@ -109,7 +113,16 @@ class _Reader:
             if len(read) > MAX_CASES:
                 yield too_many(("cases", index), self.document.name, TOO_MANY_CASES)
                 break
+            if self.problems > MAX_PROBLEMS:
+                break
+        yield from self.too_many_problems()
         return read
+
+    def too_many_problems(self) -> Iterator[Finding]:
+        """Yield that cases are not read, where there are more problems than are told."""
+        if self.problems > MAX_PROBLEMS:
+            params = {"path": self.document.name, "most": MAX_PROBLEMS, "rest": "its other cases are not read"}
+            yield Finding("too-many-problems", (), params)
 
     def case(
         self, own: dict[str, Any], defaults: _Defaults, origin: FileOrigin, stem: str | None, room: int = MAX_CASES
@@ -120,7 +133,7 @@ class _Reader:
         if name is None:
             name = stem
         has_matrix = values.get("matrix") is not None
-        findings = list(_findings(own, values, name, defaults, is_file=stem is not None))
+        findings = list(islice(_findings(own, values, name, defaults, is_file=stem is not None), MAX_PROBLEMS + 1))
         if findings:
             if type(name) is str and not has_matrix:
                 findings.extend(self.taken(name, origin))
@@ -142,7 +155,9 @@ class _Reader:
             return
         for suffix, chosen in combinations(variables):
             filled = self.templates.fill(rest, chosen)
-            findings = list(form_findings(filled))
+            if self.problems > MAX_PROBLEMS:
+                return
+            findings = list(islice(form_findings(filled), MAX_PROBLEMS + 1))
             if findings:
                 yield self.broken(filled, origin, name + suffix, findings)
             else:
@@ -175,6 +190,7 @@ class _Reader:
 
     def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Read:
         """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be legal."""
+        self.problems += len(findings)
         usable = {key: value for key, value in values.items() if has_form(key, value)}
         is_legal = values.get("matrix") is None and values.get("invalid") is None
         level = usable.get("feature_level")

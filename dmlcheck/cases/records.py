@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
-from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic, Finding
 from dmlcheck.files.document import Document, Path, Position, placed
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import Tolerance
@@ -28,8 +29,12 @@ class Origin(Protocol):
 
 
 def in_order(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, ...]:
-    """Return findings with their places in a case's file, in the order of these."""
-    return tuple(sorted(map(origin.diagnostic, findings), key=Diagnostic.place))
+    """Return findings with their places in a case's file, in the order of these; of too many the first and a word."""
+    found = list(islice(findings, MAX_PROBLEMS + 1))
+    if len(found) > MAX_PROBLEMS:
+        params = {"path": "the case", "most": MAX_PROBLEMS, "rest": "the others are not told"}
+        found[MAX_PROBLEMS:] = [Finding("too-many-problems", (), params)]
+    return tuple(sorted(map(origin.diagnostic, found), key=Diagnostic.place))
 
 
 class DetachedOrigin(NamedTuple):

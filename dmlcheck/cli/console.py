@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.files.document import Document
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -28,12 +28,13 @@ _LONG = 1.0  # seconds: what runs longer is named
 
 
 class Streams:
-    """The standard streams of a command: which of them take no more, and whether output was lost."""
+    """The standard streams of a command: which take no more, whether output was lost, how many problems were told."""
 
     def __init__(self) -> None:
         """Begin with both open."""
         self.left: list[IO[str]] = []
         self.is_output_lost = False
+        self.problems: dict[str, int] = {}  # that were told, by file
 
     def write(self, stream: IO[str], text: str) -> None:
         """Write to a stream, as long as it takes anything."""
@@ -156,8 +157,13 @@ class Console:
 
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
+        counts = streams().problems
         for problem in problems:
-            write(diagnostic_text(problem, document.line, Style(columns=self.style.columns)), to_errors=True)
+            counts[document.name] = counts.get(document.name, 0) + 1
+            if counts[document.name] <= MAX_PROBLEMS:
+                write(diagnostic_text(problem, document.line, Style(columns=self.style.columns)), to_errors=True)
+            elif counts[document.name] == MAX_PROBLEMS + 1:
+                say(f"{document.name} has more than {MAX_PROBLEMS:,} problems; the others are not told", to_errors=True)
 
 
 def _columns() -> int:

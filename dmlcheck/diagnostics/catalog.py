@@ -193,6 +193,13 @@ RULES: dict[str, Rule] = {
         "which is also read faster, or in a generator: `{fill: 0}`, `{sequence: {start: 1, step: 1}}`, `{random: "
         "{seed: 1, low: -1, high: 1}}`.",
     ),
+    "too-many-problems": Rule(
+        "file",
+        "more is wrong with a file than is told",
+        "{path} has more than {most:,} problems; {rest}",
+        "A matrix can make 100,000 cases of a few lines, and one wrong line in it is wrong in all of them. So no more "
+        "than 1,000 problems of a file are told. Mend the first ones and look again.",
+    ),
     "unmatched-expectation": Rule(
         "file",
         "an entry of an expectations file names no case of the run",

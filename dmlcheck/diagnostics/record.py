@@ -11,6 +11,7 @@ from dmlcheck.diagnostics.wording import pointer, visible
 ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
+MAX_PROBLEMS = 1000  # of a file that are told
 
 
 class Diagnostic(NamedTuple):
@@ -95,10 +96,12 @@ Checking = Generator[Finding, None, T]  # a reading under way: it yields what is
 
 
 def collected(checking: Checking[T]) -> tuple[T, list[Finding]]:
-    """Return what was read, and everything that is wrong with it."""
-    findings = []
+    """Return what was read, and everything that is wrong with it, or one more than the most that is told."""
+    findings: list[Finding] = []
     while True:
         try:
-            findings.append(next(checking))
+            finding = next(checking)
+            if len(findings) <= MAX_PROBLEMS:
+                findings.append(finding)
         except StopIteration as end:
             return end.value, findings

@@ -67,6 +67,7 @@ class Document:
         self._make_tree = tree
         self._root: Node | None = None
         self._starts: list[int] | None = None
+        self._last_line = (0, "")
 
     @property
     def lists_cases(self) -> bool:
@@ -76,6 +77,11 @@ class Document:
 
     def line(self, number: int) -> str:
         """Return a source line by its number from 1, without its line end ("" past the end)."""
+        if number != self._last_line[0]:  # a line may be the whole file, and have many problems
+            self._last_line = number, self._find_line(number)
+        return self._last_line[1]
+
+    def _find_line(self, number: int) -> str:
         starts = self._line_starts()
         if not 0 < number <= len(starts):
             return ""

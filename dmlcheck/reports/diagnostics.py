@@ -24,7 +24,7 @@ def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style
     )
     lines = [f"{place}{head}: {diagnostic.message}{label}"]
     source = line_of(diagnostic.line) if line_of and diagnostic.line else ""
-    if source.strip():
+    if source and not source.isspace():
         lines.extend(_snippet(diagnostic, source, style))
     elif diagnostic.note:
         lines.append(f"  {diagnostic.note}")

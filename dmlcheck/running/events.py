@@ -10,11 +10,13 @@ from typing import NamedTuple
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
 from dmlcheck.cases.select import matcher
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
 from dmlcheck.running.legality import all_problems
 from dmlcheck.running.one_case import Run, Settings, run_case
-from dmlcheck.running.results import ERRORED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, CaseResult
 
 
 class Plan(NamedTuple):
@@ -64,6 +66,7 @@ def file_events(
         yield from _of_wrong_file(file, plan, skip)
         return
     run = Run(implementation, plan.settings)
+    told = Told()
     ids = hashlib.sha256()
     number = 0
     for case, is_selected, is_here in _chosen(file, target, plan):
@@ -74,7 +77,7 @@ def file_events(
             continue
         number += 1
         if number > skip:
-            yield Done(_result(case, file, run, begin))
+            yield Done(told.limited(_result(case, file, run, begin)))
     yield Ended(ids.digest())
 
 
@@ -102,6 +105,30 @@ def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object
         return run_case(case, run)
     problems = all_problems(case, broken)
     return CaseResult(case, ERRORED, "not a well-formed case", problems, level=case.feature_level, is_malformed=True)
+
+
+class Told:
+    """How many problems of a file's descs and values were told; a matrix can make very many of one mistake."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.count = 0
+
+    def limited(self, result: CaseResult) -> CaseResult:
+        """Return a result as it is told: beyond the limit it says that its diagnostics are left out."""
+        if result.outputs or result.outcome not in (FAILED, ERRORED) or any(map(_is_of_run, result.diagnostics)):
+            return result
+        if self.count > MAX_PROBLEMS:
+            left_out = f"not told: the file has more than {MAX_PROBLEMS:,} problems"
+            return result._replace(reason=f"{result.reason} ({left_out})", diagnostics=())
+        self.count += len(result.diagnostics)
+        return result
+
+
+def _is_of_run(found: Diagnostic) -> bool:
+    """Whether something came up when a case was run, and is the case's own."""
+    page = RULES.get(found.rule)
+    return page is None or page.group == "run"
 
 
 def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
-from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
+from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
@@ -38,7 +39,8 @@ class Validated(NamedTuple):
     @property
     def is_valid(self) -> bool:
         """Whether the desc is legal at its level; what is no desc of DirectML, and only noted, breaks nothing."""
-        return not (self.diagnostics if self.operator is not None else self.errors)
+        noted = NOTE if self.operator is None else None
+        return all(diagnostic.severity == noted for diagnostic in self.diagnostics)
 
     @property
     def label(self) -> str:
@@ -63,13 +65,26 @@ def validated(file: CaseFile, level: str | None, *, all_levels: bool = False) ->
         yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
     for note in file.notes:
         yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
-    for case in file.cases:
+    errors = 0
+    for number, case in enumerate(file.cases):
+        if errors > MAX_PROBLEMS:
+            yield _unchecked(name, len(file.cases) - number)
+            return
         broken = file.broken.get(case.id)
         if broken is None:
             desc = _validated_case(case, level, all_levels=all_levels)
         else:
             desc = _broken_case(case, level, broken)
+        errors += desc.errors
         yield desc._replace(is_plain=not file.document.lists_cases)
+
+
+def _unchecked(name: str, number: int) -> Validated:
+    """Say that so many descs of a file are not checked, as too much is wrong with those before them."""
+    rest = f"{counted(number, 'more desc')} {is_or_are(number)} not checked"
+    finding = Finding("too-many-problems", (), {"path": name, "most": MAX_PROBLEMS, "rest": rest})
+    diagnostic = finding.diagnostic()._replace(severity=WARNING, file=name)
+    return Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, (diagnostic,))
 
 
 def _validated_case(case: Case, level: str | None, *, all_levels: bool) -> Validated:
@@ -97,7 +112,7 @@ def all_problems(case: Case, of_form: tuple[Diagnostic, ...], level: str | None 
     if not (case.operator and case.desc):
         return of_form
     _, findings = validate(case.operator, case.desc, level or case.level)
-    return tuple(sorted([*of_form, *map(case.origin.diagnostic, findings)], key=Diagnostic.place))
+    return tuple(sorted([*of_form, *in_order(case.origin, findings)], key=Diagnostic.place))
 
 
 def _beside_its_list(case: Case, findings: list[Finding], found: tuple[Diagnostic, ...]) -> tuple[Diagnostic, ...]:

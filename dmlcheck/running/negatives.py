@@ -22,12 +22,21 @@ def check_invalid(case: Case, findings: Iterable[Finding]) -> Finding | None:
     if not missing and not unlisted:
         return None
     parts = [
-        f"{', '.join(missing)} {is_or_are(len(missing))} listed and not found" if missing else "",
-        f"{', '.join(unlisted)} {is_or_are(len(unlisted))} found and not listed" if unlisted else "",
+        f"{_names(missing)} {is_or_are(len(missing))} listed and not found" if missing else "",
+        f"{_names(unlisted)} {is_or_are(len(unlisted))} found and not listed" if unlisted else "",
         "" if found else "the desc is valid",
     ]
     params = {"problem": "; ".join(filter(None, parts))}
     return Finding("diagnostics-mismatch", ("invalid",), params, _help(case, missing))
+
+
+def _names(entries: list[str]) -> str:
+    """Return names in a row, the first of many."""
+    more = len(entries) - _MOST_NAMED
+    return ", ".join(entries[:_MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+_MOST_NAMED = 20
 
 
 def _help(case: Case, missing: list[str]) -> str | None:

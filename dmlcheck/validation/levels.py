@@ -6,11 +6,12 @@ A desc is read once (`read_desc`), whatever the number of levels that it is then
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Finding
 from dmlcheck.files.document import Path
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
@@ -25,9 +26,9 @@ def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, 
 
 
 def check(reading: Reading, level: str) -> list[Finding]:
-    """Return everything that is wrong with a desc at a feature level, in no particular order."""
+    """Return what is wrong with a desc at a feature level, in no particular order: all, or more than is told."""
     at_level = () if reading.desc is None else _at_level(reading.desc, level)
-    return [*reading.findings, *at_level]
+    return [*reading.findings, *islice(at_level, MAX_PROBLEMS + 1)]
 
 
 def minimum_level(reading: Reading) -> str | None:
