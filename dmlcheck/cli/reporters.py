@@ -66,25 +66,27 @@ def report_options(command: Callable[..., None]) -> Callable[..., None]:
         files = {name: given.pop(name) for name in _KINDS}
         command(wanted=Wanted(files, -1 if quiet else verbose, report_form), **given)
 
-    options = [
-        click.option(f"--{name}", metavar="FILE", help=kind.help, shell_complete=complete_files)
-        for name, kind in _KINDS.items()
-    ]
-    options.append(
-        click.option(
-            "--format",
-            "report_form",
-            type=click.Choice(["full", "concise", "github"]),
-            default="full",
-            show_default=True,
-            help="What to print: all, a line for each failure, or GitHub annotations.",
-        )
-    )
-    options.append(click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only."))
-    options.append(click.option("-v", "--verbose", count=True, help="Print every case; -vv every failure in full."))
-    for option in reversed(options):
+    for option in reversed([*_FILE_OPTIONS, *_PRINT_OPTIONS]):
         with_reports = option(with_reports)
     return with_reports
+
+
+_FILE_OPTIONS = [
+    click.option(f"--{name}", metavar="FILE", help=kind.help, shell_complete=complete_files)
+    for name, kind in _KINDS.items()
+]
+_PRINT_OPTIONS = [
+    click.option(
+        "--format",
+        "report_form",
+        type=click.Choice(["full", "concise", "github"]),
+        default="full",
+        show_default=True,
+        help="What to print: all, a line for each failure, or GitHub annotations.",
+    ),
+    click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only."),
+    click.option("-v", "--verbose", count=True, help="Print every case; -vv every failure in full."),
+]
 
 
 def open_reporters(

@@ -208,7 +208,7 @@ def figure(value: float) -> str:
     """Return a figure of a report, short; a whole number with all its digits."""
     if isinstance(value, int):
         return str(value)
-    if value >= 1e300:
+    if value >= 1e15:
         return "infinite" if value > 1e308 else f"{value:.3g}"
     if value >= 100 or value == int(value):
         return f"{value:.0f}"

@@ -38,7 +38,7 @@ _OUTCOMES = {
 
 
 class SarifReport:
-    """A run as SARIF: the tool with the rules that were named, what the run is of and how it ended, and the problems.
+    """A run as SARIF: what the run is of, the tool with the rules that were named, how it ended, and the problems.
 
     The problems are put aside, out of memory, until the others are known.
     """
@@ -58,8 +58,8 @@ class SarifReport:
     def finish(self, summary: Summary) -> None:
         """Write what the run is of, how it ended and its problems, and put the report in place."""
         head = {
-            "tool": self.results.tool(),
             "properties": _properties(self.info, summary),
+            "tool": self.results.tool(),
             "invocations": [_invocation(summary)],
             "columnKind": "unicodeCodePoints",
         }

@@ -80,7 +80,7 @@ def test_a_problem_has_its_rule_its_level_and_its_place(folder: Path) -> None:
 
 def test_a_report_begins_with_what_the_run_is_of(folder: Path) -> None:
     run = written(folder / "run.sarif", [failed(), failed("b")])
-    assert list(run)[:2] == ["tool", "properties"]
+    assert list(run)[:2] == ["properties", "tool"]
     assert run["properties"] == {
         "implementation": "onnxruntime",
         "implementationVersion": "1.31.1",
