@@ -55,7 +55,7 @@ def test_every_kind_is_spelt_with_what_follows_it() -> None:
 
 def test_the_reference_says_its_version() -> None:
     reference = make("reference")
-    assert about(reference) == (dmlcheck.__version__, "NumPy")
+    assert about(reference) == (dmlcheck.__version__, f"NumPy {np.__version__}")
     close(reference)
 
 

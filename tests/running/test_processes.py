@@ -30,6 +30,7 @@ from dmlcheck.running.processes import Apart
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
+OLDER = '{"schema": "dmlcheck-report/1", "cases": []}'
 HEAD = """\
 operator: DML_OPERATOR_REDUCE
 source: by hand
@@ -314,7 +315,7 @@ def test_a_selection_has_a_digest_of_its_own() -> None:
         (lambda names: [*names[:2], "more.json"], "one of 4 shards"),
         (lambda names: [*names[:2], "level.json"], "another feature level"),
         (lambda names: [*names[:2], "cut.json"], "did not get to its end"),
-        (lambda names: [*names[:2], "nowhere.json"], "No such file"),
+        (lambda names: [*names[:2], "nowhere.json"], "no such file"),
         (lambda names: [*names[:2], "f/a.yaml"], "not JSON"),
         (lambda names: [*names[:2], "list.json"], "not a report of a run"),
     ],
@@ -402,14 +403,14 @@ def small_disk(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_full_disk_costs_its_report_only(small_disk: Path, jobs: str) -> None:
     write("a.yaml", *range(100), *([WRONG] * 200))
-    (small_disk / "report.json").write_text("older", encoding="utf-8")
+    (small_disk / "report.json").write_text(OLDER, encoding="utf-8")
     words = ["--json", str(small_disk / "report.json"), "--junitxml", "junit.xml", "--html", "report.html"]
     result = run("a.yaml", "--implementation", BAD, "-j", jobs, *words)
     assert result.exit_code == 2
     path = (small_disk / "report.json").resolve()
     assert result.stderr == f"dmlcheck: the report could not be written: {path}: No space left on device\n"
     assert [found.name for found in small_disk.iterdir()] == ["report.json"]
-    assert (small_disk / "report.json").read_text(encoding="utf-8") == "older"
+    assert (small_disk / "report.json").read_text(encoding="utf-8") == OLDER
     assert Path("junit.xml").read_text(encoding="utf-8").count("<failure") == 200
     assert Path("report.html").read_text(encoding="utf-8").rstrip().endswith("</html>")
     assert "100 passed, 200 failed" in result.stdout
