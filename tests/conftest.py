@@ -17,6 +17,10 @@ SNAPSHOTS = Path(__file__).parent / "snapshots"
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--update-snapshots", action="store_true", help="write what is printed instead of comparing it")
+    parser.addoption(
+        "--fuzz-seconds", type=float, default=10.0, help="how long to make files and command lines for, in all"
+    )
+    parser.addoption("--fuzz-seed", type=int, default=0, help="the first seed of what is made")
 
 
 @pytest.fixture(autouse=True)
