@@ -58,11 +58,12 @@ def _numpy_version() -> str:
     NumPy keeps it in a small file; importlib.metadata, which knows it too, takes 20 ms to import.
     """
     spec = find_spec("numpy")
-    folder = os.path.dirname(spec.origin or "") if spec is not None else ""
-    with contextlib.suppress(OSError), open(os.path.join(folder, "version.py"), encoding="utf-8") as file:
-        found = _VERSION.search(file.read())
-        if found is not None:
-            return found[1]
+    if spec is not None and spec.origin is not None:
+        path = os.path.join(os.path.dirname(spec.origin), "version.py")
+        with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:
+            found = _VERSION.search(file.read())
+            if found is not None:
+                return found[1]
     from importlib.metadata import version
 
     return version("numpy")
