@@ -52,9 +52,10 @@ def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -
     helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None)
     if lifted and finding.rule == "value-out-of-range":
         finding = _unsupported_value(finding, desc, level)
-    return _in_words_of_row(finding, row)._replace(
+    finding = _in_words_of_row(finding, row)
+    return finding._replace(
         constraint=f"{desc.spec.short}/{row.id}",
-        note=finding.note or row.text,
+        note=finding.note or (None if row.text in finding.message else row.text),
         help="; ".join(filter(None, helps)) or None,
     )
 
@@ -92,7 +93,7 @@ def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Find
 def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
     """Return a finding whose word cannot say all of it with what only the row knows."""
     if row.word == "holds":
-        claim = f"as the row says: {row.text}"
+        claim = f"such that this holds: {row.text}"
         return finding._replace(params={**finding.params, "expected": claim, "problem": f"must be {claim}"})
     if finding.rule == "excluded-field" and row.present:
         return finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
