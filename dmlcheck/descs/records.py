@@ -116,6 +116,12 @@ class OperatorDesc(NamedTuple):
         parts = {name: () if name in broken else parts for name, parts in self.parts.items()}
         return self._replace(values=values, parts=parts, broken=broken)
 
+    def parts_of(self, name: str) -> tuple[Part, ...]:
+        """Return the tensors of a field, or the one with a label (`OutputTensors[0]`); none where it is not there."""
+        if name in self.parts:
+            return self.parts[name]
+        return tuple(part for part in self.parts[name.partition("[")[0]] if part.label == name)
+
     def tensor(self, name: str) -> TensorDesc | None:
         """Return a single tensor by its field's name, or None where the desc has none."""
         value = self.values.get(name)

@@ -142,7 +142,7 @@ def _unknown(spec: OperatorSpec, row: Constraint) -> Iterator[str]:
     named = [name.partition(".")[0] for name in row.args] if isinstance(row.args, (dict, list)) else []
     if row.word in ("joined_along", "distinct_indices", "distinct_tuples"):
         named = list(row.args.values())
-    yield from (name for name in (*named, *row.present, *row.absent) if name not in spec.fields)
+    yield from (name for name in (*named, *row.present, *row.absent) if name.partition("[")[0] not in spec.fields)
 
 
 def _name_problems(spec: OperatorSpec, word: str, args: Any) -> Iterator[str]:

@@ -341,7 +341,7 @@ def _unlike(desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any
 
     A tensor of a data type that the level does not take, which another finding says, is no model for the rest.
     """
-    parts = [part for name in names for part in desc.parts[name]]
+    parts = [part for name in names for part in desc.parts_of(name)]
     if len({of(part.tensor) for part in parts}) < 2:
         return
     sound = [part for part in parts if (*part.path, "DataType") not in desc.refused] or parts

@@ -132,7 +132,7 @@ def _fitting_type(row: _Row, part: Part, desc: OperatorDesc) -> str | None:
     name, types = row.field.name, row.support.types
     for constraint in applicable(desc, row.level):
         if constraint.word == "same_data_type" and name in constraint.args:
-            others = (other.tensor.data_type for field in constraint.args for other in desc.parts[field])
+            others = (other.tensor.data_type for field in constraint.args for other in desc.parts_of(field))
             fitting = [known for known in others if known in types]
             if fitting:
                 return max(fitting, key=fitting.count)

@@ -96,3 +96,11 @@ def test_a_known_deviation_is_of_descs_of_its_function_type_and_layout(
     given, found = TensorDesc(data_type, (2, 3), strides), TensorDesc(data_type, (2, 1))
     desc = OperatorDesc.of(spec, {"Function": function, "InputTensor": given, "OutputTensor": found, "Axes": (1,)})
     assert [row.text for row in desc.known_deviations()] == texts
+
+
+def test_tensors_are_found_by_the_name_of_their_field_and_by_their_label() -> None:
+    desc = desc_of("SPLIT", SPLIT)
+    assert [part.label for part in desc.parts_of("OutputTensors")] == ["OutputTensors[0]", "OutputTensors[1]"]
+    assert [part.path for part in desc.parts_of("OutputTensors[1]")] == [("OutputTensors", 1)]
+    assert desc.parts_of("OutputTensors[2]") == ()
+    assert [part.label for part in desc.parts_of("InputTensor")] == ["InputTensor"]

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from random_normalizations import NORMALIZATIONS, normalizations
 from random_products import RANDOM, random_descs
+from random_quantizations import QUANTIZATIONS, quantizations
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -60,7 +61,7 @@ pytestmark = [
     ),
 ]
 
-GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM, *NORMALIZATIONS)
+GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM, *NORMALIZATIONS, *QUANTIZATIONS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -199,6 +200,9 @@ def of_table(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     if load_spec(operator).short in NORMALIZATIONS:
         yield from normalizations(load_spec(operator).short)
         return
+    if load_spec(operator).short in QUANTIZATIONS:
+        yield from quantizations(load_spec(operator).short)
+        return
     for types in typed(operator):
         for attributes in attributes_of(operator):
             made = with_inputs(operator, types, attributes)
@@ -317,6 +321,13 @@ class Seen(NamedTuple):
         return result
 
 
+def by_label(inputs: Inputs) -> dict[str, Array]:
+    """Return each array by its label: those of an array of tensors one by one."""
+    lists = {name: values for name, values in inputs.items() if isinstance(values, list)}
+    parts = {f"{name}[{index}]": part for name, values in lists.items() for index, part in enumerate(values)}
+    return {name: values for name, values in inputs.items() if name not in lists} | parts
+
+
 class Evaluator:
     """onnx's own evaluator of models, on NumPy."""
 
@@ -330,7 +341,7 @@ class Evaluator:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                values = evaluator.run(None, dict(inputs))
+                values = evaluator.run(None, by_label(inputs))
             except Exception as error:
                 raise Failure(f"{type(error).__name__}: {error}") from error
         return dict(zip((value.name for value in graph.outputs), values, strict=True))
@@ -632,6 +643,16 @@ KNOWN = [
         )
         for program in PROGRAMS
     ),
+    *(
+        Known(
+            program,
+            "QUANTIZE",
+            types,
+            "quotients are made INT32 before they are limited",
+            lambda seen: seen.x >= 2**20,
+        )
+        for program, types in (("onnx", FLOATS), ("onnxruntime", ("FLOAT16",)))
+    ),
 ]
 
 
@@ -726,7 +747,7 @@ def described(desc: OperatorDesc) -> str:
 def said(program: str, desc: OperatorDesc, inputs: Inputs, pair: tuple[Array, Array], refused: Array) -> str:
     """Return a disagreement in words: the first element of those that differ."""
     place = tuple(int(each) for each in np.argwhere(refused)[0])
-    given = [values[place].item() for values in inputs.values() if values.shape == refused.shape]
+    given = [values[place].item() for values in by_label(inputs).values() if values.shape == refused.shape]
     ours, theirs = (values[place].item() for values in pair)
     return (
         f"{program}: {described(desc)}: {int(refused.sum())} of {refused.size} elements, first {list(place)}: "

@@ -89,6 +89,15 @@ def test_the_first_tensor_is_at_fault_where_the_others_agree() -> None:
     assert places_of(check("same_dimension_count", subject, BOTH)) == [("rank-mismatch", "OutputTensor.Sizes")]
 
 
+def test_one_tensor_of_an_array_is_named_by_its_label() -> None:
+    subject = argmax(InputTensor=(sized(1), sized(1, data_type="INT8")), OutputTensor=sized(1))
+    assert check("same_data_type", subject, ["OutputTensor", "InputTensor[0]"]) == []
+    assert check("same_data_type", subject, ["OutputTensor", "InputTensor[2]"]) == []
+    assert places_of(check("same_data_type", subject, ["OutputTensor", "InputTensor[1]"])) == [
+        ("data-type-mismatch", "InputTensor[1].DataType")
+    ]
+
+
 def test_what_a_level_does_not_take_is_no_model() -> None:
     subject = both(sized(1, data_type="INT4"), sized(1, data_type="INT8"))._replace(
         refused=frozenset([("InputTensor", "DataType")])

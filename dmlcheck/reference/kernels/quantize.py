@@ -1,16 +1,19 @@
-"""QUANTIZE_LINEAR, DEQUANTIZE_LINEAR and QUANTIZED_LINEAR_ADD."""
+"""Quantization: element by element, in blocks, by the range of a tensor, and of sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, Axes, Index, blockwise, groups, tiles
 from dmlcheck.reference.numbers import either, raw
 from dmlcheck.reference.pieces import (
     Kernel,
     Open,
+    Piece,
     as_float,
     elementwise,
     infinite,
@@ -49,6 +52,80 @@ def difference(x: Any, zero_point: Any) -> Any:
     return wide if zero_point is None else wide - zero_point
 
 
+# ---- blocks
+
+
+def quantize(input: Any, quantizations: Sequence[Any], *, output_type: str) -> Iterator[Piece]:
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and the ZeroPoint of the block that x is in.
+
+    Along each dimension, blocks have as many elements as InputTensor has for one of the scale. Left open are a Scale of
+    0, and all where these sizes do not divide.
+    """
+    return of_blocks(partial(quantized_block, output_type=output_type), input, *quantizations)
+
+
+def quantized_block(x: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max); left open for a Scale of 0."""
+    return Open(quantize_linear(x, scale, zero_point, output_type=output_type), scale == 0)
+
+
+def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, output_type: str) -> Iterator[Piece]:
+    """(x - ZeroPoint) * Scale, with the Scale and the ZeroPoint of the block that x is in.
+
+    Along each dimension, blocks have as many elements as InputTensor has for one of the scale. Left open is all where
+    these sizes do not divide.
+    """
+    return of_blocks(partial(dequantize_linear, input_type=input_type, output_type=output_type), input, *quantizations)
+
+
+def of_blocks(formula: Callable[..., Any], input: Any, scale: Any, zero_point: Any = None) -> Iterator[Piece]:
+    """Yield the pieces of an element-wise formula, where scale and zero point repeat to the sizes of the input."""
+    given = [x for x in (scale, zero_point) if x is not None]
+    is_open = any(size % own for x in given for size, own in zip(input.shape, x.shape, strict=True))
+    for index in tiles(input.shape, BLOCK):
+        parts = (None if x is None else part_of_blocks(x, index, input.shape) for x in (scale, zero_point))
+        yield Piece(index, lambda *operands: Open(formula(*operands), is_open), (input[index], *parts))
+
+
+def part_of_blocks(x: Any, index: Index, sizes: tuple[int, ...]) -> Any:
+    """Return the part of a tensor at an index once its elements repeat to fill `sizes`."""
+    whole = (*index, *[slice(None)] * (len(sizes) - len(index)))
+    for axis, at in reversed(list(enumerate(whole))):
+        own, size = x.shape[axis], sizes[axis]
+        places = np.arange(*at.indices(size)) if isinstance(at, slice) else at
+        x = x[(*[slice(None)] * axis, at if own == size else places * own // size)]
+    return x
+
+
+# ---- ranges
+
+
+def of_range(x: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
+    """The quantized elements of a tensor, Scale and ZeroPoint."""
+    x, (least, most) = blockwise(lambda part: as_float(part, part), x), limits(output_type)
+    low = np.minimum(np.minimum.reduce(x, axis=axes, keepdims=True), 0)
+    high = np.maximum(np.maximum.reduce(x, axis=axes, keepdims=True), 0)
+    scale = (high - low) / (most - least)
+    zero_point = nearest(np.clip(least - low / scale, least, most))
+    found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
+    is_open = (raw(scale) == 0) | ~np.isfinite(raw(scale))
+    return {name: Open(value, is_open) for name, value in (found | {"output_zero_point": zero_point}).items()}
+
+
+def dynamic_quantize_linear(input: Any, *, output_type: str) -> Iterator[Piece]:
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), Scale = (high - low) / (Max - Min), and ZeroPoint.
+
+    That is rint(Min - low / Scale). The range from low to high has all elements and 0. Left open is all where the range
+    is 0, infinite or NaN.
+    """
+    axes = tuple(range(input.ndim))
+    for piece in groups(partial(of_range, output_type=output_type), axes, input):
+        yield piece._replace(where=dict.fromkeys(("output", "output_scale", "output_zero_point"), piece.where))
+
+
+# ---- sums
+
+
 def quantized_linear_add(
     a: Any,
     a_scale: Any,
@@ -80,7 +157,10 @@ def requantized(
 
 
 KERNELS: dict[str, Kernel] = {
+    "DEQUANTIZE": Kernel(dequantize),
+    "DYNAMIC_QUANTIZE_LINEAR": Kernel(dynamic_quantize_linear),
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": elementwise(dequantize_linear),
     "ELEMENT_WISE_QUANTIZE_LINEAR": elementwise(quantize_linear),
     "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": elementwise(quantized_linear_add),
+    "QUANTIZE": Kernel(quantize),
 }

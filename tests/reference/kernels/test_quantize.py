@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from bounds_of import gathered
+from grouped import blocks_of
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.bounds import Bound, bounds
+from dmlcheck.reference.kernels import quantize
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
@@ -56,8 +58,12 @@ def allowed(operator: str, output: Any, *, accumulate: str = "FLOAT32", **tensor
     desc, inputs = built(operator, output, **tensors)
     sizes = next(iter(inputs.values())).shape
     found = gathered(desc, inputs, {"OutputTensor": np.ones(sizes, bool)}, accumulate)["OutputTensor"]
-    limits = np.iinfo(output)
-    every = np.arange(limits.min, limits.max + 1)
+    return within(found, np.iinfo(output).min, np.iinfo(output).max)
+
+
+def within(found: Bound, least: int, most: int) -> list[list[int]]:
+    """Return the integers that are within the bound of each result."""
+    every = np.arange(least, most + 1)
     return [every[abs(every - value) <= slack].tolist() for value, slack in zip(found.value, found.slack, strict=True)]
 
 
@@ -246,3 +252,157 @@ def test_a_sum_that_cancels_has_the_roundings_of_its_terms() -> None:
     scales = {"AScale": f32(1234567), "BScale": f32(1234567.125), "OutputScale": f32(1)}
     (found,) = allowed("QUANTIZED_LINEAR_ADD", np.int8, A=i8(127), B=i8(-127), **scales)
     assert {-23, -16, -9} <= set(found) <= set(range(-31, 0))
+
+
+# ---- QUANTIZE and DEQUANTIZE
+
+TYPES = {"INT8": (-128, 127), "UINT8": (0, 255), "INT4": (-8, 7), "UINT4": (0, 15)}
+SIZES: list[tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]] = [
+    ((6,), (1,), (6,)),
+    ((6,), (3,), (2,)),
+    ((4, 6), (2, 3), (4, 1)),
+    ((4, 6), (1, 2), (2, 6)),
+    ((2, 3, 4), (2, 1, 2), (1, 3, 4)),
+    ((1, 2, 1, 4, 1, 2, 1, 3), (1, 2, 1, 2, 1, 1, 1, 3), (1,) * 8),
+]
+
+
+def in_blocks(
+    operator: str, input: Array, data_type: str, output_type: str, scale: Array, zero_point: Array | None
+) -> tuple[OperatorDesc, dict[str, Any]]:
+    """Return the desc of QUANTIZE or DEQUANTIZE, where `data_type` is that of the zero point, and the inputs."""
+    quantizations = [scale] if zero_point is None else [scale, zero_point]
+    types = [scale.dtype.name.upper(), data_type]
+    tensors = [{"DataType": of, "Sizes": list(x.shape)} for of, x in zip(types, quantizations, strict=False)]
+    fields = {
+        "InputTensor": {"DataType": types[operator != "QUANTIZE"], "Sizes": list(input.shape)},
+        "QuantizationType": "SCALE" if zero_point is None else "SCALE_ZERO_POINT",
+        "QuantizationTensors": tensors,
+        "OutputTensor": {"DataType": output_type, "Sizes": list(input.shape)},
+    }
+    desc, findings = validation.validate(f"DML_OPERATOR_{operator}", fields, NEWEST_LEVEL)
+    assert desc is not None
+    assert not findings
+    return desc, {"InputTensor": input, "QuantizationTensors": quantizations}
+
+
+def of_block(x: Array, index: tuple[int, ...], sizes: tuple[int, ...]) -> Fraction:
+    return Fraction(x[tuple(at // (size // own) for at, size, own in zip(index, sizes, x.shape, strict=True))].item())
+
+
+def drawn(generator: np.random.Generator, data_type: str, sizes: tuple[int, ...]) -> Array:
+    least, most = TYPES[data_type]
+    return generator.integers(least, most, sizes, np.int8 if least else np.uint8, endpoint=True)
+
+
+@pytest.mark.parametrize("block", [5, 1 << 16])
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
+    dtype: Any, data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(quantize, "BLOCK", block)
+    generator = np.random.default_rng(10)
+    least, most = TYPES[data_type]
+    for sizes, of_scale, of_zero_point in SIZES:
+        x = (generator.normal(size=sizes) * most).astype(dtype)
+        scale = generator.choice([0.5, 1, 3, -0.75], of_scale).astype(dtype)
+        for zero_point in (None, drawn(generator, data_type, of_zero_point)):
+            inputs = in_blocks("QUANTIZE", x, data_type, data_type, scale, zero_point)
+            found = engine.evaluate(*inputs)["OutputTensor"]
+            whole = drawn(generator, data_type, sizes)
+            inputs = in_blocks("DEQUANTIZE", whole, data_type, scale.dtype.name.upper(), scale, zero_point)
+            back = engine.evaluate(*inputs)["OutputTensor"]
+            for index in np.ndindex(sizes):
+                factor = of_block(scale, index, sizes)
+                zero = 0 if zero_point is None else int(of_block(zero_point, index, sizes))
+                right = max(least, min(most, round(Fraction(x[index].item()) / factor) + zero))
+                assert found.values[index] == right
+                assert back.values[index] == dtype(float((int(whole[index]) - zero) * factor))
+            assert found.unspecified is None
+            assert back.unspecified is None
+
+
+def test_sizes_that_do_not_divide_leave_all_open() -> None:
+    x, scale, zero_point = f32(1, 2, 3, 4), f32(1, 1, 1), i8(0, 0, 0)
+    for sizes in ((scale, None), (f32(1), zero_point), (f32(*[1] * 8), None)):
+        found = engine.evaluate(*in_blocks("QUANTIZE", x, "INT8", "INT8", *sizes))["OutputTensor"]
+        assert np.asarray(found.unspecified).all()
+        found = engine.evaluate(*in_blocks("DEQUANTIZE", i8(1, 2, 3, 4), "INT8", "FLOAT32", *sizes))["OutputTensor"]
+        assert np.asarray(found.unspecified).all()
+
+
+def test_dequantized_numbers_are_quantized_to_what_they_were() -> None:
+    generator = np.random.default_rng(11)
+    for data_type in TYPES:
+        whole, zero_point = drawn(generator, data_type, (6, 8)), drawn(generator, data_type, (2, 4))
+        scale = generator.uniform(0.01, 3, (3, 2)).astype(np.float32)
+        inputs = in_blocks("DEQUANTIZE", whole, data_type, "FLOAT32", scale, zero_point)
+        numbers = engine.run(*inputs)["OutputTensor"]
+        found = engine.run(*in_blocks("QUANTIZE", numbers, data_type, data_type, scale, zero_point))["OutputTensor"]
+        assert (found == whole).all()
+
+
+def test_a_quotient_of_a_block_beside_a_half_may_go_to_either_neighbour() -> None:
+    x, scale = f32(5, -5, 4, 0), f32(0.039215686, 0.039215686)
+    desc, inputs = in_blocks("QUANTIZE", x, "INT8", "INT8", scale, i8(-23, 0))
+    found = gathered(desc, inputs, {"OutputTensor": np.ones(4, bool)})["OutputTensor"]
+    assert within(found, -128, 127) == [[104, 105], [-128], [102], [0]]
+
+
+# ---- DYNAMIC_QUANTIZE_LINEAR
+
+
+def dynamic(x: Array, output: str = "UINT8") -> tuple[OperatorDesc, dict[str, Array]]:
+    one = [1] * x.ndim
+    fields = {
+        "InputTensor": {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)},
+        "OutputTensor": {"DataType": output, "Sizes": list(x.shape)},
+        "OutputScaleTensor": {"DataType": "FLOAT32", "Sizes": one},
+        "OutputZeroPointTensor": {"DataType": output, "Sizes": one},
+    }
+    desc, findings = validation.validate("DML_OPERATOR_DYNAMIC_QUANTIZE_LINEAR", fields, NEWEST_LEVEL)
+    assert desc is not None
+    assert not findings
+    return desc, {"InputTensor": x}
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+@pytest.mark.parametrize("output", ["UINT8", "INT8"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_scale_and_zero_point_come_from_the_range_with_0(dtype: Any, output: str, block: int) -> None:
+    generator = np.random.default_rng(12)
+    least, most = TYPES[output]
+    for size, mean in [(1, 3), (2, -2), (30, 0), (30, 5), (30, -5), (200, 1)]:
+        x = (generator.normal(size=size) + mean).astype(dtype)
+        with blocks_of(block):
+            found = engine.evaluate(*dynamic(x, output))
+        terms = [Fraction(element) for element in x.tolist()]
+        low, high = min([*terms, Fraction(0)]), max([*terms, Fraction(0)])
+        scale = (high - low) / (most - least)
+        zero_point = round(least - low / scale)
+        assert found["OutputScaleTensor"].values.tolist() == [np.float32(float(scale))]
+        assert found["OutputZeroPointTensor"].values.tolist() == [zero_point]
+        right = [max(least, min(most, round(term / scale) + zero_point)) for term in terms]
+        assert found["OutputTensor"].values.tolist() == right
+        assert all(computed.unspecified is None for computed in found.values())
+
+
+def test_a_range_of_0_and_one_that_is_not_finite_leave_all_open() -> None:
+    for x in (f32(0, 0), f32(1, NAN), f32(INF, 1), f32(0, -INF)):
+        found = engine.evaluate(*dynamic(x))
+        assert all(np.asarray(computed.unspecified).all() for computed in found.values())
+
+
+def test_what_onnxruntime_saw_on_directml_is_within_the_bound() -> None:
+    # ONNX's test of DynamicQuantizeLinear: 5 / 255 as FLOAT32 is a little more, so that it expects 26 for -2.5, where
+    # DirectML was seen to give 25
+    desc, inputs = dynamic(f32(0, 2, -3, -2.5, 1.34, 0.5))
+    expected = engine.run(desc, inputs)
+    assert expected["OutputTensor"].tolist() == [153, 255, 0, 25, 221, 179]
+    assert expected["OutputZeroPointTensor"].tolist() == [153]
+    found = gathered(desc, inputs, {name: np.ones(values.shape, bool) for name, values in expected.items()})
+    assert within(found["OutputTensor"], 0, 255) == [[153], [255], [0], [25, 26], [221], [178, 179]]
+    assert within(found["OutputZeroPointTensor"], 0, 255) == [[153]]
+    scale = found["OutputScaleTensor"]
+    assert scale.slack[0] <= 5 * 2.0**-24 * scale.value[0] * 2
