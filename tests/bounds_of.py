@@ -24,6 +24,8 @@ def gathered(
 
 
 def _joined(parts: list[tuple[Array, Bound]]) -> Bound:
+    if len(parts) == 1:
+        return parts[0][1]
     order = np.argsort(np.concatenate([at for at, _ in parts]))
     of = [bound for _, bound in parts]
     return Bound(

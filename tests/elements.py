@@ -77,7 +77,10 @@ def refused(found: Array, given: engine.Bound) -> Array:
         right = (
             (rounded == found) | (np.isnan(rounded) & np.isnan(found)) | (np.abs(actual - given.value) <= limit) | over
         )
-    return ~(right | np.isinf(given.slack) | given.unspecified)
+    wrong = ~(right | np.isinf(given.slack) | given.unspecified)
+    for other in given.others:
+        wrong = wrong & refused(found, other)
+    return wrong
 
 
 # ---- elements

@@ -14,7 +14,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Axes, blockwise, either, groups, neighbourhoods
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise
+from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, total, variance
 
 
@@ -196,17 +196,15 @@ def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
     """x / max(Norm, Epsilon), or what other ways to keep the divisor from 0 give."""
     sums = total(np.square(x) if is_root else np.abs(x), axes)
     norm = np.sqrt(sums) if is_root else sums
-    divisor = np.maximum(norm, epsilon)
-    result = either(lambda: x / divisor, lambda: x / (norm + epsilon))
-    if is_root:
-        result = either(lambda: result, lambda: x / np.sqrt(sums + epsilon))
-    return Open(result, (divisor <= 0) | (epsilon < 0))
+    divisors = [np.maximum(norm, epsilon), norm + epsilon, np.sqrt(sums + epsilon) if is_root else norm]
+    ways = partial(one_of, *divisors[: 2 + is_root])
+    return Open(blockwise(lambda part: ways(of=lambda divisor: part / divisor), x), (divisors[0] <= 0) | (epsilon < 0))
 
 
 def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:
     """x / max(Norm, Epsilon), where Norm of the row along Axis is the sum of |x|, for P 2 the root of that of x^2.
 
-    Epsilon may also be added to the norm, or below its root: the bound has these results too. Left open are a divisor
+    Epsilon may also be added to the norm, or below its root: these results are right too. Left open are a divisor
     of 0, and an Epsilon below it.
     """
     return groups(partial(of_row, epsilon=epsilon, is_root=p == 2), (axis,), input)
