@@ -9,7 +9,7 @@ from dmlcheck.cli.options import completing, examples
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
-from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.load import closest_operator, full_name, load_spec
 
 
 @click.command(
@@ -34,12 +34,20 @@ def _explain_constraint(label: str) -> None:
     operator, _, row_id = label.upper().rpartition("/")
     name = full_name(operator) if operator else None
     if name is None:
-        hint = f"`dmlcheck show {label}` shows the operator" if full_name(label.upper()) else did_you_mean(label, RULES)
-        hint = hint or "`dmlcheck explain` lists the rules"
-        raise click.UsageError(f"{label} is neither a rule nor a constraint; {hint}")
+        raise click.UsageError(f"{label} is neither a rule nor a constraint; {_hint(label, operator, row_id)}")
     spec = load_spec(name)
     row = next((row for row in spec.constraints if row.id == row_id), None)
     if row is None:
         known = ", ".join(row.id for row in spec.constraints)
         raise click.UsageError(f"{name} has no constraint {row_id}; it has {known}")
     print_page(constraint_lines(spec, row))
+
+
+def _hint(label: str, operator: str, row_id: str) -> str:
+    """Return what may be meant by a label that is neither a rule's nor a constraint's."""
+    if full_name(label.upper()):
+        return f"`dmlcheck show {label}` shows the operator"
+    close = closest_operator(operator) if operator else None
+    if close:
+        return f"did you mean {close}/{row_id}?"
+    return did_you_mean(label, RULES) or "`dmlcheck explain` lists the rules"

@@ -24,7 +24,8 @@ def test_a_constraint_goes_by_its_label(label: str) -> None:
     [
         ("size-mismach", "is neither a rule nor a constraint; did you mean size-mismatch?"),
         ("zzzz", "is neither a rule nor a constraint; `dmlcheck explain` lists the rules"),
-        ("NOTHING/C1", "is neither a rule nor a constraint"),
+        ("reduse/c2", "is neither a rule nor a constraint; did you mean REDUCE/C2?"),
+        ("ZZZZ/C1", "is neither a rule nor a constraint; `dmlcheck explain` lists the rules"),
         ("REDUCE/C99", "DML_OPERATOR_REDUCE has no constraint C99; it has C1, C2"),
     ],
 )
