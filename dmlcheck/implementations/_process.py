@@ -34,9 +34,28 @@ else:
     ALONE = {"start_new_session": True}
 
     def kill(process: subprocess.Popen[bytes]) -> None:
-        """End a program, and what it started."""
+        """End a program, and what it started, in its group or, where that can be seen, in another."""
+        others = _started_by(process.pid) if process.poll() is None else []
         with contextlib.suppress(OSError):  # nobody of its group is left
             os.killpg(process.pid, signal.SIGKILL)
+        for number in others:
+            with contextlib.suppress(OSError):
+                os.kill(number, signal.SIGKILL)
+
+
+def _started_by(number: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have, as /proc tells."""
+    children: dict[int, list[int]] = {}
+    for name in os.listdir("/proc") if sys.platform == "linux" and os.path.isdir("/proc") else ():
+        if name.isdecimal():
+            with contextlib.suppress(OSError, ValueError, IndexError), open(f"/proc/{name}/stat", "rb") as file:
+                # The name of a program, in parentheses, may have anything in it.
+                parent = int(file.read().rpartition(b")")[2].split()[1])
+                children.setdefault(parent, []).append(int(name))
+    found = [number]
+    for each in found:
+        found.extend(child for child in children.get(each, ()) if child not in found)
+    return found[1:]
 
 
 class Ended(NamedTuple):

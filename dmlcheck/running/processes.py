@@ -82,6 +82,25 @@ class Execution:
 # ---- several processes
 
 
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interrupt wait while a process starts, which would end with a traceback before it can ignore it.
+
+    The process begins with interrupts blocked, as it takes that over from this one.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # with the first process; it would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 class _Worker:
     """A process with the file that it is at, and the case in it."""
 
@@ -93,7 +112,8 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self.connection, theirs = context.Pipe()
         self.process: SpawnProcess = context.Process(target=work, args=(theirs, plan), daemon=True)
-        self.process.start()
+        with _interrupts_held():
+            self.process.start()
         theirs.close()
         self.file: int | None = None
         self.announces = False

@@ -49,6 +49,8 @@ Message = list["Event | Started"]
 def work(connection: Connection, plan: Plan) -> None:
     """Run files as they are asked for and send what happens; the body of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # what it starts is to have it as usual
     signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(RARE)
     implementation = make(plan.implementation, plan.timeout)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 import tempfile
 import time
@@ -41,6 +43,35 @@ def test_a_signal_is_named_and_a_grandchild_does_not_outlive_the_time_limit(fold
         _process.run(["/bin/sh", "-c", "(sleep 1; echo late > late.txt) & wait"], str(folder), 0.3)
     time.sleep(1.2)
     assert not (folder / "late.txt").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="seen in /proc")
+def test_a_child_in_a_session_of_its_own_does_not_outlive_the_time_limit_either(folder: Path) -> None:
+    """It is ended with the program, and not first when the pipe that it holds is waited for."""
+    code = (
+        "import os, subprocess, sys; "
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'], start_new_session=True); "
+        "open('pid.part', 'w').write(str(child.pid)); os.rename('pid.part', 'pid'); child.wait()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=folder, **_process.ALONE)
+    deadline = time.monotonic() + 30
+    while not (folder / "pid").exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    child = int((folder / "pid").read_text("ascii"))
+    assert os.getpgid(child) == child != process.pid
+    _process.kill(process)
+    process.wait(10.0)
+    while is_running(child) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert not is_running(child)
+
+
+def is_running(number: int) -> bool:
+    """Whether a process runs; one that ended and that nobody waited for does not."""
+    try:
+        return Path(f"/proc/{number}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
+    except OSError:
+        return False
 
 
 def test_exit_codes_of_windows_are_shown_as_what_they_are() -> None:

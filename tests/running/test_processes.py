@@ -24,9 +24,11 @@ from dmlcheck.cli import main
 from dmlcheck.comparison import compare
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.events import Plan, digest_of
+from dmlcheck.running import processes
+from dmlcheck.running.events import Done, Plan, digest_of
 from dmlcheck.running.one_case import Run, run_case
 from dmlcheck.running.processes import Apart
+from dmlcheck.running.worker import Task
 
 HERE = Path(__file__).parent.parent
 BAD = "python:misbehaving:Misbehaving"
@@ -467,3 +469,21 @@ def test_a_process_that_somebody_kills_costs_one_case_at_most() -> None:
     assert len(lost) <= killed
     assert all("SIGKILL" in case["diagnostics"][0]["message"] for case in lost)
     assert found["summary"]["passed"] >= 8 * 300 - killed
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals of POSIX")
+def test_an_interrupt_while_a_process_starts_reaches_this_one_alone(capfd: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C goes to all processes of a terminal, also to one that cannot ignore it yet."""
+    write("a.yaml", 1, 2)
+    worker = processes._Worker(Plan(), 0.0)
+    for _ in range(20):
+        os.kill(worker.process.pid, signal.SIGINT)
+        time.sleep(0.005)
+    worker.give(0, Task(Target("a.yaml", "a.yaml")))
+    outcomes: list[str] = []
+    while len(outcomes) < 2:
+        outcomes.extend(event.result.outcome for event in worker.receive() if isinstance(event, Done))
+    worker.file = None
+    assert (outcomes, worker.stop()) == (["passed", "passed"], 0)
+    assert capfd.readouterr().err == ""
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
