@@ -65,12 +65,16 @@ class JobSummary:
         yield f"## dmlcheck: {end}{outcomes_text(summary)}\n\n"
         tool = f"dmlcheck {__version__}, {self.info.judged}: {self.info.scope(summary.total)}"
         yield f"{markdown(cut(tool, _MOST_WORDS))}\n\n"
-        head, rows = self.overview.table(summary)
+        head, rows = self.overview.table(summary, is_whole=False)
         if rows:
             yield f"| {' | '.join(head)} |\n|{' --- |' + ' ---: |' * (len(head) - 1)}\n"
             yield from (f"| {' | '.join(markdown(cut(cell, _MOST_CELL)) for cell in row)} |\n" for row in rows)
             yield "\n"
-        lines = [*self.overview.accuracy_lines(summary, None), *self.overview.skip_lines()]
+        lines = [
+            *self.overview.quiet_lines(is_whole=False),
+            *self.overview.accuracy_lines(summary, None, is_whole=False),
+            *self.overview.skip_lines(is_whole=False),
+        ]
         yield from (f"- {markdown(cut(line, _MOST_WORDS))}\n" for line in lines[:_MOST_LINES])
 
 

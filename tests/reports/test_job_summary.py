@@ -61,6 +61,13 @@ def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> 
     assert "more failure" not in text
 
 
+def test_of_many_operators_the_summary_has_those_with_something_to_see(folder: Path) -> None:
+    passed = [CaseResult(case(operator=f"OPERATOR_{number:02}"), "passed") for number in range(12)]
+    text = summary(folder / "summary.md", [*passed, failed()])
+    assert [line.split()[1] for line in text.split("\n") if line.startswith("| ")] == ["operator", "---", "REDUCE"]
+    assert "- 12 other operators: all passed" in text
+
+
 def test_an_interrupted_run_says_so(folder: Path) -> None:
     assert summary(folder / "summary.md", [], interrupted=True).startswith(
         "## dmlcheck: interrupted after nothing ran\n\n"

@@ -130,6 +130,7 @@ def test_all_failures_are_told_in_full_where_that_is_asked_for(verbose: int, num
 
 def test_one_failure_is_not_listed_again() -> None:
     assert sum("cases/sum.yaml::sum" in line for line in printed(failed(), PASSED)) == 2  # its head, and `again`
+    assert "2 failures:" in printed(failed("a"), failed("b"))
 
 
 @pytest.mark.slow

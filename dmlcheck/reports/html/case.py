@@ -15,6 +15,7 @@ from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import FAILURES, CaseResult
+from dmlcheck.specs.records import Deviation
 
 _VALUE = 600  # characters of one field of a desc, or of one input
 _DESC = 6000  # characters of a desc
@@ -116,10 +117,16 @@ def _facts(result: CaseResult, again: str | None) -> str:
         "desc": case.operator and f"<code>{escape(case.operator)}</code>{level}{_fields(case.desc)}",
         "inputs": case.inputs and _fields(case.inputs),
         "source": case.source and escape(case.source),
+        "known of DirectML": "<br>".join(_known(row) for row in result.known[:_MOST_OUTPUTS]),
         "again": None if again is None else f'<code class="command">{escape(again)}</code>',
     }
     listed = "".join(f"<dt>{name}</dt><dd>{text}</dd>\n" for name, text in facts.items() if text)
     return f'<dl class="of-case">\n{listed}</dl>\n' if listed else ""
+
+
+def _known(row: Deviation) -> str:
+    """Return what some versions of DirectML are known to get wrong of such a desc."""
+    return f"{escape(row.text)} ({escape(row.versions)}; {escape(row.source)})"
 
 
 def _fields(values: object) -> str:

@@ -16,6 +16,7 @@ from dmlcheck.files.document import Position
 from dmlcheck.reports.html.report import HtmlReport
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.specs.records import Deviation
 
 
 def test_a_failure_is_told_with_all_that_is_known_of_it(page: str) -> None:
@@ -47,6 +48,14 @@ def test_the_command_that_runs_a_case_again_is_told_where_it_is_known(tmp_path: 
     assert "again &#x27;some.yaml::one&#x27;" in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
+def test_what_directml_is_known_to_get_wrong_of_such_a_desc_is_told(tmp_path: Path) -> None:
+    told = HtmlReport(str(tmp_path / "a.html"), RunInfo("dxdispatch:x"))
+    told.case(CaseResult(case(), "failed", known=(Deviation("Wrong for P = 2.", "before 1.9.0", "a page"),)))
+    told.finish(Summary({"failed": 1}, 0.0))
+    text = check((tmp_path / "a.html").read_text(encoding="utf-8")).text
+    assert "known of DirectML Wrong for P = 2. (before 1.9.0; a page)" in text
+
+
 EVIL = "<script>alert('x')</script>\"&\x00\x1b[31m\u202e\ud800\U000e0001"
 
 
@@ -59,6 +68,7 @@ def test_nothing_that_a_file_says_is_markup(tmp_path: Path) -> None:
         CaseResult(one, outcome, EVIL, (diagnostic,), {EVIL: output, "b": OutputResult(1, 1, shape=EVIL)}, 0.0, EVIL)
         for outcome in OUTCOMES
     ]
+    results = [result._replace(known=(Deviation(EVIL, EVIL, EVIL),)) for result in results]
     page = HtmlReport(str(tmp_path / "a.html"), RunInfo(EVIL, EVIL), again=lambda _: EVIL)
     for result in results:
         page.case(result)
