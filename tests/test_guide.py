@@ -35,6 +35,7 @@ from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.cases.matrix import MAX_CASES
 from dmlcheck.cli import main
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.diagnostics.record import MAX_PROBLEMS
 from dmlcheck.files.plain import MAX_REPORT
 from dmlcheck.files.scalars import MAX_NODES
 from dmlcheck.files.yaml import MAX_BYTES
@@ -265,6 +266,7 @@ def test_the_limits_are_those_of_the_code() -> None:
     text = section(PAGES["cases.md"], "Limits").replace("\n", " ")
     assert f"{MAX_BYTES // 2**20} MiB, {MAX_NODES:,} values and {MAX_CASES:,} cases" in text
     assert f"up to {MAX_REPORT // 2**20} MiB" in text
+    assert f"the first {MAX_PROBLEMS:,} are reported" in text
 
 
 def words(text: str) -> list[str]:
