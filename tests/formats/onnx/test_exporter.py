@@ -286,3 +286,10 @@ def test_a_folder_of_something_else_is_not_touched(tmp_path: Path) -> None:
     _, result = export_text(tmp_path, SUM)
     assert result.exit_code == 2
     assert [path.name for path in folder.iterdir()] == ["mine.txt"]
+
+
+def test_a_case_with_any_in_its_outputs_is_not_exported(tmp_path: Path) -> None:
+    text = SUM.replace("Function: SUM", "Function: MAX").replace("[[1,", "[[.nan,").replace("[[6]", "[[any]")
+    _, result = export_text(tmp_path, text)
+    assert result.exit_code == 5
+    assert "elements of its outputs are `any`, which ONNX cannot say" in result.output
