@@ -22,6 +22,7 @@ MODEL = """\
  "commands": [{"type": "dispatch", "dispatchable": "relu", "bindings": {"InputTensor": "in", "OutputTensor": "out"}},
               {"type": "print", "resource": "out"}]}
 """
+LONG = ("dmlcheck coverage", "dmlcheck selfcheck")
 NOT_RUN = ("onnx", "--implementation")  # examples that need what may not be installed
 
 
@@ -65,7 +66,10 @@ def test_the_help_of_a_command_ends_with_examples_of_it(name: str) -> None:
     assert any(line.startswith(f"    dmlcheck {name}") for line in lines)
 
 
-@pytest.mark.parametrize("example", dict.fromkeys(EXAMPLES))
+@pytest.mark.parametrize(
+    "example",
+    [pytest.param(text, marks=[pytest.mark.slow] * (text in LONG)) for text in dict.fromkeys(EXAMPLES)],
+)
 def test_an_example_works(example: str) -> None:
     write("argmax.yaml", DESC)
     write("sum.yaml", GOOD)

@@ -9,7 +9,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from commandline import dmlcheck, spawned
+
+from dmlcheck.cli import main
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
 PROGRAM = {"powershell": "pwsh"}
@@ -45,11 +48,13 @@ def answer(shell: str, *words: str) -> list[str]:
         asked = {"COMP_WORDS": "\n".join(line), "COMP_CWORD": words[-1]}
     else:
         asked = {"COMP_WORDS": "\n".join(line), "COMP_CWORD": str(len(words))}
-    result = spawned(_DMLCHECK_COMPLETE=f"{shell}_complete", **asked)
-    assert (result.returncode, result.stderr) == (0, b"")
-    return result.stdout.decode().splitlines()
+    environment = {"_DMLCHECK_COMPLETE": f"{shell}_complete", **asked}
+    result = CliRunner().invoke(main, [], prog_name="dmlcheck", env=environment, catch_exceptions=False)
+    assert (result.exit_code, result.stderr) == (0, "")
+    return result.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_shell_that_runs_the_script_completes_commands(shell: str, tmp_path: Path) -> None:
     program = shutil.which(PROGRAM.get(shell, shell))
@@ -112,3 +117,8 @@ def test_files_are_left_to_the_shell(words: tuple[str, ...]) -> None:
 def test_powershell_is_told_what_a_command_does_and_may_quote_words() -> None:
     assert answer("powershell", "val") == ["plain\tvalidate\tIs a desc legal, and from which feature level on?"]
     assert answer("powershell", "'show'", "'GEM'") == ["plain\tGEMM\tGEMM"]
+
+
+def test_a_process_of_its_own_knows_powershell() -> None:
+    result = spawned(_DMLCHECK_COMPLETE="powershell_complete", COMP_WORDS="dmlcheck\nval", COMP_CWORD="val")
+    assert result.stdout.decode().startswith("plain\tvalidate\t")

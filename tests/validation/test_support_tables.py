@@ -248,6 +248,7 @@ def test_a_field_that_names_a_type_is_not_measured_by_a_tensor_of_the_wrong_one(
     assert pointer(finding.path) == "desc.OutputTensor.DataType"
 
 
+@pytest.mark.slow
 def test_a_suggested_type_is_one_that_the_level_takes_of_that_tensor(shipped_descs: Mapping[str, Any]) -> None:
     suggestions = 0
     for operator, desc in shipped_descs.items():
