@@ -16,12 +16,12 @@ _NOT_TEXT = frozenset(("null", "true", "false", "yes", "no", "on", "off", "y", "
 
 def key(name: str) -> str:
     """Return a name as the key of a mapping, plain where it is a word."""
-    return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT else _quoted(name)
+    return name if _PLAIN_KEY.fullmatch(name) and name.lower() not in _NOT_TEXT else quoted(name)
 
 
 def text(value: str) -> str:
     """Return a text as a value, plain where it is a name of DirectML."""
-    return value if _PLAIN_TEXT.fullmatch(value) and value.lower() not in _NOT_TEXT else _quoted(value)
+    return value if _PLAIN_TEXT.fullmatch(value) and value.lower() not in _NOT_TEXT else quoted(value)
 
 
 def flow(value: Any) -> str:
@@ -38,6 +38,7 @@ def one_line(value: str) -> str:
     return _UNPRINTABLE.sub("?", " ".join(value.split()))
 
 
-def _quoted(value: str) -> str:
-    quoted = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
-    return quoted.replace("##[", r"#\u0023[")  # which the log of a GitHub workflow takes for a command
+def quoted(value: str) -> str:
+    """Return a text in quotes, with escapes for what does not show, or what UTF-8 cannot carry."""
+    escaped = _UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", json.dumps(value, ensure_ascii=False))
+    return escaped.replace("##[", r"#\u0023[")  # which the log of a GitHub workflow takes for a command

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.files.document import Document
+from dmlcheck.files.yaml_text import quoted
 from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Expectations
 from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
@@ -98,9 +100,12 @@ def _entry_text(case_id: str, implementation: str, outcome: str, reason: str) ->
     )
 
 
-def _entry_lines(values: Mapping[str, str]) -> Iterator[str]:
-    import json
+_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair, as the path of a file may have it; YAML has no such thing
+_STANDS_FOR_HALF = dict.fromkeys(("cases", "implementation"), "?")  # which are globs
 
+
+def _entry_lines(values: Mapping[str, str]) -> Iterator[str]:
     for number, (key, value) in enumerate(values.items()):
-        text = value if value in EXPECTED else json.dumps(value, ensure_ascii=False)
+        whole = _HALF.sub(_STANDS_FOR_HALF.get(key, "\N{REPLACEMENT CHARACTER}"), value)
+        text = value if value in EXPECTED else quoted(whole)
         yield f"{'- ' if number == 0 else '  '}{key}: {text}\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,27 @@ def test_what_is_no_report_is_refused(text: str) -> None:
     expect("[]\n")
     Path("r.json").write_text(text, encoding="utf-8")
     assert update().exit_code == 2
+
+
+def test_a_case_of_any_name_is_added_and_expected_from_then_on() -> None:
+    name = "half \ud800, end\n::error:: ##[group] \x1b[31m \u202e \"' # é"
+    desc = {
+        "Function": "SUM",
+        "InputTensor": {"DataType": "INT32", "Sizes": [3]},
+        "OutputTensor": {"DataType": "INT32", "Sizes": [1]},
+        "Axes": [0],
+    }
+    case = {"name": name, "operator": "REDUCE", "desc": desc, "inputs": {"InputTensor": [WRONG, 1, 2]}}
+    outputs = {"OutputTensor": [WRONG + 3]}
+    Path("a.json").write_text(json.dumps({"cases": [{**case, "outputs": outputs}]}), encoding="utf-8")
+    expect("[]\n")
+    words = ["run", "a.json", "--implementation", BAD, "--expectations", "known.yaml", "--json", "r.json"]
+    assert CliRunner().invoke(main, words, catch_exceptions=False).exit_code == 1
+    result = update("--add", "--reason", f"why {name}")
+    assert (result.exit_code, result.stdout.splitlines()[-1]) == (0, "known.yaml: 0 dropped, 1 added")
+
+    assert len(Path("known.yaml").read_text("utf-8").split("\n")) == 5
+    assert CliRunner().invoke(main, words, catch_exceptions=False).exit_code == 0
+    (found,) = json.loads(Path("r.json").read_text("utf-8"))["cases"]
+    assert (found["name"], found["outcome"]) == (name, "xfailed")
+    assert found["reason"] == f"why {name}".replace("\ud800", "\ufffd")
