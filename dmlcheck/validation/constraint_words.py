@@ -6,6 +6,7 @@ tensors and fields that the desc does not have or that are wrong in themselves: 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -345,8 +346,8 @@ def _unlike(desc: OperatorDesc, names: list[str], of: Callable[[TensorDesc], Any
     if len({of(part.tensor) for part in parts}) < 2:
         return
     sound = [part for part in parts if (*part.path, "DataType") not in desc.refused] or parts
-    values = [of(part.tensor) for part in sound]
-    model = max(sound, key=lambda part: values.count(of(part.tensor)))
+    times = Counter(of(part.tensor) for part in sound)
+    model = max(sound, key=lambda part: times[of(part.tensor)])
     for part in parts:
         if of(part.tensor) != of(model.tensor):
             yield part, model

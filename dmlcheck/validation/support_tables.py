@@ -127,13 +127,16 @@ def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:
     return f"{accepted}; below it, {remedy}" if remedy else accepted
 
 
+_MOST_ASKED = 16  # tensors of an array: more of them would hardly have another answer
+
+
 def _fitting_type(row: _Row, part: Part, desc: OperatorDesc) -> str | None:
     """Return the accepted type to use instead: that of the tensors that must have the same, or else the nearest."""
     name, types = row.field.name, row.support.types
     for constraint in applicable(desc, row.level):
         if constraint.word == "same_data_type" and name in constraint.args:
-            others = (other.tensor.data_type for field in constraint.args for other in desc.parts_of(field))
-            fitting = [known for known in others if known in types]
+            others = [part for field in constraint.args for part in desc.parts_of(field)[:_MOST_ASKED]]
+            fitting = [other.tensor.data_type for other in others if other.tensor.data_type in types]
             if fitting:
                 return max(fitting, key=fitting.count)
     return _nearest_type(part.tensor.data_type, types)
