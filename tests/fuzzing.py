@@ -52,7 +52,10 @@ def run(job: Job) -> None:
         with open(name, "wb") as file:
             file.write(data)
     for command in job.commands:
-        watched(command)
+        try:
+            watched(command)
+        except Hang as hang:
+            raise Hang(f"{hang}: {job.files}") from None
 
 
 def watched(command: Sequence[str]) -> None:

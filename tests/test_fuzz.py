@@ -164,6 +164,14 @@ SEEDS: dict[str, Callable[[], Job]] = {
         },
         OF_MANIFESTS,
     ),
+    "a shard of very many": lambda: Job(
+        {
+            "r.json": made("run", "a.json", "--shard", "1/1", "--json", "r.json")["r.json"].replace(
+                b'"count": 1', b'"count": 9223372036854775808'
+            )
+        },
+        [["merge", "r.json"]],
+    ),
     "halves of surrogate pairs": lambda: Job(
         with_npy(as_json({**SUM, "name": "\ud800", "source": "\udfff", "note": "\udcff", "tags": ["\ud800"]})),
         [*OF_CASES, [*RUN, "--shard", "1/1"], ["merge", "r.json", "--html", "m.html", "--junitxml", "m.xml"]],

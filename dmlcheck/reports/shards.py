@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, NamedTuple
 
 from dmlcheck.reports.reading import (
@@ -27,6 +28,9 @@ _ALIKE = {
     "warn_above": "--warn-above",
     "compared_to": "--compare-to",
 }
+
+
+_MOST_NAMED = 20  # missing shards
 
 
 class WholeRun(NamedTuple):
@@ -61,22 +65,25 @@ def _shards(parts: list[tuple[str, dict[str, Any]]]) -> list[_Shard]:
         if shard.number in found:
             raise ReportError(f"{path}: shard {shard.number} again, as {found[shard.number].path}")
         found[shard.number] = shard
-    missing = [str(index) for index in range(1, first.of + 1) if index not in found]
-    if missing:
-        raise ReportError(f"shard {', '.join(missing)} of {first.of} is missing")
+    if len(found) < first.of:
+        missing = (str(index) for index in range(1, first.of + 1) if index not in found)
+        more = first.of - len(found) - _MOST_NAMED
+        named = ", ".join(islice(missing, _MOST_NAMED)) + (f" and {more:,} more" if more > 0 else "")
+        raise ReportError(f"shard {named} of {first.of} is missing")
     return list(found.values())
 
 
 def _shard(path: str, report: dict[str, Any]) -> _Shard:
     """Return which shard of how many a report is of; ReportError where it is not one that can be merged."""
     shard = report.get("shard")
-    if not isinstance(shard, dict) or not all(isinstance(shard.get(key), int) for key in ("index", "count")):
+    index, count = (shard.get("index"), shard.get("count")) if isinstance(shard, dict) else (None, None)
+    if type(index) is not int or type(count) is not int or not 1 <= index <= count:
         raise ReportError(f"{path}: not a shard of a run; run with --shard I/N")
     if report.get("digest") is None:
         raise ReportError(f"{path}: a run that did not get to its end")
     if not all(isinstance(case.get("ordinal", 0), int) for case in report["cases"]):
         raise ReportError(f"{path}: its cases are not as `dmlcheck run` writes them")
-    return _Shard(path, report, shard["index"], shard["count"])
+    return _Shard(path, report, index, count)
 
 
 def _check_same_run(shard: _Shard, first: _Shard) -> None:

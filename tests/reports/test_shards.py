@@ -71,7 +71,7 @@ def test_a_whole_of_which_a_part_was_interrupted_was() -> None:
         (lambda report: report.update(digest="e"), "2-2.json: a shard of another case set than 1-2.json"),
         (lambda report: report["shard"].update(count=3), "2-2.json: one of 3 shards, and 1-2.json one of 2"),
         (lambda report: report["shard"].update(index=1), "2-2.json: shard 1 again, as 1-2.json"),
-        (lambda report: report["shard"].update(index=3), "shard 2 of 2 is missing"),
+        (lambda report: report["shard"].update(index=3), "2-2.json: not a shard of a run; run with --shard I/N"),
         (lambda report: report.update(feature_level="5_0"), "2-2.json: another feature level than 1-2.json: 5_0, 4_1"),
         (lambda report: report.update(warn_above=1.0), "another --warn-above than 1-2.json"),
         (lambda report: report["cases"][0].update(ordinal="x"), "2-2.json: its cases are not as `dmlcheck run` writes"),
@@ -108,3 +108,21 @@ def test_a_head_that_somebody_changed_is_refused(change: dict[str, Any]) -> None
     Path(name).write_text(json.dumps({**spoilt, **change}), encoding="utf-8")
     with pytest.raises(ReportError, match=r"1-1\.json: its head is not as `dmlcheck run` writes it"):
         whole_run([name])
+
+
+def test_of_very_many_missing_shards_the_first_are_named() -> None:
+    path = shard(2, 9_000_000_000_000_000_000, numbered("a", 0))
+    with pytest.raises(ReportError) as refused:
+        whole_run([path])
+    named = ", ".join(map(str, [1, *range(3, 22)]))
+    assert str(refused.value) == (f"shard {named} and 8,999,999,999,999,999,979 more of 9000000000000000000 is missing")
+
+
+@pytest.mark.parametrize("number", [(0, 1), (2, 1), (True, 1), (1, True), (1.0, 1), (None, 1), (-1, -1)])
+def test_a_shard_that_there_cannot_be_is_none(number: tuple[Any, Any]) -> None:
+    path = shard(1, 1, numbered("a", 0))
+    report = json.loads(Path(path).read_text("utf-8"))
+    report["shard"] = {"index": number[0], "count": number[1]}
+    Path(path).write_text(json.dumps(report), encoding="utf-8")
+    with pytest.raises(ReportError, match="not a shard of a run"):
+        whole_run([path])
