@@ -16,6 +16,9 @@ CASE = WRONG.replace("operator:", f"name: {json.dumps(NAME)}\noperator:", 1)
 COMMANDS = [
     ["run", "{}"],
     ["run", "{}", "-v"],
+    ["run", "{}", "-q"],
+    ["run", "{}", "--format", "concise"],
+    ["validate", "{}", "--all-levels"],
     ["validate", "{}"],
     ["validate", "{}", "--format", "json"],
     ["validate", "{}", "--format", "sarif"],
@@ -52,7 +55,11 @@ def test_no_name_reaches_a_log_as_it_is(command: list[str]) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no file has such a name there")
-@pytest.mark.parametrize("command", [["run", "."], ["validate", "."], ["coverage", "."], ["eval", "{}"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "command",
+    [["run", "."], ["run", ".", "--format", "concise"], ["validate", "."], ["coverage", "."], ["eval", "{}"]],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("text", [WRONG, GOOD, "{", "cases: 1\n"])
 def test_neither_does_the_name_of_a_file(command: list[str], text: str) -> None:
     name = "::error::a\n::error::b\x1b[31m##[c]\udcff.yaml"
