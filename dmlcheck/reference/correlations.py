@@ -14,7 +14,8 @@ from dmlcheck.reference.blocks import Index, tiles_along
 from dmlcheck.reference.pieces import Piece
 from dmlcheck.reference.windows import Places, Window, part, windows
 
-LARGEST = 1 << 20  # elements of a part of the filter, or of what it sees: 8 megabytes of float64
+LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
+ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
 
 
 class Pass(NamedTuple):
@@ -139,7 +140,7 @@ def _boxes(one: Pass, batch: int) -> Iterator[Box]:
     """Yield the parts of a pass whose columns, and whose rows, are not large."""
     groups, outs, *taps = one.filter.shape
     terms = max(1, math.prod(taps))
-    width = min(outs, max(1, LARGEST // terms))
+    width = min(outs, max(1, ROWS * LARGEST // terms))
     sizes = (batch, groups, *one.counts)
     for index in tiles_along(range(len(sizes)), sizes, max(1, LARGEST // (terms + width))):
         of_batch, of_groups, *places = (slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True))

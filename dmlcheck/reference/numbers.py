@@ -36,6 +36,7 @@ __all__ = [
     "total",
     "total_of_parts",
     "where",
+    "widest",
 ]
 
 _FLOAT32 = Arithmetic()
@@ -461,6 +462,18 @@ def either(*ways: Callable[[], Any]) -> Any:
     """Return what the first of several ways to compute a result gives, within a bound that has the results of all."""
     first = ways[0]()
     return reduce(_both, (way() for way in ways[1:]), first) if isinstance(first, Tracked) else first
+
+
+def widest(*ways: Callable[[], Any]) -> Any:
+    """Return what the first of several ways to compute the same numbers gives, within the widest of their bounds.
+
+    But for roundings all ways have the same result: one that is elsewhere makes the bound no wider.
+    """
+    first = ways[0]()
+    if not isinstance(first, Tracked):
+        return first
+    error = reduce(np.maximum, (slack(way()) for way in ways[1:]), first.slack)
+    return Tracked(first.value, error, first.arithmetic, first.terms)
 
 
 def _both(x: Tracked, y: Tracked) -> Tracked:

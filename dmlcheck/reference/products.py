@@ -11,7 +11,7 @@ from dmlcheck.reference.numbers import product_of_parts
 from dmlcheck.reference.pieces import Piece
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
-LONG = 1 << 12  # columns of a factor and rows of the other: more of them come in blocks
+LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks
 
 
 def products(formula: Callable[..., Any], a: Any, b: Any, *more: Any, whole: Sequence[int] = ()) -> Iterator[Piece]:
@@ -22,7 +22,7 @@ def products(formula: Callable[..., Any], a: Any, b: Any, *more: Any, whole: Seq
     result is whole along the axes `whole`.
     """
     length = a.shape[-1]
-    for index in boxes((*a.shape[:-1], b.shape[-1]), length if length <= LONG else LONG // 4, whole):
+    for index in boxes((*a.shape[:-1], b.shape[-1]), min(length, LONG), whole):
         *batch, rows, columns = index
         factors = [a[(*batch, rows)], b[(*batch, slice(None), columns)]]
         if length > LONG:

@@ -22,6 +22,7 @@ from dmlcheck.reference.numbers import (
     slack,
     total,
     total_of_parts,
+    widest,
 )
 from dmlcheck.reference.roundings import rounding
 from dmlcheck.values.number_formats import ulp
@@ -834,6 +835,14 @@ def test_what_would_lose_the_errors_is_refused() -> None:
 
 def test_functions_of_plain_arrays_stay_plain() -> None:
     assert elementary(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]
+
+
+def test_of_several_ways_to_the_same_numbers_the_widest_gives_the_bound() -> None:
+    one, other = Tracked(np.array([1.0, 2]), np.array([0.5, 0.1])), Tracked(np.array([9.0, 9]), np.array([0.25, 0.75]))
+    found = widest(lambda: one, lambda: other)
+    assert found.value.tolist() == [1, 2]
+    assert found.slack.tolist() == [0.5, 0.75]
+    assert widest(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
 
 
 def either_of(one: Tracked, other: Tracked) -> Tracked:

@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.kernels.quantize import difference, requantized
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.numbers import either
+from dmlcheck.reference.numbers import widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
 from dmlcheck.reference.products import dot, products
 
@@ -34,7 +34,7 @@ def turned(x: Any, transform: str) -> Any:
 
 def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested) -> Open:
     """Return GEMM of parts of matrices; implementations multiply the sums by Alpha, or A."""
-    sums = either(lambda: alpha * dot(a, b), lambda: dot(alpha * a, b))
+    sums = widest(lambda: alpha * dot(a, b), lambda: dot(alpha * a, b))
     is_open = (alpha == 0) & np.isnan(sums)
     if c is not None:
         scaled = beta * c
@@ -74,7 +74,7 @@ def to_float(a: Any, b: Any, a_scale: Any, a_zero: Any, b_scale: Any, b_zero: An
     """Return the product of dequantized numbers; implementations scale sums of integers, or add up scaled numbers."""
     left, right = blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)
     integers = dot(left, right)
-    sums = either(lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
+    sums = widest(lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
     return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
 
 

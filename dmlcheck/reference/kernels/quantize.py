@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import BLOCK, Axes, Index, blockwise, groups, tiles
-from dmlcheck.reference.numbers import either, raw
+from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import (
     Kernel,
     Open,
@@ -151,7 +151,7 @@ def requantized(
     Left open where a scale is 0 or not finite, and where INT32 has no such sum.
     """
     ratio = factor / scale
-    quotient = either(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
+    quotient = widest(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
     is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
     return Open(quantized(quotient, zero_point, output_type), is_open)
 
