@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # diagnostics are shown where nothing has run
 Text = TypeVar("Text", str, "str | None")
 
 _BAR = "  | "
+_PASSED = "passed"  # as running.results has it, which `validate` does not load
 
 
 def shown(text: Text) -> Text:
@@ -46,6 +47,8 @@ def shown_diagnostic(diagnostic: Diagnostic) -> Diagnostic:
 
 def shown_result(result: CaseResult) -> CaseResult:
     """Return a result whose names, reason and diagnostics are visible."""
+    if _is_plain(result):
+        return result
     case = result.case
     case = case._replace(
         id=shown(case.id),
@@ -68,6 +71,15 @@ def shown_result(result: CaseResult) -> CaseResult:
             for row in result.known
         ),
     )
+
+
+def _is_plain(result: CaseResult) -> bool:
+    """Whether a result is of the many that pass without a remark, and all that is printed of it is visible."""
+    case = result.case
+    if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
+        return False
+    texts = (case.id, case.name, case.file, case.operator, case.source or "", result.reason or "", *result.outputs)
+    return all(map(str.isprintable, texts))
 
 
 def _shown_output(output: OutputResult) -> OutputResult:

@@ -12,7 +12,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.reports.text import TextReport
 from dmlcheck.reports.visible import shown_diagnostic, shown_info, shown_lines, shown_result
-from dmlcheck.running.results import Drift
+from dmlcheck.running.results import CaseResult, Drift
 from dmlcheck.specs.records import Deviation
 
 HOSTILE = "a\n::error::b\x1b[31m\r\u202ec"
@@ -51,6 +51,17 @@ def test_every_text_of_a_result_is_shown_on_one_line() -> None:
     assert list(shown.outputs) == list(shown.case.inputs or ()) == [SHOWN]
     kept = shown.outputs[SHOWN]
     assert (kept.bound, kept.decided_by, kept.shape) == (SHOWN, SHOWN, SHOWN)
+
+
+@pytest.mark.parametrize("field", ["id", "name", "file", "operator", "source"])
+def test_of_a_case_that_passes_every_text_is_shown_too(field: str) -> None:
+    result = CaseResult(case()._replace(**{field: HOSTILE}), "passed")
+    assert getattr(shown_result(result).case, field) == SHOWN
+    plain = CaseResult(case(), "passed", "a legal desc", outputs={"OutputTensor": OUTPUT})
+    assert shown_result(plain) is plain
+    assert shown_result(plain._replace(reason=HOSTILE)).reason == SHOWN
+    assert list(shown_result(plain._replace(outputs={HOSTILE: OUTPUT})).outputs) == [SHOWN]
+    assert shown_result(plain._replace(warned=(HOSTILE,))).warned == (SHOWN,)
 
 
 def test_what_a_run_is_of_is_shown_on_one_line() -> None:
