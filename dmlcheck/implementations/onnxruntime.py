@@ -36,7 +36,7 @@ _TOO_OLD = re.compile(r"is under development and support for this is limited|Uns
 _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
 _LIMIT = re.compile(
     r"not (?:currently )?(?:supported|implemented)|only supports|IsScalarOr1ElementVector|size_ % 2 == 1"
-    r"|(?:alpha|beta)_ > 0|same as head_size",
+    r"|(?:alpha|beta)_ > 0|same as head_size|Pad should be smaller than kernel",
     re.IGNORECASE,
 )
 _PLACE = re.compile(

@@ -4,8 +4,8 @@
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a normalization 3, an element-wise operator 4,
-and 3 times the memory of the same NumPy expression in FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, an
+element-wise operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -168,6 +168,30 @@ def convolution(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("CONVOLUTION", desc, tensors), plain
 
 
+def pooling(_: Path) -> tuple[Job, Job]:
+    """Return AVERAGE_POOLING of windows of 3 x 3 at every second place of 64 x 112 x 112, and NumPy's mean of them."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    x = np.random.default_rng(7).standard_normal((1, 64, 112, 112), dtype=np.float32)
+    desc = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 64, 112, 112]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 64, 55, 55]},
+        "Strides": [2, 2],
+        "WindowSize": [3, 3],
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+        "IncludePadding": 0,
+    }
+
+    def plain() -> object:
+        view = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (2, 3))
+        return view[:, :, ::2, ::2].mean(axis=(4, 5)).astype(np.float32)
+
+    return lambda: library.evaluate("AVERAGE_POOLING", desc, {"InputTensor": x}), plain
+
+
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -225,6 +249,7 @@ BENCHMARKS = {
     "gemm": (gemm, 1.6, 9),
     "normalization": (normalization, 3.0, 9),
     "convolution": (convolution, 2.0, 9),
+    "pooling": (pooling, 2.5, 9),
 }
 
 

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from random_normalizations import NORMALIZATIONS, normalizations
+from random_pooling import POOLING, poolings
 from random_products import RANDOM, random_descs
 from random_quantizations import QUANTIZATIONS, quantizations
 
@@ -61,7 +62,17 @@ pytestmark = [
     ),
 ]
 
-GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM, *NORMALIZATIONS, *QUANTIZATIONS)
+GROUPS = (
+    "ELEMENT_WISE_",
+    "ACTIVATION_",
+    "REDUCE",
+    "ARGMAX",
+    "ARGMIN",
+    *RANDOM,
+    *NORMALIZATIONS,
+    *POOLING,
+    *QUANTIZATIONS,
+)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -200,6 +211,9 @@ def of_table(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     if load_spec(operator).short in NORMALIZATIONS:
         yield from normalizations(load_spec(operator).short)
         return
+    if load_spec(operator).short in POOLING:
+        yield from poolings(load_spec(operator).short)
+        return
     if load_spec(operator).short in QUANTIZATIONS:
         yield from quantizations(load_spec(operator).short)
         return
@@ -311,6 +325,11 @@ class Seen(NamedTuple):
         change = self.desc.values.get("ScaleBias")
         return x if change is None else x * change.Scale + change.Bias
 
+    @property
+    def most(self) -> float:
+        """The largest number of the first input's type."""
+        return float(np.finfo(next(iter(self.inputs.values())).dtype).max)
+
     def value(self, name: str) -> Any:
         """Return a field."""
         return self.desc.values[name]
@@ -336,6 +355,8 @@ class Evaluator:
         graph = build(desc)
         if any("." in node.type for node in graph.nodes):
             raise Unsupported("an operator of onnxruntime's own")
+        if any(node.type == "MaxPool" for node in graph.nodes):
+            raise Unsupported("the evaluator takes the padding of one dimension for another's, also in the sizes")
         refuse_inexact(graph, inputs)
         evaluator = ReferenceEvaluator(model_proto(graph))
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -653,6 +674,45 @@ KNOWN = [
         )
         for program, types in (("onnx", FLOATS), ("onnxruntime", ("FLOAT16",)))
     ),
+    *(
+        Known(
+            program,
+            operator,
+            ("FLOAT32",),
+            "adds in FLOAT32, where the sum is infinite",
+            lambda seen: np.max(np.abs(seen.x)) >= 2.0**127,
+        )
+        for program in PROGRAMS
+        for operator in ("AVERAGE_POOLING", "AVERAGE_POOLING1")
+    ),
+    *(
+        Known(
+            program,
+            operator,
+            types,
+            "takes powers in the type itself, where they are infinite",
+            lambda seen: np.isfinite(seen.x).all() and np.max(np.abs(seen.x)) ** seen.value("P") > seen.most,
+        )
+        for program, types in (("onnxruntime", ("FLOAT32",)), ("onnx", FLOATS))
+        for operator in ("LP_POOLING", "LP_POOLING1")
+    ),
+    *(
+        Known(
+            "onnx",
+            operator,
+            FLOATS,
+            "takes NaN for padding",
+            lambda seen: np.isnan(seen.expected),
+        )
+        for operator in ("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1")
+    ),
+    Known(
+        "onnxruntime",
+        "MAX_POOLING",
+        ("FLOAT32",),
+        "pads with the lowest finite number, which is above -infinity",
+        lambda seen: np.isneginf(seen.expected),
+    ),
 ]
 
 
@@ -755,8 +815,14 @@ def said(program: str, desc: OperatorDesc, inputs: Inputs, pair: tuple[Array, Ar
     )
 
 
-# What only one of the two programs has: an operator of onnxruntime's own.
-ONE_PROGRAM = {"DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD", "DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT"}
+# What only one of the two programs has: an operator of onnxruntime's own, or one that the evaluator computes wrong.
+ONE_PROGRAM = {
+    "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+    "DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+    "DML_OPERATOR_MAX_POOLING",
+    "DML_OPERATOR_MAX_POOLING1",
+    "DML_OPERATOR_MAX_POOLING2",
+}
 
 
 def test_what_is_known_is_about_operators_that_are_compared() -> None:

@@ -1,0 +1,274 @@
+"""AVERAGE_POOLING, LP_POOLING and MAX_POOLING, of the elements under a window; padding is never the largest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles_along
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
+from dmlcheck.reference.windows import Places, Window, part, windows
+
+Sizes = tuple[int, ...]
+
+
+# ---- windows
+
+
+def views(input: Any, window: Window, sizes: Sizes, fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:
+    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there."""
+    lead = input.ndim - len(window.size)
+    for index in tiles_along(range(input.ndim), sizes, max(1, BLOCK // math.prod(window.size))):
+        places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
+        yield index, places, part(input[index[:lead]], places, window, fill)
+
+
+def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes something of what a window sees, and of its places."""
+    for index, places, seen in views(input, window, sizes):
+        yield Piece(index, partial(formula, places=places, window=window), (seen,))
+
+
+def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
+    """Return a reduction of what the window sees at each place."""
+    view = windows(x, places, window)
+    lead = view.ndim - len(window.size)
+    if isinstance(x, Tracked) or math.prod(window.size) > math.prod(view.shape[:lead]):
+        return ufunc.reduce(view, axis=tuple(range(lead, view.ndim)))
+    return reduce(ufunc, (view[(..., *at)] for at in np.ndindex(*window.size)))
+
+
+def coordinates(places: Places, window: Window) -> list[Any]:
+    """Return where in the input the elements of the window are: for each spatial dimension, place and element."""
+    return [
+        np.arange(at.start, at.stop)[:, None] * stride + np.arange(size) * dilation - padding
+        for at, size, stride, dilation, padding in zip(places, *window, strict=True)
+    ]
+
+
+def seen_count(places: Places, window: Window, sizes: Sizes) -> Any:
+    """Return how many elements of the input the window sees at each place."""
+    inside = ((at >= 0) & (at < size) for at, size in zip(coordinates(places, window), sizes, strict=True))
+    return reduce(np.multiply.outer, (held.sum(axis=1) for held in inside))
+
+
+def reaches_beyond(places: Places, window: Window, ends: Sizes) -> Any:
+    """Say at which places the window has elements at or after some ends."""
+    last = (at[:, -1] >= end for at, end in zip(coordinates(places, window), ends, strict=True))
+    return reduce(np.logical_or.outer, last)
+
+
+# ---- averages
+
+
+def average(x: Any, *, places: Places, window: Window, sizes: Sizes, ends: Sizes, include_padding: bool) -> Open:
+    """The sum of the elements / their number, or with IncludePadding the number of elements of the window."""
+    count = seen_count(places, window, sizes)
+    sums = over(np.add, x, places, window)
+    if include_padding:
+        return Open(sums / math.prod(window.size), reaches_beyond(places, window, ends))
+    return Open(sums / np.maximum(count, 1), count == 0)
+
+
+def average_pooling1(
+    input: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    end_padding: Sizes,
+    dilations: Sizes,
+    include_padding: bool,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """The sum of Input[o * Strides + w * Dilations - StartPadding] over w / the number of those inside of InputTensor.
+
+    With IncludePadding the divisor is the number of elements of the window. Left open are windows that see nothing, or
+    with IncludePadding more than EndPadding.
+    """
+    window = Window(window_size, strides, dilations, start_padding)
+    sizes = input.shape[2:]
+    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
+    formula = partial(average, sizes=sizes, ends=ends, include_padding=include_padding)
+    return pools(formula, input, window, output.sizes)
+
+
+def average_pooling(
+    input: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    end_padding: Sizes,
+    include_padding: bool,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """The sum of Input[o * Strides + w - StartPadding] over w / the number of those inside of InputTensor.
+
+    With IncludePadding the divisor is the number of elements of the window. Left open are windows that see nothing, or
+    with IncludePadding more than EndPadding.
+    """
+    return average_pooling1(
+        input,
+        strides=strides,
+        window_size=window_size,
+        start_padding=start_padding,
+        end_padding=end_padding,
+        dilations=(1,) * len(strides),
+        include_padding=include_padding,
+        output=output,
+    )
+
+
+# ---- norms
+
+
+def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
+    """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
+    is_open = p % 2 == 1 and over(np.logical_or, raw(x) < 0, places, window)
+    if p == 1:
+        return Open(over(np.add, np.abs(x), places, window), is_open)
+    if p == 2:
+        return Open(np.sqrt(over(np.add, np.square(x), places, window)), is_open)
+    return Open(np.power(over(np.add, np.power(np.abs(x), p), places, window), 1 / p), is_open)
+
+
+def lp_pooling1(
+    input: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    dilations: Sizes,
+    p: int,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """(the sum of |Input[o * Strides + w * Dilations - StartPadding]|^P over w)^(1 / P), where padding is 0.
+
+    Left open is an odd P with a negative element.
+    """
+    window = Window(window_size, strides, dilations, start_padding)
+    return pools(partial(norm, p=p), input, window, output.sizes)
+
+
+def lp_pooling(
+    input: Any, *, strides: Sizes, window_size: Sizes, start_padding: Sizes, p: int, output: TensorDesc
+) -> Iterator[Piece]:
+    """(the sum of |Input[o * Strides + w - StartPadding]|^P over w)^(1 / P), where padding is 0.
+
+    Left open is an odd P with a negative element.
+    """
+    window = Window(window_size, strides, (1,) * len(strides), start_padding)
+    return pools(partial(norm, p=p), input, window, output.sizes)
+
+
+# ---- maxima
+
+
+def largest(x: Any, *, places: Places, window: Window, sizes: Sizes) -> Open:
+    """The largest element; left open are windows that see nothing, or a NaN."""
+    found = over(np.maximum, comparable(x), places, window)
+    return Open(found, (seen_count(places, window, sizes) == 0) | np.isnan(found))
+
+
+def with_index(x: Any, *, places: Places, window: Window, sizes: Sizes, base: Any) -> dict[str, Any]:
+    """The largest element, and where it is in the whole input; of equal ones the first."""
+    best, is_open = largest(x, places=places, window=window, sizes=sizes)
+    flat: Any = 0
+    inside: Any = True
+    for at, size in zip(spread(coordinates(places, window)), sizes, strict=True):
+        flat, inside = flat * size + at, inside & (at >= 0) & (at < size)
+    hits = (windows(comparable(x), places, window) == best[(..., *[None] * len(sizes))]) & inside
+    first = hits.reshape(*best.shape, -1).argmax(axis=-1)[..., None]
+    rows = np.broadcast_to(flat, hits.shape).reshape(*best.shape, -1)
+    index = base + np.take_along_axis(rows, first, axis=-1)[..., 0]
+    return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
+
+
+def spread(tables: list[Any]) -> Iterator[Any]:
+    """Yield tables of places and elements, one for each dimension, as arrays that broadcast to all of both."""
+    for axis, table in enumerate(tables):
+        shape = [1] * 2 * len(tables)
+        shape[axis], shape[len(tables) + axis] = table.shape
+        yield table.reshape(shape)
+
+
+def max_pooling2(
+    input: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    dilations: Sizes,
+    output: TensorDesc,
+    output_indices: TensorDesc | None,
+) -> Iterator[Piece]:
+    """max over w of Input[o * Strides + w * Dilations - StartPadding], and where it is, counted through all of Input.
+
+    Of equal elements the first counts. Left open are windows that see nothing, or a NaN.
+    """
+    window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
+    least = -np.inf if is_float(input) else np.iinfo(input.dtype).min
+    planes = np.arange(math.prod(input.shape[:2])).reshape(*input.shape[:2], *[1] * len(sizes)) * math.prod(sizes)
+    for index, places, seen in views(input, window, output.sizes, least):
+        options: dict[str, Any] = {"places": places, "window": window, "sizes": sizes}
+        if output_indices is None:
+            yield Piece(index, partial(largest, **options), (seen,), is_exact=True)
+        else:
+            where = dict.fromkeys(("output", "output_indices"), index)
+            yield Piece(where, partial(with_index, **options, base=planes[index[:2]]), (seen,), is_exact=True)
+
+
+def max_pooling1(
+    input: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    output: TensorDesc,
+    output_indices: TensorDesc | None,
+) -> Iterator[Piece]:
+    """max over w of Input[o * Strides + w - StartPadding], and where it is, counted through all of Input.
+
+    Of equal elements the first counts. Left open are windows that see nothing, or a NaN.
+    """
+    return max_pooling2(
+        input,
+        strides=strides,
+        window_size=window_size,
+        start_padding=start_padding,
+        dilations=(1,) * len(strides),
+        output=output,
+        output_indices=output_indices,
+    )
+
+
+def max_pooling(
+    input: Any, *, strides: Sizes, window_size: Sizes, start_padding: Sizes, output: TensorDesc
+) -> Iterator[Piece]:
+    """max over w of Input[o * Strides + w - StartPadding]; left open are windows that see nothing, or a NaN."""
+    return max_pooling1(
+        input,
+        strides=strides,
+        window_size=window_size,
+        start_padding=start_padding,
+        output=output,
+        output_indices=None,
+    )
+
+
+KERNELS: dict[str, Kernel] = {
+    "AVERAGE_POOLING": Kernel(average_pooling),
+    "AVERAGE_POOLING1": Kernel(average_pooling1),
+    "LP_POOLING": Kernel(lp_pooling),
+    "LP_POOLING1": Kernel(lp_pooling1),
+    "MAX_POOLING": Kernel(max_pooling, is_exact=True),
+    "MAX_POOLING1": Kernel(max_pooling1, is_exact=True),
+    "MAX_POOLING2": Kernel(max_pooling2, is_exact=True),
+}
