@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
+from dmlcheck.diagnostics.wording import visible
 from dmlcheck.specs.names import parse_level
 
 if TYPE_CHECKING:
@@ -137,7 +138,8 @@ class CaseFileCollector(pytest.File):
             return
         for case in file.cases:
             problems = all_problems(case, file.broken[case.id]) if case.id in file.broken else ()
-            yield CaseItem.from_parent(self, name=case.name, case=case, problems=problems, document=file.document)
+            name = visible(case.name)  # pytest prints it as it is
+            yield CaseItem.from_parent(self, name=name, case=case, problems=problems, document=file.document)
 
 
 class CaseItem(pytest.Item):

@@ -85,6 +85,18 @@ def test_a_failure_shows_the_line_and_no_traceback() -> None:
 
 
 @pytest.mark.slow
+def test_no_line_begins_with_what_a_name_says() -> None:
+    """The log of a GitHub workflow would take it for a command."""
+    text = FILE.replace("name: wrong", 'name: "a\\n::error::b\\e[31m"').replace(
+        "source: by hand", 'source: "a\\n::error::c"'
+    )
+    Path("cases/sum.yaml").write_text(text, encoding="utf-8")
+    done = run("--dmlcheck", "cases", "-v", "--color=no")
+    assert r"sum.yaml::a\n::error::b\x1b[31m" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert [line for line in done.stdout.splitlines() if line.lstrip().startswith("::")] == []
+
+
 def test_one_case_may_be_asked_for() -> None:
     assert counts(run("--dmlcheck", "cases/sum.yaml::right").stdout) == "1 passed"
     assert counts(run("--dmlcheck", "cases", "-k", "many and 6").stdout) == "1 passed, 8 deselected"

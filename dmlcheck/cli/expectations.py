@@ -70,7 +70,10 @@ def _report(path: str) -> tuple[dict[str, Any], dict[str, str]]:
 def _save(text: str, path: str) -> None:
     from dmlcheck.reports.files import ReportFile
 
-    target = ReportFile(path)
+    try:
+        target = ReportFile(path)
+    except OSError as error:
+        raise click.UsageError(f"{path}: {error.strerror or error}") from None
     target.write(text)
     target.close()
     if target.problem:

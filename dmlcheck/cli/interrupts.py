@@ -31,7 +31,7 @@ class Interrupts:
             signal.signal(number, handler)
 
     def _interrupt(self, *_: object) -> None:
-        if not self.is_held:
+        if not self.is_held or self.is_pending:  # asked twice: a report may be waiting for whoever reads it
             raise KeyboardInterrupt
         self.is_pending = True
 

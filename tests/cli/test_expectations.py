@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,14 @@ def test_a_run_is_refused_with_what_is_wrong_with_the_file() -> None:
     result = dmlcheck("run", "a.yaml", "--expectations", "broken.yaml")
     assert (result.exit_code, result.stdout) == (2, "")
     assert "broken.yaml:1:3: error[missing-key]" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_an_update_goes_through_no_link(folder: Path) -> None:
+    write("a.yaml", WRONG)
+    write("mine.yaml", "[]\n")
+    (folder / "known.yaml").symlink_to("mine.yaml")
+    dmlcheck("run", "a.yaml", "--json", "r.json")
+    result = dmlcheck("expectations", "update", "r.json", "known.yaml", "--add", "--reason", "x")
+    assert (result.exit_code, "known.yaml: is a link; name the file that it leads to" in result.stderr) == (2, True)
+    assert (folder / "mine.yaml").read_text("utf-8") == "[]\n"

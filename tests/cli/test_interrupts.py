@@ -29,6 +29,22 @@ def test_an_interrupt_of_a_result_waits_for_its_end(number: signal.Signals) -> N
     assert done == ["the rest of the block"]
 
 
+def test_a_second_interrupt_does_not_wait() -> None:
+    """A report may go into a pipe that nobody reads."""
+    done = []
+
+    def report(interrupts: Interrupts) -> None:
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            done.append("after the first")
+            signal.raise_signal(signal.SIGTERM)
+            done.append("after the second")
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        report(interrupts)
+    assert done == ["after the first"]
+
+
 def test_what_an_interrupt_did_before_it_does_again() -> None:
     before = signal.getsignal(signal.SIGINT)
     with Interrupts():
