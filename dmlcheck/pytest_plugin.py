@@ -170,7 +170,7 @@ class CaseItem(pytest.Item):
         if result.outcome == XFAILED:
             pytest.xfail(result.reason or "expected")
         if result.outcome != PASSED:
-            raise CaseFailure(failure_text(result, None), reason_text(result))
+            raise CaseFailure(failure_text(result, self._again), reason_text(result))
 
     def _result(self, case: Case) -> CaseResult:
         """Return what becomes of a case, as the known results have it."""
@@ -179,6 +179,17 @@ class CaseItem(pytest.Item):
         result = _runner(self.config)(case, str(self.path))
         known = self.config.stash.get(_KNOWN, None)
         return result if known is None else expected_result(result, known.of(case.id))
+
+    def _again(self, result: CaseResult) -> str:
+        """Return the command that runs the case again, outside of pytest."""
+        from dmlcheck.reports.again import again
+        from dmlcheck.reports.records import RunInfo
+
+        option = self.config.getoption
+        accumulate = option("--dmlcheck-accumulate").upper()
+        info = RunInfo(option("--dmlcheck-implementation"), _level(self.config), accumulate=accumulate)
+        file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
+        return again(info, result._replace(case=result.case._replace(file=file)))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Print what is needed to mend the case or the implementation, and no traceback of dmlcheck's own.

@@ -113,6 +113,9 @@ def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.Monkey
     words = ["--dmlcheck", "cases/sum.yaml::right", "--dmlcheck-implementation", "python:misbehaving:Misbehaving"]
     assert counts(run(*words).stdout) == "1 passed"
     assert counts(run(*words, "--dmlcheck-feature-level", "1_0").stdout) == "1 skipped"
+    words = ["--dmlcheck", "cases/sum.yaml::wrong", *words[2:], "--dmlcheck-accumulate", "float16"]
+    again = "dmlcheck run --implementation python:misbehaving:Misbehaving --accumulate float16 cases/sum.yaml::wrong"
+    assert f"  again: {again}\n" in run(*words).stdout
 
 
 @pytest.mark.parametrize("processes", ["0", "2"])

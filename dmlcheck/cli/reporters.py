@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 import click
 
 from dmlcheck.cases.find import real_path
-from dmlcheck.cli.again import again
 from dmlcheck.cli.console import Console, say, write_command
 from dmlcheck.cli.options import complete_files
+from dmlcheck.reports.again import again
 from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.files import is_replaceable

@@ -5,18 +5,22 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from commandline import WRONG, dmlcheck, write
 from results import failed
 
-from dmlcheck.cli.again import again
+from dmlcheck.reports.again import again
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.results import CaseResult, Drift
 
 
 @pytest.mark.slow
-def test_the_command_at_the_end_of_a_failure_runs_that_case_again() -> None:
+def test_the_command_at_the_end_of_a_failure_runs_that_case_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     write("a folder/it's.yaml", WRONG)
     first = dmlcheck("run", "a folder").stdout
     (again,) = (line.partition("again: ")[2] for line in first.splitlines() if "again: " in line)
