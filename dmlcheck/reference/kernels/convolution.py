@@ -34,7 +34,7 @@ def convolution(
     fused_activation: Nested,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
+    """FusedActivation(Bias[k] + the sum over a group's c and the window w of Filter[k, c, w] * Input[c, i]).
 
     FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 beyond its edges. BACKWARD: i * Strides is o
     + StartPadding - w * Dilations, for the w that have such an i, and Filter[c, k, w]. Mode CONVOLUTION takes w in the
