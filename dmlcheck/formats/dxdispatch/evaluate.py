@@ -15,6 +15,7 @@ from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
+from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.dispatch import bound_inputs, bound_outputs
 from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.model import Command, Model
@@ -127,14 +128,8 @@ def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
 def _written(command: Command, resource: Resource, folder: str) -> Iterator[Finding]:
     """Write a resource to a file inside a folder; yield what keeps it from that."""
     given = command.raw["targetPath"]
-    root = os.path.realpath(folder)
-    full = os.path.realpath(os.path.join(root, given))
     place: Path = (*command.path, "targetPath")
-    problem = None
-    if not npy.is_inside(full, root):
-        problem = "lies outside the current folder"
-    elif full.lower().endswith((".png", ".jpg")):
-        problem = "images are not written"
+    full, problem = _place_of(given, folder)
     if problem is None and full.lower().endswith(".npy"):
         values = yield from _shaped(command, resource)
         problem = None if values is None else _saved(full, values)
@@ -142,6 +137,37 @@ def _written(command: Command, resource: Resource, folder: str) -> Iterator[Find
         problem = _saved(full, resource.data)
     if problem is not None:
         yield Finding("file-not-found", place, {"path": given, "problem": problem})
+
+
+_MOST_DIMENSIONS = 32  # that every NumPy takes
+_NPY_MAGIC = b"\x93NUMPY"
+
+
+def _place_of(given: str, folder: str) -> tuple[str, str | None]:
+    """Return where a file inside a folder is to be written, and why it may not be or None."""
+    root = os.path.realpath(folder)
+    try:
+        full = os.path.realpath(os.path.join(root, given))
+        is_there = os.path.lexists(full)
+    except ValueError:  # a character that no path can have
+        return given, "has a character that no path can have"
+    if not npy.is_inside(full, root):
+        return full, "lies outside the current folder"
+    if full.lower().endswith((".png", ".jpg")):
+        return full, "images are not written"
+    if is_there and not _is_earlier(full):
+        return full, "is there already, and is no .npy file that may be replaced; remove it, or name another file"
+    return full, None
+
+
+def _is_earlier(path: str) -> bool:
+    """Whether a file may be what was written before: a model of anybody's does not write over other files."""
+    try:
+        with open_plain(path) as file:
+            start = file.read(len(_NPY_MAGIC))
+    except OSError:
+        return False
+    return not start or (start == _NPY_MAGIC and path.lower().endswith(".npy"))
 
 
 def _saved(path: str, values: Array) -> str | None:
@@ -170,7 +196,7 @@ def _shaped(command: Command, resource: Resource) -> Checking[Array | None]:
             yield wrong_type((*path, index), str(index), size, "a whole number")
             return None
         product *= size
-    if product == values.size and isinstance(dimensions, list):
+    if product == values.size and isinstance(dimensions, list) and len(dimensions) <= _MOST_DIMENSIONS:
         return values.reshape(tuple(dimensions))
     found, expected = counted(values.size, "element"), f"dimensions {dimensions} take {product}"
     yield Finding("element-count", path, {"tensor": command.target, "found": found, "expected": expected})

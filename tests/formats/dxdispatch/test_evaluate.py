@@ -111,6 +111,14 @@ def test_everything_that_is_wrong_with_descs_and_resources_is_told_before_anythi
             {"type": "writeFile", "resource": "out", "targetPath": "x.png"},
             [("file-not-found", "commands[1].targetPath")],
         ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "x.\ud800"},
+            [("file-not-found", "commands[1].targetPath")],
+        ),
+        (
+            {"type": "writeFile", "resource": "out", "targetPath": "x.npy", "dimensions": [3, *[1] * 99]},
+            [("element-count", "commands[1].dimensions")],
+        ),
     ],
 )
 def test_a_command_that_cannot_be_carried_out_ends_the_run(
@@ -141,6 +149,23 @@ def test_a_npy_file_has_the_dimensions_that_are_given(tmp_path: Path, dimensions
 def test_any_other_file_has_the_bytes(tmp_path: Path) -> None:
     steps(tmp_path, [DISPATCH, {"type": "writeFile", "resource": "out", "targetPath": "out.bin"}])
     assert np.fromfile(tmp_path / "out.bin", np.uint32).tolist() == [2, 2, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "is_replaced"),
+    [
+        ("out.npy", b"\x93NUMPY and so on", True),
+        ("out.npy", b"mine", False),
+        ("setup.py", b"mine", False),
+        ("setup.py", b"\x93NUMPY", False),
+        ("setup.py", b"", True),
+    ],
+)
+def test_a_model_writes_over_arrays_alone(tmp_path: Path, name: str, before: bytes, *, is_replaced: bool) -> None:
+    (tmp_path / name).write_bytes(before)
+    (step,) = steps(tmp_path, [{"type": "writeFile", "resource": "out", "targetPath": name}])
+    assert ((tmp_path / name).read_bytes() == before) is not is_replaced
+    assert problems(step) == ([] if is_replaced else [("file-not-found", "commands[0].targetPath")])
 
 
 def test_bytes_that_are_no_elements_are_not_printed(tmp_path: Path) -> None:
