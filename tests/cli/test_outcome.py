@@ -91,6 +91,12 @@ def test_so_many_failures_end_a_run_which_then_is_not_whole() -> None:
     assert (reporter.summary.digest, reporter.summary.not_run) == (None, 7)
 
 
+def test_of_a_run_that_is_not_ended_by_failures_no_case_is_left_out() -> None:
+    _, reporter, _ = ended(passed(), failed("a"), total=lambda: 10)
+    assert reporter.summary is not None
+    assert reporter.summary.not_run == 0
+
+
 def test_what_is_known_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None:
     known = expectations("- {cases: '*::a', expect: failed, reason: known}\n")
     code, reporter, _ = ended(failed("a"), known=known)

@@ -133,8 +133,10 @@ def test_a_run_that_skips_every_case_has_checked_nothing() -> None:
 def test_skipped_cases_fail_a_run_that_allows_none(jobs: str) -> None:
     write("f/skipped.yaml", NOTHING_EXPECTED)
     write("f/right.yaml", GOOD)
-    result = dmlcheck("run", "f", "--fail-on-skipped", "-j", jobs)
+    result = dmlcheck("run", "f", "--fail-on-skipped", "-j", jobs, "--json", "report.json")
     assert result.exit_code == 1
+    cases = json.loads(Path("report.json").read_text(encoding="utf-8"))["cases"]
+    assert [("Axes: [0]" in case["desc"]) for case in cases if case["outcome"] == "failed"] == [True]
     assert "FAILED f/skipped.yaml::skipped   skipped-case" in result.stdout
     assert "f/skipped.yaml:1:1: error[skipped-case]: skipped: no expected outputs: nothing independent" in result.stdout
 

@@ -17,6 +17,7 @@ from elements import (
     SCALED,
     Array,
     bound,
+    built,
     computed,
     every_float16,
     float32_around_edges,
@@ -27,6 +28,7 @@ from elements import (
 )
 from mpmath import mpf
 
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import unary
 
 # ---- values from mpmath
@@ -332,6 +334,15 @@ def test_scaled_integers_are_left_open_where_their_type_does_not_hold_them_exact
     dtype: Any, scale: float, bias: float, elements: list[int], right: list[int | None]
 ) -> None:
     assert results("IDENTITY", {"ScaleBias": {"Scale": scale, "Bias": bias}}, np.array(elements, dtype)) == right
+
+
+def test_scaled_integers_are_exact_or_computed_in_float32() -> None:
+    given = np.array([2**24 - 1, 2**24 + 1, 5], np.int32)
+    desc, inputs = built("IDENTITY", {"ScaleBias": {"Scale": 3, "Bias": 1}}, given)
+    ((_, _, first),) = bounds(desc, inputs, {"OutputTensor": np.ones(3, bool)})
+    found = [set(row) for row in zip(*(side.value.tolist() for side in (first, *first.others)), strict=True)]
+    # every fourth number, from 2^25 on; the first with a rounding of the product, and without
+    assert found == [{50331646, 50331644, 50331648}, {50331652, 50331648}, {16}]
 
 
 def test_what_a_function_leaves_open_of_scaled_integers_stays_open() -> None:
