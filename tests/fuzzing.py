@@ -152,7 +152,7 @@ def fuzz(jobs: st.SearchStrategy[Job], seconds: float, first: int) -> None:
 ATOMS: list[Any] = [
     None, True, "", "\ud800", "a\0b", "\n::error::x", "\x1b[31m", "/", "..", "-", "x" * 3000, "*" * 60, "${A}", "${",
     -1, 0, 1, 3, 2**31, 2**32 - 1, 2**32, 2**63, 2**64, 2**70, 1e-320, 1e308, -0.0, 0.5, float("nan"), float("inf"),
-    [], {}, [[[]]], [0], [2**32], [1] * 9, {"": {}}, "FLOAT16", "UINT64", "INT4", "GEMM", "DML_OPERATOR_JOIN", "6_4",
+    [], {}, [[[]]], [0], [2**32], [1] * 99, {"": {}}, "FLOAT16", "UINT64", "INT4", "GEMM", "DML_OPERATOR_JOIN", "6_4",
     {"fill": 0}, {"fill": "nan"}, {"sequence": {"start": 0, "step": 1e308}}, {"random": {"seed": -1, "low": 1,
     "high": 0}},
     {"file": "x.npy"}, {"file": "../x.npy"}, {"file": "\ud800"}, {"buffer": [1, 2]}, {"bits": [2**64]}, "any",

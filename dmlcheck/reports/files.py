@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import re
-import secrets
 import tempfile
 import weakref
 from typing import IO
@@ -32,12 +31,14 @@ class ReportFile:
             raise FileNotFoundError(errno.ENOENT, "no file named", path)
         if os.path.isdir(path):
             raise IsADirectoryError(errno.EISDIR, "is a folder", path)
+        with contextlib.suppress(FileNotFoundError):
+            os.lstat(path)  # a name that is too long shows now, and not when the report is whole
         is_file = os.path.isfile(path) or not os.path.exists(path)
         if is_file and os.path.islink(path):
             raise OSError(errno.ELOOP, "is a link; name the file that it leads to", path)
         self.path = path
         folder = os.path.dirname(os.path.abspath(path))
-        self.partial = os.path.join(folder, f".dmlcheck-{secrets.token_hex(8)}.partial") if is_file else path
+        self.partial = os.path.join(folder, f".dmlcheck-{os.urandom(8).hex()}.partial") if is_file else path
         self.problem: str | None = None
         mode = "x" if is_file else "w"
         self.file: IO[str] = open(self.partial, mode, encoding="utf-8", newline="\n")  # noqa: SIM115 - closed in close

@@ -38,7 +38,8 @@ def test_a_report_that_is_given_up_leaves_nothing_but_what_was_there(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("name", "error"), [("", FileNotFoundError), (".", IsADirectoryError), ("a/b", FileNotFoundError)]
+    ("name", "error"),
+    [("", FileNotFoundError), (".", IsADirectoryError), ("a/b", FileNotFoundError), ("x" * 300, OSError)],
 )
 def test_a_place_that_is_none_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, error: type[OSError]
@@ -79,7 +80,7 @@ def test_what_is_written_so_far_has_a_name_that_nobody_can_guess_and_takes_nobod
     names = [os.path.basename(file.partial) for file in (first, second)]
     assert all(re.fullmatch(r"\.dmlcheck-[0-9a-f]{16}\.partial", name) for name in names)
     assert names[0] != names[1]
-    monkeypatch.setattr("secrets.token_hex", lambda _: names[0][10:26])
+    monkeypatch.setattr("os.urandom", lambda _: bytes.fromhex(names[0][10:26]))
     with pytest.raises(FileExistsError):
         ReportFile(str(tmp_path / "r"))
     first.give_up(OSError())
