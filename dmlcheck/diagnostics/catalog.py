@@ -499,8 +499,9 @@ RULES: dict[str, Rule] = {
         "{element} {problem}",
         "An expected element that is `any` is one that the documentation leaves open: no implementation is judged by "
         "it. The reference engine marks such elements. When it is the reference that is judged, both must agree: an "
-        "element that is `any` must be marked, and an element that has a value must not be.",
-        _NAN_CASE.replace("[any]", "[2]"),
+        "element that is `any` must be marked, and no other element of that case. A case without `any` does not say "
+        "what is open: its values for open elements are not compared.",
+        _NAN_CASE.replace("nan", "2"),
         _NAN_CASE,
     ),
     "unlikely-error": Rule(

@@ -29,8 +29,8 @@ _NOT_OPEN = _Disagreement(
     "write the value; `any` is for what the documentation leaves open",
 )
 _NOT_ANY = _Disagreement(
-    "is {value}, but the documentation leaves it open",
-    "write `any`; `dmlcheck show {operator}` lists what is left open, and why",
+    "is {value}, but the documentation leaves it open, and the case has `any` for other elements",
+    "write `any` here too; `dmlcheck show {operator}` lists what is left open, and why",
 )
 
 
@@ -51,18 +51,20 @@ def is_all_any(prepared: Prepared) -> bool:
 
 
 def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_open: Masks) -> Iterator[Finding]:
-    """Yield where a case has `any` and the reference a value, and the other way round: a finding a kind and output.
+    """Yield where a case that has `any` and the reference disagree on what is open: a finding a kind and output.
 
-    `given` has the outputs of the reference, and `is_open` the masks of what it leaves open. NaN for an element that is
-    NaN by the reference too is let pass: suites of other projects say so of NaN that goes through an operator.
+    A case without `any` says nothing of what is open, and is right whatever value it has for such an element. `given`
+    has the outputs of the reference, and `is_open` the masks of what it leaves open.
     """
+    if not prepared.is_any:
+        return
     for name, (_, expected) in prepared.expected.items():
         marked, wanted = is_open.get(name), prepared.is_any.get(name)
         if marked is None and wanted is None:
             continue
         for mask, values, kind in (
             (_without(wanted, marked), given[name], _NOT_OPEN),
-            (_without(marked, _union(wanted, _nan_in_both(expected, given[name]))), expected, _NOT_ANY),
+            (_without(marked, wanted), expected, _NOT_ANY),
         ):
             if mask is not None and mask.any():
                 yield _finding(case, name, mask, values, kind)
@@ -70,12 +72,6 @@ def disagreements(case: Case, prepared: Prepared, given: Mapping[str, Any], is_o
 
 def _union(some: Array | None, others: Array | None) -> Any:
     return some if others is None else others if some is None else some | others
-
-
-def _nan_in_both(some: Array, others: Array) -> Array:
-    """Return the elements that are NaN in two arrays."""
-    found: Array = (some != some) & (others != others)  # noqa: PLR0124 - NaN is not itself
-    return found
 
 
 def _without(some: Array | None, others: Array | None) -> Array | None:

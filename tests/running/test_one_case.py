@@ -239,9 +239,16 @@ def test_the_reference_passes_any_only_where_it_leaves_the_element_open() -> Non
     ]
 
 
-def test_the_reference_fails_a_value_for_an_element_that_it_leaves_open() -> None:
-    wrong = run_case(case(**MAX, outputs={"OutputTensor": [3, 4]}), Run(Reference()))
+def test_a_case_with_any_says_it_of_every_element_that_the_reference_leaves_open() -> None:
+    both: dict[str, Any] = {**MAX, "inputs": {"ATensor": ["nan", "nan"], "BTensor": [3, 4]}}
+    wrong = run_case(case(**both, outputs={"OutputTensor": ["any", 4]}), Run(Reference()))
     assert (wrong.outcome, [found.pointer for found in wrong.diagnostics]) == ("failed", ["outputs.OutputTensor[1]"])
+
+
+def test_the_reference_is_not_judged_by_a_value_for_an_open_element_of_a_case_without_any() -> None:
+    for value in (4, 7, "nan"):
+        assert open_counts(case(**MAX, outputs={"OutputTensor": [3, value]})) == ("passed", None, 1)
+    assert open_counts(case(**MAX, outputs={"OutputTensor": [2, 4]})) == ("failed", "output mismatch", 1)
 
 
 @pytest.mark.parametrize("element", ["any", 4])
