@@ -20,6 +20,7 @@ from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
 from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, limits, one_of, opened
 from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values import memory
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -79,10 +80,10 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
     """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables."""
     value, of = desc.values.get(name), desc.spec.fields[name].type
     if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
-        output = desc.parts[desc.spec.outputs[0].name][0].tensor.data_type
+        part = (desc.tensors(OUTPUT) or desc.tensors())[0]
         if of == "OPERATOR_DESC":
-            return NONE if value is None else _nested(value, output, arithmetic)
-        return [_nested(inner, output, arithmetic) for inner in value or ()]
+            return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
+        return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value or ()]
     if value is None:
         return None
     if of == "FLOAT":

@@ -134,6 +134,47 @@ def test_a_kernel_gets_the_fields_that_its_parameters_name(install: Install) -> 
     assert found.reshape(-1).tolist() == floats(tenth, -tenth, 3 * tenth, -2 * tenth).tolist()
 
 
+@pytest.mark.parametrize("outputs", [["OutputSingleTensor"], [], ["OutputSequenceTensor", "OutputSingleTensor"]])
+def test_an_array_of_operators_comes_as_functions_whatever_outputs_there_are(
+    install: Install, outputs: list[str]
+) -> None:
+    def rnn(input: Any, *, activation_descs: Any) -> Iterator[Piece]:
+        first, second = activation_descs
+        where = dict.fromkeys(("output_single", "output_sequence"), (0, slice(0, 1)))
+        yield Piece(where, lambda x: dict.fromkeys(where, second(first(x))), (input,))
+
+    install("RNN", Kernel(rnn))
+    sizes = {"OutputSingleTensor": (1, 2, 1, 1), "OutputSequenceTensor": (1, 2, 1, 1)}
+    relu = {"Type": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 3}
+    desc = described(
+        "RNN",
+        InputTensor=("FLOAT16", 1, 1, 1, 1),
+        WeightTensor=("FLOAT16", 1, 2, 1, 1),
+        RecurrenceTensor=("FLOAT16", 1, 2, 1, 1),
+        ActivationDescs=[relu, {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.5}],
+        Direction="BIDIRECTIONAL",
+        **{name: ("FLOAT16", *sizes[name]) for name in outputs},
+    )
+    found = engine.evaluate(desc, {"InputTensor": np.full((1, 1, 1, 1), -4, np.float16)})
+    assert {name: part.values[0, 0, 0, 0].item() for name, part in found.items()} == dict.fromkeys(outputs, -2.5)
+
+
+def test_a_nested_operator_has_its_scale_and_bias(install: Install) -> None:
+    def add1(a: Any, *, fused_activation: Any) -> Any:
+        return fused_activation(a)
+
+    install("GEMM", elementwise(add1))
+    clip = {"Type": "ELEMENT_WISE_CLIP", "ScaleBias": {"Scale": 0.1, "Bias": 3}, "Min": 0, "Max": 3.3}
+    desc = described("GEMM", **{**GEMM, "FusedActivation": clip})
+    x = floats(1, 2, 300, -300).reshape(1, 1, 2, 2)
+    found = engine.evaluate(desc, {"ATensor": x, "BTensor": x})["OutputTensor"].values
+    assert found.reshape(-1).tolist() == floats(3.1, 3.2, 3.3, 0).tolist()
+    asked = {"OutputTensor": np.ones(x.shape, bool)}
+    given = gathered(desc, {"ATensor": x, "BTensor": x}, asked)["OutputTensor"]
+    assert (given.slack[:2] > 0).all()
+    assert (given.slack < 1e-6).all()
+
+
 def test_integer_tensors_may_have_a_function_of_their_own(install: Install) -> None:
     row = elementwise(lambda input: input + 0.5, integers=lambda input: input // 2)
     install("ELEMENT_WISE_IDENTITY", row)

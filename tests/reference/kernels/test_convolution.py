@@ -194,6 +194,17 @@ def test_faults_in_a_convolution_are_beyond_the_bound() -> None:
     assert refused(in_float32((desc, {**inputs, "FilterTensor": lost})), given).mean() > 0.8
 
 
+def test_accumulation_in_float16_is_within_the_bound_of_float16_alone() -> None:
+    generator = np.random.default_rng(11)
+    x, kernel = (random_floats(generator, sizes, "FLOAT16") for sizes in ((1, 40, 9), (3, 40, 3)))
+    made = convolution(x, kernel, (1, 3, 7))
+    under = np.lib.stride_tricks.sliding_window_view(x, 3, 2)
+    terms = np.moveaxis(under, 1, 2).reshape(1, 1, 7, -1) * kernel.reshape(1, 3, 1, -1)
+    found = np.add.accumulate(terms, axis=-1, dtype=np.float16)[..., -1].reshape(-1)
+    assert refused(found, bound(*made)).mean() > 0.5
+    assert not refused(found, bound(*made, accumulate="FLOAT16")).any()
+
+
 def test_the_bound_of_a_backward_convolution_counts_the_terms_that_meet() -> None:
     generator = np.random.default_rng(8)
     x, kernel = (random_floats(generator, sizes, "FLOAT32") for sizes in ((1, 2, 5), (2, 3, 6)))
