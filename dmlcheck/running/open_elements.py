@@ -25,7 +25,7 @@ class _Disagreement(NamedTuple):
 
 
 _NOT_OPEN = _Disagreement(
-    "is `any`, but the reference leaves it not open and gives {value}",
+    "is `any`, but the reference does not leave it open and gives {value}",
     "write the value; `any` is for what the documentation leaves open",
 )
 _NOT_ANY = _Disagreement(

@@ -68,14 +68,14 @@ def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is
 @pytest.mark.parametrize(
     ("is_any", "is_open", "expected"),
     [
-        (A, None, [("Out[0, 0] is `any`, but the reference leaves it not open and gives 5", (0, 0))]),
-        (A, NONE, [("Out[0, 0] is `any`, but the reference leaves it not open and gives 5", (0, 0))]),
+        (A, None, [("Out[0, 0] is `any`, but the reference does not leave it open and gives 5", (0, 0))]),
+        (A, NONE, [("Out[0, 0] is `any`, but the reference does not leave it open and gives 5", (0, 0))]),
         (A, B, [(f"Out[1, 0] is 3, {NOT_ANY} (and 1 more element like it)", (1, 0))]),
         (
             [[False, True], [False, False]],
             A,
             [
-                ("Out[0, 1] is `any`, but the reference leaves it not open and gives 6", (0, 1)),
+                ("Out[0, 1] is `any`, but the reference does not leave it open and gives 6", (0, 1)),
                 (f"Out[0, 0] is 1, {NOT_ANY}", (0, 0)),
             ],
         ),
