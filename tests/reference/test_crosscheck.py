@@ -347,6 +347,10 @@ def by_label(inputs: Inputs) -> dict[str, Array]:
     return {name: values for name, values in inputs.items() if name not in lists} | parts
 
 
+# MaxPool takes the padding of one dimension for another's, also in the sizes; the other one is not there.
+WITHOUT = ("MaxPool", "MaxRoiPool")
+
+
 class Evaluator:
     """onnx's own evaluator of models, on NumPy."""
 
@@ -355,8 +359,8 @@ class Evaluator:
         graph = build(desc)
         if any("." in node.type for node in graph.nodes):
             raise Unsupported("an operator of onnxruntime's own")
-        if any(node.type == "MaxPool" for node in graph.nodes):
-            raise Unsupported("the evaluator takes the padding of one dimension for another's, also in the sizes")
+        if any(node.type in WITHOUT for node in graph.nodes):
+            raise Unsupported("an operator that the evaluator does not have, or that it computes wrong")
         refuse_inexact(graph, inputs)
         evaluator = ReferenceEvaluator(model_proto(graph))
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -713,6 +717,30 @@ KNOWN = [
         "pads with the lowest finite number, which is above -infinity",
         lambda seen: np.isneginf(seen.expected),
     ),
+    Known(
+        "onnxruntime",
+        "ROI_POOLING",
+        FLOATS,
+        "refuses numbers of images that there are not",
+        fails="running MaxRoiPool node",
+    ),
+    Known(
+        "onnxruntime",
+        "ROI_POOLING",
+        ("FLOAT32",),
+        "begins with the lowest finite number, which is above -infinity",
+        lambda seen: np.isneginf(seen.expected),
+    ),
+    *(
+        Known(
+            program,
+            "MAX_UNPOOLING",
+            FLOATS,
+            "refuses an index beyond the end",
+            fails="out of bounds",
+        )
+        for program in PROGRAMS
+    ),
 ]
 
 
@@ -822,6 +850,8 @@ ONE_PROGRAM = {
     "DML_OPERATOR_MAX_POOLING",
     "DML_OPERATOR_MAX_POOLING1",
     "DML_OPERATOR_MAX_POOLING2",
+    "DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING",
+    "DML_OPERATOR_ROI_POOLING",
 }
 
 

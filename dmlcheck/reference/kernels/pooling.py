@@ -1,19 +1,22 @@
-"""AVERAGE_POOLING, LP_POOLING and MAX_POOLING, of the elements under a window; padding is never the largest."""
+"""Pooling of the elements under a window, of regions, and back to the places of the largest."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
 from functools import partial, reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles_along
+from dmlcheck.reference.kernels.quantize import requantized
 from dmlcheck.reference.numbers import Tracked, raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 from dmlcheck.reference.windows import Places, Window, part, windows
+from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -263,6 +266,152 @@ def max_pooling(
     )
 
 
+# ---- quantized averages
+
+
+def quantized_average(
+    x: Any,
+    scale: Any,
+    output_scale: Any,
+    zero_point: Any,
+    *,
+    places: Places,
+    window: Window,
+    sizes: Sizes,
+    ends: Sizes,
+    include_padding: bool,
+    output_type: str,
+) -> Open:
+    """The average of x * Scale, quantized; implementations scale sums of integers, or add up scaled numbers."""
+    seen = seen_count(places, window, sizes)
+    count = math.prod(window.size) if include_padding else np.maximum(seen, 1)
+    found = requantized(
+        over(np.add, x, places, window),
+        lambda: over(np.add, x * scale, places, window) / count,
+        scale / count,
+        output_scale,
+        zero_point,
+        output_type,
+    )
+    return Open(found, reaches_beyond(places, window, ends) if include_padding else seen == 0)
+
+
+def quantized_linear_average_pooling(
+    input: Any,
+    input_scale: Any,
+    input_zero_point: Any,
+    output_scale: Any,
+    output_zero_point: Any,
+    *,
+    strides: Sizes,
+    window_size: Sizes,
+    start_padding: Sizes,
+    end_padding: Sizes,
+    dilations: Sizes,
+    include_padding: bool,
+    output: TensorDesc,
+    output_type: str,
+) -> Iterator[Piece]:
+    """The average of (Input[i] - InputZeroPoint) * InputScale, quantized by OutputScale and OutputZeroPoint.
+
+    i is o * Strides + w * Dilations - StartPadding, for all w whose i is inside of InputTensor. With IncludePadding the
+    divisor is the number of elements of the window. Left open is what AVERAGE_POOLING1 leaves open.
+    """
+    window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
+    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
+    zero, *numbers = (
+        of_channels(x, input.ndim) for x in (input_zero_point, input_scale, output_scale, output_zero_point)
+    )
+    whole = input.astype(np.int16) - (0 if zero is None else zero.astype(np.int16))
+    options = {"sizes": sizes, "ends": ends, "include_padding": include_padding, "output_type": output_type}
+    for index, places, seen in views(whole, window, output.sizes):
+        own = (x if x is None or x.size == 1 else x[:, index[1]] for x in numbers)
+        formula = partial(quantized_average, places=places, window=window, **options)
+        yield Piece(index, formula, (seen, *own))
+
+
+def of_channels(x: Any, rank: int) -> Any:
+    """Return one element, or one for each channel, in as many dimensions as the input has; None stays None."""
+    return x if x is None else x.reshape(1, -1, *[1] * (rank - 2))
+
+
+# ---- regions
+
+
+def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -> Iterator[Piece]:
+    """max of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
+
+    A corner is round(coordinate * SpatialScale). A region of H rows has part i of n from row floor(i * H / n) to before
+    row ceil((i + 1) * H / n), as far as they are in InputTensor. Left open are parts that see nothing or a NaN, regions
+    of no image, and those where rounding decides a corner.
+    """
+    for number, row in enumerate(roi.reshape(-1, 5)):
+        (x1, y1, x2, y2), in_doubt = rounded(row[1:], raw(spatial_scale))
+        image = float(row[0])
+        is_known = image.is_integer() and 0 <= image < len(input)
+        rows = parts_of(y1, y2, pooled_size.Height, input.shape[2])
+        columns = parts_of(x1, x2, pooled_size.Width, input.shape[3])
+        formula = partial(largest_of_parts, rows=rows, columns=columns, is_open=in_doubt or not is_known)
+        yield Piece(number, formula, (input[int(image) if is_known else 0],), is_exact=True)
+
+
+def rounded(coordinates: Any, scale: Any) -> tuple[list[int], bool]:
+    """Return coordinates times a scale as whole numbers, and whether the rounding of a product may decide one."""
+    of = FORMATS[coordinates.dtype.name.upper()]
+    with np.errstate(all="ignore"):
+        held = float(np.asarray(scale).astype(coordinates.dtype))
+        wide = coordinates.astype(np.float64)
+        scaled = wide * scale
+        is_exact = (scaled.astype(coordinates.dtype) == scaled) & (held == scale)
+        reach = np.where(is_exact, 0, np.abs(scaled) * of.unit_roundoff + np.abs(wide) * abs(held - scale))
+        in_doubt = (np.rint(scaled - reach) != np.rint(scaled + reach)) | (scaled - np.floor(scaled) == 0.5)
+    is_finite = np.isfinite(scaled)
+    return [int(x) for x in np.rint(np.where(is_finite, scaled, 0))], bool((in_doubt | ~is_finite).any())
+
+
+def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
+    """Return the parts that a range with both of its ends is cut into, as far as they are from 0 to below a size."""
+    length = last - first + 1
+    ends = ((first + at * length // count, first - -(at + 1) * length // count) for at in range(count))
+    return [slice(*(min(max(end, 0), size) for end in (start, stop))) for start, stop in ends]
+
+
+def largest_of_parts(image: Any, *, rows: list[slice], columns: list[slice], is_open: bool) -> Open:
+    """The largest element of each channel in every part of an image; 0, which is left open, where there is none."""
+    found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
+    is_empty = np.zeros(found.shape[1:], bool)
+    for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
+        seen = image[:, row, column].reshape(len(image), -1)
+        is_empty[y, x] = not seen.shape[1]
+        if seen.shape[1]:
+            found[:, y, x] = seen.max(axis=1)
+    return Open(found, is_empty | np.isnan(found) | is_open)
+
+
+# ---- maxima in their places
+
+
+def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Iterator[Piece]:
+    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else.
+
+    Left open are elements that two indices name with different values, and all where an index is beyond the end.
+    """
+    yield Piece((), partial(unpooled, sizes=output.sizes), (input, indices), is_exact=True)
+
+
+def unpooled(x: Any, indices: Any, *, sizes: Sizes) -> Open:
+    """The elements at their indices in a tensor of 0."""
+    found, count = np.zeros(math.prod(sizes), x.dtype), math.prod(sizes)
+    values, places = x.reshape(-1), indices.reshape(-1)
+    inside = places < count
+    values, places = values[inside], places[inside].astype(np.int64)
+    found[places] = values
+    is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
+    is_open = np.full(count, not inside.all())
+    is_open[places[is_other]] = True
+    return Open(found.reshape(sizes), is_open.reshape(sizes))
+
+
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING": Kernel(average_pooling),
     "AVERAGE_POOLING1": Kernel(average_pooling1),
@@ -271,4 +420,7 @@ KERNELS: dict[str, Kernel] = {
     "MAX_POOLING": Kernel(max_pooling, is_exact=True),
     "MAX_POOLING1": Kernel(max_pooling1, is_exact=True),
     "MAX_POOLING2": Kernel(max_pooling2, is_exact=True),
+    "MAX_UNPOOLING": Kernel(max_unpooling, is_exact=True),
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling),
+    "ROI_POOLING": Kernel(roi_pooling, is_exact=True),
 }

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
-from random_pooling import NAMES, built, poolings
+from random_pooling import NAMES, built, checked, poolings
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -110,6 +110,147 @@ def test_the_versions_agree() -> None:
     for name, values in two.items():
         assert (values == three[name]).all()
     assert (x.reshape(-1)[two["OutputIndicesTensor"]] == one).all()
+
+
+def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[tuple[int, ...], int | None]]:
+    """Yield each place of a quantized average, and the integer that is there, None where there is none."""
+    limits = np.iinfo(desc.values["OutputTensor"].data_type.lower())
+
+    def number(name: str, channel: int) -> Fraction:
+        values = inputs[f"{name}Tensor"].reshape(-1) if f"{name}Tensor" in inputs else np.zeros(1)
+        return Fraction(values[channel if values.size > 1 else 0].item())
+
+    for index, places, whole in under(desc):
+        count = whole if desc.values["IncludePadding"] else len(places)
+        if not count:
+            yield index, None
+            continue
+        zero, scale, wide, point = (
+            number(name, index[1]) for name in ("InputZeroPoint", "InputScale", "OutputScale", "OutputZeroPoint")
+        )
+        total = sum((Fraction(inputs["InputTensor"][at].item()) - zero for at in places), Fraction(0))
+        yield index, max(limits.min, min(limits.max, round(total * scale / count / wide) + int(point)))
+
+
+@pytest.mark.parametrize("block", [5, 1 << 16])
+def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pooling, "BLOCK", block)
+    for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
+        found = engine.evaluate(desc, inputs)["OutputTensor"]
+        is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        for index, right in integers_of(desc, inputs):
+            assert is_open[index] == (right is None)
+            assert right is None or found.values[index] == right, (desc, inputs)
+
+
+def test_a_quantized_average_beside_a_half_may_go_to_either_neighbour() -> None:
+    one = np.ones((1, 1, 1, 1), np.float32)
+    tensors = {"Input": np.array([[[[1, 2, 2]]]], np.uint8), "InputScale": one * np.float32(0.3)}
+    shape = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0], "Dilations": [1, 1]}
+    output = {"OutputTensor": {"DataType": "UINT8", "Sizes": [1, 1, 1, 2]}}
+    desc, inputs = checked(
+        "QUANTIZED_LINEAR_AVERAGE_POOLING",
+        {**tensors, "OutputScale": one * np.float32(0.3)},
+        output,
+        **shape,
+        IncludePadding=0,
+    )
+    given = bound(desc, inputs)
+    every = np.arange(10)
+    assert [every[abs(every - at) <= slack].tolist() for at, slack in zip(given.value, given.slack, strict=True)] == [
+        [1, 2],
+        [2],
+    ]
+
+
+def test_what_max_pooling_finds_goes_back_to_its_place() -> None:
+    x = np.random.default_rng(4).normal(size=(2, 3, 6, 4)).astype(np.float32)
+    shape = {"Strides": [2, 2], "WindowSize": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    pooled = engine.run(*built("MAX_POOLING1", x, (2, 3, 3, 2), **shape))
+    tensors = {"Input": pooled["OutputTensor"], "Indices": pooled["OutputIndicesTensor"]}
+    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": list(x.shape)}}
+    found = engine.run(*checked("MAX_UNPOOLING", tensors, output))["OutputTensor"]
+    assert (found[found != 0] == x[found != 0]).all()
+    assert (found != 0).sum() == pooled["OutputTensor"].size
+    again = engine.run(
+        *built("MAX_POOLING1", np.where(found == 0, -INF, found).astype(np.float32), (2, 3, 3, 2), **shape)
+    )
+    assert (again["OutputTensor"] == pooled["OutputTensor"]).all()
+
+
+@pytest.mark.parametrize(
+    ("indices", "right"),
+    [([2, 2, 0], [3, 0, None]), ([2, 1, 9], [None] * 3), ([0, 1, 2], [1, 5, 3])],
+)
+def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_left_open(
+    indices: list[int], right: list[Any]
+) -> None:
+    x = np.array([1, 5, 3], np.float32).reshape(1, 1, 1, 3)
+    places = np.array(indices, np.uint32).reshape(x.shape)
+    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 3]}}
+    found = engine.evaluate(*checked("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
+    marks = [False] * 3 if found.unspecified is None else found.unspecified.reshape(-1).tolist()
+    assert [None if mark else v for v, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)] == right
+
+
+# ---- regions
+
+
+def of_regions(x: Array, roi: Array, scale: float, height: int, width: int) -> Array:
+    """Return the largest elements of the parts of regions, NaN where there are none; no corner is beside a half."""
+    found = np.full((len(roi), x.shape[1], height, width), NAN)
+    for number, (image, *coordinates) in enumerate(roi.tolist()):
+        x1, y1, x2, y2 = (math.floor(Fraction(at) * Fraction(scale) + Fraction(1, 2)) for at in coordinates)
+        for row, column in np.ndindex(height, width):
+            rows = [y for y in range(x.shape[2]) if _is_in(y, y1, y2, row, height)]
+            columns = [at for at in range(x.shape[3]) if _is_in(at, x1, x2, column, width)]
+            if rows and columns:
+                found[number, :, row, column] = x[int(image)][:, rows][:, :, columns].max(axis=(1, 2))
+    return found
+
+
+def _is_in(at: int, first: int, last: int, part: int, count: int) -> bool:
+    length = Fraction(last - first + 1, count)
+    return first + math.floor(part * length) <= at < first + math.ceil((part + 1) * length)
+
+
+def test_each_part_of_a_region_has_its_largest_element() -> None:
+    for desc, inputs in poolings("ROI_POOLING", 150):
+        size, scale = desc.values["PooledSize"], float(np.float32(desc.values["SpatialScale"]))
+        found = engine.evaluate(desc, inputs)["OutputTensor"]
+        is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        right = of_regions(inputs["InputTensor"], inputs["ROITensor"][0, 0], scale, size.Height, size.Width)
+        assert (is_open == np.isnan(right)).all()
+        assert (found.values[~is_open] == right[~is_open]).all()
+        assert (found.values[is_open] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("region", "scale", "is_left_open"),
+    [
+        ((0, 0, 0, 1, 1), 1, False),
+        ((0, 0.5, 0, 1, 1), 1, True),
+        ((0, 0, 0, 2, 2), 0.25, True),
+        ((0, 0, 0, 1.25, 1.25), 1, False),
+        ((0, 0, 0, 15, 15), 0.1, True),  # 15 * 0.1 is 1.5 but for the rounding of 0.1, and of the product
+        ((0, 0, 0, 14, 16), 0.1, False),
+        ((0.5, 0, 0, 1, 1), 1, True),
+        ((1, 0, 0, 1, 1), 1, True),
+        ((-1, 0, 0, 1, 1), 1, True),
+        ((0, NAN, 0, 1, 1), 1, True),
+        ((0, 0, 0, INF, 1), 1, True),
+        ((0, 0, 0, 3e38, 1), 1, False),
+    ],
+)
+def test_a_region_of_no_image_and_a_corner_beside_a_half_are_left_open(
+    region: tuple[float, ...], scale: float, is_left_open: bool
+) -> None:
+    x = np.ones((1, 1, 2, 2), np.float32)
+    roi = np.array(region, np.float32).reshape(1, 1, 1, 5)
+    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 1]}}
+    fields = {"SpatialScale": scale, "PooledSize": {"Height": 1, "Width": 1}}
+    found = engine.evaluate(*checked("ROI_POOLING", {"Input": x, "ROI": roi}, output, **fields))["OutputTensor"]
+    assert (found.unspecified is not None) == is_left_open
 
 
 # ---- what is left open
