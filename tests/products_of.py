@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from typing import Any
 
 import numpy as np
+import pytest
 from bounds_of import gathered
 
 from dmlcheck import validation
@@ -53,6 +55,18 @@ def bound(desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT
     """Return the bound of all results."""
     asked = {"OutputTensor": np.ones(desc.parts["OutputTensor"][0].tensor.sizes, bool)}
     return gathered(desc, inputs, asked, accumulate, **options)["OutputTensor"]
+
+
+def peak(desc: OperatorDesc, inputs: dict[str, Array]) -> int:
+    """Return how many bytes the results take, and what one thread needs on the way to them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(engine, "_MOST_THREADS", 1)
+        tracemalloc.start()
+        try:
+            engine.evaluate(desc, inputs)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
 
 
 def random_floats(generator: np.random.Generator, shape: tuple[int, ...], data_type: str) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from elements import refused
 from oracle import nearest
-from products_of import Array, bound, built, evaluated, marks, opened, random_floats, random_integers
+from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
 from random_products import RANDOM, Made, random_descs
 from slow_convolution import Sums, convolved
 
@@ -114,6 +114,11 @@ def test_a_mode_of_convolution_flips_the_filter_in_either_direction() -> None:
         flipped = np.ascontiguousarray(kernel[:, :, ::-1, ::-1])
         found = evaluated(*convolution(x, kernel, sizes, Mode="CONVOLUTION", Direction=direction))
         assert (found == evaluated(*convolution(x, flipped, sizes, Direction=direction))).all()
+
+
+def test_what_the_filter_sees_is_never_there_all_at_once() -> None:
+    x, kernel = np.ones((1, 8, 256, 256), np.float32), np.ones((8, 8, 5, 5), np.float32)
+    assert peak(*convolution(x, kernel, (1, 8, 252, 252))) < 50 * 2**20  # all of it takes 97 MiB, with the output 101
 
 
 def f32(values: Any) -> Array:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from elements import refused
 from oracle import nearest
-from products_of import Array, bound, built, evaluated, marks, opened, random_floats, random_integers
+from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
 
@@ -126,6 +126,12 @@ def test_infinity_and_nan_times_a_beta_of_0_are_left_open() -> None:
     a, b, c = f32([[1]]), f32([[2, 3, 4]]), f32([[INF, NAN, 5]])
     assert opened(*gemm(a, b, c, beta=0)) == [None, None, 4]
     assert opened(*gemm(a, b, c, beta=1)) == pytest.approx([INF, NAN, 9], nan_ok=True)
+
+
+@pytest.mark.parametrize(("m", "k", "n"), [(2, 1 << 22, 2), (1 << 21, 2, 2)])
+def test_long_rows_and_many_rows_are_never_there_as_float64_all_at_once(m: int, k: int, n: int) -> None:
+    made = gemm(np.ones((m, k), np.float32), np.ones((k, n), np.float32))
+    assert peak(*made) < 4 * m * n + 60 * 2**20  # as float64 the factors, or factor and product, take 64 to 128 MiB
 
 
 # ---- the bounds of GEMM
