@@ -251,10 +251,12 @@ def _findings(
     own: dict[str, Any], values: dict[str, Any], name: Any, defaults: _Defaults, *, is_file: bool
 ) -> Iterator[Finding]:
     """Yield what is wrong with the form of a case: with its own keys, and with its values as they are merged."""
-    meant = misspelt(own, CASE_KEYS).values()
-    for key, value in (("name", name), ("operator", values.get("operator")), ("desc", values.get("desc"))):
-        if value is None and key not in defaults.unusable and key not in meant:
-            yield missing_key(key, "a case")
+    operator, desc = values.get("operator"), values.get("desc")
+    if name is None or operator is None or desc is None:
+        meant = misspelt(own, CASE_KEYS).values()
+        for key, value in (("name", name), ("operator", operator), ("desc", desc)):
+            if value is None and key not in defaults.unusable and key not in meant:
+                yield missing_key(key, "a case")
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
         yield from unknown_keys(own, CASE_KEYS, "a case")
     is_right = all(has_form(key, value) for key, value in own.items() if key in _KEYS_OF_CASES)

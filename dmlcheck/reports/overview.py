@@ -28,8 +28,7 @@ class _Row:
 
     def add(self, result: CaseResult) -> None:
         self.counts[result.outcome] = self.counts.get(result.outcome, 0) + 1
-        is_told = result.outcome not in (PASSED, XFAILED) or bool(result.warned or result.drift)
-        self.has_news = self.has_news or is_told or bool(unlikely_errors(result))
+        self.has_news = self.has_news or _is_news(result)
         self.seconds += result.seconds
         errors = (output.max_ulp for output in result.outputs.values() if output.most_off is not None)
         self.ulp = max([self.ulp, *errors])
@@ -56,6 +55,12 @@ class _Noted:
             yield f"  and {self.count - len(self.most):,} more"
 
 
+def _is_news(result: CaseResult) -> bool:
+    if result.outcome == PASSED:
+        return bool(result.warned or result.drift or unlikely_errors(result))
+    return result.outcome != XFAILED or bool(result.warned or result.drift)
+
+
 class Overview:
     """The results of a run as they go by, none of them kept."""
 
@@ -70,8 +75,11 @@ class Overview:
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
         operator = short_operator(result.case.operator)
-        if operator:
-            self.rows.setdefault(operator, _Row()).add(result)
+        row = self.rows.get(operator)
+        if row is None and operator:
+            row = self.rows[operator] = _Row()
+        if row is not None:
+            row.add(result)
         self.accuracy.add(result)
         if result.outcome == SKIPPED:
             reason = result.reason or "no reason given"

@@ -78,8 +78,8 @@ def _is_plain(result: CaseResult) -> bool:
     case = result.case
     if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
         return False
-    texts = (case.id, case.name, case.file, case.operator, case.source or "", result.reason or "", *result.outputs)
-    return all(map(str.isprintable, texts))
+    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{''.join(result.outputs)}"
+    return text.isprintable() and case.file.isprintable()
 
 
 def _shown_output(output: OutputResult) -> OutputResult:

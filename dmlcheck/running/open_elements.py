@@ -41,6 +41,8 @@ def masks_of(computed: Mapping[str, Computed]) -> Masks:
 
 def union(some: Masks, others: Masks) -> Masks:
     """Return two kinds of masks as one, by output."""
+    if not (some and others):
+        return some or others
     return {name: _union(some.get(name), others.get(name)) for name in {**some, **others}}
 
 

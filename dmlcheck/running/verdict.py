@@ -72,8 +72,13 @@ def judge(
             is_guessed = marks is not None and of_reference is None
             cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
             wrong.append(_mismatch(name, output, case.outputs or {})._replace(help=cause))
-    is_empty = all(output.unspecified == output.elements for output in outputs.values()) and not is_all_any(prepared)
+    is_empty = _is_open(outputs) and not is_all_any(prepared)
     return Verdict(outputs, tuple(wrong), tuple(unlikely), is_empty)
+
+
+def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
+    """Whether every element of every output is left open."""
+    return all(output.unspecified == output.elements for output in outputs.values())
 
 
 def _right(desc: OperatorDesc, prepared: Prepared, of_reference: Masks | None) -> tuple[Mapping[str, Any], Masks]:

@@ -31,12 +31,12 @@ def read_expected(
 
 
 def _has_any(raw: Any) -> bool:
+    if type(raw) is list:
+        types = set(map(type, raw))
+        return (str in types and any(map(is_any, raw))) or (list in types and any(map(_has_any, raw)))
     if isinstance(raw, Mapping):
         return any(is_any(raw[form]) or _has_any(raw[form]) for form in _FORMS if form in raw)
-    if type(raw) is not list:
-        return False
-    types = set(map(type, raw))
-    return (str in types and any(map(is_any, raw))) or (list in types and any(map(_has_any, raw)))
+    return False
 
 
 def _changed(raw: Any, change: Callable[[Any], Any]) -> Any:
