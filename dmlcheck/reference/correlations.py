@@ -48,7 +48,7 @@ def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass
         first, taps, dilations, padding, counts = zip(*phases, strict=True)
         picked = filter
         for axis, chosen in enumerate(taps, 3):
-            picked = np.take(picked, chosen, axis)
+            picked = np.take(picked, np.array(chosen, dtype=np.intp), axis)
         own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
         yield Pass(picked, own, first, window.strides, counts)
 
