@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import product
+from itertools import islice, product
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.form import is_variable, too_many
@@ -17,6 +17,7 @@ MAX_MADE = 32_000_000  # values and characters that the matrix of a case writes 
 TOO_MANY_CASES = f"makes more than {MAX_CASES:,} cases"
 _TOO_MUCH = f"has a matrix that writes out more than {MAX_MADE:,} values and characters"
 _MAX_LABEL = 200
+_MOST_NAMED = 20  # variables, known or not
 _LONG_TEXT = 1000
 
 
@@ -129,9 +130,10 @@ class Templates:
             yield too_many(("matrix",), file, TOO_MANY_CASES)
             return
         unknown = self._unknown(case, variables)
-        for variable, path in unknown.items():
+        for variable, path in islice(unknown.items(), _MOST_NAMED):
             params = {"where": "the matrix", "key": variable}
-            help = did_you_mean(variable, variables) or f"it has {', '.join(variables)}"
+            more = ", ..." if len(variables) > _MOST_NAMED else ""
+            help = did_you_mean(variable, variables) or f"it has {', '.join(islice(variables, _MOST_NAMED))}{more}"
             yield Finding("unknown-key", path, params, help)
         if not unknown and count * self._size(case, variables) > MAX_MADE:
             yield too_many(("matrix",), file, _TOO_MUCH)

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, zip_longest
 from typing import Any
 
+_MOST_COMPARED = 400  # names: all operators, not all that a file may have
 _MOST_UNKNOWN = 20  # names in one mapping: more of them say nothing new
 
 
@@ -91,8 +92,8 @@ def brackets(place: Iterable[int]) -> str:
 
 
 def closest(word: str, known: Any) -> str | None:
-    """Return the known name that a misspelt or shortened word most resembles, or None."""
-    if len(word) > 100:
+    """Return the known name that a misspelt or shortened word most resembles, or None; of very many names none."""
+    if len(word) > 100 or len(known) > _MOST_COMPARED:
         return None
     import difflib
 

@@ -92,3 +92,30 @@ def test_a_file_of_known_results_is_told_in_part() -> None:
     result = dmlcheck("run", "a.yaml", "--expectations", "known.yaml")
     assert (result.exit_code, result.stderr.count("error[")) == (2, 1000)
     assert f"known.yaml has {WORDS}; the others are not told" in result.stderr
+
+
+def test_of_very_many_variables_the_first_are_named_and_no_closest_is_looked_for() -> None:
+    variables = {f"variable{number}": [1] for number in range(5000)}
+    desc = {f"field{number}": f"${{varable{number}}}" for number in range(5000)}
+    write("a.json", json.dumps({"operator": "REDUCE", "matrix": variables, "desc": desc}))
+    result = dmlcheck("validate", "a.json")
+    assert (result.exit_code, result.stdout.count("error[unknown-key]")) == (2, 20)
+    assert "help: it has variable0, variable1, " in result.stdout
+    assert "variable19, ...\n" in result.stdout
+    assert len(result.stdout) < 100_000
+
+
+def test_a_model_of_very_many_unknown_names_is_read_no_further() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1]}
+    names = ("ATensor", "BTensor", "OutputTensor")
+    add = {"type": "DML_OPERATOR_ELEMENT_WISE_ADD", "desc": dict.fromkeys(names, tensor)}
+    resource = {"initialValuesDataType": "FLOAT32", "initialValues": [1]}
+    resources = {f"resource{number}": resource for number in range(500)}
+    commands = [
+        {"type": "dispatch", "dispatchable": "add", "bindings": dict.fromkeys(names, f"resorce{number}")}
+        for number in range(2000)
+    ]
+    write("a.json", json.dumps({"resources": resources, "dispatchables": {"add": add}, "commands": commands}))
+    result = dmlcheck("validate", "a.json")
+    assert (result.exit_code, WORDS in result.stdout) == (2, True)
+    assert "commands[400]" not in dmlcheck("validate", "a.json", "--format", "json").stdout

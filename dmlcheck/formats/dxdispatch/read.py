@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.records import Case, FileOrigin
+from dmlcheck.cases.records import Case, FileOrigin, in_order
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Binding, Resources, binding_findings, read_bindings
@@ -50,7 +50,9 @@ class _Dispatchables(NamedTuple):
 def read_model(document: Document) -> Model:
     """Read a model; whatever is wrong with its form is among its problems."""
     model, findings = collected(_model(document))
-    return model._replace(problems=(*document.problems, *map(model.origin.diagnostic, findings)))
+    origin = model.origin
+    found = in_order(origin, findings) if len(findings) > MAX_PROBLEMS else tuple(map(origin.diagnostic, findings))
+    return model._replace(problems=(*document.problems, *found))
 
 
 def _model(document: Document) -> Checking[Model]:
@@ -59,11 +61,15 @@ def _model(document: Document) -> Checking[Model]:
     resources = yield from _resources(sections["resources"])
     dispatchables = yield from _with_bindings(dispatchables, resources)
     commands = []
+    told = 0
     for index, raw in enumerate(sections["commands"] or []):
         command, findings = collected(_command(raw, ("commands", index), dispatchables, resources))
         yield from findings
         if command is not None and not findings:
             commands.append(command)
+        told += len(findings)
+        if told > MAX_PROBLEMS:
+            break
     return Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
 
 
