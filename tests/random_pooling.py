@@ -24,6 +24,9 @@ def drawn(generator: np.random.Generator, operator: str) -> dict[str, Any]:
     span = (size - 1) * dilation + 1
     own = np.maximum(span - start - end, 1) + generator.integers(0, 4, rank)
     places = (own + start + end - span) // stride + 1
+    rest = (own + start + end - span) % stride
+    if generator.random() < 0.3:
+        places += (rest > 0) & (places * stride < own + start)  # rounded up
     lead = generator.integers(1, 4, 2).tolist()
     fields = {"Strides": stride, "WindowSize": size, "StartPadding": start, "EndPadding": end, "Dilations": dilation}
     if operator in ("AVERAGE_POOLING", "LP_POOLING", "MAX_POOLING", "MAX_POOLING1"):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Any
 
 Sizes = tuple[int, ...]
 
@@ -33,6 +34,35 @@ def pooled(
         return None
     counts = [window_count(*given) for given in zip(spatial, window, strides, start, end, steps, strict=True)]
     return None if None in counts else tuple(count for count in counts if count is not None)
+
+
+def pooled_like(output: Sequence[int], sizes: Sequence[int], *given: Any) -> Sizes | None:
+    """Return the spatial sizes that pooling leaves, rounded up where those of an output are and a rest is left.
+
+    The window that the rest is for begins inside of the input or of its start padding, as ONNX has it.
+    """
+    counts = pooled(sizes, *given)
+    if counts is None or len(output) < len(counts):
+        return counts
+    window, strides, start, end, *more = given
+    rests = zip(
+        counts,
+        output[-len(counts) :],
+        sizes[-len(counts) :],
+        window,
+        strides,
+        start,
+        end,
+        *more or [[1] * len(window)],
+        strict=True,
+    )
+    return tuple(count + (wanted == count + 1 and _has_rest(count, *of)) for count, wanted, *of in rests)
+
+
+def _has_rest(count: int, size: int, window: int, stride: int, start: int, end: int, dilation: int) -> bool:
+    """Say whether elements are left behind the last of some windows, of which another would not only see padding."""
+    is_whole = (size + start + end - (window - 1) * dilation - 1) % stride == 0
+    return not is_whole and count * stride < size + start
 
 
 def transposed(
@@ -107,6 +137,7 @@ SHAPES: dict[str, Callable[..., object]] = {
     "gathered": gathered,
     "gathered_nd": gathered_nd,
     "pooled": pooled,
+    "pooled_like": pooled_like,
     "prod": math.prod,
     "right_aligned": right_aligned,
     "transposed": transposed,

@@ -347,7 +347,8 @@ def by_label(inputs: Inputs) -> dict[str, Array]:
     return {name: values for name, values in inputs.items() if name not in lists} | parts
 
 
-# MaxPool takes the padding of one dimension for another's, also in the sizes; the other one is not there.
+# MaxPool takes the padding of one dimension for another's, also in the sizes; the other one is not there. With
+# ceil_mode the average and the norm of a rest are multiplied by what it lacks.
 WITHOUT = ("MaxPool", "MaxRoiPool")
 
 
@@ -359,7 +360,7 @@ class Evaluator:
         graph = build(desc)
         if any("." in node.type for node in graph.nodes):
             raise Unsupported("an operator of onnxruntime's own")
-        if any(node.type in WITHOUT for node in graph.nodes):
+        if any(node.type in WITHOUT or node.attributes.get("ceil_mode") for node in graph.nodes):
             raise Unsupported("an operator that the evaluator does not have, or that it computes wrong")
         refuse_inexact(graph, inputs)
         evaluator = ReferenceEvaluator(model_proto(graph))

@@ -44,6 +44,26 @@ def test_pooling_leaves_the_spatial_sizes(arguments: tuple[Any, ...], expected: 
     assert shapes.pooled(*arguments) == expected
 
 
+@pytest.mark.parametrize(
+    ("output", "given", "expected"),
+    [
+        ((3, 4), ((2, 3, 6, 7), (3, 3), (2, 2), (1, 1), (0, 0)), (3, 4)),  # 8 columns: windows at 0, 2, 4 and a rest
+        ((3, 3), ((2, 3, 6, 7), (3, 3), (2, 2), (1, 1), (0, 0)), (3, 3)),
+        ((4, 5), ((2, 3, 6, 7), (3, 3), (2, 2), (1, 1), (0, 0)), (3, 3)),  # 7 rows have no rest
+        ((5,), ((7,), (3,), (2,), (1,), (2,)), (4,)),  # the window at 8 would begin behind the input
+        ((5,), ((8,), (3,), (2,), (1,), (1,)), (5,)),
+        ((2,), ((6,), (2,), (1,), (0,), (0,), (3,)), (3,)),
+        ((3,), ((6,), (2,), (2,), (0,), (0,), (3,)), (2,)),
+        ((3,), ((7,), (2,), (2,), (0,), (0,), (3,)), (3,)),
+        ((3,), ((2, 2), (3, 3), (1, 1), (0, 0), (0, 0)), None),
+    ],
+)
+def test_pooled_sizes_may_be_rounded_up_where_a_rest_begins_before_the_end_padding(
+    output: tuple[int, ...], given: tuple[Any, ...], expected: tuple[int, ...] | None
+) -> None:
+    assert shapes.pooled_like(output, *given) == expected
+
+
 @settings(deadline=None)
 @given(st.integers(1, 8), small, small, few, few, small)
 def test_a_backward_convolution_makes_what_a_forward_one_came_from(

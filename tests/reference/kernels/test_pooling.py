@@ -26,7 +26,10 @@ INF, NAN = math.inf, math.nan
 
 
 def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]], int]]:
-    """Yield each place of an output, where the elements under the window are, and how many elements the window has."""
+    """Yield each place of an output, where the elements under the window are, and how many elements the window has.
+
+    That is 0 for a window that reaches beyond EndPadding, of which it is left open how many count.
+    """
     fields = desc.values
     sizes, output = fields["InputTensor"].sizes, fields["OutputTensor"].sizes
     dilations = fields.get("Dilations") or [1] * (len(sizes) - 2)
@@ -42,7 +45,9 @@ def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int,
             for at in itertools.product(*axes)
             if all(0 <= one < size for one, size in zip(at, sizes[2:], strict=True))
         ]
-        yield index, found, math.prod(fields["WindowSize"])
+        ends = (size + more for size, more in zip(sizes[2:], fields["EndPadding"], strict=True))
+        is_beyond = any(at[-1] >= end for at, end in zip(axes, ends, strict=True))
+        yield index, found, 0 if is_beyond else math.prod(fields["WindowSize"])
 
 
 def averages(desc: OperatorDesc, x: Array) -> Array:

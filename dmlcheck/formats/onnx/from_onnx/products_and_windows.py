@@ -74,7 +74,7 @@ def _convolution(direction: str, node: Node) -> Counterpart:
 
 
 def _pool(operator: str, node: Node, *, is_global: bool = False) -> Counterpart:
-    """Pooling; a size that is rounded up has no counterpart unless it rounds to the same."""
+    """Pooling, of the sizes that the model has, rounded down or up."""
     x = node.input(0)
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
     fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **_window(node, x, sizes)}

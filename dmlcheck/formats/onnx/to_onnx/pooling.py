@@ -1,4 +1,4 @@
-"""Pooling: windows over the spatial dimensions, which ONNX rounds down like DirectML."""
+"""Pooling: windows over the spatial dimensions, whose number ONNX rounds down, or with ceil_mode up."""
 
 from __future__ import annotations
 
@@ -9,17 +9,34 @@ from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 from dmlcheck.formats.onnx.to_onnx.requirements import BYTES, FLOATS, positive, require_type
+from dmlcheck.specs.shapes import pooled, pooled_like
 
 
 def window(desc: OperatorDesc) -> dict[str, Any]:
-    """Return the attributes of a window; its dilations only where they are not all 1."""
+    """Return the attributes of a window; its dilations only where they are not all 1, ceil_mode only where it is on."""
     dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
     return {
         "kernel_shape": list(desc.values["WindowSize"]),
         "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
         "strides": list(desc.values["Strides"]),
         "dilations": dilations if any(step > 1 for step in dilations) else None,
+        "ceil_mode": 1 if _is_rounded_up(desc) else None,
     }
+
+
+def _is_rounded_up(desc: OperatorDesc) -> bool:
+    """Say whether the sizes of a desc are rounded up, all that have a rest."""
+    values = desc.values
+    input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
+    given = [
+        values[name] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations") if name in values
+    ]
+    down = pooled(input, *given)
+    if down is None or output[2:] == down:
+        return False
+    if output[2:] != pooled_like([size + 1 for size in down], input, *given):
+        raise Inexpressible("ONNX rounds the sizes of all dimensions up, or of none")
+    return True
 
 
 def average(g: Builder, desc: OperatorDesc) -> None:
@@ -36,7 +53,7 @@ def _one(g: Builder, desc: OperatorDesc, type: str, opset: int, **attributes: An
     x = g.input("InputTensor")
     require_type(type, x, FLOATS)
     shape = window(desc)
-    if shape["dilations"]:
+    if shape["dilations"] or shape["ceil_mode"]:
         g.at_least(opset)
     sizes = g.tensor("OutputTensor").sizes
     g.output("OutputTensor", g.node(type, [x], sizes, x.data_type, **shape, **attributes))
@@ -58,13 +75,13 @@ def maximum(g: Builder, desc: OperatorDesc) -> None:
 def region(g: Builder, desc: OperatorDesc) -> None:
     """ROI_POOLING: MaxRoiPool has the same formulas."""
     x, regions = g.input("InputTensor"), g.input("ROITensor")
-    pooled = desc.values["PooledSize"]
+    parts = desc.values["PooledSize"]
     made = g.node(
         "MaxRoiPool",
         [x, g.reshape(regions, regions.sizes[-2:])],
         g.tensor("OutputTensor").sizes,
         x.data_type,
-        pooled_shape=[pooled.Height, pooled.Width],
+        pooled_shape=[parts.Height, parts.Width],
         spatial_scale=as_float32(desc.values["SpatialScale"]),
     )
     g.output("OutputTensor", made)

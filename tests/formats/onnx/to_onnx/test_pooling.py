@@ -11,8 +11,11 @@ import pytest
 from onnx_models import expect, f32, made, whole
 from windows import pooled
 
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
+from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
 
@@ -34,6 +37,29 @@ def test_an_average_counts_padding_only_where_asked_to(include: bool, dilations:
     if dilations:
         fields["Dilations"] = dilations
     expect(operator, {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, **fields)
+
+
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING", "LP_POOLING", "MAX_POOLING1"])
+def test_sizes_that_are_rounded_up_in_all_dimensions_with_a_rest_are_ceil_mode(operator: str) -> None:
+    fields = {"WindowSize": [2, 2], "Strides": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    fields |= {"AVERAGE_POOLING": {"IncludePadding": 0}, "LP_POOLING": {"P": 2}}.get(operator, {})
+    for sizes, output, mode in (([1, 1, 5, 4], [3, 2], 1), ([1, 1, 5, 5], [3, 3], 1), ([1, 1, 5, 5], [2, 2], None)):
+        graph = build(pooling_of(operator, sizes, output, fields))
+        assert [node.attributes.get("ceil_mode") for node in graph.nodes if node.type.endswith("Pool")] == [mode]
+    with pytest.raises(Inexpressible, match="all dimensions up, or of none"):
+        build(pooling_of(operator, [1, 1, 5, 5], [3, 2], fields))
+
+
+def pooling_of(operator: str, sizes: list[int], output: list[int], fields: dict[str, Any]) -> OperatorDesc:
+    tensors = {
+        name: {"DataType": "FLOAT32", "Sizes": of} for name, of in (("Input", sizes), ("Output", [1, 1, *output]))
+    }
+    desc, problems = validation.validate(
+        f"DML_OPERATOR_{operator}", {f"{name}Tensor": of for name, of in tensors.items()} | fields, NEWEST_LEVEL
+    )
+    assert desc is not None
+    assert not problems
+    return desc
 
 
 @pytest.mark.parametrize(("order", "dilations"), [(1, None), (2, None), (2, [2, 1])])
