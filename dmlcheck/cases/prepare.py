@@ -188,7 +188,7 @@ def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section
 
 def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
     """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
-    if all(max(part.tensor.element_count, part.tensor.extent) < _LARGE for part in desc.tensors()):
+    if not any(part.tensor.extent >= _LARGE or part.tensor.element_count >= _LARGE for part in desc.tensors()):
         return None
     from dmlcheck.values.memory import available_bytes
 

@@ -99,6 +99,8 @@ class Differing:
 
     def any(self) -> bool:
         """Whether any element differs."""
+        if self.expected.size <= _BLOCK:
+            return bool(self[()].any())
         return any(self[index].any() for index in tiles(self.shape, _BLOCK))
 
     def pair(self, at: Array) -> tuple[Array, Array]:
@@ -201,17 +203,20 @@ class _Tally:
 
     def comparison(self) -> Comparison:
         """Return what was found."""
-        base = OutputResult(self.elements, data_type=self.data_type, sizes=self.sizes)
+        base = OutputResult(
+            self.elements,
+            max_share=self.max_share if self.has_bound else None,
+            unspecified=self.unspecified,
+            data_type=self.data_type,
+            sizes=self.sizes,
+        )
         if self.shape is not None:
-            return Comparison(base._replace(shape=self.shape, mismatches=self.elements))
-        share = self.max_share if self.has_bound else None
+            return Comparison(base._replace(shape=self.shape, mismatches=self.elements, max_share=None, unspecified=0))
         if not self.is_compared:
-            return Comparison(base._replace(max_share=share, unspecified=self.unspecified))
+            return Comparison(base)
         result = base._replace(
             mismatches=self.mismatches,
             max_ulp=self.max_ulp,
-            max_share=share,
-            unspecified=self.unspecified,
             first=tuple(element for _, element in self.first),
             worst=self.worst,
             most_off=self.most_off,

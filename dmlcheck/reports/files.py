@@ -7,7 +7,6 @@ import contextlib
 import errno
 import os
 import re
-import tempfile
 import weakref
 from typing import IO
 
@@ -98,6 +97,8 @@ class PartedFile(ReportFile):
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
+        import tempfile  # which brings much with it, and few runs write a report
+
         self.aside = tempfile.SpooledTemporaryFile(max_size=_CHUNK)  # noqa: SIM115 - closed in close
         self.end = 0
 
