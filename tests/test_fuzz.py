@@ -78,6 +78,9 @@ NPY = (
     b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }".ljust(127) + b"\n" + bytes(24)
 )
 
+WIDE_OF_NOTHING = (
+    NPY[:10] + b"{'descr': '<V0', 'fortran_order': False, 'shape': (9223372036854775807, 2)}".ljust(117) + b"\n"
+)
 VALIDATE = [["validate", "a.json", "--format", form] for form in ("text", "json", "sarif", "github")]
 REPORTS = ["--json", "r.json", "--junitxml", "r.xml", "--html", "r.html", "--sarif", "r.sarif", "-v"]
 RUN = ["run", "a.json", *REPORTS]
@@ -156,6 +159,10 @@ SEEDS: dict[str, Callable[[], Job]] = {
     ),
     "the header of an array with half a pair": lambda: Job(
         with_npy(as_json(FILE), NPY.replace(b"'<f4', ", b"('<f4',),")), [RUN, ["eval", "a.json"]]
+    ),
+    "an array of very many elements of no bytes": lambda: Job(
+        with_npy(as_json(MODEL), WIDE_OF_NOTHING),
+        [["eval", "a.json"]],
     ),
     "a manifest with a number of files": lambda: Job(
         {

@@ -41,8 +41,10 @@ class Header:
             raise ValueError(f"its format is {version[0]}.{version[1]}; 1.0 and 2.0 are read")
         shape, self.is_fortran, self.dtype = read(file)
         self.shape: tuple[int, ...] = tuple(map(int, shape))
-        if not all(0 <= size < 2**63 for size in self.shape):
+        if not all(0 <= size < 2**63 for size in (*self.shape, math.prod(self.shape))):
             raise ValueError("it has a shape that no array can have")
+        if not self.dtype.itemsize:
+            raise ValueError("its elements have no bytes")
         if self.dtype.hasobject:
             raise ValueError("it holds Python objects")
         if os.fstat(file.fileno()).st_size - file.tell() < math.prod(self.shape) * self.dtype.itemsize:

@@ -235,6 +235,8 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         npy(header(descr="f('<f4')"), ONE),
         npy(header(shape="(2**70, 0)"), ONE),
         npy(header(shape="(18446744073709551616, 0)"), ONE),
+        npy(header(descr="'<V0'", shape="(9223372036854775807, 2)"), ONE),
+        npy(header(descr="'<V0'"), ONE),
     ],
     ids=[
         "unclosed",
@@ -248,6 +250,8 @@ def test_a_file_that_is_no_npy_is_refused(tmp_path: Path, data: bytes) -> None:
         "call",
         "power",
         "beyond",
+        "much-of-nothing",
+        "nothing",
     ],
 )
 def test_a_header_that_stumbles_numpys_own_reader_is_refused_too(tmp_path: Path, data: bytes) -> None:
