@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial, reduce
 from itertools import chain
 from typing import Any
@@ -65,23 +65,6 @@ def _cut(x: Any, sizes: tuple[int, ...], cuts: list[Index], axes: Axes) -> Any:
     if x is None or all(x.shape[axis] == 1 for axis in axes):
         return x
     return Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__)
-
-
-def neighbourhoods(
-    formula: Callable[..., Any], input: Any, before: Sequence[int], after: Sequence[int]
-) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes something of each element and of those around it.
-
-    The formula takes a part of the input, and the same part with so many elements more before and after it along each
-    axis, which are 0 outside of the input.
-    """
-    around = math.prod(1 + less + more for less, more in zip(before, after, strict=True))
-    for index in tiles_along(range(input.ndim), input.shape, max(1, BLOCK // around)):
-        ends = [at.indices(size)[:2] for at, size in zip(index, input.shape, strict=True)]
-        wide = [(first - less, last + more) for (first, last), less, more in zip(ends, before, after, strict=True)]
-        inside = tuple(slice(max(0, first), last) for first, last in wide)
-        missing = [(max(0, -first), max(0, last - size)) for (first, last), size in zip(wide, input.shape, strict=True)]
-        yield Piece(index, formula, (input[index], np.pad(input[inside], missing)))
 
 
 def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:

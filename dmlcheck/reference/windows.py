@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
 from dmlcheck.reference.numbers import Tracked
 
 Places = Sequence[slice]
@@ -61,3 +64,20 @@ def windows(x: Any, places: Places, window: Window) -> Any:
         return np.lib.stride_tricks.as_strided(values, sizes, (*values.strides[:lead], *moves, *gaps), writeable=False)
 
     return x.moved(view) if isinstance(x, Tracked) else view(x)
+
+
+def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
+    """Return a reduction of what the window sees at each place."""
+    view = windows(x, places, window)
+    lead = view.ndim - len(window.size)
+    if isinstance(x, Tracked) or math.prod(window.size) > math.prod(view.shape[:lead]):
+        return ufunc.reduce(view, axis=tuple(range(lead, view.ndim)))
+    return reduce(ufunc, (view[(..., *at)] for at in np.ndindex(*window.size)))
+
+
+def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:
+    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there."""
+    lead = input.ndim - len(window.size)
+    for index in tiles_along(range(input.ndim), sizes, max(1, BLOCK // math.prod(window.size))):
+        places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
+        yield index, places, part(input[index[:lead]], places, window, fill)

@@ -20,7 +20,6 @@ from dmlcheck.reference.blocks import (
     first,
     groups,
     in_rows,
-    neighbourhoods,
     positions,
     tiles,
 )
@@ -291,24 +290,3 @@ def test_operands_with_size_1_along_the_axes_come_with_every_block(sizes: tuple[
             assert part.tolist() == (tensor * 10 + other)[piece.where][cut].tolist()
         assert isinstance(piece.operands[1], Blocks) == (sizes[1:] != (1, 1))
     assert len(pieces) == 3
-
-
-@anytime
-@given(st.lists(st.integers(1, 5), min_size=2, max_size=3).map(tuple), st.integers(1, 40), st.data())
-def test_every_element_comes_with_those_around_it_and_zeros_outside(
-    sizes: tuple[int, ...], block: int, data: st.DataObject
-) -> None:
-    reach = st.lists(st.integers(0, 3), min_size=len(sizes), max_size=len(sizes))
-    before, after = data.draw(reach), data.draw(reach)
-    tensor = numbered(sizes) + 1
-    whole = np.pad(tensor, list(zip(before, after, strict=True)))
-    seen = np.zeros(sizes, int)
-    with blocks_of(block):
-        for piece in neighbourhoods(np.add, tensor, before, after):
-            x, around = piece.operands
-            assert x.tolist() == tensor[piece.where].tolist()
-            ends = [at.indices(size)[:2] for at, size in zip(piece.where, sizes, strict=True)]
-            wide = tuple(slice(a, b + c + d) for (a, b), c, d in zip(ends, before, after, strict=True))
-            assert around.tolist() == whole[wide].tolist()
-            seen[piece.where] += 1
-    assert (seen == 1).all()

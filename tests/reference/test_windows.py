@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference import windows as module
 from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.windows import Window, part, windows
+from dmlcheck.reference.windows import Window, over, part, views, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -73,3 +74,32 @@ def test_windows_of_tracked_numbers_have_their_errors() -> None:
     found = windows(Tracked(values, errors), places, window)
     assert found.value.tolist() == [[0, 1], [2, 3], [4, 5]]
     assert found.slack == pytest.approx(np.array([[0, 0.1], [0.2, 0.3], [0.4, 0.5]]))
+
+
+@pytest.mark.parametrize("block", [1, 4, 30, 1 << 16])
+def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there(
+    block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
+    for sizes, window, counts in WINDOWS:
+        if 0 in window.size:
+            continue
+        x = np.random.default_rng(1).normal(size=(2, 3, *sizes))
+        whole = [slice(0, count) for count in counts]
+        right = seen(x, whole, window, 0)
+        found = np.full((2, 3, *counts), np.nan)
+        for index, places, under in views(x, window, (2, 3, *counts)):
+            assert np.isnan(found[index]).all()
+            assert windows(under, places, window).tolist() == right[index].tolist()
+            found[index] = over(np.maximum, under, places, window)
+        assert found.tolist() == right.reshape(*found.shape, -1).max(axis=-1).tolist()
+
+
+def test_a_reduction_is_the_same_of_many_places_of_few_and_of_tracked_numbers() -> None:
+    x, window = np.arange(30.0).reshape(1, 30), Window((4,), (2,), (1,), (0,))
+    for count in (1, 3, 14):
+        places = [slice(0, count)]
+        right = [float(sum(range(2 * at, 2 * at + 4))) for at in range(count)]
+        assert over(np.add, part(x, places, window), places, window).tolist() == [right]
+        found = over(np.add, Tracked(part(x, places, window)), places, window)
+        assert (found.value.tolist(), found.terms) == ([right], 4)

@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, blockwise, either, groups, neighbourhoods
+from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, total, variance
+from dmlcheck.reference.windows import Places, Window, over, views
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -161,12 +162,11 @@ def batch_normalization_training(
 
 
 def of_neighbours(
-    x: Any, around: Any, *, axes: Axes, window: tuple[int, ...], alpha: Any, beta: Any, bias: Any
+    x: Any, around: Any, *, places: Places, window: Window, alpha: Any, beta: Any, bias: Any, is_open: bool
 ) -> Open:
     """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta; a base of 0 or less is left open."""
-    squares = np.lib.stride_tricks.sliding_window_view(np.square(around), window, axes)
-    base = bias + alpha * squares.sum(axis=tuple(range(x.ndim, squares.ndim)))
-    return Open(x / np.power(base, beta), base <= 0)
+    base = bias + alpha * over(np.add, np.square(around), places, window)
+    return Open(x / np.power(base, beta), (base <= 0) | is_open)
 
 
 def local_response_normalization(
@@ -180,13 +180,15 @@ def local_response_normalization(
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (
-        [min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(input.shape)]
+        tuple(min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(input.shape))
         for reach in ((local_size - 1) // 2, local_size // 2)
     )
-    window = tuple(before[axis] + 1 + after[axis] for axis in axes)
+    window = Window(tuple(map(sum, zip(before, after, (1,) * 4, strict=True))), (1,) * 4, (1,) * 4, before)
+    options = {"alpha": alpha / local_size, "beta": beta, "bias": bias}
     is_open = not cross_channel and local_size % 2 == 0
-    formula = partial(of_neighbours, axes=axes, window=window, alpha=alpha / local_size, beta=beta, bias=bias)
-    return neighbourhoods(lambda *parts: Open(formula(*parts), is_open), input, before, after)
+    for index, places, seen in views(input, window, input.shape):
+        formula = partial(of_neighbours, places=places, window=window, **options, is_open=is_open)
+        yield Piece(index, formula, (input[index], seen))
 
 
 # ---- norms

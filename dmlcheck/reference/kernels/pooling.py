@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles_along
+from dmlcheck.reference.blocks import comparable
 from dmlcheck.reference.kernels.quantize import requantized
-from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
-from dmlcheck.reference.windows import Places, Window, part, windows
+from dmlcheck.reference.windows import Places, Window, over, views, windows
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -24,27 +24,10 @@ Sizes = tuple[int, ...]
 # ---- windows
 
 
-def views(input: Any, window: Window, sizes: Sizes, fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:
-    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there."""
-    lead = input.ndim - len(window.size)
-    for index in tiles_along(range(input.ndim), sizes, max(1, BLOCK // math.prod(window.size))):
-        places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
-        yield index, places, part(input[index[:lead]], places, window, fill)
-
-
 def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of what a window sees, and of its places."""
     for index, places, seen in views(input, window, sizes):
         yield Piece(index, partial(formula, places=places, window=window), (seen,))
-
-
-def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
-    """Return a reduction of what the window sees at each place."""
-    view = windows(x, places, window)
-    lead = view.ndim - len(window.size)
-    if isinstance(x, Tracked) or math.prod(window.size) > math.prod(view.shape[:lead]):
-        return ufunc.reduce(view, axis=tuple(range(lead, view.ndim)))
-    return reduce(ufunc, (view[(..., *at)] for at in np.ndindex(*window.size)))
 
 
 def coordinates(places: Places, window: Window) -> list[Any]:
@@ -183,23 +166,23 @@ def largest(x: Any, *, places: Places, window: Window, sizes: Sizes) -> Open:
 def with_index(x: Any, *, places: Places, window: Window, sizes: Sizes, base: Any) -> dict[str, Any]:
     """The largest element, and where it is in the whole input; of equal ones the first."""
     best, is_open = largest(x, places=places, window=window, sizes=sizes)
-    flat: Any = 0
-    inside: Any = True
-    for at, size in zip(spread(coordinates(places, window)), sizes, strict=True):
-        flat, inside = flat * size + at, inside & (at >= 0) & (at < size)
-    hits = (windows(comparable(x), places, window) == best[(..., *[None] * len(sizes))]) & inside
-    first = hits.reshape(*best.shape, -1).argmax(axis=-1)[..., None]
-    rows = np.broadcast_to(flat, hits.shape).reshape(*best.shape, -1)
-    index = base + np.take_along_axis(rows, first, axis=-1)[..., 0]
-    return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
+    tables = coordinates(places, window)
+    hits = windows(comparable(x), places, window) == best[(..., *[None] * len(sizes))]
+    for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
+        hits &= along((table >= 0) & (table < size), axis, len(sizes))
+    elements = np.unravel_index(hits.reshape(*best.shape, -1).argmax(axis=-1), window.size)
+    index: Any = 0
+    for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
+        start = table[:, 0].reshape(-1, *[1] * (len(sizes) - 1 - axis))
+        index = index * size + start + element * window.dilations[axis]
+    return {"output": Open(best, is_open), "output_indices": Open(base + index, is_open)}
 
 
-def spread(tables: list[Any]) -> Iterator[Any]:
-    """Yield tables of places and elements, one for each dimension, as arrays that broadcast to all of both."""
-    for axis, table in enumerate(tables):
-        shape = [1] * 2 * len(tables)
-        shape[axis], shape[len(tables) + axis] = table.shape
-        yield table.reshape(shape)
+def along(table: Any, axis: int, count: int) -> Any:
+    """Return a table of the places and elements of one dimension so that it broadcasts to those of all."""
+    shape = [1] * (2 * count)
+    shape[axis], shape[count + axis] = table.shape
+    return table.reshape(shape)
 
 
 def max_pooling2(

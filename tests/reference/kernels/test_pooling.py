@@ -16,9 +16,8 @@ from elements import misrounded, refused
 from random_pooling import NAMES, built, checked, poolings
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, windows
 from dmlcheck.reference.bounds import Bound
-from dmlcheck.reference.kernels import pooling
 
 Array = np.ndarray[Any, Any]
 
@@ -81,7 +80,7 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_under_the_window(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooling, "BLOCK", block)
+    monkeypatch.setattr(windows, "BLOCK", block)
     for desc, inputs in poolings(operator):
         found, x = engine.evaluate(desc, inputs), inputs["InputTensor"]
         output = found["OutputTensor"]
@@ -139,7 +138,7 @@ def integers_of(desc: OperatorDesc, inputs: dict[str, Array]) -> Iterator[tuple[
 
 @pytest.mark.parametrize("block", [5, 1 << 16])
 def test_quantized_averages_are_rounded_once(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pooling, "BLOCK", block)
+    monkeypatch.setattr(windows, "BLOCK", block)
     for desc, inputs in poolings("QUANTIZED_LINEAR_AVERAGE_POOLING"):
         found = engine.evaluate(desc, inputs)["OutputTensor"]
         is_open = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
