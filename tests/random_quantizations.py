@@ -29,9 +29,9 @@ def tensor(data_type: str, sizes: tuple[int, ...]) -> dict[str, Any]:
 
 
 def blocks(generator: np.random.Generator, operator: str) -> Made:
-    """Return a desc with one scale and zero point for each element, for each place along some axes, or for all."""
-    sizes = tuple(generator.integers(1, 5, 3).tolist())
-    own = tuple(1 if generator.random() < 0.5 else size for size in sizes)
+    """Return a desc with one scale and zero point for each element, for each block along some axes, or for all."""
+    sizes = tuple(generator.integers(1, 7, 3).tolist())
+    own = tuple(int(generator.choice([part for part in range(1, size + 1) if size % part == 0])) for size in sizes)
     whole, real = str(generator.choice(list(INTEGERS))), str(generator.choice(list(FLOATS)))
     about = np.iinfo(INTEGERS[whole])
     integers, zero_point = (

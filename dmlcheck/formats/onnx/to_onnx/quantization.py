@@ -1,12 +1,14 @@
 """Floats to quantized numbers and back: QUANTIZE, DEQUANTIZE, their element-wise ancestors, and by the input's range.
 
-DirectML has scales and zero points in the size of the input, with a size of 1 or a stride of 0 where they repeat. ONNX
-has a number, a vector for an axis, or blocks; a block of one element is one for each element, from opset 21 on.
+DirectML has scales and zero points in the size of the input, with a size of 1 or a stride of 0 where they repeat, or of
+blocks along any dimensions. ONNX has a number, a vector for an axis, or blocks along one; a block of one element is one
+for each element, from opset 21 on.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
@@ -102,14 +104,25 @@ def _without_repetitions(g: Builder, value: Value, axes: list[int]) -> Value:
 def _listed_numbers(g: Builder, desc: OperatorDesc, x: Value) -> tuple[list[Value], dict[str, int]]:
     """Return scale and zero point of QuantizationTensors, and the attributes that say how they repeat."""
     parts = desc.parts["QuantizationTensors"]
-    if any(size not in (1, own) for part in parts for size, own in zip(part.tensor.sizes, x.sizes, strict=True)):
-        raise Inexpressible("the sizes of QuantizationTensors are neither 1 nor those of InputTensor")
+    sizes = [pair for part in parts for pair in zip(part.tensor.sizes, x.sizes, strict=True)]
+    if any(size % own for own, size in sizes):
+        raise Inexpressible("the sizes of QuantizationTensors do not divide those of InputTensor")
     axes = _varied_axes([part.tensor for part in parts])
     values = [g.input(part.label) for part in parts]
-    attributes = _attributes(g, axes, len(x.sizes))
-    if len(axes) > 1:
-        return [g.expand(value, x.sizes) for value in values], attributes
-    return [_along(g, value, x, axes) for value in values], attributes
+    if len(axes) > 1 or any(own not in (1, size) for own, size in sizes):
+        return [_repeated(g, value, x.sizes) for value in values], _of_each_element(g, len(x.sizes))
+    return [_along(g, value, x, axes) for value in values], {"axis": axes[0]} if axes else {}
+
+
+def _repeated(g: Builder, value: Value, sizes: Sequence[int]) -> Value:
+    """Return numbers with each repeated along every dimension, so often that they have these sizes."""
+    apart: list[int] = []
+    wide: list[int] = []
+    for own, size in zip(value.sizes, sizes, strict=True):
+        is_block = 1 < own < size
+        apart += [own, 1] if is_block else [own]
+        wide += [own, size // own] if is_block else [size]
+    return g.reshape(g.expand(g.reshape(value, apart), wide), sizes)
 
 
 def _along(g: Builder, value: Value, x: Value, axes: list[int]) -> Value:
@@ -129,10 +142,12 @@ def _varies(tensor: TensorDesc, axis: int) -> bool:
 
 
 def _attributes(g: Builder, axes: list[int], rank: int) -> dict[str, int]:
-    if len(axes) > 1:
-        g.at_least(21)
-        return {"axis": rank - 1, "block_size": 1}
-    return {"axis": axes[0]} if axes else {}
+    return _of_each_element(g, rank) if len(axes) > 1 else {"axis": axes[0]} if axes else {}
+
+
+def _of_each_element(g: Builder, rank: int) -> dict[str, int]:
+    g.at_least(21)
+    return {"axis": rank - 1, "block_size": 1}
 
 
 MAPPINGS: dict[str, Maker] = {

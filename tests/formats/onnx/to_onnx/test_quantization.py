@@ -120,6 +120,33 @@ def test_scales_and_zero_points_repeat_as_their_sizes_and_strides_say(
             assert answer["OutputTensor"].tolist() == wanted.tolist()
 
 
+@pytest.mark.parametrize(("of_scale", "of_point"), [((2, 3), (4, 1)), ((1, 2), (2, 6)), ((2, 6), (2, 6))])
+def test_blocks_along_any_dimensions_are_repeated(of_scale: tuple[int, int], of_point: tuple[int, int]) -> None:
+    scale = 2.0 ** np.arange(-3, 9, dtype=np.float32)[: of_scale[0] * of_scale[1]].reshape(of_scale)
+    point = np.arange(of_point[0] * of_point[1], dtype=np.uint8).reshape(of_point)
+    stored = np.arange(24, dtype=np.uint8).reshape(4, 6) * 10
+
+    def whole(blocks: Array) -> Array:
+        return blocks.repeat(4 // blocks.shape[0], 0).repeat(6 // blocks.shape[1], 1)
+
+    floats = (stored.astype(np.float32) - whole(point)) * whole(scale)
+    for operator, x, wanted in (("QUANTIZE", floats, stored), ("DEQUANTIZE", stored, floats)):
+        fields = {"QuantizationType": "SCALE_ZERO_POINT", "QuantizationTensors": [raw(scale), raw(point)]}
+        desc = desc_of(operator, {"InputTensor": raw(x), "OutputTensor": raw(wanted), **fields})
+        for answer in answers(desc, {"InputTensor": x, "QuantizationTensors": [scale, point]}, tuple(EVALUATORS)):
+            assert answer["OutputTensor"].tolist() == wanted.tolist()
+
+
+def test_blocks_that_do_not_divide_are_refused() -> None:
+    tensors = [raw(f32([1, 1, 1]))]
+    fields = {"QuantizationType": "SCALE", "QuantizationTensors": tensors}
+    desc = desc_of(
+        "DEQUANTIZE", {"InputTensor": raw(np.zeros(4, np.int8)), "OutputTensor": raw(f32([0] * 4)), **fields}
+    )
+    with pytest.raises(Inexpressible, match="do not divide"):
+        build(desc)
+
+
 def test_without_a_zero_point_it_is_0_of_the_outputs_type() -> None:
     x = f32([[-3, 1, 200]])
     fields = {"QuantizationType": "SCALE"}
