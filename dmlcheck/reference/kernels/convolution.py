@@ -10,9 +10,9 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
-from dmlcheck.reference.kernels.quantize import difference, requantized
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
+from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.windows import Window
 
 Sizes = tuple[int, ...]

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import blockwise
-from dmlcheck.reference.kernels.quantize import difference, requantized
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
 from dmlcheck.reference.products import dot, products
+from dmlcheck.reference.quantization import difference, requantized
 
 
 def gemm(

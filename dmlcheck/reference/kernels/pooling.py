@@ -12,9 +12,9 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import comparable
-from dmlcheck.reference.kernels.quantize import requantized
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
+from dmlcheck.reference.quantization import requantized
 from dmlcheck.reference.windows import Places, Window, over, views, windows
 from dmlcheck.values.number_formats import FORMATS
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import BLOCK, Axes, Index, blockwise, groups, tiles
-from dmlcheck.reference.numbers import raw, widest
+from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import (
     Kernel,
     Open,
@@ -20,22 +20,14 @@ from dmlcheck.reference.pieces import (
     limits,
     nearest,
     one_of,
-    overflows,
     wrapped,
 )
+from dmlcheck.reference.quantization import difference, quantized
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max)."""
     return quantized(as_float(input, scale) / scale, zero_point, output_type)
-
-
-def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
-    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is left open."""
-    is_nan = np.isnan(quotient)
-    whole = nearest(np.where(is_nan, 0.0, quotient))
-    moved = whole if zero_point is None else whole + zero_point
-    return Open(np.clip(moved, *limits(output_type)), is_nan)
 
 
 def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Any:
@@ -44,12 +36,6 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
     ways = (whole, wrapped(input_type, whole))
     beyond = (infinite(output_type, x) for x in ways)
     return one_of(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
-
-
-def difference(x: Any, zero_point: Any) -> Any:
-    """x - ZeroPoint, exactly."""
-    wide = x.astype(np.float64)
-    return wide if zero_point is None else wide - zero_point
 
 
 # ---- blocks
@@ -141,19 +127,6 @@ def quantized_linear_add(
     """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized; left open for an OutputScale of 0."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
     return Open(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
-
-
-def requantized(
-    sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
-) -> Open:
-    """Return sums of integers * factor / scale, quantized, or what they are `in_floats` / scale.
-
-    Left open where a scale is 0 or not finite, and where INT32 has no such sum.
-    """
-    ratio = factor / scale
-    quotient = widest(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
-    is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
-    return Open(quantized(quotient, zero_point, output_type), is_open)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -1,0 +1,38 @@
+"""Quantized numbers: what they stand for, and how results become such numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.numbers import raw, widest
+from dmlcheck.reference.pieces import Open, limits, nearest, overflows
+
+
+def difference(x: Any, zero_point: Any) -> Any:
+    """X - ZeroPoint, exactly."""
+    wide = x.astype(np.float64)
+    return wide if zero_point is None else wide - zero_point
+
+
+def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:
+    """clamp(rint(quotient) + ZeroPoint, Min, Max), with the limits of an integer type; NaN is left open."""
+    is_nan = np.isnan(quotient)
+    whole = nearest(np.where(is_nan, 0.0, quotient))
+    moved = whole if zero_point is None else whole + zero_point
+    return Open(np.clip(moved, *limits(output_type)), is_nan)
+
+
+def requantized(
+    sums: Any, in_floats: Callable[[], Any], factor: Any, scale: Any, zero_point: Any, output_type: str
+) -> Open:
+    """Return sums of integers * factor / scale, quantized, or what they are `in_floats` / scale.
+
+    Left open where a scale is 0 or not finite, and where INT32 has no such sum.
+    """
+    ratio = factor / scale
+    quotient = widest(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
+    is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
+    return Open(quantized(quotient, zero_point, output_type), is_open)

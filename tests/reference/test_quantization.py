@@ -1,0 +1,69 @@
+"""What quantized numbers stand for, and how results become such numbers."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.quantization import difference, quantized, requantized
+
+INF, NAN = math.inf, math.nan
+
+
+def of(*numbers: float) -> Any:
+    return np.array(numbers, np.float64)
+
+
+def test_a_difference_is_exact_whatever_the_types() -> None:
+    x = np.array([255, 0, 2**31 - 1, 2**32 - 1], np.uint64)
+    assert difference(x, np.array([0, 255, 1, 0], np.uint64)).tolist() == [255, -255, 2**31 - 2, 2**32 - 1]
+    assert difference(x, None).tolist() == [255, 0, 2**31 - 1, 2**32 - 1]
+
+
+def test_quotients_are_rounded_to_even_moved_and_limited() -> None:
+    value, is_open = quantized(of(0.5, 1.5, -2.5, 300, -INF, NAN), np.array([1, 1, 1, 1, 1, 1]), "INT8")
+    assert value.tolist()[:5] == [1, 3, -1, 127, -128]
+    assert is_open.tolist() == [False] * 5 + [True]
+    assert quantized(of(-3, 15.5, 12.4), None, "UINT4").value.tolist() == [0, 15, 12]
+
+
+def test_sums_are_scaled_and_quantized() -> None:
+    found = requantized(of(100, -100, 3), lambda: pytest.fail("computed where there is no bound"), 0.5, 2, 10, "UINT8")
+    assert found.value.value.tolist() == [35, 0, 11]
+    assert not np.any(found.where)
+
+
+@pytest.mark.parametrize(
+    ("sums", "factor", "scale", "is_left_open"),
+    [
+        (5, 1, 1, False),
+        (5, 0, 1, True),
+        (5, 1, 0, True),
+        (5, INF, 1, True),
+        (5, 1, INF, True),
+        (5, NAN, 1, True),
+        (2**31 - 1, 1, 1, False),
+        (2**31, 1, 1, True),
+        (-(2**31) - 1, 1, 1, True),
+    ],
+)
+def test_a_scale_of_0_and_a_sum_beyond_32_bits_are_left_open(
+    sums: int, factor: float, scale: float, is_left_open: bool
+) -> None:
+    with np.errstate(all="ignore"):
+        found = requantized(of(sums), lambda: of(0), np.float64(factor), np.float64(scale), None, "INT8")
+    assert bool(np.any(found.where)) == is_left_open
+
+
+def test_the_bound_is_that_of_the_sums_of_integers_and_of_scaled_numbers() -> None:
+    scale = Tracked(of(0.3), 0.0, Arithmetic())
+    sums = of(5)
+    apart = Tracked(of(1.5), 0.4, Arithmetic())
+    found = requantized(sums, lambda: apart, scale, Tracked(of(1.0), 0.0, Arithmetic()), None, "INT8").value.value
+    assert (found.value - found.slack <= 1.0 + 1e-5).all()  # 1.5 - 0.4 and 1.5 + 0.4 are rounded to 1 and 2
+    assert (found.value + found.slack >= 2.0 - 1e-5).all()
+    assert (found.slack <= 0.5 + 1e-5).all()
