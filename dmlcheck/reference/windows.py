@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index, tiles_along
 from dmlcheck.reference.numbers import Tracked
 
 Places = Sequence[slice]
@@ -67,7 +67,10 @@ def windows(x: Any, places: Places, window: Window) -> Any:
 
 
 def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
-    """Return a reduction of what the window sees at each place."""
+    """Return a reduction of what the window sees at each place; Blocks are what it sees at one place."""
+    if isinstance(x, Blocks):
+        along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(window.size), x.ndim)), keepdims=True)
+        return along(x)
     view = windows(x, places, window)
     lead = view.ndim - len(window.size)
     if isinstance(x, Tracked) or math.prod(window.size) > math.prod(view.shape[:lead]):
@@ -81,3 +84,15 @@ def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> 
     for index in tiles_along(range(input.ndim), sizes, max(1, BLOCK // math.prod(window.size))):
         places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
         yield index, places, part(input[index[:lead]], places, window, fill)
+
+
+def in_blocks(x: Any, places: Places, window: Window) -> Any:
+    """Return what a window sees in blocks, where that is one place and a large part of a tensor; else the part."""
+    if x.size <= LARGE or 0 in window.dilations or any(at.stop - at.start > 1 for at in places):
+        return x
+    seen = x[(..., *(slice(None, None, step) for step in window.dilations))]
+    spatial = range(seen.ndim - len(places), seen.ndim)
+    return Blocks(seen.shape, list(tiles_along(spatial, seen.shape, BLOCK)), seen.__getitem__)
+
+
+LARGE = 1 << 22  # elements: 32 megabytes of float64

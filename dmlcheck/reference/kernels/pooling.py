@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import comparable
+from dmlcheck.reference.blocks import blockwise, comparable
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 from dmlcheck.reference.quantization import requantized
-from dmlcheck.reference.windows import Places, Window, over, views, windows
+from dmlcheck.reference.windows import Places, Window, in_blocks, over, views, windows
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -27,7 +27,7 @@ Sizes = tuple[int, ...]
 def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of what a window sees, and of its places."""
     for index, places, seen in views(input, window, sizes):
-        yield Piece(index, partial(formula, places=places, window=window), (seen,))
+        yield Piece(index, partial(formula, places=places, window=window), (in_blocks(seen, places, window),))
 
 
 def coordinates(places: Places, window: Window) -> list[Any]:
@@ -117,7 +117,7 @@ def average_pooling(
 
 def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
     """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
-    is_open = p % 2 == 1 and over(np.logical_or, raw(x) < 0, places, window)
+    is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), places, window)
     if p == 1:
         return Open(over(np.add, np.abs(x), places, window), is_open)
     if p == 2:

@@ -96,6 +96,23 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
         assert not (misrounded(output.values, expected) & ~is_open).any(), (desc, x)
 
 
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1"])
+def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(windows, "BLOCK", 5)
+    found = []
+    for large in (0, 1 << 22):
+        monkeypatch.setattr(windows, "LARGE", large)
+        for desc, inputs in poolings(operator):
+            result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
+            found.append((result.values, result.unspecified, given.value, given.slack, given.terms))
+    for cut, whole in zip(found[:60], found[60:], strict=True):
+        assert np.array_equal(cut[0], whole[0], equal_nan=True)
+        assert np.array_equal(np.any(cut[1]), np.any(whole[1]))
+        assert cut[2] == pytest.approx(whole[2], rel=1e-12, nan_ok=True)
+        assert cut[3] == pytest.approx(whole[3], rel=1e-6)
+        assert cut[4] == whole[4]
+
+
 def test_the_versions_agree() -> None:
     x = np.random.default_rng(3).normal(size=(2, 3, 6, 7)).astype(np.float32)
     shape = {"Strides": [2, 1], "WindowSize": [3, 2], "StartPadding": [1, 0], "EndPadding": [0, 1]}
