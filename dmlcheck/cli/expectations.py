@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,6 +14,9 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.files import yaml
 from dmlcheck.running.expectations import Expectations, read_expectations
+
+if TYPE_CHECKING:
+    from dmlcheck.reports.reading import Head
 
 
 @click.group(epilog=examples("expectations update report.json known.yaml"))
@@ -33,19 +37,24 @@ def expectations() -> None:
 @click.option("--add", is_flag=True, help="Add what fails and is not expected.")
 @click.option("--reason", metavar="TEXT", help="Why the added cases fail.")
 def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
-    """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks."""
+    """Drop the entries of FILE that no longer hold in a run's report, and with --add add those that it lacks.
+
+    With --add, FILE is made where there is none. A malformed file or case is never added: it has to be corrected.
+    """
     from dmlcheck.running.expectation_updates import updated
 
     if add and not reason:
         raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
     if reason and not add:
         raise click.UsageError("--reason goes with --add")
-    head, outcomes = _report(report)
+    head, outcomes, malformed = _report(report)
     implementation = str(head["implementation"])
+    is_new = add and not os.path.lexists(file)
+    document = yaml.parse(b"", file) if is_new else yaml.read(file)
     # What has expired is kept or dropped like any other: the date is for runs.
-    found = _checked(read_expectations(yaml.read(file), implementation, head.get("feature_level"), dt.date.min))
+    found = _checked(read_expectations(document, implementation, head.get("feature_level"), dt.date.min))
     try:
-        change = updated(found, outcomes, implementation, reason)
+        change = updated(found, outcomes, implementation, reason, malformed)
     except ValueError as error:
         raise click.UsageError(f"{file}: {error}") from None
     for entry, why in change.dropped:
@@ -53,12 +62,16 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     for case_id in change.added:
         say(f"added {case_id} ({outcomes[case_id]})")
     say(f"{file}: {len(change.dropped)} dropped, {len(change.added)} added")
-    if change.dropped or change.added:
-        _save(change.text, file)
+    if change.dropped or change.added or is_new:
+        _save(change.text or "[]\n", file)
+    if add and malformed:
+        for case_id in sorted(malformed):
+            say(f"not added {case_id}: it is malformed; correct it and run again", to_errors=True)
+        sys.exit(Exit.WRONG_INPUT)
 
 
-def _report(path: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the head of a run's report, and the outcome of each case."""
+def _report(path: str) -> Head:
+    """Return the head of a run's report, and what became of each case."""
     from dmlcheck.reports.reading import ReportError, read_head
 
     try:

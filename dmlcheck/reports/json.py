@@ -99,6 +99,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.ordinal is None else {"ordinal": result.ordinal}),
+        **({"malformed": True} if result.is_malformed else {}),
     }
 
 

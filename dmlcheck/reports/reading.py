@@ -53,10 +53,20 @@ def _is_case(case: Any) -> bool:
     return isinstance(case, dict) and isinstance(case.get("id"), str) and case.get("outcome") in OUTCOMES
 
 
-def read_head(path: str) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a report without its cases, and the outcome of each case by its id."""
+class Head(NamedTuple):
+    """A report without its cases, the outcome of each case by its id, and those that are malformed."""
+
+    report: dict[str, Any]
+    outcomes: dict[str, str]
+    malformed: frozenset[str]
+
+
+def read_head(path: str) -> Head:
+    """Return a report without its cases, and what became of these."""
     report = read_report(path)
-    return report, {case["id"]: case["outcome"] for case in report.pop("cases")}
+    cases = report.pop("cases")
+    malformed = frozenset(case["id"] for case in cases if case.get("malformed"))
+    return Head(report, {case["id"]: case["outcome"] for case in cases}, malformed)
 
 
 class _Errors(NamedTuple):
@@ -131,6 +141,7 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         case.feature_level,
         warned=warned,
         drift=drift,
+        is_malformed=raw.get("malformed") is True,
         known=tuple(
             Deviation(*(value_of(row, key, TEXT) for key in _KNOWN)) for row in raw.get("known_deviations", ())
         ),

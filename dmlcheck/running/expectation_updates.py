@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.files.document import Document
@@ -21,27 +21,38 @@ class Change(NamedTuple):
     added: tuple[str, ...]
 
 
-def updated(expectations: Expectations, outcomes: Mapping[str, str], implementation: str, reason: str | None) -> Change:
-    """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly."""
-    found = _outcomes_found(expectations, outcomes)
+def updated(
+    expectations: Expectations,
+    outcomes: Mapping[str, str],
+    implementation: str,
+    reason: str | None,
+    malformed: Collection[str] = (),
+) -> Change:
+    """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly.
+
+    Of cases that are malformed nothing is known: they are not added, and the entries that name them are kept.
+    """
+    found = _outcomes_found(expectations, outcomes, malformed)
     ends = [(entry, _end_of(entry, found.get(entry.number, set()))) for entry in expectations.entries]
     dropped = tuple((entry, why) for entry, why in ends if why is not None)
     kept = Entries(entry for entry, why in ends if why is None)
     added = {
         case_id: _entry_text(case_id, implementation, outcome, reason or "")
         for case_id, outcome in (() if reason is None else outcomes.items())
-        if outcome in (FAILED, ERRORED) and not kept.naming(case_id)
+        if outcome in (FAILED, ERRORED) and case_id not in malformed and not kept.naming(case_id)
     }
     text = _without(expectations.document, {entry.number for entry, _ in dropped})
     return Change(_with(text, added.values()), dropped, tuple(added))
 
 
-def _outcomes_found(expectations: Expectations, outcomes: Mapping[str, str]) -> dict[int, set[str]]:
-    """Return the outcomes of the cases that each entry names, by its number."""
+def _outcomes_found(
+    expectations: Expectations, outcomes: Mapping[str, str], malformed: Collection[str]
+) -> dict[int, set[str]]:
+    """Return the outcomes of the cases that each entry names, by its number; of malformed ones what it expects."""
     found: dict[int, set[str]] = {}
     for case_id, outcome in outcomes.items():
         for entry in expectations.entries.naming(case_id):
-            found.setdefault(entry.number, set()).add(outcome)
+            found.setdefault(entry.number, set()).add(entry.expect if case_id in malformed else outcome)
     return found
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import WRONG, dmlcheck, write
+from commandline import GOOD, WRONG, dmlcheck, write
 
 ENTRY = "- {cases: 'a.yaml::*', expect: failed, reason: known}\n"
 
@@ -36,6 +36,37 @@ def test_what_was_done_is_said_and_saved() -> None:
     assert dmlcheck("run", "a.yaml", "--expectations", "known.yaml").exit_code == 0
 
 
+def test_with_add_the_file_is_made_where_there_is_none() -> None:
+    result = dmlcheck("expectations", "update", "r.json", "new.yaml", "--add", "--reason", "new")
+    assert (result.exit_code, result.stdout) == (0, "added a.yaml::a (failed)\nnew.yaml: 0 dropped, 1 added\n")
+    assert dmlcheck("run", "a.yaml", "--expectations", "new.yaml").exit_code == 0
+
+
+def test_a_new_file_with_nothing_to_expect_is_an_empty_list() -> None:
+    write("b.yaml", GOOD)
+    dmlcheck("run", "b.yaml", "--json", "good.json")
+    assert dmlcheck("expectations", "update", "good.json", "new.yaml", "--add", "--reason", "new").exit_code == 0
+    assert Path("new.yaml").read_text(encoding="utf-8") == "[]\n"
+    assert dmlcheck("run", "b.yaml", "--expectations", "new.yaml").exit_code == 0
+
+
+def test_malformed_files_and_cases_are_never_added_and_their_entries_are_kept() -> None:
+    write("broken.yaml", "operator: [\n")
+    write("form.yaml", "operator: REDUCE\ncases: [{name: one, desc: 3}]\n")
+    dmlcheck("run", "a.yaml", "broken.yaml", "form.yaml", "--json", "r.json")
+    known = "- {cases: 'form.yaml::*', expect: failed, reason: known}\n"
+    write("known.yaml", known)
+    result = dmlcheck("expectations", "update", "r.json", "known.yaml", "--add", "--reason", "new")
+    assert (result.exit_code, result.stdout) == (2, "added a.yaml::a (failed)\nknown.yaml: 0 dropped, 1 added\n")
+    assert result.stderr.splitlines() == [
+        "not added broken.yaml: it is malformed; correct it and run again",
+        "not added form.yaml::one: it is malformed; correct it and run again",
+    ]
+    text = Path("known.yaml").read_text(encoding="utf-8")
+    assert text.startswith(known)
+    assert "broken" not in text
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -43,6 +74,7 @@ def test_what_was_done_is_said_and_saved() -> None:
         (["r.json", "known.yaml", "--reason", "x"], "--reason goes with --add"),
         (["a.yaml", "known.yaml"], "a.yaml: not JSON"),
         (["r.json", "broken.yaml"], "broken.yaml:1:1: error[wrong-type]"),
+        (["r.json", "none.yaml"], "none.yaml: error[file-not-found]"),
     ],
 )
 def test_what_cannot_be_updated_is_refused(words: list[str], said: str) -> None:

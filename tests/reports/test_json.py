@@ -137,6 +137,7 @@ REPORT = with_optional(
                 inputs={"type": "object", "additionalProperties": {"type": "string"}},
                 source=TEXT_OR_NULL,
                 ordinal=COUNT,
+                malformed={"const": True},
                 known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
                 warnings=items(record(output=TEXT, share=NUMBER, ulp=NUMBER, index=INDEX_OR_NULL)),
                 drift=items(record(**DRIFT)),

@@ -36,8 +36,9 @@ def test_a_report_is_read_as_it_was_written(path: str) -> None:
 
 
 def test_the_head_has_no_cases_and_the_outcomes_go_by_id(path: str) -> None:
-    head, outcomes = read_head(path)
+    head, outcomes, malformed = read_head(path)
     assert "cases" not in head
+    assert malformed == frozenset()
     assert outcomes == {f"cases/sum.yaml::{outcome}": outcome for outcome in OUTCOMES}
 
 
