@@ -83,6 +83,7 @@ def test_every_case_that_fails_for_a_fault_names_it(fault: str) -> None:
     assert {result.case.operator.removeprefix("DML_OPERATOR_") for result in found} == operators
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", faulty.FAULTS)
 def test_most_cases_name_no_other_fault(fault: str) -> None:
     others = [words for name, (words, _, _) in NAMED.items() if name != fault]

@@ -62,6 +62,7 @@ def test_a_file_is_the_same_on_every_page_that_shows_it() -> None:
     assert len(set(shown)) == len({name for name, _ in shown})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
 def test_a_page_shows_what_its_commands_print(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest

@@ -97,6 +97,7 @@ def test_no_line_begins_with_what_a_name_says() -> None:
     assert [line for line in done.stdout.splitlines() if line.lstrip().startswith("::")] == []
 
 
+@pytest.mark.slow
 def test_one_case_may_be_asked_for() -> None:
     assert counts(run("--dmlcheck", "cases/sum.yaml::right").stdout) == "1 passed"
     assert counts(run("--dmlcheck", "cases", "-k", "many and 6").stdout) == "1 passed, 8 deselected"
@@ -118,6 +119,7 @@ def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.Monkey
     assert f"  again: {again}\n" in run(*words).stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_the_summary_has_the_mismatch_and_the_id_once(processes: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
@@ -132,6 +134,7 @@ def test_the_summary_has_the_mismatch_and_the_id_once(processes: str, monkeypatc
     }
 
 
+@pytest.mark.slow
 def test_expected_failures_are_xfailed_and_expected_skips_are_skips() -> None:
     known(
         "- {cases: '*::wrong', expect: failed, reason: a bug}",
@@ -144,6 +147,7 @@ def test_expected_failures_are_xfailed_and_expected_skips_are_skips() -> None:
     assert "expected failed, and passes: fixed" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_an_expectation_of_no_case_fails_unless_single_cases_are_asked_for(processes: str) -> None:
     known("- {cases: '*::nobody', expect: failed, reason: gone}")
@@ -166,6 +170,7 @@ def test_expectations_that_are_wrong_are_refused_with_their_place() -> None:
     assert (result.returncode, "known.yaml:1:3: error[missing-key]" in result.stderr) == (4, True)
 
 
+@pytest.mark.slow
 def test_a_case_that_outlives_its_time_fails_and_the_others_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
     cases = "\n".join(
@@ -180,6 +185,7 @@ def test_a_case_that_outlives_its_time_fails_and_the_others_run(folder: Path, mo
     assert "error[implementation-error]" in result.stdout
 
 
+@pytest.mark.slow
 def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
     text = FILE.replace("FLOAT32", "FLOAT16").partition("cases:")[0]
     text = text.replace("[1, 2, 3]", "[2048, 1, 1]") + "cases:\n- {name: sum, outputs: {OutputTensor: [2046]}}\n"
@@ -189,6 +195,7 @@ def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
     assert counts(run(*words, "--dmlcheck-accumulate", "float16").stdout) == "1 passed"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -115,6 +115,7 @@ def test_colours_of_a_name_do_not_reach_a_pipe() -> None:
     assert b"\x1b" not in spawned("run", "a.yaml", TERM="xterm-256color").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", [["--help"], ["--version"], ["show"], ["nope"], ["run", "missing.yaml"], ["validate", "-"]]
 )

@@ -59,6 +59,7 @@ def test_a_run_ends_each_case_and_tells_the_diagnostics_of_the_first() -> None:
     assert WORDS in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["validate", "run", "eval", "coverage"])
 def test_a_matrix_whose_cases_are_not_well_formed_is_read_no_further(command: str) -> None:
     write("a.yaml", MATRIX.replace("9], B", "9, 10], B") + 'tolerance: {ulp: "${A}x"}\n')
@@ -105,6 +106,7 @@ def test_of_very_many_variables_the_first_are_named_and_no_closest_is_looked_for
     assert len(result.stdout) < 100_000
 
 
+@pytest.mark.slow
 def test_a_model_of_very_many_unknown_names_is_read_no_further() -> None:
     tensor = {"DataType": "FLOAT32", "Sizes": [1]}
     names = ("ATensor", "BTensor", "OutputTensor")

@@ -241,6 +241,7 @@ def test_a_program_that_does_not_end_with_its_input_is_ended(monkeypatch: pytest
 # ---- starting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mode", "words"),
     [

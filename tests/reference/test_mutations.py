@@ -133,6 +133,7 @@ def assert_caught(mutant: OfRows, function: str, *, most: int = MOST) -> None:
     assert calls
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_every_case_passes_as_long_as_nothing_is_broken(operator: str) -> None:
     for made in (None, implementation(right)):

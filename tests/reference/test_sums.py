@@ -119,6 +119,7 @@ moderate = st.one_of(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", SHORT)
 def test_a_sum_and_a_mean_round_on_as_the_exact_ones(data_type: str) -> None:
     @anytime

@@ -103,6 +103,7 @@ def one_for_one(case: Case) -> dict[str, Any]:
     return {**wanted, "Axes": sorted(wanted["Axes"])}
 
 
+@pytest.mark.slow
 def test_a_model_that_was_changed_after_its_export_is_what_it_is_now(
     tmp_path: Path, exported: tuple[Path, dict[str, Case]]
 ) -> None:

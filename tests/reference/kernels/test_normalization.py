@@ -315,6 +315,7 @@ def region(index: tuple[int, ...], sizes: tuple[int, ...], *, cross: bool, size:
             yield place
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_elements_are_divided_by_a_power_of_the_sum_of_squares_around_them(

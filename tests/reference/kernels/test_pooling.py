@@ -77,6 +77,7 @@ def maxima(desc: OperatorDesc, x: Array) -> tuple[Array, Array]:
     return found, where
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [5, 1 << 16])
 @pytest.mark.parametrize("operator", NAMES)
 def test_every_place_has_what_is_under_the_window(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,6 +97,7 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
         assert not (misrounded(output.values, expected) & ~is_open).any(), (desc, x)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1"])
 def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "BLOCK", 5)

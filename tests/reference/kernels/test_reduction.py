@@ -691,6 +691,7 @@ def test_a_broadcast_tensor_counts_each_element_as_often_as_it_is_repeated(funct
 BLOCK_SIZES = st.integers(1, 9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [name for name in FUNCTIONS if name not in ("ARGMAX", "ARGMIN", "MAX", "MIN")])
 def test_float_arithmetic_in_blocks_is_off_by_next_to_nothing(function: str) -> None:
     @quick
@@ -707,6 +708,7 @@ def test_float_arithmetic_in_blocks_is_off_by_next_to_nothing(function: str) -> 
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", INTEGER_FUNCTIONS)
 def test_integers_and_indices_in_blocks_are_exact(function: str) -> None:
     @quick
@@ -792,6 +794,7 @@ def test_large_tensors_of_every_function(function: str, data_type: str, layout: 
             assert_close(function, terms, data_type, result)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LARGE)
 @pytest.mark.parametrize("last", [False, True])
 def test_large_tensors_of_argmax_and_hardmax1(layout: str, last: bool) -> None:

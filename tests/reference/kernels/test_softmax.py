@@ -96,6 +96,7 @@ def tensors(data_type: str, seed: int, rounds: int) -> Iterator[tuple[Array, tup
             yield tensor, axes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("data_type", TYPES)
 @pytest.mark.parametrize(("operator", "is_log"), OPERATORS_WITH_AXES)
 def test_the_results_of_groups_are_the_mathematical_ones(operator: str, is_log: bool, data_type: str) -> None:
@@ -233,6 +234,7 @@ def test_a_term_too_few_and_a_result_of_the_other_function_are_refused(operator:
     assert refused(plain(x, pairwise, not is_log).reshape(-1), given).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 3, 7])
 @pytest.mark.parametrize("operator", [operator for operator, _ in OPERATORS])
 def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row(operator: str, block: int) -> None:
