@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.numbers import Tracked, raw
 from dmlcheck.reference.pieces import Open, opened, overflows
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
@@ -26,8 +27,9 @@ class Nested(NamedTuple):
 
     def __call__(self, x: Any) -> Any:
         """Return the operator's results for elements, or parts of a tensor in which its groups are whole."""
-        if self.formula is unchanged:
-            return x
+        return x if self.formula is unchanged else blockwise(self._of_numbers, x)
+
+    def _of_numbers(self, x: Any) -> Any:
         found = self.formula(_stored(x, self.data_type))
         beyond = overflows(self.data_type, x)
         if not beyond.any():

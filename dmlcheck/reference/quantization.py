@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Open, limits, nearest, overflows
 
 
 def difference(x: Any, zero_point: Any) -> Any:
     """X - ZeroPoint, exactly."""
-    wide = x.astype(np.float64)
+    wide = blockwise(lambda part: part.astype(np.float64), x)
     return wide if zero_point is None else wide - zero_point
 
 

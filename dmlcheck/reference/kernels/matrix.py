@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
@@ -49,7 +48,7 @@ def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any
 
 def of_integers(a: Any, b: Any, a_zero: Any, b_zero: Any) -> Any:
     """Return the product of 8-bit integers less their zero points: float64 has every sum of up to 2^35 products."""
-    return dot(blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)).astype(np.int64)
+    return dot(difference(a, a_zero), difference(b, b_zero)).astype(np.int64)
 
 
 def column(x: Any, matrix: Any) -> Any:
@@ -72,7 +71,7 @@ def matrix_multiply_integer_to_float(
 
 def to_float(a: Any, b: Any, a_scale: Any, a_zero: Any, b_scale: Any, b_zero: Any, bias: Any) -> Open:
     """Return the product of dequantized numbers; implementations scale sums of integers, or add up scaled numbers."""
-    left, right = blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)
+    left, right = difference(a, a_zero), difference(b, b_zero)
     integers = dot(left, right)
     sums = widest(lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
     return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
@@ -112,7 +111,7 @@ def to_quantized(
     output_type: str,
 ) -> Open:
     """Return the quantized product; implementations scale sums of integers, or add up scaled numbers."""
-    left, right = blockwise(difference, a, a_zero), blockwise(difference, b, b_zero)
+    left, right = difference(a, a_zero), difference(b, b_zero)
     return requantized(
         dot(left, right), lambda: dot(left * a_scale, right * b_scale), a_scale * b_scale, scale, zero, output_type
     )

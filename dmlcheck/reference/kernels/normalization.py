@@ -38,7 +38,7 @@ def of_group(
         square = (variance(x, centre, axes) if use_mean else mean(np.square(x), axes)) + epsilon
         factor, is_open = scale / np.sqrt(square), square <= 0
     is_open = is_open | np.isinf(factor) | (not axes)
-    return Open(blockwise(fused.__call__, affine(x, centre, factor, bias)), is_open)
+    return Open(fused(affine(x, centre, factor, bias)), is_open)
 
 
 def of_groups(input: Any, scale: Any, bias: Any, *, axes: Axes, **options: Any) -> Iterator[Piece]:
@@ -137,7 +137,7 @@ def of_batch(
     result = result if fused_add is None else result + fused_add
     is_open = (square <= 0) | np.isinf(factor) | (not axes)
     return {
-        "output": Open(blockwise(fused.__call__, result), is_open),
+        "output": Open(fused(result), is_open),
         "output_mean": centre,
         "output_variance": spread,
     }
