@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import struct
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from click.testing import CliRunner, Result
 
 from dmlcheck.cli import main
@@ -73,6 +76,16 @@ cases:
     invalid: [unsupported-data-type]
 """
 COUNT = 8  # of models
+
+
+def a_folder_of_cases(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Run a test in a folder with one case file, and see that no temporary file is left: the body of a fixture."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.yaml").write_text(CASES, encoding="utf-8")
+    yield tmp_path
+    assert list((tmp_path / "temporary").iterdir()) == []
 
 
 def dmlcheck(*words: str) -> Result:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from dxdispatch_cases import CASES, COUNT, TENSOR, desc_of, dmlcheck
+from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of, dmlcheck
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import Failure, about, make
@@ -20,12 +19,7 @@ from dmlcheck.implementations import Failure, about, make
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Run every test in a folder with one case file, and see that no temporary file is left."""
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.yaml").write_text(CASES, encoding="utf-8")
-    yield tmp_path
-    assert list((tmp_path / "temporary").iterdir()) == []
+    yield from a_folder_of_cases(tmp_path, monkeypatch)
 
 
 def run(exe: str, *words: str) -> Any:

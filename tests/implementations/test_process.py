@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from dxdispatch_cases import CASES
+from dxdispatch_cases import a_folder_of_cases
 from standin_dxdispatch import installed
 
 from dmlcheck.implementations import TimedOut, _process
@@ -20,12 +19,7 @@ from dmlcheck.implementations import TimedOut, _process
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Run every test in a folder with one case file, and see that no temporary file is left."""
-    (tmp_path / "temporary").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "a.yaml").write_text(CASES, encoding="utf-8")
-    yield tmp_path
-    assert list((tmp_path / "temporary").iterdir()) == []
+    yield from a_folder_of_cases(tmp_path, monkeypatch)
 
 
 def test_of_what_an_executable_prints_only_the_end_is_kept(folder: Path) -> None:

@@ -48,10 +48,6 @@ def f32(values: Any) -> Array:
     return np.array(values, np.float32)
 
 
-def f16(values: Any) -> Array:
-    return np.array(values, np.float16)
-
-
 def fraction(number: float) -> Fraction:
     return Fraction(float(number))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import E, desc_of, evaluate, of, simple
+from onnx_models import E, desc_of, evaluate, expect_of_one_input, of, simple
 
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
@@ -47,10 +47,7 @@ VALUES = [
 def test_a_model_gives_the_values_of_the_formula(
     operator: str, fields: dict[str, Any], input: list[float], expected: Any
 ) -> None:
-    x = of("FLOAT32", *input)
-    actual = evaluate(simple(operator, {"InputTensor": x}, **fields), {"InputTensor": x})["OutputTensor"]
-    assert actual.dtype == np.float32
-    assert actual[0].tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
+    expect_of_one_input(operator, fields, input, expected)
 
 
 def test_slopes_are_taken_element_by_element() -> None:

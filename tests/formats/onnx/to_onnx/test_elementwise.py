@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import INF, NAN, A, B, E, evaluate, expect, f32, of, simple, whole
+from onnx_models import INF, NAN, A, B, E, evaluate, expect, expect_of_one_input, f32, of, simple, whole
 
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
@@ -54,10 +54,7 @@ UNARY = [
 def test_a_model_of_one_input_gives_the_values_of_the_formula(
     operator: str, fields: dict[str, Any], input: list[float], expected: Any
 ) -> None:
-    x = of("FLOAT32", *input)
-    actual = evaluate(simple(operator, {"InputTensor": x}, **fields), {"InputTensor": x})["OutputTensor"]
-    assert actual.dtype == np.float32
-    assert actual[0].tolist() == pytest.approx(expected, rel=1e-5, abs=1e-6, nan_ok=True)
+    expect_of_one_input(operator, fields, input, expected)
 
 
 # Operator, fields, data types of inputs and output, values of A, of B, of OutputTensor.
