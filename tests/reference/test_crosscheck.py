@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from random_movement import MOVEMENT, movements
 from random_normalizations import NORMALIZATIONS, normalizations
 from random_pooling import POOLING, poolings
 from random_products import RANDOM, random_descs
@@ -62,17 +63,14 @@ pytestmark = [
     ),
 ]
 
-GROUPS = (
-    "ELEMENT_WISE_",
-    "ACTIVATION_",
-    "REDUCE",
-    "ARGMAX",
-    "ARGMIN",
-    *RANDOM,
-    *NORMALIZATIONS,
-    *POOLING,
-    *QUANTIZATIONS,
-)
+RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, Any]]]]] = {
+    **dict.fromkeys(RANDOM, random_descs),
+    **dict.fromkeys(MOVEMENT, movements),
+    **dict.fromkeys(NORMALIZATIONS, normalizations),
+    **dict.fromkeys(POOLING, poolings),
+    **dict.fromkeys(QUANTIZATIONS, quantizations),
+}
+GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM_DESCS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -205,17 +203,9 @@ def block(data_type: str) -> Array:
 
 def of_table(operator: str) -> Iterator[tuple[OperatorDesc, Inputs]]:
     """Yield every desc to try of an operator, with its inputs."""
-    if load_spec(operator).short in RANDOM:
-        yield from random_descs(load_spec(operator).short)
-        return
-    if load_spec(operator).short in NORMALIZATIONS:
-        yield from normalizations(load_spec(operator).short)
-        return
-    if load_spec(operator).short in POOLING:
-        yield from poolings(load_spec(operator).short)
-        return
-    if load_spec(operator).short in QUANTIZATIONS:
-        yield from quantizations(load_spec(operator).short)
+    short = load_spec(operator).short
+    if short in RANDOM_DESCS:
+        yield from RANDOM_DESCS[short](short)
         return
     for types in typed(operator):
         for attributes in attributes_of(operator):
