@@ -210,7 +210,10 @@ POLES: dict[str, Callable[..., Any]] = {
         + np.where((x - s < 0) & (np.abs(y) <= t) & ((t > 0) | np.signbit(y)), 6.3, 0.0)
     ),
     "arccosh": lambda x, s: _unbounded((x >= 1) & (x - s < 1)),
-    "power": lambda x, y, s, t: _unbounded((np.abs(x) <= s) & (y - t < 0) & (s > 0) | (x < s) & (t > 0)),
+    # A base below 0 has no power unless the exponent is whole; what may be whole and may not be is not bounded there.
+    "power": lambda x, y, s, t: _unbounded(
+        (np.abs(x) <= s) & (y - t < 0) & (s > 0) | (x < s) & (t > 0) & (np.floor(y + t) >= np.ceil(y - t))
+    ),
 }
 
 

@@ -64,7 +64,8 @@ def _arcsinh(x: Any) -> Any:
 
 
 def _power(x: Any, y: Any) -> Any:
-    return np.exp2(y * np.log2(np.maximum(np.abs(x), 1e-300)))
+    least = 2 * x.arithmetic.smallest  # what is less may be 0, whose power is no matter of rounding
+    return np.exp2(y * np.log2(np.maximum(np.abs(x), least)))
 
 
 def _by(text: str, formula: Callable[..., Any]) -> dict[str, Rounding]:

@@ -31,7 +31,7 @@ class Window(NamedTuple):
 def part(x: Any, places: Places, window: Window, fill: Any = 0) -> Any:
     """Return the part of an array that a window sees at some places, which slices with a start and a stop give.
 
-    Elements beyond the edges of the array are `fill`.
+    Elements beyond the edges of the array are `fill`, one for all or what is broadcast to the part.
     """
     lead = x.ndim - len(places)
     cut, width = [slice(None)] * lead, [(0, 0)] * lead
@@ -44,7 +44,12 @@ def part(x: Any, places: Places, window: Window, fill: Any = 0) -> Any:
         cut.append(slice(first, last))
         width.append((before, stop - start - before - (last - first)))
     inside = x[tuple(cut)]
-    return np.pad(inside, width, constant_values=fill) if any(map(any, width)) else inside
+    if not any(map(any, width)):
+        return inside
+    sizes = [size + before + after for size, (before, after) in zip(inside.shape, width, strict=True)]
+    padded = np.broadcast_to(np.asarray(fill, inside.dtype), sizes).copy()
+    padded[tuple(slice(low, low + size) for size, (low, _) in zip(inside.shape, width, strict=True))] = inside
+    return padded
 
 
 def windows(x: Any, places: Places, window: Window) -> Any:
@@ -79,11 +84,17 @@ def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
 
 
 def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:
-    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there."""
+    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there.
+
+    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has.
+    """
     lead = input.ndim - len(window.size)
-    for index in tiles_along(range(input.ndim), sizes, max(1, BLOCK // math.prod(window.size))):
+    reach = math.prod((size - 1) * gap + 1 for size, gap in zip(window.size, window.dilations, strict=True))
+    at_once = 1 if reach > LARGE else max(1, BLOCK // math.prod(map(max, window.size, window.strides)))
+    for index in tiles_along(range(input.ndim), sizes, at_once):
         places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
-        yield index, places, part(input[index[:lead]], places, window, fill)
+        own = fill if np.size(fill) == 1 else fill[:, index[1]]
+        yield index, places, part(input[index[:lead]], places, window, own)
 
 
 def in_blocks(x: Any, places: Places, window: Window) -> Any:
@@ -95,4 +106,4 @@ def in_blocks(x: Any, places: Places, window: Window) -> Any:
     return Blocks(seen.shape, list(tiles_along(spatial, seen.shape, BLOCK)), seen.__getitem__)
 
 
-LARGE = 1 << 22  # elements: 32 megabytes of float64
+LARGE = 1 << 20  # elements: 8 megabytes of float64

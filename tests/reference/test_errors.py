@@ -130,6 +130,8 @@ def test_a_result_is_certain_where_no_error_changes_it() -> None:
         ("arccosh", (1.5,), (0.6,), False),
         ("power", (0.1, -1), (0.05, 0), True),
         ("power", (0.1, -1), (0.2, 0), False),
+        ("power", (0.1, 1 / 3), (0.2, 1e-8), True),
+        ("power", (0.1, 2), (0.2, 1e-8), False),
         ("arctan2", (1, 0.1), (0, 0.2), True),
         ("arctan2", (0.1, 0.1), (0.2, 0.2), False),
     ],

@@ -63,6 +63,14 @@ def test_a_part_is_no_larger_than_the_window_needs() -> None:
     assert part(x, [slice(60, 61)], window, fill=7).tolist() == [7, 7, 7]
 
 
+def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
+    x, fill = np.arange(6).reshape(1, 2, 3), np.array([7, 9]).reshape(1, 2, 1)
+    found = {
+        str(index[1]): under.tolist() for index, _, under in views(x, Window((2,), (2,), (1,), (1,)), (1, 2, 2), fill)
+    }
+    assert found == {str(slice(None)): [[[7, 0, 1, 2], [9, 3, 4, 5]]]}
+
+
 def test_a_part_without_padding_is_not_copied() -> None:
     x = np.arange(100.0)
     assert np.shares_memory(part(x, [slice(10, 12)], Window((3,), (2,), (1,), (1,))), x)

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import blockwise, comparable
-from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, tiles
+from dmlcheck.reference.numbers import Tracked, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
-from dmlcheck.reference.quantization import requantized
-from dmlcheck.reference.windows import Places, Window, in_blocks, over, views, windows
+from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.windows import LARGE, Places, Window, in_blocks, over, views, windows
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -122,7 +122,35 @@ def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
         return Open(over(np.add, np.abs(x), places, window), is_open)
     if p == 2:
         return Open(np.sqrt(over(np.add, np.square(x), places, window)), is_open)
-    return Open(np.power(over(np.add, np.power(np.abs(x), p), places, window), 1 / p), is_open)
+    if p <= _MOST_PLAIN:
+        return Open(plain_norm(np.abs(x), places, window, p), is_open)
+    low = partial(np.minimum, np.abs(x), 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
+    ways = partial(scaled_norm, x, places, window, p), lambda: plain_norm(low(), places, window, p)
+    return Open(widest(*ways), is_open)
+
+
+_MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
+
+
+def plain_norm(size: Any, places: Places, window: Window, p: int) -> Any:
+    """Return the norm of elements that have this size, as an implementation computes it."""
+    return np.power(over(np.add, np.power(size, p), places, window), 1 / p)
+
+
+def scaled_norm(x: Any, places: Places, window: Window, p: int) -> Any:
+    """Return the norm as m * (the sum of (|x| / m)^P)^(1 / P), m the largest |x|: no power overflows or vanishes."""
+    seen = np.abs(x if isinstance(x, Blocks) else windows(x, places, window))
+    axes = tuple(range(seen.ndim - len(places), seen.ndim))
+    most = raw(np.maximum.reduce(seen, axis=axes, keepdims=True))
+    unit = np.where((most > 0) & np.isfinite(most), most, 1.0)
+    parts = blockwise(partial(exactly, lambda part: part / unit), seen)
+    found = unit * np.power(np.add.reduce(np.power(parts, p), axis=axes, keepdims=True), 1 / p)
+    return found.reshape(found.shape[: x.ndim])
+
+
+def exactly(change: Callable[[Any], Any], x: Any) -> Any:
+    """Return a linear function of elements, to which an implementation's roundings add nothing."""
+    return x.moved(change) if isinstance(x, Tracked) else change(x)
 
 
 def lp_pooling1(
@@ -254,6 +282,7 @@ def max_pooling(
 
 def quantized_average(
     x: Any,
+    zero: Any,
     scale: Any,
     output_scale: Any,
     zero_point: Any,
@@ -265,12 +294,13 @@ def quantized_average(
     include_padding: bool,
     output_type: str,
 ) -> Open:
-    """The average of x * Scale, quantized; implementations scale sums of integers, or add up scaled numbers."""
+    """The average of (x - zero) * Scale, quantized; implementations scale sums of integers or add up scaled numbers."""
+    whole = difference(x, zero)
     seen = seen_count(places, window, sizes)
     count = math.prod(window.size) if include_padding else np.maximum(seen, 1)
     found = requantized(
-        over(np.add, x, places, window),
-        lambda: over(np.add, x * scale, places, window) / count,
+        over(np.add, whole, places, window),
+        lambda: over(np.add, whole * scale, places, window) / count,
         scale / count,
         output_scale,
         zero_point,
@@ -302,15 +332,14 @@ def quantized_linear_average_pooling(
     """
     window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
     ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
-    zero, *numbers = (
-        of_channels(x, input.ndim) for x in (input_zero_point, input_scale, output_scale, output_zero_point)
-    )
-    whole = input.astype(np.int16) - (0 if zero is None else zero.astype(np.int16))
+    given = (input_zero_point, input_scale, output_scale, output_zero_point)
+    numbers = [of_channels(x, input.ndim) for x in given]
+    fill = 0 if numbers[0] is None else numbers[0]
     options = {"sizes": sizes, "ends": ends, "include_padding": include_padding, "output_type": output_type}
-    for index, places, seen in views(whole, window, output.sizes):
+    for index, places, seen in views(input, window, output.sizes, fill):
         own = (x if x is None or x.size == 1 else x[:, index[1]] for x in numbers)
         formula = partial(quantized_average, places=places, window=window, **options)
-        yield Piece(index, formula, (seen, *own))
+        yield Piece(index, formula, (in_blocks(seen, places, window), *own))
 
 
 def of_channels(x: Any, rank: int) -> Any:
@@ -379,19 +408,32 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Iterator[P
 
     Left open are elements that two indices name with different values, and all where an index is beyond the end.
     """
-    yield Piece((), partial(unpooled, sizes=output.sizes), (input, indices), is_exact=True)
+    runs = [(index, int(indices[index].min()), int(indices[index].max())) for index in tiles(input.shape, BLOCK)]
+    is_lost = any(most >= math.prod(output.sizes) for _, _, most in runs)
+    start = 0
+    for where in tiles(output.sizes, LARGE):
+        sizes = np.broadcast_to(np.empty(()), output.sizes)[where].shape
+        stop = start + math.prod(sizes)
+        own = [index for index, least, most in runs if least < stop and most >= start]
+        formula = partial(unpooled, runs=own, start=start, sizes=sizes, is_lost=is_lost)
+        yield Piece(where, formula, (input, indices), is_exact=True)
+        start = stop
 
 
-def unpooled(x: Any, indices: Any, *, sizes: Sizes) -> Open:
-    """The elements at their indices in a tensor of 0."""
-    found, count = np.zeros(math.prod(sizes), x.dtype), math.prod(sizes)
-    values, places = x.reshape(-1), indices.reshape(-1)
-    inside = places < count
-    values, places = values[inside], places[inside].astype(np.int64)
-    found[places] = values
-    is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
-    is_open = np.full(count, not inside.all())
-    is_open[places[is_other]] = True
+def unpooled(x: Any, indices: Any, *, runs: list[Index], start: int, sizes: Sizes, is_lost: bool) -> Open:
+    """The elements of some runs at their indices in a part of a tensor of 0, which begins at `start`."""
+    found, is_open = np.zeros(math.prod(sizes), x.dtype), np.full(math.prod(sizes), is_lost)
+
+    def placed() -> Iterator[tuple[Any, Any]]:
+        for index in runs:
+            inside = (indices[index] >= start) & (indices[index] - start < found.size)
+            yield (indices[index][inside] - start).astype(np.int64), x[index][inside]
+
+    for places, values in placed():
+        found[places] = values
+    for places, values in placed():
+        is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
+        is_open[places[is_other]] = True
     return Open(found.reshape(sizes), is_open.reshape(sizes))
 
 

@@ -13,15 +13,18 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
+from products_of import peak
 from random_pooling import NAMES, built, checked, poolings
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, windows
 from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.kernels import pooling
 
 Array = np.ndarray[Any, Any]
 
 INF, NAN = math.inf, math.nan
+ONE = np.ones((1, 1, 1, 1), np.float32)
 
 
 def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]], int]]:
@@ -98,7 +101,7 @@ def test_every_place_has_what_is_under_the_window(operator: str, block: int, mon
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1"])
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING1", "LP_POOLING1", "QUANTIZED_LINEAR_AVERAGE_POOLING"])
 def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(windows, "BLOCK", 5)
     found = []
@@ -216,6 +219,55 @@ def test_an_element_named_twice_and_all_with_an_index_beyond_the_end_are_left_op
     assert [None if mark else v for v, mark in zip(found.values.reshape(-1).tolist(), marks, strict=True)] == right
 
 
+def test_a_large_tensor_is_unpooled_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Index 7 is named twice with one value, 9 with two, and 23 is in the last part."""
+    monkeypatch.setattr(pooling, "BLOCK", 2)
+    monkeypatch.setattr(pooling, "LARGE", 5)
+    x = np.array([1, 2, 3, 3, 5, 6, 7, 8], np.float16).reshape(1, 1, 2, 4)
+    places = np.array([23, 0, 7, 7, 9, 9, 10, 12], np.uint64).reshape(x.shape)
+    output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 4, 6]}}
+    found = engine.evaluate(*checked("MAX_UNPOOLING", {"Input": x, "Indices": places}, output))["OutputTensor"]
+    right = {0: 2, 7: 3, 9: 6, 10: 7, 12: 8, 23: 1}
+    assert found.values.reshape(-1).tolist() == [right.get(place, 0) for place in range(24)]
+    assert np.flatnonzero(found.unspecified).tolist() == [9]
+
+
+# ---- memory
+
+
+@pytest.mark.parametrize("window", [(2, 2), (4000, 4000)])
+def test_quantized_averages_take_little_beside_a_large_tensor(window: tuple[int, int]) -> None:
+    tensors = {"Input": np.ones((1, 1, 4000, 4000), np.uint8), "InputScale": ONE, "OutputScale": ONE}
+    sizes = [1, 1, *(4000 // size for size in window)]
+    fields = {
+        "Strides": window,
+        "WindowSize": window,
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+        "Dilations": [1, 1],
+    }
+    output = {"OutputTensor": {"DataType": "UINT8", "Sizes": sizes}}
+    name = "QUANTIZED_LINEAR_AVERAGE_POOLING"
+    assert peak(*checked(name, tensors, output, **fields, IncludePadding=0)) < 24 * 2**20  # as INT16 it takes 31 MiB
+
+
+def test_unpooling_takes_little_beside_a_large_tensor() -> None:
+    x = np.ones((1, 1, 2000, 2000), np.float16)
+    places = 4 * np.arange(x.size, dtype=np.uint32).reshape(x.shape)
+    output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 4000, 4000]}}
+    made = checked("MAX_UNPOOLING", {"Input": x, "Indices": places}, output)
+    assert peak(*made) < 54 * 2**20  # the output takes 31 MiB, and the indices as INT64 would too
+
+
+@pytest.mark.parametrize(("strides", "dilations"), [((900, 900), (1, 1)), ((1, 1), (1990, 1990))])
+def test_windows_far_apart_take_little(strides: tuple[int, int], dilations: tuple[int, int]) -> None:
+    x = np.ones((1, 1, 2000, 2000), np.float16)
+    fields = {"Strides": strides, "WindowSize": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    sizes = tuple((1999 - gap) // step + 1 for step, gap in zip(strides, dilations, strict=True))
+    made = built("AVERAGE_POOLING1", x, (1, 1, *sizes), **fields, Dilations=dilations, IncludePadding=0)
+    assert peak(*made) < 24 * 2**20  # all of it as FLOAT64 takes 30 MiB
+
+
 # ---- regions
 
 
@@ -321,7 +373,47 @@ def test_a_negative_element_of_an_odd_order_is_left_open() -> None:
         assert results("LP_POOLING", x, (1, 1, 1, 2), **PLAIN, P=order) == {"OutputTensor": [None, right]}
 
 
+@pytest.mark.parametrize("order", [7, 8, 9, 100])
+def test_a_high_power_neither_overflows_nor_vanishes(order: int) -> None:
+    """Of one element the norm is that element, and of 2 * 2 equal ones 4^(1 / P) times as large."""
+    large, small = 2.0**127, 2.0**-149
+    x = [[[[large, large / 8, 0, 0, small, 0], [0, 0, large / 8, large / 8, 0, 0]]]]
+    found = results("LP_POOLING", np.array(x, np.float32), (1, 1, 1, 3), **PLAIN, P=order)
+    mixed = large * float(mpmath.power(1 + mpmath.mpf(8) ** -order, 1 / mpmath.mpf(order)))
+    pair = large / 8 * float(mpmath.power(2, 1 / mpmath.mpf(order)))
+    assert found == {"OutputTensor": [float(np.float32(mixed)), float(np.float32(pair)), small]}
+
+
+def test_a_high_power_of_a_large_window_is_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = np.zeros((1, 2, 40, 50), np.float32)
+    x[0, :, 7, 9:11] = [[2.0**120], [-(2.0**-140)]]
+    whole = EDGE | {"WindowSize": [40, 50], "StartPadding": [0, 0], "Strides": [1, 1]}
+    right = [2.0**120 * 2**0.125, 2.0**-140 * 2**0.125]
+    for large in (windows.LARGE, 100):
+        monkeypatch.setattr(windows, "LARGE", large)
+        found = results("LP_POOLING", x, (1, 2, 1, 1), **whole, P=8)
+        assert found == {"OutputTensor": np.float32(right).tolist()}
+
+
 # ---- bounds
+
+
+@pytest.mark.parametrize("order", [3, 9])
+def test_the_norm_of_zeros_is_bounded(order: int) -> None:
+    """Powers below 2^-126 may be flushed: what is left of 9 of them is less than 2^-126 * 9 to the 1 / P."""
+    made = built(
+        "LP_POOLING", np.zeros((1, 1, 3, 3), np.float32), (1, 1, 1, 1), **PLAIN | {"WindowSize": [3, 3]}, P=order
+    )
+    (slack,) = bound(*made).slack
+    assert slack <= 2 * (9 * 2.0**-126) ** (1 / order)
+
+
+@pytest.mark.parametrize("order", [7, 8, 9, 20])
+@pytest.mark.parametrize("size", [2.0**127, 2.0**60, 1000.0])
+def test_the_norm_of_a_high_order_is_bounded_for_every_number(order: int, size: float) -> None:
+    x = np.array([size, size, size / 2, 0], np.float32).reshape(1, 1, 2, 2)
+    found = bound(*built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=order))
+    assert 0 < found.slack[0] < size * 1e-4
 
 
 def bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:
