@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.blocks import Index, tiles_along
 from dmlcheck.reference.pieces import Piece
-from dmlcheck.reference.windows import Places, Window, part, windows
+from dmlcheck.reference.windows import Places, Window, part, phases, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
@@ -37,30 +36,12 @@ def forward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]
 
 
 def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass]:
-    """Yield the passes of a transposed convolution: outputs that meet the same elements of the filter are one.
-
-    Output o meets the element w of the filter where the stride divides t = o + padding - w * dilation, at the element
-    t / stride of the input. Outputs o = first + j * stride meet the same w, and in their opposite order these are a
-    window that moves by 1 for each j.
-    """
-    dimensions = [list(_phases(*each)) for each in zip(sizes, *window, strict=True)]
-    for phases in product(*dimensions):
-        first, taps, dilations, padding, counts = zip(*phases, strict=True)
+    """Yield the passes of a transposed convolution: outputs that meet the same elements of the filter are one."""
+    for phase in phases(window, sizes):
         picked = filter
-        for axis, chosen in enumerate(taps, 3):
+        for axis, chosen in enumerate(phase.taps, 3):
             picked = np.take(picked, np.array(chosen, dtype=np.intp), axis)
-        own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
-        yield Pass(picked, own, first, window.strides, counts)
-
-
-def _phases(
-    total: int, size: int, stride: int, dilation: int, padding: int
-) -> Iterator[tuple[int, list[int], int, int, int]]:
-    """Yield the first output of each pass along a dimension, its elements of the filter, dilation, padding, count."""
-    for first in range(min(stride, total)):
-        taps = [w for w in reversed(range(size)) if (first + padding - w * dilation) % stride == 0]
-        start = (first + padding - taps[0] * dilation) // stride if taps else 0
-        yield first, taps, dilation // math.gcd(stride, dilation), -start, len(range(first, total, stride))
+        yield Pass(picked, phase.window, phase.first, window.strides, phase.counts)
 
 
 class Box(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,3 +108,89 @@ def in_blocks(x: Any, places: Places, window: Window) -> Any:
 
 
 LARGE = 1 << 20  # elements: 8 megabytes of float64
+
+
+# ---- where windows are
+
+
+def coordinates(places: Places, window: Window) -> list[Any]:
+    """Return where in the input the elements of the window are: for each spatial dimension, place and element."""
+    return [
+        np.arange(at.start, at.stop)[:, None] * stride + np.arange(size) * dilation - padding
+        for at, size, stride, dilation, padding in zip(places, *window, strict=True)
+    ]
+
+
+def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
+    """Return how many elements of the input the window sees at each place."""
+    inside = ((at >= 0) & (at < size) for at, size in zip(coordinates(places, window), sizes, strict=True))
+    return reduce(np.multiply.outer, (held.sum(axis=1) for held in inside))
+
+
+def reaches_beyond(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
+    """Say at which places the window has elements at or after some ends."""
+    last = (at[:, -1] >= end for at, end in zip(coordinates(places, window), ends, strict=True))
+    return reduce(np.logical_or.outer, last)
+
+
+def first_place(hits: Any, places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
+    """Return where in the input the first element of each window is that hits and is inside, counted row-major.
+
+    `hits` has the places and the elements of the window last; where no element hits the result has no meaning.
+    """
+    tables = coordinates(places, window)
+    inside = hits
+    for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
+        inside = inside & _along((table >= 0) & (table < size), axis, len(sizes))
+    lead = hits.shape[: hits.ndim - len(sizes)]
+    elements = np.unravel_index(inside.reshape(*lead, -1).argmax(axis=-1), window.size)
+    index: Any = 0
+    for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
+        start = table[:, 0].reshape(-1, *[1] * (len(sizes) - 1 - axis))
+        index = index * size + start + element * window.dilations[axis]
+    return index
+
+
+def _along(table: Any, axis: int, count: int) -> Any:
+    """Return a table of the places and elements of one dimension so that it broadcasts to those of all."""
+    shape = [1] * (2 * count)
+    shape[axis], shape[count + axis] = table.shape
+    return table.reshape(shape)
+
+
+# ---- the windows that have an element
+
+
+class Phase(NamedTuple):
+    """Some elements of a tensor, every stride-th from `first` on, and the window over the places that have them.
+
+    The elements of a window in which they are, `taps`, are the same for all of them.
+    """
+
+    taps: tuple[list[int], ...]
+    window: Window
+    first: tuple[int, ...]
+    counts: tuple[int, ...]
+
+
+def phases(window: Window, sizes: Sequence[int]) -> Iterator[Phase]:
+    """Yield the phases of a tensor of these spatial sizes under a window.
+
+    Its element t is in the window of a place as its element w where the stride divides t + padding - w * dilation, and
+    that is the place. Elements t = first + j * stride are in windows as the same w, and the places of these, in their
+    opposite order, are a window that moves by 1 for each j.
+    """
+    for each in product(*(list(_phases(*own)) for own in zip(sizes, *window, strict=True))):
+        first, taps, dilations, padding, counts = zip(*each, strict=True)
+        own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
+        yield Phase(taps, own, first, counts)
+
+
+def _phases(
+    total: int, size: int, stride: int, dilation: int, padding: int
+) -> Iterator[tuple[int, list[int], int, int, int]]:
+    """Yield the first output of each pass along a dimension, its elements of the filter, dilation, padding, count."""
+    for first in range(min(stride, total)):
+        taps = [w for w in reversed(range(size)) if (first + padding - w * dilation) % stride == 0]
+        start = (first + padding - taps[0] * dilation) // stride if taps else 0
+        yield first, taps, dilation // math.gcd(stride, dilation), -start, len(range(first, total, stride))

@@ -10,7 +10,7 @@ import pytest
 
 from dmlcheck.reference import windows as module
 from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.windows import Window, over, part, views, windows
+from dmlcheck.reference.windows import Window, first_place, over, part, phases, views, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -111,3 +111,50 @@ def test_a_reduction_is_the_same_of_many_places_of_few_and_of_tracked_numbers() 
         assert over(np.add, part(x, places, window), places, window).tolist() == [right]
         found = over(np.add, Tracked(part(x, places, window)), places, window)
         assert (found.value.tolist(), found.terms) == ([right], 4)
+
+
+def flat(index: tuple[int, ...], sizes: tuple[int, ...]) -> int:
+    """Return where an element is, counted row-major."""
+    return int(np.ravel_multi_index(index, sizes))
+
+
+@pytest.mark.parametrize(("sizes", "window", "counts"), [row for row in WINDOWS if 0 not in row[1].size])
+def test_the_phases_have_for_each_element_the_places_whose_window_has_it(
+    sizes: tuple[int, ...], window: Window, counts: tuple[int, ...]
+) -> None:
+    expected: dict[tuple[int, ...], list[tuple[int, ...]]] = {at: [] for at in np.ndindex(*sizes)}
+    taps: dict[tuple[int, ...], list[tuple[int, ...]]] = {at: [] for at in np.ndindex(*sizes)}
+    for place, tap in itertools.product(np.ndindex(*counts), np.ndindex(*window.size)):
+        element = tuple(o * s + w * d - p for o, w, _, s, d, p in zip(place, tap, *window, strict=True))
+        if element in expected:
+            expected[element].append(place)
+            taps[element].append(tap)
+    met = []
+    for phase in phases(window, sizes):
+        for step in np.ndindex(*phase.counts):
+            element = tuple(f + j * s for f, j, s in zip(phase.first, step, window.strides, strict=True))
+            met.append(element)
+            found = [
+                tuple(j + w * d - p for j, w, d, p in zip(step, each, *phase.window[2:], strict=True))
+                for each in np.ndindex(*phase.window.size)
+            ]
+            inside = [all(0 <= o < count for o, count in zip(place, counts, strict=True)) for place in found]
+            own = list(itertools.product(*phase.taps))
+            assert sorted(itertools.compress(found, inside)) == sorted(expected[element])
+            assert sorted(itertools.compress(own, inside)) == sorted(taps[element])
+    assert sorted(met) == sorted(expected)
+
+
+@pytest.mark.parametrize(("sizes", "window", "counts"), [row for row in WINDOWS if 0 not in row[1].size])
+def test_the_first_place_is_the_first_element_inside_that_hits(
+    sizes: tuple[int, ...], window: Window, counts: tuple[int, ...]
+) -> None:
+    hits = np.random.default_rng(4).random((2, *counts, *window.size)) < 0.5
+    found = first_place(hits, [slice(0, count) for count in counts], window, sizes)
+    for at in np.ndindex(2, *counts):
+        places = []
+        for tap in np.ndindex(*window.size):
+            place = tuple(o * s + w * d - p for o, w, _, s, d, p in zip(at[1:], tap, *window, strict=True))
+            if hits[(*at, *tap)] and all(0 <= i < size for i, size in zip(place, sizes, strict=True)):
+                places.append(flat(place, sizes))
+        assert not places or found[at] == places[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -15,7 +15,18 @@ from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparabl
 from dmlcheck.reference.numbers import Tracked, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 from dmlcheck.reference.quantization import difference, requantized
-from dmlcheck.reference.windows import LARGE, Places, Window, in_blocks, over, views, windows
+from dmlcheck.reference.windows import (
+    LARGE,
+    Places,
+    Window,
+    first_place,
+    in_blocks,
+    over,
+    reaches_beyond,
+    seen_count,
+    views,
+    windows,
+)
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -28,26 +39,6 @@ def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes)
     """Yield the pieces of an operator that computes something of what a window sees, and of its places."""
     for index, places, seen in views(input, window, sizes):
         yield Piece(index, partial(formula, places=places, window=window), (in_blocks(seen, places, window),))
-
-
-def coordinates(places: Places, window: Window) -> list[Any]:
-    """Return where in the input the elements of the window are: for each spatial dimension, place and element."""
-    return [
-        np.arange(at.start, at.stop)[:, None] * stride + np.arange(size) * dilation - padding
-        for at, size, stride, dilation, padding in zip(places, *window, strict=True)
-    ]
-
-
-def seen_count(places: Places, window: Window, sizes: Sizes) -> Any:
-    """Return how many elements of the input the window sees at each place."""
-    inside = ((at >= 0) & (at < size) for at, size in zip(coordinates(places, window), sizes, strict=True))
-    return reduce(np.multiply.outer, (held.sum(axis=1) for held in inside))
-
-
-def reaches_beyond(places: Places, window: Window, ends: Sizes) -> Any:
-    """Say at which places the window has elements at or after some ends."""
-    last = (at[:, -1] >= end for at, end in zip(coordinates(places, window), ends, strict=True))
-    return reduce(np.logical_or.outer, last)
 
 
 # ---- averages
@@ -194,23 +185,9 @@ def largest(x: Any, *, places: Places, window: Window, sizes: Sizes) -> Open:
 def with_index(x: Any, *, places: Places, window: Window, sizes: Sizes, base: Any) -> dict[str, Any]:
     """The largest element, and where it is in the whole input; of equal ones the first."""
     best, is_open = largest(x, places=places, window=window, sizes=sizes)
-    tables = coordinates(places, window)
     hits = windows(comparable(x), places, window) == best[(..., *[None] * len(sizes))]
-    for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
-        hits &= along((table >= 0) & (table < size), axis, len(sizes))
-    elements = np.unravel_index(hits.reshape(*best.shape, -1).argmax(axis=-1), window.size)
-    index: Any = 0
-    for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
-        start = table[:, 0].reshape(-1, *[1] * (len(sizes) - 1 - axis))
-        index = index * size + start + element * window.dilations[axis]
-    return {"output": Open(best, is_open), "output_indices": Open(base + index, is_open)}
-
-
-def along(table: Any, axis: int, count: int) -> Any:
-    """Return a table of the places and elements of one dimension so that it broadcasts to those of all."""
-    shape = [1] * (2 * count)
-    shape[axis], shape[count + axis] = table.shape
-    return table.reshape(shape)
+    index = base + first_place(hits, places, window, sizes)
+    return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
 
 
 def max_pooling2(
