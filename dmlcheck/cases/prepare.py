@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck import validation
 from dmlcheck.cases.records import Case
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
-from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.diagnostics.wording import braces, counted, describe, did_you_mean, misspelt, size_text
-from dmlcheck.specs.records import INPUT, OUTPUT, Field
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.diagnostics.record import Finding, collected
+from dmlcheck.diagnostics.wording import braces, size_text
+from dmlcheck.specs.load import load_spec
 from dmlcheck.validation import constraint_words
 
 if TYPE_CHECKING:
-    from dmlcheck.values.literals import Array, Source
+    from dmlcheck.values.literals import Array
 
 HEADROOM = 256 * 2**20  # bytes that a kernel may take beside its inputs and outputs
 _LARGE = 2**20  # elements; what is smaller is not worth asking for the memory that is left
@@ -82,11 +82,11 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
 
 
 def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
-    from dmlcheck.values.literals import Source
+    from dmlcheck.cases.values import Source, read_inputs, read_outputs
 
-    source = Source(os.path.dirname(case.file), case.origin.literal)
-    inputs, of_inputs = collected(_read_inputs(desc, case.inputs or {}, source, needed=_needs_inputs(case)))
-    (expected, is_any), of_outputs = collected(_read_outputs(desc, case.outputs or {}, source))
+    source = Source(case.file, case.origin.literal)
+    inputs, of_inputs = collected(read_inputs(desc, case.inputs or {}, source, needed=_needs_inputs(case)))
+    (expected, is_any), of_outputs = collected(read_outputs(desc, case.outputs or {}, source))
     findings = (*of_inputs, *of_outputs, *value_findings(desc, inputs, level))
     return Prepared(desc, inputs, expected, findings, is_any=is_any)
 
@@ -98,89 +98,17 @@ def _needs_inputs(case: Case) -> bool:
 
 def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:
     """Return what the values of inputs break of the rows that are about them."""
-    if not any(row.word in constraint_words.VALUE_WORDS for row in desc.spec.constraints):
+    if not _speaks_of_values(desc.spec.operator):
         return []
     from dmlcheck.validation import value_words
 
     return list(value_words.findings(desc, inputs, level))
 
 
-# ---- values
-
-
-def _read_inputs(
-    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
-) -> Checking[dict[str, Any]]:
-    """Read the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
-    from dmlcheck.values.read import read_values
-
-    inputs: dict[str, Any] = {}
-    yield from _unexpected(desc, given, INPUT, "inputs")
-    for field in desc.spec.inputs:
-        arrays = []
-        for part, raw in (yield from _values(desc, field, given, "inputs", needed=needed)):
-            arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
-        if arrays:
-            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    return inputs
-
-
-def _read_outputs(
-    desc: OperatorDesc, given: Mapping[str, Any], source: Source
-) -> Checking[tuple[dict[str, tuple[TensorDesc, Array]], dict[str, Array]]]:
-    """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
-    from dmlcheck.values.expected import read_expected
-
-    expected: dict[str, tuple[TensorDesc, Array]] = {}
-    is_any: dict[str, Array] = {}
-    yield from _unexpected(desc, given, OUTPUT, "outputs")
-    for field in desc.spec.outputs:
-        for part, raw in (yield from _values(desc, field, given, "outputs", needed=False)):
-            values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
-            if values is not None:
-                expected[part.label] = (part.tensor, values)
-            if mask is not None:
-                is_any[part.label] = mask
-    return expected, is_any
-
-
-def _values(
-    desc: OperatorDesc, field: Field, given: Mapping[str, Any], section: str, *, needed: bool
-) -> Checking[list[tuple[Part, Any]]]:
-    """Pair the tensors of a field with their values."""
-    parts = desc.parts[field.name]
-    raw = given.get(field.name)
-    path = (section, field.name)
-    if raw is None:
-        names = [other.name for other in desc.spec.inputs]
-        if needed and parts and field.name not in misspelt(given, names).values():
-            params = {"tensor": field.name, "section": section}
-            yield Finding("missing-tensor", path, params, help=f"add {field.name} to {section}")
-        return []
-    if field.type == "TENSOR_DESC":
-        return [(part, raw) for part in parts]
-    if not isinstance(raw, list) or len(raw) != len(parts):
-        expected = f"a list with the values of {counted(len(parts), 'tensor')}"
-        yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
-        return []
-    return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]
-
-
-def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Checking[None]:
-    """Yield what has values and is no tensor of the desc."""
-    for name, raw in given.items():
-        field = desc.spec.fields.get(name)
-        is_tensor = field is not None and field.kind == kind
-        if raw is None or (is_tensor and name in desc.values):
-            continue
-        if is_tensor:
-            problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
-        else:
-            names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
-            problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
-            help = did_you_mean(name, names) or f"it has {', '.join(names)}"
-        params = {"section": section, "tensor": name, "problem": problem}
-        yield Finding("unexpected-tensor", (section, name), params, help=help, at_key=True)
+@cache
+def _speaks_of_values(operator: str) -> bool:
+    """Whether a row of an operator's constraints is about the values of its inputs."""
+    return any(row.word in constraint_words.VALUE_WORDS for row in load_spec(operator).constraints)
 
 
 # ---- memory
@@ -188,8 +116,9 @@ def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section
 
 def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> Finding | None:
     """Return what is wrong with a case whose tensors this machine cannot hold; nothing is allocated to find out."""
-    if not any(part.tensor.extent >= _LARGE or part.tensor.element_count >= _LARGE for part in desc.tensors()):
+    if not any(_is_large(part.tensor) for parts in desc.parts.values() for part in parts):
         return None
+    from dmlcheck.cases.values import bytes_needed
     from dmlcheck.values.memory import available_bytes
 
     need = bytes_needed(desc, inputs, outputs) + HEADROOM
@@ -197,16 +126,8 @@ def too_large(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[st
     return _too_large(desc, f"take {size_text(need)}", have) if have is not None and need > have else None
 
 
-def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> int:
-    """Return how many bytes the inputs, the expected outputs and the computed outputs of a case take together."""
-    from dmlcheck.values.read import bytes_needed as bytes_of
-
-    need = sum(bytes_of(part.tensor, None) for field in desc.spec.outputs for part in desc.parts[field.name])
-    for fields, section in ((desc.spec.inputs, inputs), (desc.spec.outputs, outputs)):
-        for field in fields:
-            pairs, _ = collected(_values(desc, field, section, "", needed=False))
-            need += sum(bytes_of(part.tensor, raw) for part, raw in pairs)
-    return need
+def _is_large(tensor: TensorDesc) -> bool:
+    return tensor.element_count >= _LARGE or (tensor.strides is not None and tensor.extent >= _LARGE)
 
 
 def _too_large(desc: OperatorDesc, need: str, have: int | None) -> Finding:

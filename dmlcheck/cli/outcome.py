@@ -44,7 +44,7 @@ class Outcome:
         self.fails_skipped = fails_skipped
         self.total = total
         self.tally = Tally()
-        self.digests: list[bytes] = []
+        self.digests: list[bytes | None] = []
         self.seen = 0
         self.has_wrong_file = False
         self.is_interrupted = False

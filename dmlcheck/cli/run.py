@@ -54,7 +54,8 @@ class Options(NamedTuple):
         settings = Settings(self.level, self.accumulate.upper(), self.strict)
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
-        return Plan(self.implementation, settings, self.expression, self.shard, self.timeout, details)
+        digests = self.wanted.files["json"] is not None
+        return Plan(self.implementation, settings, self.expression, self.shard, self.timeout, details, digests)
 
     @property
     def warned_above(self) -> float | None:

@@ -51,22 +51,47 @@ def compare(
     largest; it is called only where elements differ. None where the reference engine does not compute the operator.
     `unspecified` has masks of the elements that are not judged, by output.
     """
-    tallies = {name: _Tally(tensor, limit, unspecified.get(name)) for name, (tensor, _) in expected.items()}
+    tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
+    compared: dict[str, Comparison] = {}
     for name, (tensor, values) in expected.items():
-        if not _has_form(actual[name], values):
-            tallies[name].shape = _form_problem(actual[name], values)
-        else:
-            differs = Differing(values, actual[name], unspecified.get(name), is_float=tensor.data_type in FORMATS)
-            if differs.any():
-                differing[name] = differs
+        found, is_open = actual[name], unspecified.get(name)
+        if not _has_form(found, values):
+            compared[name] = _misshapen(tensor, _form_problem(found, values))
+            continue
+        differs = Differing(values, found, is_open, is_float=tensor.data_type in FORMATS)
+        compared[name] = _equal(tensor, limit, is_open)
+        if differs.any():
+            differing[name], tallies[name] = differs, _Tally(compared[name].result, limit)
+    if differing:
+        _judge_all(tallies, differing, bounds)
+    return {**compared, **{name: tally.comparison() for name, tally in tallies.items()}}
+
+
+def _judge_all(
+    tallies: Mapping[str, _Tally], differing: Mapping[str, Differing], bounds: Callable[..., Bounds] | None
+) -> None:
+    """Add the elements that differ to the tallies of their outputs."""
     with np.errstate(all="ignore"):
         for name, at, bound in _with_bounds(differing, bounds):
             tallies[name].add(at, *differing[name].pair(at), bound)
         passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
         for name, at, bound in bounds(passed, is_likely=True) if passed and bounds is not None else ():
             tallies[name].add_likely(*differing[name].pair(at), bound)
-    return {name: tally.comparison() for name, tally in tallies.items()}
+
+
+def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
+    """Return how an output compares none of whose elements differs, but for those that are left open."""
+    share = 0.0 if limit.has_bound(tensor.data_type) else None
+    count = 0 if is_open is None else int(is_open.sum())
+    elements = tensor.element_count
+    return Comparison(OutputResult(elements, 0, 0.0, share, count, data_type=tensor.data_type, sizes=tensor.sizes))
+
+
+def _misshapen(tensor: TensorDesc, problem: str) -> Comparison:
+    """Return how an output compares that has other sizes or another type than its tensor."""
+    elements = tensor.element_count
+    return Comparison(OutputResult(elements, elements, data_type=tensor.data_type, sizes=tensor.sizes, shape=problem))
 
 
 def _has_form(actual: Array, expected: Array) -> bool:
@@ -124,16 +149,15 @@ def _with_bounds(differing: Mapping[str, Differing], bounds: Callable[..., Bound
 class _Tally:
     """What is found of an output as its differing elements go by."""
 
-    def __init__(self, tensor: TensorDesc, limit: Limit, unspecified: Array | None) -> None:
-        self.sizes, self.data_type, self.elements = tensor.sizes, tensor.data_type, tensor.element_count
-        self.limit = limit
-        self.shape: str | None = None
+    def __init__(self, base: OutputResult, limit: Limit) -> None:
+        self.base, self.limit = base, limit
+        self.sizes, self.data_type, self.elements = base.sizes, base.data_type, base.elements
         self.mismatches = self.unlikely = self.terms = 0
-        self.unspecified = 0 if unspecified is None else int(unspecified.sum())
+        self.unspecified = base.unspecified
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
-        self.has_bound = limit.has_bound(tensor.data_type)
-        self.is_compared = self.is_rounded = False
+        self.has_bound = base.max_share is not None
+        self.is_rounded = False
         self.first: list[tuple[int, Element]] = []
         self.worst: Element | None = None
         self.most_off: Element | None = None
@@ -148,7 +172,6 @@ class _Tally:
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound | None) -> None:
         """Take elements that differ, by their positions."""
-        self.is_compared = True
         if bound is not None:
             self.terms = max(self.terms, bound.terms)
             kept = ~bound.unspecified
@@ -203,18 +226,9 @@ class _Tally:
 
     def comparison(self) -> Comparison:
         """Return what was found."""
-        base = OutputResult(
-            self.elements,
+        result = self.base._replace(
             max_share=self.max_share if self.has_bound else None,
             unspecified=self.unspecified,
-            data_type=self.data_type,
-            sizes=self.sizes,
-        )
-        if self.shape is not None:
-            return Comparison(base._replace(shape=self.shape, mismatches=self.elements, max_share=None, unspecified=0))
-        if not self.is_compared:
-            return Comparison(base)
-        result = base._replace(
             mismatches=self.mismatches,
             max_ulp=self.max_ulp,
             first=tuple(element for _, element in self.first),

@@ -26,7 +26,7 @@ class Simple(NamedTuple):
 def read(text: str) -> Simple | None:
     """Read YAML that is simple; None where it is not."""
     text = text.replace("\r\n", "\n")
-    if len(text) > MAX_NODES or _UNUSUAL(text):  # a value takes a character
+    if len(text) > MAX_NODES or not _is_usual(text):  # a value takes a character
         return None
     blocks = _Blocks()
     try:
@@ -42,7 +42,12 @@ def read(text: str) -> Simple | None:
     return Simple(blocks.root, blocks.item_lines) if blocks.root else None
 
 
-_UNUSUAL = re.compile(r"[^\n -~]").search
+def _is_usual(text: str) -> bool:
+    """Whether there is nothing but line ends and what is printable in ASCII."""
+    return text.isascii() and not text.encode().translate(None, _USUAL)
+
+
+_USUAL = bytes([10, *range(32, 127)])
 
 
 class _NotSimple(Exception):
@@ -139,15 +144,15 @@ class _Blocks:
             key = key[1:-1]
         if key in fields:
             raise _NotSimple
-        if value:
-            fields[key] = self.values[value]
-        else:
-            fields[key] = None
+        fields[key] = self.values[value] if value else None
+        if not value:
             self.key = key
 
     def block_at(self, column: int, kind: type) -> Any:
         """Return the mapping or list that a line belongs to, and close what is further in."""
         innermost = self.open[-1]
+        if self.key is None and innermost.column == column and type(innermost.parts) is kind:
+            return innermost.parts
         if self.key is not None:
             key, self.key = self.key, None
             # The dashes of a list may stand right below its key.
@@ -193,7 +198,9 @@ class _Values(dict[str, Any]):
 
     def in_brackets(self, text: str) -> Any:
         """Return lists and mappings on one line, by way of JSON; ValueError where that has another form."""
-        if not _NUMBERS(text):
+        if _TENSORS(text):
+            text = _KEY.sub(self.words.of, text)
+        elif not _NUMBERS(text):
             if _GLUED(text) and _GLUED(_QUOTED.sub("", text)):
                 raise _NotSimple
             text = _WORD.sub(self.words.of, text)
@@ -225,7 +232,11 @@ _QUOTED = re.compile(r"\"[^\"\\]*\"|'[^']*'")
 # ---- brackets
 
 # Lists of numbers that JSON and YAML read alike, of few enough digits to be within float64's range.
-_NUMBERS = re.compile(r"[][, ]*(?:-?[0-9]{1,300}(?:\.[0-9]{1,300})?[][, ]+)*").fullmatch
+_OF_NUMBERS = r"[][, ]*(?:-?[0-9]{1,300}(?:\.[0-9]{1,300})?[][, ]+)*"
+_NUMBERS = re.compile(_OF_NUMBERS).fullmatch
+# Mappings of names to such lists, as tensors and their values are.
+_TENSORS = re.compile(rf"{{(?:[A-Za-z]\w{{0,99}}: \[{_OF_NUMBERS})+}}", re.ASCII).fullmatch
+_KEY = re.compile(r"[A-Za-z]\w*", re.ASCII)
 _GLUED = re.compile(":(?! )").search  # which may be part of a word
 # Text in quotes, and words that are no number of JSON's.
 _WORD = re.compile(

@@ -6,7 +6,7 @@ import contextlib
 import os
 import re
 from functools import cached_property
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
@@ -57,7 +57,7 @@ def _numpy_version() -> str:
 
     NumPy keeps it in a small file; importlib.metadata, which knows it too, takes 20 ms to import.
     """
-    spec = find_spec("numpy")
+    spec = PathFinder.find_spec("numpy")
     if spec is not None and spec.origin is not None:
         path = os.path.join(os.path.dirname(spec.origin), "version.py")
         with contextlib.suppress(OSError), open(path, encoding="utf-8") as file:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from dmlcheck.cases.find import Target
@@ -22,7 +21,8 @@ from dmlcheck.running.results import ERRORED, FAILED, CaseResult
 class Plan(NamedTuple):
     """What a run is to do with its cases: plain values, which every process of the run is given.
 
-    `details` asks for the desc and the inputs of cases that pass too, where the run may still fail for them.
+    `details` asks for the desc and the inputs of cases that pass too, where the run may still fail for them; `digests`
+    asks for those of the case set.
     """
 
     implementation: str = "reference"
@@ -31,6 +31,7 @@ class Plan(NamedTuple):
     shard: tuple[int, int] | None = None
     timeout: float | None = None
     details: bool = False
+    digests: bool = False
 
 
 class Done(NamedTuple):
@@ -46,9 +47,9 @@ class Other(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The end of a file, with the digest of the ids of its selected cases."""
+    """The end of a file, with the digest of the ids of its selected cases where the run is to have them."""
 
-    digest: bytes
+    digest: bytes | None
 
 
 Event = Done | Other | Ended
@@ -67,18 +68,18 @@ def file_events(
         return
     run = Run(implementation, plan.settings)
     told = Told()
-    ids = hashlib.sha256()
+    ids = []
     number = 0
     for case, is_selected, is_here in _chosen(file, target, plan):
         if is_selected:
-            ids.update(_of_id(case.id))
+            ids.append(case.id)
         if not is_here:
             yield Other(case.id)
             continue
         number += 1
         if number > skip:
             yield Done(told.limited(_result(case, file, run, begin)))
-    yield Ended(ids.digest())
+    yield Ended(_digest(ids) if plan.digests else None)
 
 
 def number_of_cases(target: Target, plan: Plan) -> int:
@@ -138,7 +139,7 @@ def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
         problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
         case = case_of_file(name, FileOrigin(file.document, ((),)))
         yield Done(CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True))
-    yield Ended(hashlib.sha256(_of_id(name)).digest())
+    yield Ended(_digest([name]) if plan.digests else None)
 
 
 def case_of_file(name: str, origin: Origin) -> Case:
@@ -153,17 +154,25 @@ def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
     """Whether a case is one of a shard's: the same for everybody, whatever other cases there are."""
     if shard is None:
         return True
-    digest = hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).digest()
+    digest = _sha256(_encoded(case_id))
     return int.from_bytes(digest[:8], "big") % shard[1] == shard[0] - 1
 
 
-def _of_id(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass") + b"\0"
+def _digest(ids: Iterable[str]) -> bytes:
+    return _sha256(b"".join(_encoded(case_id) + b"\0" for case_id in ids))
 
 
-def digest_of(digests: Iterable[bytes]) -> str:
-    """Return the digest of a case set from those of its files, in order."""
-    whole = hashlib.sha256()
-    for digest in digests:
-        whole.update(digest)
-    return whole.hexdigest()
+def digest_of(digests: Sequence[bytes | None]) -> str | None:
+    """Return the digest of a case set from those of its files, in order; None where the run has none."""
+    known = [digest for digest in digests if digest is not None]
+    return _sha256(b"".join(known)).hex() if len(known) == len(digests) else None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _sha256(data: bytes) -> bytes:
+    import hashlib  # which takes a few milliseconds to import, and few runs need it
+
+    return hashlib.sha256(data).digest()

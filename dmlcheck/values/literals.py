@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -26,11 +27,16 @@ _MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data 
 
 
 class Source:
-    """Where values come from: the folder for their files, and the text of numbers as the case file spells them."""
+    """Where values come from: the case file, beside which their files are, and its numbers as it spells them."""
 
-    def __init__(self, folder: str = ".", literal: Any = None) -> None:
-        self.folder = folder
+    def __init__(self, file: str = "", literal: Any = None) -> None:
+        self.file = file
         self._literal = literal
+
+    @property
+    def folder(self) -> str:
+        """The folder of the case file, "" for the current one."""
+        return os.path.dirname(self.file)
 
     def literal(self, path: Path) -> str | None:
         """Return the text of a number of the case file, or None where the value did not come from one."""
@@ -59,12 +65,8 @@ class Literals(NamedTuple):
 
     def array(self, flat: list[Any]) -> Checking[Array | None]:
         """Return elements as a one-dimensional array of the tensor's data type, or None where some are wrong."""
-        data_type = self.tensor.data_type
-        if set(map(type, flat)) == {int}:
-            low, high = exact_range(data_type)
-            if low <= min(flat) and max(flat) <= high:
-                return np.array(flat, dtype=NUMPY_TYPES[data_type])
-        return (yield from _unless_wrong(self._array(flat)))
+        values = whole_numbers(flat, self.tensor.data_type)
+        return (yield from _unless_wrong(self._array(flat))) if values is None else values
 
     def bit_patterns(self, flat: list[Any]) -> Checking[Array | None]:
         """Return elements that are given as bit patterns, or None where some are wrong."""
@@ -220,6 +222,17 @@ def unravel(index: int, sizes: tuple[int, ...]) -> tuple[int, ...]:
         index, rest = divmod(index, size)
         where.append(rest)
     return tuple(reversed(where))
+
+
+def whole_numbers(flat: list[Any], data_type: str) -> Array | None:
+    """Return whole numbers that a data type holds as a one-dimensional array of it; None where some element is not."""
+    if set(map(type, flat)) != _OF_INTS:
+        return None
+    low, high = exact_range(data_type)
+    return np.array(flat, dtype=NUMPY_TYPES[data_type]) if low <= min(flat) and max(flat) <= high else None
+
+
+_OF_INTS = {int}
 
 
 def exact_range(data_type: str) -> tuple[int, int]:

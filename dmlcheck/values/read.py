@@ -18,7 +18,7 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.specs.names import DATA_TYPES, integer_range
 from dmlcheck.values import generators
-from dmlcheck.values.literals import Array, Literals, Source, is_any
+from dmlcheck.values.literals import Array, Literals, Source, is_any, whole_numbers
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, round_exact, spell
 
 FORMS = ("fill", "sequence", "random", "file", "bits", "buffer")
@@ -29,9 +29,15 @@ def read_values(label: str, tensor: TensorDesc, raw: Any, path: Path, source: So
 
     The result may be a view with the tensor's strides, and must not be written to.
     """
+    is_list = type(raw) is list
+    flat = _flat(raw, tensor) if is_list else None
+    if flat is not None and tensor.strides is None:
+        values = whole_numbers(flat, tensor.data_type)
+        if values is not None:
+            return values.reshape(tensor.sizes)
     reader = _Reader(label, tensor, path, source)
-    if type(raw) is list:
-        return (yield from reader.from_list(raw, reader.literals(raw).array))
+    if is_list:
+        return (yield from reader.from_elements(flat, raw, reader.literals(raw).array))
     if isinstance(raw, Mapping):
         return (yield from reader.from_form(raw))
     if isinstance(raw, np.ndarray):
@@ -102,7 +108,16 @@ class _Reader(NamedTuple):
         self, raw: list[Any], read: Callable[[list[Any]], Checking[Array | None]], steps: Path = ()
     ) -> Checking[Array | None]:
         """Read the elements of a list, nested like the sizes or flat, in row-major order."""
-        flat = _flat(raw, self.tensor)
+        return (yield from self.from_elements(_flat(raw, self.tensor), raw, read, steps))
+
+    def from_elements(
+        self,
+        flat: list[Any] | None,
+        raw: list[Any],
+        read: Callable[[list[Any]], Checking[Array | None]],
+        steps: Path = (),
+    ) -> Checking[Array | None]:
+        """Read the elements of a list that has been made flat; None is one of another shape."""
         if flat is None:
             yield self.miscounted(_shape_text(raw), steps)
             return None
@@ -331,12 +346,15 @@ _READERS: dict[str, Callable[[_Reader, Any], Checking[Array | None]]] = {
 def _flat(raw: list[Any], tensor: TensorDesc) -> list[Any] | None:
     """Return the elements of a list that is nested like a tensor's sizes, or flat, or None where it is neither."""
     level = raw
-    is_nested = not raw or type(raw[0]) is list
-    for size in tensor.sizes[1:] if is_nested else ():
-        if set(map(type, level)) != {list} or set(map(len, level)) != {size}:
-            return None
-        level = list(chain.from_iterable(level))
+    if not raw or type(raw[0]) is list:
+        for size in tensor.sizes[1:]:
+            if set(map(type, level)) != _OF_LISTS or set(map(len, level)) != {size}:
+                return None
+            level = list(chain.from_iterable(level))
     return level if len(level) == tensor.element_count and list not in set(map(type, level)) else None
+
+
+_OF_LISTS = {list}
 
 
 def _stored(tensor: TensorDesc, values: Array) -> Array:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
-import numpy as np
 import pytest
-from case_files import cases_of
 
 from dmlcheck import validation
+from dmlcheck.cases import values as case_values
 from dmlcheck.cases.prepare import LegalDescs, Prepared, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.wording import pointer
-from dmlcheck.values import memory, read
+from dmlcheck.values import memory
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
@@ -35,26 +33,6 @@ def wrong(prepared: Prepared) -> list[tuple[str, str]]:
 
 def at_newest(case: Case) -> Prepared:
     return prepare(case, case.level)
-
-
-def test_inputs_go_by_field_and_outputs_by_label_with_their_tensors() -> None:
-    prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}, outputs={"OutputTensor": [4, 6]}))
-    assert (prepared.findings, prepared.excess) == ((), None)
-    assert {name: values.tolist() for name, values in prepared.inputs.items()} == {"ATensor": [1, 2], "BTensor": [3, 4]}
-    ((tensor, values),) = prepared.expected.values()
-    assert (tensor.data_type, tensor.sizes, values.dtype, values.tolist()) == ("FLOAT32", (2,), np.float32, [4, 6])
-
-
-def test_the_parts_of_an_array_of_tensors_are_a_list_and_have_labels() -> None:
-    wide = {"DataType": "FLOAT32", "Sizes": [4]}
-    desc = {"InputTensor": wide, "OutputTensors": [TENSOR, TENSOR], "Axis": 0}
-    split = Case("", "", "", "SPLIT", None, desc, {"InputTensor": [1, 2, 3, 4]}, {"OutputTensors": [[1, 2], [3, 4]]})
-    prepared = at_newest(split)
-    assert wrong(prepared) == []
-    assert list(prepared.expected) == ["OutputTensors[0]", "OutputTensors[1]"]
-    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": wide, "Axis": 0}
-    joined = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2], [3, 4]]}))
-    assert [values.tolist() for values in joined.inputs["InputTensors"]] == [[1, 2], [3, 4]]
 
 
 def test_of_a_desc_that_is_not_legal_nothing_is_read() -> None:
@@ -80,47 +58,12 @@ def test_all_that_is_wrong_with_the_values_is_found_at_once() -> None:
     ]
 
 
-def test_a_tensor_whose_values_have_a_misspelt_name_has_values() -> None:
-    (finding,) = at_newest(add(inputs={"ATensor": [1, 2], "bTensor": [1, 2]})).findings
-    assert (finding.rule, finding.path, finding.help) == (
-        "unexpected-tensor",
-        ("inputs", "bTensor"),
-        "did you mean BTensor?",
-    )
-
-
 def test_values_are_held_against_the_rows_that_are_about_them() -> None:
     desc = {"InputTensor": {"DataType": "INT8", "Sizes": [2]}, "ScaleTensor": TENSOR, "OutputTensor": TENSOR}
     inputs = {"InputTensor": [1, 2], "ScaleTensor": [1, 0]}
     prepared = at_newest(Case("", "", "", "ELEMENT_WISE_DEQUANTIZE_LINEAR", None, desc, inputs))
     (finding,) = prepared.findings
     assert (finding.rule, finding.constraint) == ("value-out-of-range", "ELEMENT_WISE_DEQUANTIZE_LINEAR/C6")
-
-
-def test_each_tensor_has_room_for_what_is_wrong_with_it() -> None:
-    desc = all_of({"DataType": "INT8", "Sizes": [20]})
-    prepared = at_newest(add(desc=desc, inputs={"ATensor": [1000] * 20, "BTensor": [1000] * 20}))
-    assert [finding.path[1] for finding in prepared.findings] == ["ATensor"] * 10 + ["BTensor"] * 10
-
-
-def test_an_array_of_tensors_takes_a_list_of_as_many_values() -> None:
-    desc = {"InputTensors": [TENSOR, TENSOR], "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4]}, "Axis": 0}
-    prepared = at_newest(Case("", "", "", "JOIN", None, desc, {"InputTensors": [[1, 2]]}))
-    assert wrong(prepared) == [("element-count", "inputs.InputTensors")]
-
-
-def test_files_lie_beside_the_case_file(tmp_path: Path) -> None:
-    np.save(tmp_path / "a.npy", np.array([1, 2], np.float32))
-    case = add(inputs={"ATensor": {"file": "a.npy"}, "BTensor": [0, 0]})._replace(file=str(tmp_path / "case.yaml"))
-    assert at_newest(case).inputs["ATensor"].tolist() == [1, 2]
-
-
-def test_numbers_are_read_from_their_text() -> None:
-    tensor = "{DataType: FLOAT32, Sizes: [1]}"
-    desc = f"{{InputTensor: {tensor}, OutputTensor: {tensor}}}"
-    text = f"operator: ELEMENT_WISE_ABS\ndesc: {desc}\ninputs: {{InputTensor: [1.0000000596046447753906251]}}\n"
-    (case,) = cases_of(text)
-    assert at_newest(case).inputs["InputTensor"].tolist() == [1 + 2**-23]
 
 
 # ---- negative cases
@@ -160,7 +103,7 @@ def test_what_does_not_fit_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_memory_that_ends_while_values_are_read_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read, "read_values", Mock(side_effect=MemoryError))
+    monkeypatch.setattr(case_values, "read_values", Mock(side_effect=MemoryError))
     prepared = at_newest(add(inputs={"ATensor": [1, 2], "BTensor": [3, 4]}))
     assert (prepared.excess, wrong(prepared)) == ("out of memory", [("tensor-too-large", "desc")])
 

@@ -31,7 +31,7 @@ def read(folder: Path, given_path: Any, data_type: str, *sizes: int, **layout: A
     """Return what a file's values become and what is found wrong with them."""
     tensor = TensorDesc(data_type, sizes, **layout)
     raw = {"file": given_path}
-    return collected(read_values("T", tensor, raw, ("inputs", "T"), Source(os.fspath(folder))))
+    return collected(read_values("T", tensor, raw, ("inputs", "T"), Source(os.fspath(folder / "cases.yaml"))))
 
 
 def refused(folder: Path, given_path: Any, data_type: str, *sizes: int) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -54,5 +55,5 @@ def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:
 def test_the_version_of_numpy_is_known_where_its_file_is_not_as_expected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reference, "_VERSION", re.compile("nothing like it"))
     assert Reference().device == f"NumPy {np.__version__}"
-    monkeypatch.setattr(reference, "find_spec", lambda _: None)
+    monkeypatch.setattr(reference, "PathFinder", Mock(find_spec=lambda _: None))
     assert Reference().device == f"NumPy {np.__version__}"

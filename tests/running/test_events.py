@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from running.test_processes import folder, write  # noqa: F401 - the fixture is 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
-from dmlcheck.running.events import Done, Ended, Other, Plan, in_shard
+from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, in_shard
 from dmlcheck.running.processes import Execution
 
 
@@ -29,6 +30,16 @@ def test_events_come_in_order(jobs: int) -> None:
     assert kinds(Plan(), jobs) == [Done, Done, Ended, Done, Ended]
     assert kinds(Plan(expression="c1"), jobs) == [Other, Done, Ended, Other, Ended]
     assert kinds(Plan(), jobs, case="c0") == [Done, Ended, Done, Ended]
+
+
+def test_a_run_has_digests_where_it_is_asked_for_them() -> None:
+    write("a.yaml", 1, 2)
+    targets = [Target("a.yaml", "a.yaml")]
+    (without,) = (event for event in Execution(targets, Plan()).events() if isinstance(event, Ended))
+    (ended,) = (event for event in Execution(targets, Plan(digests=True)).events() if isinstance(event, Ended))
+    assert (without.digest, ended.digest) == (None, hashlib.sha256(b"a.yaml::c0\0a.yaml::c1\0").digest())
+    assert digest_of([ended.digest]) == hashlib.sha256(ended.digest or b"").hexdigest()
+    assert digest_of([ended.digest, None]) is None
 
 
 @pytest.mark.parametrize(

@@ -216,7 +216,7 @@ class _Initial(NamedTuple):
             yield Finding("wrong-type", path, params)
             return None
         document = self.model.document
-        source = Source(os.path.dirname(document.name), document.literal)
+        source = Source(document.name, document.literal)
         values, findings = collected(read_values(self.name, tensor, raw, path, source))
         yield from findings
         return None if findings else values

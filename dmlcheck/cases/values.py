@@ -1,0 +1,97 @@
+"""The values of a case: of its inputs, as arrays, and of the outputs that it expects, beside their tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
+from dmlcheck.specs.records import INPUT, OUTPUT, Field
+from dmlcheck.values.expected import read_expected
+from dmlcheck.values.literals import Array, Source
+from dmlcheck.values.read import bytes_needed as bytes_of
+from dmlcheck.values.read import read_values
+
+__all__ = ["Source", "bytes_needed", "read_inputs", "read_outputs"]
+
+
+def read_inputs(
+    desc: OperatorDesc, given: Mapping[str, Any], source: Source, *, needed: bool
+) -> Checking[dict[str, Any]]:
+    """Read the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
+    inputs: dict[str, Any] = {}
+    yield from _unexpected(desc, given, INPUT, "inputs")
+    for field in desc.spec.inputs:
+        arrays = []
+        for part, raw in (yield from _values(desc, field, given, "inputs", needed=needed)):
+            arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
+        if arrays:
+            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
+    return inputs
+
+
+def read_outputs(
+    desc: OperatorDesc, given: Mapping[str, Any], source: Source
+) -> Checking[tuple[dict[str, tuple[TensorDesc, Array]], dict[str, Array]]]:
+    """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
+    expected: dict[str, tuple[TensorDesc, Array]] = {}
+    is_any: dict[str, Array] = {}
+    yield from _unexpected(desc, given, OUTPUT, "outputs")
+    for field in desc.spec.outputs:
+        for part, raw in (yield from _values(desc, field, given, "outputs", needed=False)):
+            values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
+            if values is not None:
+                expected[part.label] = (part.tensor, values)
+            if mask is not None:
+                is_any[part.label] = mask
+    return expected, is_any
+
+
+def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping[str, Any]) -> int:
+    """Return how many bytes the inputs, the expected outputs and the computed outputs of a case take together."""
+    need = sum(bytes_of(part.tensor, None) for field in desc.spec.outputs for part in desc.parts[field.name])
+    for fields, section in ((desc.spec.inputs, inputs), (desc.spec.outputs, outputs)):
+        for field in fields:
+            pairs, _ = collected(_values(desc, field, section, "", needed=False))
+            need += sum(bytes_of(part.tensor, raw) for part, raw in pairs)
+    return need
+
+
+def _values(
+    desc: OperatorDesc, field: Field, given: Mapping[str, Any], section: str, *, needed: bool
+) -> Checking[list[tuple[Part, Any]]]:
+    """Pair the tensors of a field with their values."""
+    parts = desc.parts[field.name]
+    raw = given.get(field.name)
+    path = (section, field.name)
+    if raw is None:
+        if needed and parts and field.name not in misspelt(given, [one.name for one in desc.spec.inputs]).values():
+            params = {"tensor": field.name, "section": section}
+            yield Finding("missing-tensor", path, params, help=f"add {field.name} to {section}")
+        return []
+    if field.type == "TENSOR_DESC":
+        return [(part, raw) for part in parts]
+    if not isinstance(raw, list) or len(raw) != len(parts):
+        expected = f"a list with the values of {counted(len(parts), 'tensor')}"
+        yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
+        return []
+    return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]
+
+
+def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Checking[None]:
+    """Yield what has values and is no tensor of the desc."""
+    for name, raw in given.items():
+        field = desc.spec.fields.get(name)
+        is_tensor = field is not None and field.kind == kind
+        if (is_tensor and name in desc.values) or raw is None:
+            continue
+        if is_tensor:
+            problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
+        else:
+            names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
+            problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
+            help = did_you_mean(name, names) or f"it has {', '.join(names)}"
+        params = {"section": section, "tensor": name, "problem": problem}
+        yield Finding("unexpected-tensor", (section, name), params, help=help, at_key=True)
