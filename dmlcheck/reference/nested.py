@@ -21,7 +21,7 @@ class Nested(NamedTuple):
     infinity are left open where they depend on it.
     """
 
-    formula: Callable[[Any], Any]
+    formula: Callable[..., Any]
     data_type: str
     axes: tuple[int, ...] = ()
 
@@ -30,7 +30,7 @@ class Nested(NamedTuple):
         return x if self.formula is unchanged else blockwise(self._of_numbers, x)
 
     def _of_numbers(self, x: Any) -> Any:
-        found = self.formula(_stored(x, self.data_type))
+        found = self.formula(stored(x, self.data_type))
         beyond = overflows(self.data_type, x)
         if not beyond.any():
             return found
@@ -48,7 +48,7 @@ def unchanged(x: Any) -> Any:
 NONE = Nested(unchanged, "FLOAT64")
 
 
-def _stored(x: Any, data_type: str) -> Any:
+def stored(x: Any, data_type: str) -> Any:
     """Return numbers that an implementation may have rounded to a data type."""
     if not isinstance(x, Tracked):
         return x

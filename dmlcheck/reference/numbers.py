@@ -32,6 +32,7 @@ __all__ = [
     "product_of_parts",
     "raw",
     "slack",
+    "sum_of_products",
     "summing_error",
     "total",
     "total_of_parts",
@@ -534,32 +535,38 @@ def product(a: Any, b: Any) -> Any:
 
 def product_of_parts(pairs: Iterable[tuple[Any, Any]]) -> Any:
     """Return the matrix product of two factors, whose columns and rows come in several parts."""
-    pairs = iter(pairs)
-    a, b = next(pairs)
+    return sum_of_products((np.matmul, a, b) for a, b in pairs)
+
+
+def sum_of_products(products: Iterable[tuple[np.ufunc, Any, Any]]) -> Any:
+    """Return one sum of products, each np.matmul or np.multiply with two factors; all terms are added in any order."""
+    products = iter(products)
+    function, a, b = next(products)
     if isinstance(a, Tracked) or isinstance(b, Tracked):
-        return _bilinear(np.matmul, chain([(a, b)], pairs))
-    return reduce(np.add, (x @ y for x, y in pairs), np.asarray(a @ b))
+        return _bilinear(chain([(function, a, b)], products))
+    return reduce(np.add, (each(x, y) for each, x, y in products), np.asarray(function(a, b)))
 
 
 def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
     count = np.einsum(subscripts, np.ones(a.shape), np.ones(b.shape)).max()
-    return _bilinear(partial(np.einsum, subscripts), [(a, b)], int(count))
+    return _bilinear([(partial(np.einsum, subscripts), a, b)], int(count))
 
 
-def _bilinear(function: Callable[..., Any], pairs: Iterable[tuple[Any, Any]], of_each: int | None = None) -> Tracked:
-    """Return sums of products of elements of two factors: `of_each` a part, or as many as a has columns."""
+def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Tracked:
+    """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns."""
     value: Any = 0.0
     absolute: Any = 0.0
     squares: Any = 0.0
     carried: Any = None
     count = terms = 0
-    for a, b in pairs:
+    for function, a, b in products:
         arithmetic, own, (x, y), (s, t) = _operands((a, b))
         value, p, q = value + function(x, y), np.abs(x), np.abs(y)
         absolute = absolute + function(plus(p, s), plus(q, t))
         squares = squares + function(x * x, y * y) if arithmetic.is_likely else 0.0
         carried = plus(carried, _carried(function, p, q, s, t))
-        count, terms = count + (x.shape[-1] if of_each is None else of_each), max(terms, own)
+        size = 1 if function is np.multiply else x.shape[-1]
+        count, terms = count + (size if of_each is None else of_each), max(terms, own)
     moved = None if carried is None else np.sqrt(carried)
     if count > 1:
         error = plus(summing_error(count - 1, value, absolute, squares, arithmetic), moved)
@@ -738,7 +745,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     np.cumprod: _accumulating(np.multiply),
     np.prod: lambda x, axis=None, keepdims=False, **_: _product_of_all(x, axis, keepdims=keepdims),
     np.einsum: lambda subscripts, a, b, **_: _einsum(subscripts, a, b),
-    np.dot: lambda a, b: _bilinear(np.dot, [(a, b)]),
+    np.dot: lambda a, b: _bilinear([(np.dot, a, b)]),
     np.shape: lambda x: x.shape,
     np.ndim: lambda x: x.ndim,
     np.size: lambda x, axis=None: x.size if axis is None else x.shape[axis],

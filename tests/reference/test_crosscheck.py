@@ -23,6 +23,7 @@ from random_normalizations import NORMALIZATIONS, normalizations
 from random_pooling import POOLING, poolings
 from random_products import RANDOM, random_descs
 from random_quantizations import QUANTIZATIONS, quantizations
+from random_recurrences import RECURRENCES, recurrences
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -30,7 +31,7 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
-from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Node
 from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.bounds import bounds
@@ -69,6 +70,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),
     **dict.fromkeys(QUANTIZATIONS, quantizations),
+    **dict.fromkeys(RECURRENCES, recurrences),
 }
 GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM_DESCS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
@@ -342,6 +344,15 @@ def by_label(inputs: Inputs) -> dict[str, Array]:
 WITHOUT = ("MaxPool", "MaxRoiPool")
 
 
+def ignores(node: Node) -> bool:
+    """Whether onnx's evaluator ignores a part of a recurrence: lengths, activations but its own, clip, input_forget."""
+    ways = 2 if node.attributes["direction"] == "bidirectional" else 1
+    own = {"RNN": ["Tanh"], "GRU": ["Sigmoid", "Tanh"], "LSTM": ["Sigmoid", "Tanh", "Tanh"]}[node.type]
+    has_lengths = len(node.inputs) > 4 and node.inputs[4] != ""
+    is_changed = node.attributes.get("clip") is not None or node.attributes.get("input_forget", 0) != 0
+    return has_lengths or is_changed or node.attributes["activations"] != own * ways
+
+
 class Evaluator:
     """onnx's own evaluator of models, on NumPy."""
 
@@ -352,6 +363,8 @@ class Evaluator:
             raise Unsupported("an operator of onnxruntime's own")
         if any(node.type in WITHOUT or node.attributes.get("ceil_mode") for node in graph.nodes):
             raise Unsupported("an operator that the evaluator does not have, or that it computes wrong")
+        if any(node.type in RECURRENCES and ignores(node) for node in graph.nodes):
+            raise Unsupported("a recurrence of which the evaluator ignores a part")
         refuse_inexact(graph, inputs)
         evaluator = ReferenceEvaluator(model_proto(graph))
         with np.errstate(all="ignore"), warnings.catch_warnings():

@@ -20,6 +20,7 @@ from dmlcheck.reference.numbers import (
     product_of_parts,
     raw,
     slack,
+    sum_of_products,
     total,
     total_of_parts,
     widest,
@@ -662,6 +663,23 @@ def test_a_matrix_product_in_parts_has_the_bound_of_the_whole(arithmetic: Arithm
     assert parts.terms == whole.terms == 40
     plain = [(a.value[:, :3], b.value[:3]), (a.value[:, 3:], b.value[3:])]
     assert np.allclose(product_of_parts(plain), a.value @ b.value, rtol=1e-5)
+
+
+@pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])
+def test_products_of_several_kinds_are_one_sum(arithmetic: Arithmetic) -> None:
+    generator = np.random.default_rng(13)
+    sizes = ((1, 9), (9, 1), (1, 1), (1, 1), (1, 1))
+    a, b, c, d, e = (Tracked(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in sizes)
+    found = sum_of_products([(np.matmul, a, b), (np.multiply, c, d), (np.multiply, 1.0, e)])
+    row = np.concatenate([a, c, Tracked(np.ones((1, 1)), 0.0, arithmetic)], axis=1)
+    whole = row @ np.concatenate([b, d, e], axis=0)
+    assert np.allclose(found.value, whole.value, rtol=1e-13)
+    assert np.allclose(found.slack, whole.slack, rtol=1e-13)
+    assert found.terms == whole.terms == 11
+    plain = sum_of_products(
+        [(np.multiply, 2.0, np.array([3.0, 4.0])), (np.matmul, np.array([5.0]), np.array([[6.0, 7.0]]))]
+    )
+    assert plain.tolist() == [36, 43]
 
 
 def test_a_matrix_product_of_no_terms_is_0() -> None:

@@ -117,6 +117,6 @@ KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, integers=partial(reduce, functions=INTEGERS)),
     "ARGMAX": Kernel(argmax, is_exact=True),
     "ARGMIN": Kernel(argmin, is_exact=True),
-    "ACTIVATION_HARDMAX": Kernel(hardmax, is_exact=True),
-    "ACTIVATION_HARDMAX1": Kernel(hardmax1, is_exact=True),
+    "ACTIVATION_HARDMAX": Kernel(hardmax, is_exact=True, of_groups=mark),
+    "ACTIVATION_HARDMAX1": Kernel(hardmax1, is_exact=True, of_groups=mark),
 }

@@ -47,8 +47,8 @@ def log_softmax1(input: Any, *, axes: Axes) -> Iterator[Piece]:
 
 
 KERNELS: dict[str, Kernel] = {
-    "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax),
-    "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1),
+    "ACTIVATION_LOG_SOFTMAX": Kernel(log_softmax, of_groups=log_of_group),
+    "ACTIVATION_LOG_SOFTMAX1": Kernel(log_softmax1, of_groups=log_of_group),
     "ACTIVATION_SOFTMAX": Kernel(softmax, of_groups=of_group),
     "ACTIVATION_SOFTMAX1": Kernel(softmax1, of_groups=of_group),
 }

@@ -1,0 +1,106 @@
+"""RNN, GRU and LSTM in plain loops over numbers of any kind: fractions, mpmath's, or FLOAT32 one rounding at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Number = Any
+Function = Callable[[Number], Number]
+Row = list[Number]
+
+
+class Part:
+    """The tensors of a direction, as numbers of one kind."""
+
+    def __init__(self, inputs: dict[str, Array], way: int, of: Callable[[float], Number]) -> None:
+        """Take the tensors of a desc, the number of the direction and what makes a number of a float."""
+
+        def numbers(name: str, *at: int) -> Any:
+            return None if name not in inputs else numbers_of(inputs[name][at].tolist(), of)
+
+        self.weights, self.recurrence = numbers("WeightTensor", 0, way), numbers("RecurrenceTensor", 0, way)
+        self.bias = numbers("BiasTensor", 0, 0, way)
+        self.hidden = numbers("HiddenInitTensor", 0, way)
+        self.size = len(self.recurrence[0])
+        self.gates = len(self.recurrence) // self.size
+
+    def of_input(self, gate: int, x: Row) -> Row:
+        """Return W x + Wb of a gate."""
+        return [self._sum(self.weights, gate * self.size + j, 0, x) for j in range(self.size)]
+
+    def of_hidden(self, gate: int, h: Row) -> Row:
+        """Return R h + Rb of a gate."""
+        return [self._sum(self.recurrence, gate * self.size + j, self.gates * self.size, h) for j in range(self.size)]
+
+    def _sum(self, rows: list[Row], row: int, start: int, x: Row) -> Number:
+        total = x[0] * 0 if self.bias is None else self.bias[start + row]
+        for weight, element in zip(rows[row], x, strict=True):
+            total = total + weight * element
+        return total
+
+
+def numbers_of(values: Any, of: Callable[[float], Number]) -> Any:
+    return [numbers_of(value, of) for value in values] if isinstance(values, list) else of(values)
+
+
+def added(*rows: Row) -> Row:
+    return [sum(terms[1:], terms[0]) for terms in zip(*rows, strict=True)]
+
+
+def rnn(part: Part, functions: Sequence[Function], x: Row, states: list[Row]) -> list[Row]:
+    """Return the state after a step."""
+    return [[functions[0](v) for v in added(part.of_input(0, x), part.of_hidden(0, states[0]))]]
+
+
+def network(
+    step: Callable[..., list[Row]],
+    inputs: dict[str, Array],
+    functions: Sequence[Function],
+    direction: str,
+    of: Callable[[float], Number],
+    **options: Any,
+) -> tuple[dict[tuple[int, int, int], Row], dict[tuple[int, int], list[Row]]]:
+    """Return the hidden states by step, direction and sequence, and the last states by direction and sequence."""
+    _, count, batch, _ = inputs["InputTensor"].shape
+    lengths = inputs.get("SequenceLengthsTensor", np.full((1, 1, 1, batch), count))[0, 0, 0].tolist()
+    ways = ["FORWARD", "BACKWARD"] if direction == "BIDIRECTIONAL" else [direction]
+    sequence, last = {}, {}
+    for way, name in enumerate(ways):
+        part = Part(inputs, way, of)
+        own = functions[way * len(functions) // len(ways) :][: len(functions) // len(ways)]
+        for b in range(batch):
+            states = first(part, b, of, inputs, way)
+            order = range(lengths[b]) if name == "FORWARD" else reversed(range(lengths[b]))
+            for t in order:
+                x = numbers_of(inputs["InputTensor"][0, t, b].tolist(), of)
+                states = step(part, own, x, states, **options)
+                sequence[t, way, b] = states[0]
+            last[way, b] = states
+    return sequence, last
+
+
+def first(part: Part, b: int, of: Callable[[float], Number], inputs: dict[str, Array], way: int) -> list[Row]:
+    """Return the states before the first step."""
+    zeros = [of(0.0)] * part.size
+    hidden = zeros if part.hidden is None else part.hidden[b]
+    cell = inputs.get("CellMemInitTensor")
+    return [hidden, zeros if cell is None else numbers_of(cell[0, way, b].tolist(), of)]
+
+
+def arrays(found: Any, inputs: dict[str, Array], convert: Callable[[Number], Any]) -> dict[str, Array]:
+    """Return the results of a network as the output tensors, 0 after the end of a sequence."""
+    sequence, last = found
+    _, count, batch, _ = inputs["InputTensor"].shape
+    ways, size = inputs["RecurrenceTensor"].shape[1], inputs["RecurrenceTensor"].shape[3]
+    whole = np.zeros((count, ways, batch, size), inputs["InputTensor"].dtype)
+    single = np.zeros((2, 1, ways, batch, size), whole.dtype)
+    for at, row in sequence.items():
+        whole[at] = [convert(v) for v in row]
+    for (way, b), states in last.items():
+        for kind, row in enumerate(states):
+            single[kind, 0, way, b] = [convert(v) for v in row]
+    return {"OutputSequenceTensor": whole, "OutputSingleTensor": single[0], "OutputCellSingleTensor": single[1]}

@@ -1,0 +1,93 @@
+"""Random descs of RNN, GRU and LSTM with their inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+Array = np.ndarray[Any, Any]
+
+
+class Kind(NamedTuple):
+    """How many gates a network has, and its usual activations."""
+
+    gates: int
+    functions: tuple[str, ...]
+
+
+RECURRENCES = {"RNN": Kind(1, ("TANH",))}
+
+# Activations with parameters of more than a few bits.
+ACTIVATIONS: tuple[dict[str, Any], ...] = (
+    {"Type": "ACTIVATION_ELU", "Alpha": 0.7},
+    {"Type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5},
+    {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.1},
+    {"Type": "ACTIVATION_LINEAR", "Alpha": 0.6, "Beta": 0.1},
+    {"Type": "ACTIVATION_RELU"},
+    {"Type": "ACTIVATION_SCALED_TANH", "Alpha": 1.3, "Beta": 0.4},
+    {"Type": "ACTIVATION_SIGMOID"},
+    {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1},
+    {"Type": "ACTIVATION_SOFTSIGN"},
+    {"Type": "ACTIVATION_TANH"},
+    {"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 0.2},
+)
+
+
+def described(operator: str, inputs: dict[str, Array], outputs: dict[str, Any], **fields: Any) -> OperatorDesc:
+    """Return the desc of a network with these inputs, and outputs of these sizes."""
+    tensors = {name: {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)} for name, x in inputs.items()}
+    data_type = tensors["InputTensor"]["DataType"]
+    tensors |= {name: {"DataType": data_type, "Sizes": list(sizes)} for name, sizes in outputs.items()}
+    desc, findings = validation.validate(load_spec(operator).operator, {**tensors, **fields}, NEWEST_LEVEL)
+    assert desc is not None
+    assert not findings, [finding.message for finding in findings]
+    return desc
+
+
+def outputs_of(inputs: dict[str, Array], names: tuple[str, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the sizes of some outputs."""
+    _, steps, batch, _ = inputs["InputTensor"].shape
+    state = (inputs["RecurrenceTensor"].shape[1], batch, inputs["RecurrenceTensor"].shape[3])
+    return {name: (steps if name == "OutputSequenceTensor" else 1, *state) for name in names}
+
+
+def network(operator: str, generator: np.random.Generator) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return a network with each optional tensor there or not, and any direction and activations."""
+    gates, functions = RECURRENCES[operator]
+    steps, batch, size, hidden = generator.integers(1, 7, 4).tolist()
+    direction = str(generator.choice(["FORWARD", "BACKWARD", "BIDIRECTIONAL"]))
+    ways = 2 if direction == "BIDIRECTIONAL" else 1
+    dtype = generator.choice(["float32", "float16"])
+    sizes: dict[str, tuple[int, ...]] = {
+        "InputTensor": (1, steps, batch, size),
+        "WeightTensor": (1, ways, gates * hidden, size),
+        "RecurrenceTensor": (1, ways, gates * hidden, hidden),
+    }
+    optional = {
+        "BiasTensor": (1, 1, ways, 2 * gates * hidden),
+        "HiddenInitTensor": (1, ways, batch, hidden),
+    }
+    sizes |= {name: shape for name, shape in optional.items() if generator.random() < 0.6}
+    inputs = {name: (generator.normal(size=shape) * 0.7).astype(dtype) for name, shape in sizes.items()}
+    if generator.random() < 0.6:
+        inputs["SequenceLengthsTensor"] = generator.integers(1, steps + 1, (1, 1, 1, batch), np.uint32)
+    chosen = [{"Type": f"ACTIVATION_{name}"} for name in functions * ways]
+    if generator.random() < 0.6:
+        chosen = [dict(ACTIVATIONS[at]) for at in generator.integers(0, len(ACTIVATIONS), len(chosen))]
+    fields = {"ActivationDescs": chosen, "Direction": direction}
+    outputs = outputs_of(inputs, ("OutputSequenceTensor", "OutputSingleTensor"))
+    return described(operator, inputs, outputs, **fields), inputs
+
+
+def recurrences(operator: str, count: int = 80) -> Iterator[tuple[OperatorDesc, dict[str, Array]]]:
+    """Yield descs of an operator with their inputs, always the same ones."""
+    generator = np.random.default_rng(sum(map(ord, operator)))
+    for _ in range(count):
+        yield network(operator, generator)

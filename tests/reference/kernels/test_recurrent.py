@@ -1,0 +1,319 @@
+"""RNN against plain loops over fractions, mpmath's numbers and FLOAT32, its directions and lengths, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import mpmath
+import numpy as np
+import plain_recurrences as plain
+import pytest
+from bounds_of import gathered
+from mpmath import mpf
+from random_recurrences import RECURRENCES, described, outputs_of, recurrences
+
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import limit_for
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.kernels import recurrent
+
+Array = np.ndarray[Any, Any]
+Inputs = dict[str, Array]
+
+STEPS: dict[str, Callable[..., Any]] = {"RNN": plain.rnn}
+BOTH = ("OutputSequenceTensor", "OutputSingleTensor")
+OPERATORS = list(RECURRENCES)
+
+
+def mp_function(activation: OperatorDesc) -> Callable[[Any], Any]:
+    """Return an activation of mpmath's numbers, by the formula of its page."""
+    names = ("Alpha", "Beta", "Steepness")
+    alpha, beta, steepness = (mpf(float(np.float32(activation.values.get(name, 0)))) for name in names)
+    return {
+        "ELU": lambda x: x if x >= 0 else alpha * mpmath.expm1(x),
+        "HARD_SIGMOID": lambda x: max(mpf(0), min(alpha * x + beta, mpf(1))),
+        "LEAKY_RELU": lambda x: x if x >= 0 else alpha * x,
+        "LINEAR": lambda x: alpha * x + beta,
+        "RELU": lambda x: max(x, mpf(0)),
+        "SCALED_TANH": lambda x: alpha * mpmath.tanh(beta * x),
+        "SIGMOID": lambda x: 1 / (1 + mpmath.exp(-x)),
+        "SOFTPLUS": lambda x: mpmath.log1p(mpmath.exp(steepness * x)) / steepness,
+        "SOFTSIGN": lambda x: x / (1 + abs(x)),
+        "TANH": mpmath.tanh,
+        "THRESHOLDED_RELU": lambda x: x if x > alpha else mpf(0),
+    }[activation.spec.short.removeprefix("ACTIVATION_")]
+
+
+def options(_: OperatorDesc) -> dict[str, Any]:
+    """Return what the plain program of an operator takes beside tensors and activations."""
+    return {}
+
+
+def values(desc: OperatorDesc, inputs: Inputs) -> Inputs:
+    """Return the results."""
+    return {label: found.values for label, found in engine.evaluate(desc, inputs).items()}
+
+
+def marks(desc: OperatorDesc, inputs: Inputs, label: str) -> Array:
+    """Return which results of an output are left open."""
+    found = engine.evaluate(desc, inputs)[label]
+    return np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+
+
+def passes(desc: OperatorDesc, inputs: Inputs, actual: Inputs, accumulate: str = "FLOAT32") -> bool:
+    """Whether results of an implementation are within the bounds."""
+    expected = {part.label: (part.tensor, values(desc, inputs)[part.label]) for part in desc.tensors("output_tensor")}
+    own = {label: actual[label] for label in expected}
+    found = compare(
+        expected, own, limit_for(desc, None, accumulate), partial(bounds, desc, inputs, accumulate=accumulate)
+    )
+    return all(comparison.result.mismatches == 0 and not comparison.result.shape for comparison in found.values())
+
+
+# ---- values
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_the_results_are_the_mathematical_ones_rounded_once(operator: str) -> None:
+    with mpmath.workprec(200):
+        for desc, inputs in recurrences(operator, 40):
+            functions = [mp_function(each) for each in desc.values["ActivationDescs"]]
+            found = plain.network(STEPS[operator], inputs, functions, desc.values["Direction"], mpf, **options(desc))
+            right, ours = plain.arrays(found, inputs, float), values(desc, inputs)
+            assert all(np.array_equal(right[label], ours[label]) for label in ours), desc
+
+
+def whole_numbers(generator: np.random.Generator, operator: str, ways: int = 1) -> Inputs:
+    """Return inputs of small whole numbers, so that FLOAT32 has the results of a linear network exactly."""
+    gates = RECURRENCES[operator].gates
+    sizes = {
+        "InputTensor": (1, 4, 3, 2),
+        "WeightTensor": (1, ways, 3 * gates, 2),
+        "RecurrenceTensor": (1, ways, 3 * gates, 3),
+        "BiasTensor": (1, 1, ways, 6 * gates),
+        "HiddenInitTensor": (1, ways, 3, 3),
+    }
+    return {name: generator.integers(-3, 4, shape).astype(np.float32) for name, shape in sizes.items()}
+
+
+def linear(inputs: Inputs, direction: str = "FORWARD") -> OperatorDesc:
+    """Return an RNN without a function."""
+    identity = [{"Type": "ACTIVATION_IDENTITY"}] * (2 if direction == "BIDIRECTIONAL" else 1)
+    return described("RNN", inputs, outputs_of(inputs, BOTH), ActivationDescs=identity, Direction=direction)
+
+
+@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD", "BIDIRECTIONAL"])
+def test_whole_numbers_are_exact(direction: str) -> None:
+    inputs = whole_numbers(np.random.default_rng(1), "RNN", 2 if direction == "BIDIRECTIONAL" else 1)
+    found = plain.network(plain.rnn, inputs, [lambda x: x] * 2, direction, Fraction)
+    right, ours = plain.arrays(found, inputs, float), values(linear(inputs, direction), inputs)
+    assert all(np.array_equal(right[label], ours[label]) for label in ours)
+
+
+def test_without_a_function_the_states_are_linear_in_inputs_and_initial_states() -> None:
+    generator = np.random.default_rng(2)
+    first, second = (whole_numbers(generator, "RNN") for _ in range(2))
+    second |= {name: first[name] for name in ("WeightTensor", "RecurrenceTensor")}
+    both = {**first, **{name: first[name] + second[name] for name in ("InputTensor", "BiasTensor", "HiddenInitTensor")}}
+    one, other, total = (values(linear(inputs), inputs)["OutputSequenceTensor"] for inputs in (first, second, both))
+    assert np.array_equal(one + other, total)
+
+
+# ---- directions and lengths, of every network
+
+
+def without(inputs: Inputs, *names: str) -> Inputs:
+    return {name: x for name, x in inputs.items() if name not in names}
+
+
+def again(desc: OperatorDesc, inputs: Inputs, **fields: Any) -> OperatorDesc:
+    """Return a desc with other inputs and fields."""
+    kept = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
+    kept["ActivationDescs"] = [notation(each) for each in desc.values["ActivationDescs"]]
+    names = tuple(part.label for part in desc.tensors("output_tensor"))
+    return described(
+        desc.spec.short, inputs, outputs_of(inputs, names), **{**without(kept, "ActivationDescCount"), **fields}
+    )
+
+
+def notation(activation: OperatorDesc) -> dict[str, Any]:
+    return {
+        "Type": activation.spec.short,
+        **{name: value for name, value in activation.values.items() if value is not None},
+    }
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_backward_is_forward_over_the_input_in_the_opposite_order(operator: str) -> None:
+    for desc, inputs in recurrences(operator, 30):
+        if desc.values["Direction"] != "BACKWARD" or "SequenceLengthsTensor" in inputs:
+            continue
+        turned = {**inputs, "InputTensor": np.flip(inputs["InputTensor"], 1)}
+        forward = values(again(desc, turned, Direction="FORWARD"), turned)
+        backward = values(desc, inputs)
+        backward["OutputSequenceTensor"] = np.flip(backward["OutputSequenceTensor"], 0)
+        assert all(np.array_equal(forward[label], backward[label]) for label in forward)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_both_directions_are_two_networks_side_by_side(operator: str) -> None:
+    axes = {"BiasTensor": 2, "PeepholeTensor": 2}
+    shared = ("InputTensor", "SequenceLengthsTensor")
+    for desc, inputs in recurrences(operator, 30):
+        if desc.values["Direction"] != "BIDIRECTIONAL":
+            continue
+        whole = values(desc, inputs)
+        functions = [notation(each) for each in desc.values["ActivationDescs"]]
+        count = len(functions) // 2
+        for way, direction in enumerate(("FORWARD", "BACKWARD")):
+            own = {name: x if name in shared else np.take(x, [way], axes.get(name, 1)) for name, x in inputs.items()}
+            part = again(desc, own, Direction=direction, ActivationDescs=functions[way * count :][:count])
+            for label, found in values(part, own).items():
+                assert np.array_equal(found[:, 0], whole[label][:, way])
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
+    for desc, inputs in recurrences(operator, 40):
+        if "SequenceLengthsTensor" not in inputs:
+            continue
+        whole = values(desc, inputs)
+        for b, length in enumerate(inputs["SequenceLengthsTensor"][0, 0, 0].tolist()):
+            own = without(inputs, "SequenceLengthsTensor")
+            own["InputTensor"] = inputs["InputTensor"][:, :length, b : b + 1]
+            own |= {
+                name: own[name][:, :, b : b + 1] for name in ("HiddenInitTensor", "CellMemInitTensor") if name in own
+            }
+            alone = values(again(desc, own), own)
+            assert np.array_equal(alone["OutputSequenceTensor"][:, :, 0], whole["OutputSequenceTensor"][:length, :, b])
+            assert not whole["OutputSequenceTensor"][length:, :, b].any()
+            assert np.array_equal(alone["OutputSingleTensor"][0, :, 0], whole["OutputSingleTensor"][0, :, b])
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = list(recurrences(operator, 10))
+    whole = [values(*each) for each in made]
+    monkeypatch.setattr(recurrent, "LARGEST", 1)
+    for (desc, inputs), expected in zip(made, whole, strict=True):
+        assert len(list(engine.pieces(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
+        found = values(desc, inputs)
+        assert all(np.array_equal(found[label], expected[label]) for label in expected)
+
+
+# ---- bounds
+
+
+def in_float32(desc: OperatorDesc, inputs: Inputs) -> Inputs:
+    """Return the results of a program that rounds every operation to FLOAT32."""
+    functions = {"TANH": np.tanh, "SIGMOID": lambda x: np.float32(1) / (np.float32(1) + np.exp(-x))}
+    own = [functions[each.spec.short.removeprefix("ACTIVATION_")] for each in desc.values["ActivationDescs"]]
+    found = plain.network(STEPS[desc.spec.short], inputs, own, desc.values["Direction"], np.float32, **options(desc))
+    return plain.arrays(found, inputs, float)
+
+
+def usual(operator: str, steps: int, size: int = 6, seed: int = 4, scale: float = 0.5, **fields: Any) -> Any:
+    """Return a forward network with all tensors and its usual activations."""
+    gates, names = RECURRENCES[operator]
+    generator = np.random.default_rng(seed)
+    sizes = {
+        "InputTensor": (1, steps, 2, size),
+        "WeightTensor": (1, 1, gates * size, size),
+        "RecurrenceTensor": (1, 1, gates * size, size),
+        "BiasTensor": (1, 1, 1, 2 * gates * size),
+        "HiddenInitTensor": (1, 1, 2, size),
+    }
+    inputs = {name: (generator.normal(size=shape) * scale).astype(np.float32) for name, shape in sizes.items()}
+    chosen = {"ActivationDescs": [{"Type": f"ACTIVATION_{name}"} for name in names], "Direction": "FORWARD"}
+    return described(operator, inputs, outputs_of(inputs, BOTH), **chosen, **fields), inputs
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_program_in_float32_is_within_the_bounds(operator: str) -> None:
+    for seed in range(6):
+        desc, inputs = usual(operator, 12, seed=seed)
+        assert passes(desc, inputs, in_float32(desc, inputs))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("name", ["WeightTensor", "RecurrenceTensor", "BiasTensor", "HiddenInitTensor"])
+def test_a_weight_that_is_off_by_a_thousandth_is_noticed(operator: str, name: str) -> None:
+    desc, inputs = usual(operator, 6)
+    off = {**inputs, name: inputs[name].copy()}
+    off[name].flat[1] *= 1.001
+    assert not passes(desc, inputs, in_float32(desc, off))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_errors_of_many_steps_stay_far_from_the_results(operator: str) -> None:
+    desc, inputs = usual(operator, 64, scale=0.3)
+    asked = {"OutputSequenceTensor": np.ones((64, 1, 2, 6), bool)}
+    bound = gathered(desc, inputs, asked)["OutputSequenceTensor"]
+    slack = bound.slack.reshape(64, -1).max(axis=1)
+    assert (slack > 0).all()
+    assert slack[-1] < 10 * slack[0] < 1e-3
+
+
+def test_a_state_may_be_rounded_to_float16_between_the_steps() -> None:
+    third = np.array([1 / 3]).astype(np.float16).item()
+    inputs = {
+        "InputTensor": np.array([1.0, 0.0], np.float16).reshape(1, 2, 1, 1),
+        "WeightTensor": np.full((1, 1, 1, 1), third, np.float16),
+        "RecurrenceTensor": np.full((1, 1, 1, 1), 3.0, np.float16),
+        "BiasTensor": np.array([2.0**-13, 0.0], np.float16).reshape(1, 1, 1, 2),
+    }
+    desc = described(
+        "RNN",
+        inputs,
+        outputs_of(inputs, BOTH[:1]),
+        ActivationDescs=[{"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 0}],
+        Direction="FORWARD",
+    )
+    bound = gathered(desc, inputs, {"OutputSequenceTensor": np.ones((2, 1, 1, 1), bool)})["OutputSequenceTensor"]
+    kept = third + 2.0**-13
+    assert bound.value.tolist() == [kept, 3 * kept + 2.0**-13]
+    rounded = np.float64(np.float16(kept))
+    assert bound.slack[1] >= 3 * abs(rounded - kept) > 0
+
+
+# ---- what is left open
+
+
+def test_an_activation_that_reduces_leaves_its_direction_open() -> None:
+    inputs = whole_numbers(np.random.default_rng(3), "RNN", 2)
+    inputs["SequenceLengthsTensor"] = np.array([[[[2, 4, 1]]]], np.uint32)
+    names = ["HARDMAX", "SOFTMAX", "LOG_SOFTMAX"]
+    chosen = [{"Type": f"ACTIVATION_{name}"} for name in names] + [
+        {"Type": f"ACTIVATION_{name}1", "Axes": [axis]} for axis, name in zip((3, 2, 1), names, strict=True)
+    ]
+    for activation in chosen:
+        fields = {"ActivationDescs": [activation, {"Type": "ACTIVATION_RELU"}], "Direction": "BIDIRECTIONAL"}
+        desc = described("RNN", inputs, outputs_of(inputs, BOTH), **fields)
+        runs = np.arange(4)[:, None] < np.array([2, 4, 1])
+        expected = np.zeros((4, 2, 3, 3), bool)
+        expected[:, 0] = runs[..., None]
+        assert np.array_equal(marks(desc, inputs, "OutputSequenceTensor"), expected)
+        assert marks(desc, inputs, "OutputSingleTensor")[0].all(axis=(1, 2)).tolist() == [True, False]
+        asked = {"OutputSequenceTensor": np.ones(expected.shape, bool)}
+        found = gathered(desc, inputs, asked)["OutputSequenceTensor"]
+        assert np.array_equal(found.unspecified.reshape(expected.shape), expected)
+
+
+def test_what_follows_a_state_that_overflows_is_left_open_in_its_sequence_alone() -> None:
+    inputs = {
+        "InputTensor": np.array([[1, 1], [3e38, 1], [1, 1], [1, 1]], np.float32).reshape(1, 4, 2, 1),
+        "WeightTensor": np.full((1, 1, 2, 1), 2, np.float32),
+        "RecurrenceTensor": np.full((1, 1, 2, 2), 0.25, np.float32),
+    }
+    desc = linear(inputs)
+    assert marks(desc, inputs, "OutputSequenceTensor")[:, 0].all(axis=-1).tolist() == [
+        [False, False],
+        [False, False],
+        [True, False],
+        [True, False],
+    ]
