@@ -36,6 +36,15 @@ def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
             yield (*lead, slice(start, start + step))
 
 
+def runs(sizes: tuple[int, ...]) -> Iterator[tuple[Index, int, tuple[int, ...]]]:
+    """Yield the blocks of a tensor: index, the number of the first element in row-major order, and sizes."""
+    start, elements = 0, np.broadcast_to(np.int8(0), sizes)
+    for index in tiles(sizes, BLOCK):
+        part = elements[index]
+        yield index, start, part.shape
+        start += part.size
+
+
 def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of each group of elements along `axes`.
 

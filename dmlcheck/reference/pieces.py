@@ -154,6 +154,15 @@ def holds(data_type: str, x: Any) -> Any:
     return (np.rint(x) == x) & (x >= least) & (x <= most)
 
 
+def truncated(data_type: str, x: Any) -> Any:
+    """Return floats as numbers of a type: integers without the fraction, and open where the type lacks them."""
+    if data_type in FORMATS:
+        return x
+    (least, most), whole = limits(data_type), np.trunc(raw(x))
+    fits = (whole >= least) & (whole < most + 1)  # unlike the largest 64-bit integers, what follows them is a float64
+    return Open(np.where(fits, whole, 0), ~fits)
+
+
 def wrapped(data_type: str, x: Any) -> Any:
     """Return whole numbers as 32-bit integers have them after an overflow; smaller types are computed in 32 bits.
 

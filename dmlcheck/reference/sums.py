@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import Axes, Blocks, blockwise, either, in_rows
-from dmlcheck.reference.numbers import Array, Tracked, raw
+from dmlcheck.reference.numbers import Array, Tracked, raw, summing_error, widest
 from dmlcheck.reference.pieces import InDoubt
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
@@ -94,6 +94,18 @@ def total_less_1(powers: Any, axes: Axes) -> Any:
 
 
 _LITTLE = 2.0**-6  # of less the difference would lose digits that show
+
+
+def progression(i: Any, start: float, delta: float) -> Any:
+    """Return start + i * delta, within a bound that has also what `delta` gives if it is added i times."""
+
+    def added() -> Any:
+        arithmetic = i.arithmetic._replace(is_likely=False)  # the roundings of equal terms are not independent
+        count, steps = raw(i), raw(i) * delta
+        error = summing_error(count, start + steps, np.abs(start) + np.abs(steps), 0.0, arithmetic)
+        return Tracked(start + steps, np.where(count > 0, error, 0.0), arithmetic)
+
+    return widest(lambda: start + i * delta, added)
 
 
 def product(x: Any, axes: Axes) -> Any:

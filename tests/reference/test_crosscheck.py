@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from random_fills import FILLS, fills
 from random_movement import MOVEMENT, movements
 from random_normalizations import NORMALIZATIONS, normalizations
 from random_pooling import POOLING, poolings
@@ -66,6 +67,7 @@ pytestmark = [
 
 RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, Any]]]]] = {
     **dict.fromkeys(RANDOM, random_descs),
+    **dict.fromkeys(FILLS, fills),
     **dict.fromkeys(MOVEMENT, movements),
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),
@@ -787,7 +789,7 @@ def crosscheck(operator: str, programs: dict[str, Any]) -> Tally:
 
 def rows(program: str, desc: OperatorDesc) -> Iterator[tuple[tuple[int, str], Known]]:
     """Yield the rows of KNOWN for a program, and a desc, each with what it is met as."""
-    kind = desc.tensors(INPUT)[0].tensor.data_type
+    kind = (desc.tensors(INPUT) or desc.tensors())[0].tensor.data_type
     for index, known in enumerate(KNOWN):
         if (known.program, known.operator) == (program, desc.spec.short) and kind in known.types:
             yield (index, kind), known

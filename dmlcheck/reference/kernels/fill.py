@@ -1,0 +1,103 @@
+"""Tensors that are made of fields: constants, sequences and diagonals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.blocks import Index, runs
+from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.pieces import Kernel, Open, Piece, infinite, opened, truncated
+from dmlcheck.reference.sums import progression
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+MASK = 2**64 - 1
+
+
+def fill_value_constant(*, value: Any, output: TensorDesc) -> Iterator[Piece]:
+    """Value."""
+    for index, _, sizes in runs(output.sizes):
+        yield Piece(index, partial(np.full, sizes, value), is_exact=True)
+
+
+# ---- sequences
+
+
+def fill_value_sequence(*, value_start: Any, value_delta: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
+    """ValueStart + i * ValueDelta, i the row-major index; integers modulo 2^bits.
+
+    Left open are floats of which i * ValueDelta is no number, or is infinite although the sum is not.
+    """
+    formula = partial(float_sequence, start=value_start, delta=value_delta, output_type=output_type)
+    if isinstance(value_start, int):
+        formula = partial(integer_sequence, start=value_start, delta=value_delta)
+    for index, start, sizes in runs(output.sizes):
+        places = np.arange(start, start + math.prod(sizes), dtype=np.float64).reshape(sizes)
+        yield Piece(index, formula, (places,))
+
+
+def float_sequence(i: Any, *, start: float, delta: float, output_type: str) -> Open:
+    """Return a sequence of floats, within a bound that has also the running sum."""
+    value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
+    is_lost = np.isinf(steps) & (infinite(output_type, raw(value)) != steps)
+    return Open(value, is_lost if np.isfinite(delta) else raw(i) == 0)
+
+
+def integer_sequence(i: Any, *, start: int, delta: int) -> Any:
+    """Return a sequence of integers modulo 2^64."""
+    return np.uint64(start & MASK) + raw(i).astype(np.uint64) * np.uint64(delta & MASK)
+
+
+# ---- diagonals
+
+
+def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes matrices of x - y, column less row, and of InputTensor."""
+    height, width = output.sizes[-2:]
+    for index, start, sizes in runs(output.sizes):
+        places = np.arange(start, start + math.prod(sizes)).reshape(sizes)
+        yield Piece(index, partial(formula, places % width - places // width % height, index), is_exact=True)
+
+
+def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
+    """Value where x - y is Offset, x the column and y the row; 0 elsewhere.
+
+    Integer types have Value without its fraction; left open is one that they do not hold.
+    """
+    number, is_open = opened(truncated(output_type, value))
+
+    def formula(diagonals: Any, _: Index) -> Open:
+        is_filled = diagonals == offset
+        return Open(np.where(is_filled, number, 0.0), is_filled & is_open)
+
+    return of_diagonals(formula, output)
+
+
+def diagonal_matrix1(
+    input: Any, *, value: Any, diagonal_fill_begin: int, diagonal_fill_end: int, output: TensorDesc, output_type: str
+) -> Iterator[Piece]:
+    """Value where DiagonalFillBegin <= x - y < DiagonalFillEnd, x the column and y the row; Input or 0 elsewhere.
+
+    If DiagonalFillBegin is larger, Value where x - y < DiagonalFillEnd or DiagonalFillBegin <= x - y.
+    """
+    begin, end, number = diagonal_fill_begin, diagonal_fill_end, NUMPY_TYPES[output_type].type(value)
+    rest = np.broadcast_to(np.zeros_like(number), output.sizes) if input is None else input
+
+    def formula(diagonals: Any, index: Index) -> Any:
+        is_filled = (end >= begin) ^ (diagonals >= begin) ^ (diagonals < end)
+        return np.where(is_filled, number, rest[index])
+
+    return of_diagonals(formula, output)
+
+
+KERNELS: dict[str, Kernel] = {
+    "DIAGONAL_MATRIX": Kernel(diagonal_matrix),
+    "DIAGONAL_MATRIX1": Kernel(diagonal_matrix1, is_exact=True),
+    "FILL_VALUE_CONSTANT": Kernel(fill_value_constant, is_exact=True),
+    "FILL_VALUE_SEQUENCE": Kernel(fill_value_sequence),
+}
