@@ -57,7 +57,9 @@ def _functions(function: Any, seen: set[int]) -> Iterator[str]:
 
 
 _SPECIAL = "dmlcheck.reference.special"
-_ENGINE = tuple(f"dmlcheck.reference.{name}" for name in ("kernels.", "quantization", "special", "sums"))
+_ENGINE = tuple(
+    f"dmlcheck.reference.{name}" for name in ("interpolation", "kernels.", "quantization", "special", "sums")
+)
 
 
 def _called(code: CodeType) -> Iterator[str]:

@@ -25,6 +25,7 @@ from random_pooling import POOLING, poolings
 from random_products import RANDOM, random_descs
 from random_quantizations import QUANTIZATIONS, quantizations
 from random_recurrences import RECURRENCES, recurrences
+from random_resampling import RESAMPLING, resamplings
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -73,6 +74,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(POOLING, poolings),
     **dict.fromkeys(QUANTIZATIONS, quantizations),
     **dict.fromkeys(RECURRENCES, recurrences),
+    **dict.fromkeys(RESAMPLING, resamplings),
 }
 GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM_DESCS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
@@ -715,6 +717,16 @@ KNOWN = [
             lambda seen: np.isnan(seen.expected),
         )
         for operator in ("AVERAGE_POOLING", "AVERAGE_POOLING1", "LP_POOLING", "LP_POOLING1")
+    ),
+    *(
+        Known(
+            "onnx",
+            operator,
+            FLOATS,
+            "multiplies all elements with weights, most of them 0, and limits results to finite numbers",
+            lambda seen: not np.isfinite(seen.x).all(),
+        )
+        for operator in RESAMPLING
     ),
     Known(
         "onnxruntime",

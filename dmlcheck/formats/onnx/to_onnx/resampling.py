@@ -31,7 +31,7 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
     if desc.values.get("Antialiased") and mode == "LINEAR" and min(scales) < 0.5:
         raise Inexpressible("the filter of Antialiased is not documented")
     coordinates = _coordinates(scales, list(zip(before, after, strict=True)))
-    rounding = _ROUNDING.get(desc.values.get("RoundingDirection", ""), "round_prefer_floor")
+    rounding = _ROUNDING.get(desc.values.get("RoundingDirection", ""), "round_prefer_ceil")
     _resize(g, x, scales, mode, coordinates, rounding)
 
 

@@ -1,0 +1,164 @@
+"""Interpolation between the elements of a tensor: what resampling, regions and their gradients are made of.
+
+Along each axis the elements are at the places 0, 1, 2 ..., and before the first and after the last is what is at the
+edge. Places are an array for each axis: integers are the numbers of elements, any other numbers may lie between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, reduce
+from itertools import product
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack
+from dmlcheck.reference.pieces import Open, one_of
+
+Rounding = Callable[[Any], Any]
+
+
+def coordinates(places: Array, scale: Any, input_offset: Any, output_offset: Any) -> Any:
+    """Return where places of an output are in the input: (o - OutputPixelOffset) / Scale - InputPixelOffset.
+
+    Where that is o itself, whatever o is, it is no matter of rounding: these are integers.
+    """
+    if raw(scale) == 1 and raw(input_offset) + raw(output_offset) == 0:
+        return places
+    return (places - output_offset) / scale - input_offset
+
+
+def clamped(places: Any, size: int) -> Array:
+    """Return whole numbers as the indices of an axis with `size` elements, those beyond its ends as its ends."""
+    found: Array = np.clip(places, 0, size - 1).astype(np.int64)
+    return found
+
+
+def taken(x: Array, indices: Sequence[Array]) -> Array:
+    """Return the elements at all combinations of an index of each axis, as a view where the indices are runs."""
+    for axis in sorted(range(x.ndim), key=lambda axis: len(indices[axis]) / x.shape[axis]):
+        index = indices[axis]
+        if (np.diff(index) == 1).all():
+            x = x[(*[slice(None)] * axis, slice(int(index[0]), int(index[-1]) + 1))]
+        else:
+            x = np.take(x, index, axis)
+    return x
+
+
+# ---- nearest elements
+
+
+def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
+    """Return the elements at rounded places; where the error of a place reaches another element, either of them.
+
+    Left open is a place whose error has more than a few elements in its reach.
+    """
+    ways = (candidates(at, size, rounding) for at, size in zip(places, x.shape, strict=True))
+    return Open(one_of(*(taken(x, indices) for indices in product(*ways))), is_lost(places))
+
+
+def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
+    """Return the indices of the elements that rounding gives, and the others that errors may make of them."""
+    if is_whole(places):
+        return [clamped(places, size)]
+    index, found = clamped(rounding(raw(places)), size), rounding(places)
+    reach = np.minimum(slack(found), _FEW)
+    first, last = (clamped(raw(found) + side * reach, size) for side in (-1, 1))
+    others = (np.minimum(first + step, last) for step in range(int((last - first).max(initial=0)) + 1))
+    return [index, *(other for other in others if (other != index).any())]
+
+
+def is_whole(places: Any) -> bool:
+    """Whether places are whole numbers, which no rounding touches."""
+    return isinstance(places, np.ndarray) and places.dtype.kind == "i"
+
+
+def is_lost(places: Sequence[Any]) -> Any:
+    """Say of which places the errors are so large that they have more than a few elements in their reach."""
+    marks = [slack(at) > _FEW for at in places]
+    return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
+
+
+_FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
+
+
+# ---- weighted averages
+
+
+class Between(NamedTuple):
+    """Between which elements places are, as indices, and how far on the way from `low` to `high`."""
+
+    low: Array
+    high: Array
+    part: Array
+
+
+def linear(x: Array, places: Sequence[Any]) -> Open:
+    """Return low * (1 - part) + high * part of the elements beside each place, one axis after the other.
+
+    Left open is a weight of 0 for an element that is not finite, and what `nearest` leaves open.
+    """
+    near = [beside(at, size) for at, size in zip(places, x.shape, strict=True)]
+    kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
+    near = [[_within(index, way) for way in ways] for index, ways in zip(kept, near, strict=True)]
+    elements = taken(x, kept)
+    found = computed(elements, places)
+    for axis, ways in enumerate(near):
+        found = either(*(partial(mixed, found, way, axis) for way in ways))
+    is_open = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near)
+    return Open(found, is_lost(places) | is_open)
+
+
+def beside(places: Any, size: int) -> list[Between]:
+    """Return what places are between: first as they are, then as far as errors may move them."""
+    if is_whole(places):
+        index = clamped(places, size)
+        return [Between(index, index, np.zeros(places.shape))]
+    value, error = raw(places), np.minimum(slack(places), _FEW)
+    ways, reach = [value], int(error.max(initial=0))
+    if error.any():
+        knots = (np.floor(value) + step for step in range(-reach, reach + 2))
+        ways += [value - error, value + error, *(np.clip(knot, value - error, value + error) for knot in knots)]
+    return [Between(clamped(np.floor(x), size), clamped(np.floor(x) + 1, size), x - np.floor(x)) for x in ways]
+
+
+def _within(kept: Array, way: Between) -> Between:
+    """Return indices as positions among those that are kept."""
+    return Between(np.searchsorted(kept, way.low), np.searchsorted(kept, way.high), way.part)
+
+
+def computed(elements: Array, places: Sequence[Any]) -> Any:
+    """Return elements as float64, or tracked in the arithmetic of tracked places."""
+    wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
+    arithmetic = next((at.arithmetic for at in places if isinstance(at, Tracked)), None)
+    return wide.astype(np.float64, copy=False) if arithmetic is None else Tracked(wide, None, arithmetic)
+
+
+def mixed(x: Any, way: Between, axis: int) -> Any:
+    """Return the weighted averages of elements along an axis."""
+    low = np.take(x, way.low, axis)
+    if not way.part.any():
+        return low
+    part = way.part.reshape(-1, *[1] * (x.ndim - 1 - axis))
+    return low * (1 - part) + np.take(x, way.high, axis) * part
+
+
+def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
+    """Say which averages have a marked element with a weight of 0, or one that errors may make 0."""
+    vain = np.zeros(marked.shape, dtype=bool)
+    for axis, ways in enumerate(near):
+        sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
+        is_idle = (ways[0].part == 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
+        touched, *others = (_touched(marked, way, axis) for way in ways)
+        vain = sides[0][0] | sides[0][1] | (sides[1][1] & is_idle)
+        vain = reduce(np.logical_or, (other != touched for other in others), vain)
+        marked = touched
+    return vain
+
+
+def _touched(marked: Array, way: Between, axis: int) -> Array:
+    """Say which averages along an axis have a marked element with a weight other than 0."""
+    has_weight = (way.part != 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
+    touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
+    return touched

@@ -1,0 +1,176 @@
+"""Resampling: to other sizes, with the nearest element or between the two nearest along each axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference import pieces
+from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.interpolation import Rounding, coordinates, linear, nearest, taken
+from dmlcheck.reference.numbers import Array, raw
+from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float, one_of
+
+Numbers = Sequence[float]
+
+
+def half_up(x: Any) -> Any:
+    """Return the nearest whole numbers, of halves the larger one."""
+    return np.floor(x + 0.5)
+
+
+ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
+
+
+# ---- to other sizes
+
+
+def resampled(
+    scales: Any,
+    input_offsets: Any,
+    output_offsets: Any,
+    *,
+    input: Array,
+    places: Sequence[Array],
+    mode: str,
+    rounding: Rounding,
+    is_filtered: bool,
+) -> Any:
+    """What is at some places of an output: the nearest element, or the weighted average of those beside it."""
+    numbers = (scales, input_offsets, output_offsets)
+    if is_filtered or not ((raw(scales) > 0).all() and all(np.isfinite(raw(x)).all() for x in numbers[1:])):
+        return Open(np.zeros([len(at) for at in places], input.dtype), where=True)
+    found = [coordinates(*of) for of in zip(places, *numbers, strict=True)]
+    if mode == "NEAREST_NEIGHBOR":
+        return nearest(input, found, rounding)
+    average = linear(input, found)
+    return average if is_float(input) else integers(average.value)
+
+
+def integers(x: Any) -> Any:
+    """Return averages as integers: the nearest ones, or those next to them on either side."""
+    return one_of(pieces.nearest(x), np.floor(x), np.ceil(x))
+
+
+def resamplings(
+    input: Array,
+    output: TensorDesc,
+    numbers: Sequence[Numbers],
+    mode: str,
+    rounding: Rounding = half_up,
+    *,
+    is_filtered: bool = False,
+) -> Iterator[Piece]:
+    """Yield the pieces of an output, given scales, input offsets and output offsets."""
+    given = tuple(np.array(x, np.float32) for x in numbers)
+    formula = partial(resampled, input=input, mode=mode, rounding=rounding, is_filtered=is_filtered)
+    for index, places in tiled(output.sizes):
+        yield Piece(index, partial(formula, places=places), given)
+
+
+def tiled(sizes: tuple[int, ...]) -> Iterator[tuple[Index, list[Array]]]:
+    """Yield the parts of an output: index, and the places of each dimension."""
+    for index in tiles_along(range(len(sizes)), sizes, BLOCK):
+        yield index, [np.arange(*at.indices(size)) for at, size in zip(index, sizes, strict=True)]
+
+
+def resample(input: Any, *, interpolation_mode: str, scales: Numbers, output: TensorDesc) -> Iterator[Piece]:
+    """Input at x = (o + 0.5) / Scales - 0.5 in each dimension; beyond its edges is what is at them.
+
+    NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: those at floor(x) and floor(x) + 1, weighted by their
+    distances. Left open are scales of 0 or less, and a weight of 0 for an element that is not finite.
+    """
+    offsets = ([0.5] * len(scales), [-0.5] * len(scales))
+    return resamplings(input, output, (scales, *offsets), interpolation_mode)
+
+
+def resample1(
+    input: Any,
+    *,
+    interpolation_mode: str,
+    scales: Numbers,
+    input_pixel_offsets: Numbers,
+    output_pixel_offsets: Numbers,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+
+    NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: those at floor(x) and floor(x) + 1, weighted by their
+    distances. Left open are scales of 0 or less, and a weight of 0 for an element that is not finite.
+    """
+    numbers = (scales, input_pixel_offsets, output_pixel_offsets)
+    return resamplings(input, output, numbers, interpolation_mode)
+
+
+def resample2(
+    input: Any,
+    *,
+    interpolation_mode: str,
+    rounding_direction: str,
+    scales: Numbers,
+    input_pixel_offsets: Numbers,
+    output_pixel_offsets: Numbers,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+
+    NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: those at floor(x) and
+    floor(x) + 1, weighted by their distances. Left open are scales of 0 or less, and a weight of 0 for an element that
+    is not finite.
+    """
+    numbers = (scales, input_pixel_offsets, output_pixel_offsets)
+    return resamplings(input, output, numbers, interpolation_mode, ROUNDINGS[rounding_direction])
+
+
+def resample3(
+    input: Any,
+    *,
+    interpolation_mode: str,
+    rounding_direction: str,
+    scales: Numbers,
+    input_pixel_offsets: Numbers,
+    output_pixel_offsets: Numbers,
+    antialiased: bool,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+
+    NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: those at floor(x) and
+    floor(x) + 1, weighted by their distances. Left open are scales of 0 or less, a weight of 0 for an element that is
+    not finite, and all of LINEAR with Antialiased and a scale below 0.5.
+    """
+    numbers = (scales, input_pixel_offsets, output_pixel_offsets)
+    is_filtered = antialiased and interpolation_mode == "LINEAR" and np.float32(min(scales)) < 0.5
+    rounding = ROUNDINGS[rounding_direction]
+    return resamplings(input, output, numbers, interpolation_mode, rounding, is_filtered=bool(is_filtered))
+
+
+def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, output: TensorDesc) -> Iterator[Piece]:
+    """Input[..., floor(y / Height), floor(x / Width)] with NEAREST_NEIGHBOR, whose factors are those of ScaleSize.
+
+    LINEAR with a factor above 1 is left open; the values are those of RESAMPLE.
+    """
+    factors = (*[1] * (input.ndim - 2), scale_size.Height, scale_size.Width)
+    for index, places in tiled(output.sizes):
+        yield Piece(index, partial(enlarged, input=input, places=places, factors=factors, mode=interpolation_mode))
+
+
+def enlarged(*, input: Array, places: Sequence[Array], factors: Sequence[int], mode: str) -> Any:
+    """What is at some places of an output that has whole factors."""
+    if mode == "NEAREST_NEIGHBOR":
+        return taken(input, [at // factor for at, factor in zip(places, factors, strict=True)])
+    found = [coordinates(at, factor, 0.5, -0.5) for at, factor in zip(places, factors, strict=True)]
+    return Open(linear(input, found), max(factors) > 1)
+
+
+KERNELS: dict[str, Kernel] = {
+    "RESAMPLE": Kernel(resample),
+    "RESAMPLE1": Kernel(resample1),
+    "RESAMPLE2": Kernel(resample2),
+    "RESAMPLE3": Kernel(resample3),
+    "UPSAMPLE_2D": Kernel(upsample_2d),
+}

@@ -1,0 +1,327 @@
+"""Resampling against plain loops over fractions, whole and in pieces; what is left open, and bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from elements import misrounded, refused
+from random_resampling import NAMES, described, resamplings
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.kernels import resampling
+
+Array = np.ndarray[Any, Any]
+
+INF, NAN = math.inf, math.nan
+HALF = Fraction(1, 2)
+
+
+# ---- the formula in fractions
+
+
+def coordinates(desc: OperatorDesc, place: tuple[int, ...]) -> list[Fraction]:
+    """Return where a place of the output is in the input."""
+    fields, rank = desc.values, len(place)
+    before, after = fields.get("InputPixelOffsets", [0.5] * rank), fields.get("OutputPixelOffsets", [-0.5] * rank)
+    return [
+        (at - exact(output)) / exact(scale) - exact(input)
+        for at, scale, input, output in zip(place, fields["Scales"], before, after, strict=True)
+    ]
+
+
+def exact(number: float) -> Fraction:
+    return Fraction(float(np.float32(number)))
+
+
+def clamped(at: int, size: int) -> int:
+    return min(max(at, 0), size - 1)
+
+
+def rounding(desc: OperatorDesc) -> Callable[[Fraction], int]:
+    direction = desc.values.get("RoundingDirection")
+    return math.ceil if direction == "INCREASING" else math.floor if direction else lambda x: math.floor(x + HALF)
+
+
+def nearest(desc: OperatorDesc, x: Array) -> Array:
+    """Return the element that is the nearest to each place."""
+    found, rounded = np.empty(desc.values["OutputTensor"].sizes, x.dtype), rounding(desc)
+    for place in np.ndindex(found.shape):
+        found[place] = x[
+            tuple(clamped(rounded(at), size) for at, size in zip(coordinates(desc, place), x.shape, strict=True))
+        ]
+    return found
+
+
+def linear(desc: OperatorDesc, x: Array) -> Array:
+    """Return the weighted averages as fractions."""
+    found = np.empty(desc.values["OutputTensor"].sizes, object)
+    for place in np.ndindex(found.shape):
+        sides = []
+        for at, size in zip(coordinates(desc, place), x.shape, strict=True):
+            low = math.floor(at)
+            sides.append([(clamped(low, size), 1 - (at - low)), (clamped(low + 1, size), at - low)])
+        corners = (tuple(zip(*corner, strict=True)) for corner in itertools.product(*sides))
+        found[place] = sum(Fraction(x[index].item()) * math.prod(weights) for index, weights in corners)
+    return found
+
+
+def right(desc: OperatorDesc, x: Array) -> Array:
+    if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
+        return nearest(desc, x)
+    return linear(desc, x).astype(np.float64)
+
+
+@pytest.mark.parametrize("block", [5, 1 << 16])
+@pytest.mark.parametrize("operator", NAMES)
+def test_every_place_has_what_is_at_its_coordinates(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "BLOCK", block)
+    for desc, inputs in resamplings(operator):
+        found, x = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"]
+        expected = right(desc, x)
+        assert found.unspecified is None
+        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
+            assert (found.values == expected).all(), (desc, x)
+        elif x.dtype.kind == "f":
+            assert not misrounded(found.values, expected).any(), (desc, x)
+        else:
+            assert (np.abs(found.values - expected) <= 0.5 + 1e-9).all(), (desc, x)
+
+
+def test_a_larger_image_has_its_elements_in_blocks() -> None:
+    for desc, inputs in resamplings("UPSAMPLE_2D"):
+        found, x, size = engine.evaluate(desc, inputs)["OutputTensor"], inputs["InputTensor"], desc.values["ScaleSize"]
+        larger = x.repeat(size.Height, -2).repeat(size.Width, -1)
+        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR" or size == (1, 1):
+            assert found.unspecified is None
+            assert (found.values == larger).all()
+        else:
+            assert found.unspecified is not None
+            assert found.unspecified.all()
+
+
+# ---- properties
+
+
+def run(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> Array:
+    found: Array = engine.run(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
+    return found
+
+
+@pytest.mark.parametrize("factor", [2, 3, 5])
+def test_the_centres_of_a_resampling_by_an_odd_factor_are_the_elements_and_all_have_their_mean(factor: int) -> None:
+    x = np.random.default_rng(factor).integers(-9, 9, (3, 4)).astype(np.float32)
+    sizes = (3 * factor, 4 * factor)
+    for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
+        found = run("RESAMPLE", x, sizes, InterpolationMode=mode, Scales=[factor, factor])
+        if factor % 2:
+            middle = slice(factor // 2, None, factor)
+            assert found[middle, middle] == pytest.approx(x, abs=1e-5)
+        blocks = found.reshape(3, factor, 4, factor)
+        if mode == "NEAREST_NEIGHBOR":
+            assert (blocks == x[:, None, :, None]).all()
+        assert found[::-1, ::-1] == pytest.approx(
+            run("RESAMPLE", x[::-1, ::-1], sizes, InterpolationMode=mode, Scales=[factor, factor]), abs=1e-5
+        )
+
+
+def test_a_whole_factor_down_takes_back_what_it_was_up() -> None:
+    x = np.random.default_rng(1).normal(size=(3, 4)).astype(np.float32)
+    for factor in (2, 3, 4, 7):
+        larger = run("RESAMPLE", x, (3 * factor, 4 * factor), InterpolationMode="NEAREST_NEIGHBOR", Scales=[factor] * 2)
+        again = run("RESAMPLE", larger, (3, 4), InterpolationMode="NEAREST_NEIGHBOR", Scales=[1 / factor] * 2)
+        assert (again == x).all()
+
+
+def test_a_plane_stays_a_plane_and_a_constant_a_constant() -> None:
+    rows, columns = np.mgrid[:4, :5].astype(np.float32)
+    fields = {"Scales": [2.5, 1.25], "InputPixelOffsets": [0, 0], "OutputPixelOffsets": [0, 0]}
+    found = run("RESAMPLE1", 3 * rows - 2 * columns + 1, (8, 6), InterpolationMode="LINEAR", **fields)
+    at, over = np.mgrid[:8, :6]
+    assert found == pytest.approx(3 * np.minimum(at / 2.5, 3) - 2 * np.minimum(over / 1.25, 4) + 1, abs=1e-6)
+    assert (
+        run("RESAMPLE1", np.full((4, 5), 0.1), (8, 6), InterpolationMode="LINEAR", **fields) == np.float32(0.1)
+    ).all()
+
+
+def test_the_versions_agree() -> None:
+    x = np.random.default_rng(2).normal(size=(2, 5, 4)).astype(np.float32)
+    centres = {"InputPixelOffsets": [0.5] * 3, "OutputPixelOffsets": [-0.5] * 3}
+    for scales in ([1, 0.5, 1.5], [2, 0.3, 1]):
+        for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
+            fields = {"InterpolationMode": mode, "Scales": scales}
+            one = run("RESAMPLE", x, (3, 4, 5), **fields)
+            assert (run("RESAMPLE1", x, (3, 4, 5), **fields, **centres) == one).all()
+            lower = {
+                "InputPixelOffsets": [0.0 if mode == "NEAREST_NEIGHBOR" else 0.5] * 3,
+                "RoundingDirection": "DECREASING",
+            }
+            two = run("RESAMPLE2", x, (3, 4, 5), **fields, **(centres | lower))
+            assert (two == one).all()
+            assert (run("RESAMPLE3", x, (3, 4, 5), **fields, **(centres | lower), Antialiased=False) == one).all()
+
+
+# ---- what is left open
+
+
+def results(operator: str, x: Any, output: tuple[int, ...], **fields: Any) -> list[Any]:
+    """Return the output as a flat list, None for the elements that are left open."""
+    found = engine.evaluate(*described(operator, np.array(x, np.float32), output, **fields))["OutputTensor"]
+    marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
+
+
+def test_a_weight_of_0_for_an_infinity_is_left_open_and_any_other_is_not() -> None:
+    fields = {"InterpolationMode": "LINEAR", "Scales": [2], "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
+    found = results("RESAMPLE1", [1, INF, 2, 3], (8,), **fields)
+    assert found == [None, INF, INF, INF, 2, 2.5, 3, 3]
+    offsets = {"InputPixelOffsets": [0.5, 0], "OutputPixelOffsets": [-0.5, 0]}
+    found = results("RESAMPLE1", [[1, 2], [INF, 2]], (1, 4), InterpolationMode="LINEAR", Scales=[1, 2], **offsets)
+    assert found == [1, 1.5, 2, 2]  # the first dimension is not resampled
+
+
+@pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
+@pytest.mark.parametrize("scale", [0, -0.0, -1, NAN])
+def test_a_scale_that_is_not_positive_leaves_all_open(mode: str, scale: float) -> None:
+    assert results("RESAMPLE", [[1, 2], [3, 4]], (2, 2), InterpolationMode=mode, Scales=[1, scale]) == [None] * 4
+
+
+@pytest.mark.parametrize("offset", [INF, NAN])
+@pytest.mark.parametrize("name", ["InputPixelOffsets", "OutputPixelOffsets"])
+def test_an_offset_that_is_not_finite_leaves_all_open(name: str, offset: float) -> None:
+    offsets = {"InputPixelOffsets": [0], "OutputPixelOffsets": [0]} | {name: [offset]}
+    assert results("RESAMPLE1", [1, 2], (2,), InterpolationMode="LINEAR", Scales=[1], **offsets) == [None] * 2
+
+
+@pytest.mark.parametrize(
+    ("mode", "scales", "is_antialiased", "is_left_open"),
+    [
+        ("LINEAR", [1, 0.5], True, False),
+        ("LINEAR", [1, 0.49], True, True),
+        ("LINEAR", [1, 0.49], False, False),
+        ("NEAREST_NEIGHBOR", [1, 0.49], True, False),
+        ("LINEAR", [3, 2], True, False),
+    ],
+)
+def test_a_filter_leaves_all_open(mode: str, scales: list[float], is_antialiased: bool, is_left_open: bool) -> None:
+    fields = {"InputPixelOffsets": [0.5] * 2, "OutputPixelOffsets": [-0.5] * 2, "RoundingDirection": "INCREASING"}
+    found = results(
+        "RESAMPLE3",
+        np.ones((4, 4)),
+        (4, 2),
+        InterpolationMode=mode,
+        Scales=scales,
+        Antialiased=is_antialiased,
+        **fields,
+    )
+    assert found == [None if is_left_open else 1] * 8
+
+
+# ---- bounds
+
+
+def bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:
+    asked = {"OutputTensor": np.ones(desc.values["OutputTensor"].sizes, bool)}
+    return gathered(desc, inputs, asked, **options)["OutputTensor"]
+
+
+def accepted(desc: OperatorDesc, inputs: dict[str, Array]) -> list[list[int]]:
+    """Return, for each element of an output of the numbers 0, 1, 2 ..., which of them are right."""
+    given = bound(desc, inputs)
+    ways = (given, *given.others)
+    assert not any(way.slack.any() or way.is_rounded for way in ways)
+    return [sorted({int(way.value[at]) for way in ways}) for at in range(given.value.size)]
+
+
+@pytest.mark.parametrize(
+    ("scale", "offsets", "expected"),
+    [
+        # (o + 0.5) / 1.5 is 1/3, 1, 5/3, 7/3, 3, 11/3: two are whole, but for the rounding of a quotient
+        (1.5, (0.5, -0.5), [[0], [0, 1], [1], [2], [2, 3], [3]]),
+        # (o + 0.5) / 2 + 0.5 and o / 4: powers of two divide exactly, halves too
+        (0.5, (0.5, -0.5), [[1], [3], [5]]),
+        (4.0, (0.5, 0), [[0], [0], [0], [0], [1], [1]]),
+        # 3.0000001 / 0.1 and the like
+        (0.1, (0.5, 0), [[0], [9, 10], [19, 20], [29, 30]]),
+    ],
+)
+def test_at_a_boundary_either_neighbour_is_right_and_elsewhere_exactly_one(
+    scale: float, offsets: tuple[float, float], expected: list[list[int]]
+) -> None:
+    x = np.arange(40, dtype=np.float32)
+    fields = {"InputPixelOffsets": [offsets[0]], "OutputPixelOffsets": [offsets[1]]}
+    made = described("RESAMPLE1", x, (len(expected),), InterpolationMode="NEAREST_NEIGHBOR", Scales=[scale], **fields)
+    assert accepted(*made) == expected
+
+
+def test_either_neighbour_is_right_in_each_dimension() -> None:
+    x = np.arange(16, dtype=np.uint8).reshape(4, 4)
+    made = described("RESAMPLE", x, (2, 2), InterpolationMode="NEAREST_NEIGHBOR", Scales=[1.5, 1.5])
+    assert accepted(*made) == [[0], [0, 1], [0, 4], [0, 1, 4, 5]]
+
+
+def single(desc: OperatorDesc, x: Array) -> Array:
+    """Return a linear resampling of one dimension in FLOAT32, with the reciprocal of the scale."""
+    fields = desc.values
+    inverse = np.float32(1) / np.float32(fields["Scales"][0])
+    before, after = (np.float32(fields[name][0]) for name in ("InputPixelOffsets", "OutputPixelOffsets"))
+    at = (np.arange(desc.values["OutputTensor"].sizes[0], dtype=np.float32) - after) * inverse - before
+    low = np.floor(at)
+    part = at - low
+    first, last = (x[np.clip(side, 0, x.size - 1).astype(int)].astype(np.float32) for side in (low, low + 1))
+    return (first * (1 - part) + last * part).astype(x.dtype)
+
+
+@pytest.mark.parametrize("scale", [1.1, 3, 0.3, 7.7])
+@pytest.mark.parametrize("far", [0, 4000, 100000])
+def test_averages_in_float32_are_within_the_bound_and_those_at_a_moved_place_are_not(scale: float, far: int) -> None:
+    x = np.random.default_rng(far).normal(size=60).astype(np.float32)
+    held = float(np.float32(scale))
+    fields = {"Scales": [scale], "InputPixelOffsets": [round(far / held)], "OutputPixelOffsets": [-far]}
+    desc, inputs = described("RESAMPLE1", x, (int(50 * scale),), InterpolationMode="LINEAR", **fields)
+    given = bound(desc, inputs)
+    assert not refused(single(desc, x), given).any()
+    moved = described("RESAMPLE1", x, (int(50 * scale),), InterpolationMode="LINEAR", **(
+        fields | {"OutputPixelOffsets": [-far - 0.0005 * max(1, far / 10)]}
+    ))  # fmt: skip
+    assert refused(single(moved[0], x), given).mean() > 0.7
+
+
+def test_a_place_beside_an_element_may_be_on_its_other_side() -> None:
+    # (3 - 0) / 1.5 is 2, or a little less: between 1 and 2, where the slope is another
+    fields = {"InterpolationMode": "LINEAR", "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}
+    x = np.array([0, 2.0**24, 0, 0, 0], np.float32)
+    given = bound(*described("RESAMPLE1", x, (6,), Scales=[1.5], **fields))
+    reach = 2 * 4.5 * 2.0**-23 / 2 * 2 * 2.0**24  # 4.5 ULP of the quotient, times the slope
+    assert given.value[3] + given.slack[3] >= reach / 2
+    assert given.slack[3] <= 2 * reach
+
+
+def test_an_integer_average_may_be_rounded_to_either_side_and_a_whole_one_not() -> None:
+    x = np.array([10, 17], np.int8)
+    given = bound(*described("RESAMPLE", x, (4,), InterpolationMode="LINEAR", Scales=[2]))
+    ways = (given, *given.others)
+    found = [sorted({int(way.value[at]) for way in ways}) for at in range(4)]
+    assert found == [[10], [11, 12], [15, 16], [17]]
+    assert not any(way.slack.any() for way in ways)
+
+
+def test_averages_in_float16_are_within_the_bound_of_that_arithmetic_alone() -> None:
+    x = np.random.default_rng(5).normal(size=60).astype(np.float16)
+    fields = {"Scales": [1.7], "InputPixelOffsets": [0.5], "OutputPixelOffsets": [-0.5]}
+    desc, inputs = described("RESAMPLE1", x, (100,), InterpolationMode="LINEAR", **fields)
+    at = (np.arange(100).astype(np.float16) + np.float16(0.5)) / np.float16(1.7) - np.float16(0.5)
+    low = np.floor(at)
+    first, last = (x[np.clip(side, 0, 59).astype(int)] for side in (low, low + np.float16(1)))
+    found = first * (1 - (at - low)) + last * (at - low)
+    assert found.dtype == np.float16
+    assert not refused(found, bound(desc, inputs, accumulate="FLOAT16")).any()
+    assert refused(found, bound(desc, inputs)).any()

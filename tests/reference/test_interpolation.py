@@ -1,0 +1,100 @@
+"""Places between elements: as numbers, and as tracked numbers whose errors reach other elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.interpolation import clamped, coordinates, is_whole, linear, nearest, taken
+from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
+from dmlcheck.reference.pieces import OneOf
+
+Array = np.ndarray[Any, Any]
+X = np.array([0.0, 10, 30, 20, 20])
+
+
+def test_coordinates_that_change_nothing_stay_integers() -> None:
+    places = np.arange(4)
+    assert is_whole(coordinates(places, 1.0, 0.5, -0.5))
+    assert coordinates(places, 1.0, 0.5, 0.5).tolist() == [-1, 0, 1, 2]
+    assert coordinates(places, 2.0, 0.5, -0.5).tolist() == [-0.25, 0.25, 0.75, 1.25]
+    assert coordinates(places, 0.5, 0.25, 1).tolist() == [-2.25, -0.25, 1.75, 3.75]
+
+
+def test_a_quotient_by_a_power_of_two_is_exact_and_any_other_is_not() -> None:
+    places, tracked = np.arange(1, 4), [Tracked(np.float32(scale), 0.0, Arithmetic()) for scale in (2, 3)]
+    assert slack(coordinates(places, tracked[0], 0.5, -0.5)).max() == 0
+    assert slack(coordinates(places, tracked[1], 0.5, -0.5)).min() > 0
+
+
+def test_numbers_beyond_the_ends_are_the_ends() -> None:
+    assert clamped(np.array([-np.inf, -1, 0, 1, 2, 3, 1e300]), 3).tolist() == [0, 0, 0, 1, 2, 2, 2]
+
+
+def test_elements_are_taken_at_all_combinations_and_runs_are_views() -> None:
+    x = np.arange(24).reshape(2, 3, 4)
+    assert taken(x, [np.array([1]), np.array([2, 0]), np.array([3, 3, 0])]).tolist() == [[[23, 23, 20], [15, 15, 12]]]
+    assert np.shares_memory(taken(x, [np.array([1]), np.array([1, 2]), np.array([0, 1])]), x)
+
+
+def test_a_nearest_element_is_one_unless_an_error_reaches_another() -> None:
+    found = nearest(X, [np.array([0.4, 1.0, 2.6])], np.floor)
+    assert found.value.tolist() == [0, 10, 30]
+    both = nearest(X, [Tracked(np.array([0.4, 1.0, 2.6]), np.array([0.3, 0.1, 0.1]))], np.floor).value
+    assert isinstance(both, OneOf)
+    assert [way.tolist() for way in both.ways] == [[0, 10, 30], [0, 0, 30]]
+    three = nearest(X, [Tracked(np.array([1.5]), np.array([1.0]))], np.ceil).value
+    assert {way.item() for way in three.ways} == {10, 30, 20}
+
+
+def test_places_that_may_be_anywhere_are_left_open() -> None:
+    places = [Tracked(np.array([0.4, 2.0]), np.array([0.1, 5.0])), np.arange(1)]
+    x = X.reshape(5, 1)
+    for found in (nearest(x, places, np.floor), linear(x, places)):
+        assert found.where.tolist() == [[False], [True]]
+    assert linear(X, [Tracked(np.array([0.4]), np.array([np.inf]))]).where.tolist() == [True]
+
+
+def ends(place: float, error: float) -> tuple[float, float]:
+    """Return the least and the largest average that a bound has."""
+    found = linear(X, [Tracked(np.array([place]), np.array([error]))]).value
+    value, reach = raw(found).item(), slack(found).item()
+    return value - reach, value + reach
+
+
+@pytest.mark.parametrize(
+    ("place", "error", "least", "largest"),
+    [
+        (0.5, 0.1, 4, 6),
+        (1.0, 0.1, 9, 12),  # the slope is another on each side
+        (2.05, 0.1, 28.5, 30),  # the element itself is the most
+        (3.5, 0.4, 20, 20),
+        (3.95, 0.4, 20, 20),
+        (-0.05, 0.1, 0, 0.5),
+        (2.0, 1.5, 5, 30),  # from between the first two to between the last two, with the element between
+    ],
+)
+def test_an_average_moves_as_far_as_the_error_of_its_place_allows(
+    place: float, error: float, least: float, largest: float
+) -> None:
+    found = ends(place, error)
+    assert least - 2e-5 <= found[0] <= least + 1e-12
+    assert largest - 1e-12 <= found[1] <= largest + 2e-5
+
+
+def test_axes_are_averaged_one_after_the_other() -> None:
+    x = np.array([[0, 4], [8, 20]], np.uint8)
+    assert linear(x, [np.array([0.5]), np.array([0.25, 0.0])]).value.tolist() == [[6, 4]]
+
+
+@np.errstate(invalid="ignore")  # as the engine has it
+def test_only_a_weight_of_0_or_one_that_may_be_0_leaves_an_infinity_open() -> None:
+    x = np.array([1.0, np.inf, 2.0])
+    found = linear(x, [np.array([0.0, 0.5, 1.0, 1.5, 2.0])])
+    assert found.where.tolist() == [True, False, False, False, False]
+    found = linear(x, [Tracked(np.array([0.05, 0.5, 1.95, 2.0]), np.array([0.1, 0.1, 0.1, 0.0]))])
+    assert found.where.tolist() == [True, False, True, False]
+    square = np.array([[1.0, np.inf], [1.0, 1.0]])
+    assert linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])]).where.tolist() == [[True], [True], [False]]
