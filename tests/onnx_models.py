@@ -12,6 +12,7 @@ import pytest
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 from dmlcheck.specs.load import full_name, load_spec
@@ -127,7 +128,7 @@ EVALUATORS = {"onnx": onnx_outputs, "onnxruntime": onnxruntime_outputs}
 
 def answers(desc: OperatorDesc, inputs: dict[str, Any], by: Iterable[str]) -> Iterator[dict[str, Array]]:
     """Yield the outputs of a desc's model, by label, from every evaluator that has its operators; at least one has."""
-    model = model_proto(build(desc))
+    model = model_proto(with_bytes(build(desc)))
     check(model)
     feed = {value.name: labelled(inputs)[value.name] for value in model.graph.input}
     given = 0

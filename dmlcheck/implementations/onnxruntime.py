@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
@@ -104,7 +105,7 @@ class OnnxRuntime:
         if self._last is None or self._last[0] is not desc:
             from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 
-            graph = build(desc)
+            graph = with_bytes(build(desc))
             self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))
         return self._last[1]
 

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
-from dmlcheck.formats.onnx.to_onnx.records import TYPES
+from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
+from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, TYPES
 
 _MOST_BYTES = 2**31 - 1  # a protobuf holds no more
 DOMAINS = ("", "ai.onnx")
@@ -137,6 +138,8 @@ def _array(tensor: Any, name: str) -> Array:
     if kind not in _KNOWN:
         raise Refused(f"{name} is {kind}, and tensors of that type are not imported")
     values: Array = numpy_helper.to_array(tensor)
+    if kind in BYTES_OF:
+        values = four_bits(values, kind)
     if values.shape != tuple(tensor.dims):
         raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
     return values

@@ -15,7 +15,7 @@ from dmlcheck.formats.export_folder import Folder
 from dmlcheck.formats.exporting import Exported, Ready, Unavailable, each, ready
 from dmlcheck.formats.onnx import metadata
 from dmlcheck.formats.onnx.to_onnx.mappings import build
-from dmlcheck.formats.onnx.to_onnx.proto import model_proto
+from dmlcheck.formats.onnx.to_onnx.proto import model_proto, tensor_of
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.specs.records import OUTPUT
 
@@ -122,17 +122,10 @@ def _files(
     yield MODEL, model.SerializeToString(deterministic=True)
     for kind, values, arrays in (("input", graph.inputs, tensors.inputs), ("output", graph.outputs, tensors.outputs)):
         for index, value in enumerate(values):
-            yield f"{DATA}/{kind}_{index}.pb", _tensor_bytes(arrays[value.name], value.name)
+            tensor = tensor_of(value, arrays[value.name])
+            yield f"{DATA}/{kind}_{index}.pb", tensor.SerializeToString(deterministic=True)
     if limits is not None:
         yield LIMITS, (json.dumps(limits) + "\n").encode()
-
-
-def _tensor_bytes(array: Any, name: str) -> bytes:
-    import numpy as np
-    from onnx import numpy_helper
-
-    data: bytes = numpy_helper.from_array(np.ascontiguousarray(array), name).SerializeToString(deterministic=True)
-    return data
 
 
 # ---- the tolerance of ONNX's runner

@@ -13,7 +13,7 @@ from dmlcheck.formats.case_file import Written
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, type_name
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 
@@ -118,8 +118,8 @@ def _described(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]
 
 
 def _tensor(values: Array | Strided) -> dict[str, Any]:
-    array = _logical(values)
-    tensor: dict[str, Any] = {"DataType": type_name(array), "Sizes": list(array.shape)}
+    array = values.values if isinstance(values, Strided) else values
+    tensor: dict[str, Any] = {"DataType": type_name(array), "Sizes": list(array.shape) or [1]}
     if isinstance(values, Strided):
         tensor["Strides"] = list(values.strides)
     return tensor
@@ -129,4 +129,4 @@ def _logical(values: Array | Strided) -> Array:
     """Return values with at least one dimension, truth values as 0 and 1."""
     array = values.values if isinstance(values, Strided) else values
     array = array.reshape(array.shape or (1,))
-    return array.view("u1") if array.dtype == bool else array
+    return array.view("u1") if array.dtype == bool else plain(array)

@@ -11,7 +11,7 @@ from dmlcheck.formats.case_file import Written
 from dmlcheck.formats.onnx import metadata
 from dmlcheck.formats.onnx.backend_tests import BackendTest
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
-from dmlcheck.formats.onnx.from_onnx.tensors import type_name
+from dmlcheck.formats.onnx.from_onnx.tensors import plain, type_name
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.proto import model_proto
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
@@ -68,4 +68,4 @@ def _by_field(
 def _checked(part: Part, values: Array | None) -> Array:
     if values is None or (type_name(values), values.shape) != (part.tensor.data_type, part.tensor.sizes):
         raise Refused(f"the values of {part.label} are not those of its tensor")
-    return values
+    return plain(values)

@@ -18,6 +18,7 @@ from dmlcheck.descs.write import notation
 onnx = pytest.importorskip("onnx")
 
 from onnx_backend_tests import arrays, dmlcheck  # noqa: E402
+from onnx_models import labelled  # noqa: E402
 
 CASES = Path(__file__).parent.parent.parent.parent / "cases"
 
@@ -32,6 +33,7 @@ def fields(case: Case) -> dict[str, Any]:
 
 
 def same_values(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    one, other = labelled(one), labelled(other)
     assert one.keys() == other.keys()
     return all(
         own.dtype == wanted.dtype and own.shape == wanted.shape and own.tobytes() == wanted.tobytes()
@@ -61,6 +63,21 @@ def test_an_export_comes_back_as_the_same_cases(tmp_path: Path, exported: tuple[
         assert same_values(arrays(read), arrays(case)), name
         kept = ("feature_level", "source", "tolerance", "tags", "note")
         assert [getattr(read, key) for key in kept] == [getattr(case, key) for key in kept], name
+
+
+@pytest.mark.parametrize("operator", ["quantize", "dequantize"])
+def test_4_bit_elements_come_back(operator: str, tmp_path: Path) -> None:
+    path = CASES / operator / "values.yaml"
+    dmlcheck("export", "--to", "onnx", path, "-o", tmp_path / "models")
+    entries = json.loads((tmp_path / "models" / "manifest.json").read_text(encoding="utf-8"))["entries"]
+    dmlcheck("import", "onnx", tmp_path / "models", "-o", tmp_path / "back")
+    cases = {case.id: case for case in api.load_cases(str(path)) if "int4" in case.id}
+    pairs = [(entry["folder"], cases[entry["cases"][0]]) for entry in entries if entry["cases"][0] in cases]
+    assert len(pairs) > 20
+    for name, case in pairs:
+        (read,) = api.load_cases(str(tmp_path / "back" / f"{name}.yaml"))
+        assert fields(read) == fields(case), name
+        assert same_values(arrays(read), arrays(case)), name
 
 
 @pytest.mark.slow

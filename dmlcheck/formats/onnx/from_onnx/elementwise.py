@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.tensors import along, repeated, type_name
+from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 
 
 def _unary(operator: str, node: Node) -> Counterpart:
@@ -79,28 +80,53 @@ def _infinity(node: Node) -> Counterpart:
 
 
 def _cast(node: Node) -> Counterpart:
-    """CAST; truth values are 0 and 1 as numbers, but no number becomes a truth value."""
-    if node.output().dtype == bool and node.input(0).dtype != bool:
+    """CAST; truth values are 0 and 1 as numbers, but no number becomes a truth value.
+
+    Of 4-bit integers, which CAST does not read, it is a DEQUANTIZE with a scale of 1.
+    """
+    x, output = node.input(0), node.output()
+    if output.dtype == bool and x.dtype != bool:
         raise Refused("Cast to BOOL, which asks whether a number is not 0")
+    if type_name(x) in BYTES_OF and output.dtype.kind == "f":
+        return _of_blocks("DEQUANTIZE", np.atleast_1d(x), [np.ones((1,) * max(1, x.ndim), output.dtype)], output)
     return _unary("CAST", node)
 
 
 def _quantize(operator: str, node: Node) -> Counterpart:
-    """QUANTIZE_LINEAR and DEQUANTIZE_LINEAR: scales and zero points repeat to the input's sizes."""
-    x = np.atleast_1d(node.input(0))
-    axis, block = node.get("axis", 1), node.get("block_size", 0)
-    fields: dict[str, Any] = {"InputTensor": x}
-    for index, name in ((1, "ScaleTensor"), (2, "ZeroPointTensor")):
-        values = node.optional(index)
-        if values is None:
-            continue
-        if block:
-            place = axis_of(axis, x.ndim)
-            blocks = np.repeat(values, min(block, x.shape[place]), place)
-            fields[name] = blocks[(slice(None),) * place + (slice(x.shape[place]),)]
-        else:
-            fields[name] = along(values, axis, x.shape)
-    return Counterpart(operator, {**fields, "OutputTensor": node.output()})
+    """QUANTIZE and DEQUANTIZE of 4 bits, and of blocks of bytes; of all others their ancestors, whose scales repeat."""
+    x, output = np.atleast_1d(node.input(0)), node.output()
+    numbers = [values for index in (1, 2) if (values := node.optional(index)) is not None]
+    axis, block, kinds = node.get("axis", 1), node.get("block_size", 0), {type_name(x), type_name(output)}
+    if kinds & BYTES_OF.keys() or (block and kinds & set(BYTES_OF.values())):
+        return _of_blocks(operator, x, [_blocks(values, axis, block, x.shape) for values in numbers], output)
+    own = [_of_each(values, axis, block, x.shape) if block else along(values, axis, x.shape) for values in numbers]
+    tensors = dict(zip(("ScaleTensor", "ZeroPointTensor"), own, strict=False))
+    return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
+
+
+def _of_blocks(operator: str, x: Array, numbers: list[Array], output: Array) -> Counterpart:
+    fields: dict[str, Any] = {
+        "InputTensor": x,
+        "QuantizationType": "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT",
+        "QuantizationTensors": numbers,
+    }
+    return Counterpart(operator, {**fields, "OutputTensor": output})
+
+
+def _blocks(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Array:
+    """Return scales or zero points in as many dimensions as the input has, one for each block."""
+    if block and shape[axis] % block:
+        return _of_each(values, axis, block, shape)  # DirectML does not say where its blocks end
+    if not block and values.size > 1:
+        return values.reshape([-1 if place == axis_of(axis, len(shape)) else 1 for place in range(len(shape))])
+    return values.reshape((1,) * len(shape)) if values.size == 1 else values
+
+
+def _of_each(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Array:
+    """Return the scale or the zero point of each element."""
+    place = axis_of(axis, len(shape))
+    repeats = np.repeat(values, min(block, shape[place]), place)
+    return repeats[(slice(None),) * place + (slice(shape[place]),)]
 
 
 def _slope(node: Node) -> Counterpart:
@@ -177,13 +203,13 @@ OPERATORS: dict[str, Maker] = {
     "Cast": _cast,
     "CastLike": _cast,
     "Clip": _clip,
-    "DequantizeLinear": partial(_quantize, "ELEMENT_WISE_DEQUANTIZE_LINEAR"),
+    "DequantizeLinear": partial(_quantize, "DEQUANTIZE"),
     "Gelu": _gelu,
     "IsInf": _infinity,
     "Mod": _modulus,
     "PRelu": _slope,
     "Pow": _power,
-    "QuantizeLinear": partial(_quantize, "ELEMENT_WISE_QUANTIZE_LINEAR"),
+    "QuantizeLinear": partial(_quantize, "QUANTIZE"),
     "Round": partial(_with, "ELEMENT_WISE_ROUND", {}, RoundingMode="HALVES_TO_NEAREST_EVEN"),
     "Where": _choice,
 }

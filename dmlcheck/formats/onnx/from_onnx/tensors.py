@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -71,8 +71,25 @@ def permuted(values: Array, order: Sequence[int]) -> Array | Strided:
     return Strided(values.transpose(order), tuple(packed[axis] for axis in order))
 
 
+def four_bits(values: Array, data_type: str) -> Array:
+    """Return values as bytes that are known to be elements of a 4-bit type."""
+    dtype = np.dtype(NUMPY_TYPES[data_type], metadata={_TYPE: data_type})
+    return values.astype(dtype.base).view(dtype)
+
+
+_TYPE = "DirectML's data type"
+
+
+def plain(values: Array) -> Array:
+    """Return values without what an array can say of a 4-bit type."""
+    return values.view(values.dtype.str)
+
+
 def type_name(values: Array) -> str:
     """Return the data type of values; truth values are UINT8."""
+    marks: Any = values.dtype.metadata
+    if marks and _TYPE in marks:
+        return str(marks[_TYPE])
     dtype = np.dtype(np.uint8) if values.dtype == bool else values.dtype
     return next(name for name, known in NUMPY_TYPES.items() if known == dtype)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.formats.onnx.to_onnx.records import Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, Constant, Graph, Inexpressible, Node, Value
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 _CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
@@ -45,13 +45,23 @@ def model_proto(graph: Graph) -> Any:
 def tensor(constant: Constant) -> Any:
     """Return a constant as an onnx.TensorProto."""
     import numpy as np
-    from onnx import numpy_helper
 
     value = constant.value
     dtype = np.dtype(bool) if value.element == "BOOL" else NUMPY_TYPES[value.data_type]
     with np.errstate(over="ignore"):
         array = np.array(constant.elements, dtype).reshape(value.sizes)
-    return numpy_helper.from_array(array, value.name)
+    return tensor_of(value, array)
+
+
+def tensor_of(value: Value, array: Any) -> Any:
+    """Return the elements of a value, an array of its shape, as an onnx.TensorProto; 4-bit ones are packed."""
+    import numpy as np
+    from onnx import TensorProto, helper, numpy_helper
+
+    if value.data_type in BYTES_OF:
+        kind = TensorProto.DataType.Value(value.onnx_type)
+        return helper.make_tensor(value.name, kind, value.sizes, array.reshape(-1))
+    return numpy_helper.from_array(np.asarray(array, order="C"), value.name)
 
 
 def _value(value: Value) -> Any:

@@ -8,11 +8,12 @@ for each element, from opset 21 on.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
-from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
+from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, Inexpressible, Value
 
 
 def quantize_linear(g: Builder, desc: OperatorDesc) -> None:
@@ -53,7 +54,7 @@ def quantize(g: Builder, desc: OperatorDesc) -> None:
     numbers, attributes = _listed_numbers(g, desc, x)
     if len(numbers) == 1:
         numbers.append(_zeros(g, numbers[0], kind))
-    g.at_least(19)  # FLOAT16 is new there
+    g.at_least(21 if kind in BYTES_OF else 19)  # FLOAT16 is new there
     g.output("OutputTensor", g.node("QuantizeLinear", [x, *numbers], x.sizes, kind, **attributes))
 
 
@@ -61,7 +62,7 @@ def dequantize(g: Builder, desc: OperatorDesc) -> None:
     """DEQUANTIZE: the result has the scale's type."""
     x = g.input("InputTensor")
     numbers, attributes = _listed_numbers(g, desc, x)
-    g.at_least(19)
+    g.at_least(21 if x.data_type in BYTES_OF else 19)
     g.output("OutputTensor", g.node("DequantizeLinear", [x, *numbers], x.sizes, numbers[0].data_type, **attributes))
 
 
@@ -110,11 +111,22 @@ def _listed_numbers(g: Builder, desc: OperatorDesc, x: Value) -> tuple[list[Valu
     axes = _varied_axes([part.tensor for part in parts])
     values = [g.input(part.label) for part in parts]
     if len(axes) > 1 or any(own not in (1, size) for own, size in sizes):
-        return [_repeated(g, value, x.sizes) for value in values], _of_each_element(g, len(x.sizes))
-    return [_along(g, value, x, axes) for value in values], {"axis": axes[0]} if axes else {}
+        return [_in_bytes(g, value, partial(_repeated, g, x.sizes)) for value in values], _of_each_element(
+            g, len(x.sizes)
+        )
+    return [_in_bytes(g, value, partial(_along, g, x, axes)) for value in values], {"axis": axes[0]} if axes else {}
 
 
-def _repeated(g: Builder, value: Value, sizes: Sequence[int]) -> Value:
+def _in_bytes(g: Builder, value: Value, change: Callable[[Value], Value]) -> Value:
+    """Return a value whose elements are moved or repeated, those of 4 bits as bytes: ONNX does not move them."""
+    kind = value.data_type
+    if kind not in BYTES_OF:
+        return change(value)
+    g.at_least(21)
+    return g.cast(change(g.cast(value, BYTES_OF[kind])), kind)
+
+
+def _repeated(g: Builder, sizes: Sequence[int], value: Value) -> Value:
     """Return numbers with each repeated along every dimension, so often that they have these sizes."""
     apart: list[int] = []
     wide: list[int] = []
@@ -125,7 +137,7 @@ def _repeated(g: Builder, value: Value, sizes: Sequence[int]) -> Value:
     return g.reshape(g.expand(g.reshape(value, apart), wide), sizes)
 
 
-def _along(g: Builder, value: Value, x: Value, axes: list[int]) -> Value:
+def _along(g: Builder, x: Value, axes: list[int], value: Value) -> Value:
     """Return numbers as one, or as a vector along an axis of the input."""
     kept = tuple(size if axis in axes else 1 for axis, size in enumerate(x.sizes))
     first = g.first_of(value, [axis for axis, size in enumerate(kept) if size == 1])

@@ -9,15 +9,21 @@ TYPES = {
     "FLOAT16": "FLOAT16",
     "FLOAT32": "FLOAT",
     "FLOAT64": "DOUBLE",
+    "INT4": "INT4",
     "INT8": "INT8",
     "INT16": "INT16",
     "INT32": "INT32",
     "INT64": "INT64",
+    "UINT4": "UINT4",
     "UINT8": "UINT8",
     "UINT16": "UINT16",
     "UINT32": "UINT32",
     "UINT64": "UINT64",
 }
+
+
+# The 8-bit types that have the numbers of the 4-bit ones.
+BYTES_OF = {"INT4": "INT8", "UINT4": "UINT8"}
 
 
 class Inexpressible(Exception):

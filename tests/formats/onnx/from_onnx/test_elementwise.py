@@ -9,7 +9,7 @@ import pytest
 from onnx_nodes import fields, found, zeros
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, four_bits
 
 X = zeros(2, 3)
 
@@ -87,9 +87,45 @@ def test_scales_repeat_along_an_axis_or_in_blocks() -> None:
     assert made.fields["ScaleTensor"].strides == (1, 0)
     assert made.fields["ZeroPointTensor"].values.tolist() == [[3] * 4, [4] * 4]
     blocks = np.array([[1, 2], [3, 4]], "f4")
-    made = found("DequantizeLinear", [q, blocks], x, axis=1, block_size=2)
+    made = found("DequantizeLinear", [q.astype("i2"), blocks], x, axis=1, block_size=2)
+    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
     assert made.fields["ScaleTensor"].tolist() == [[1, 1, 2, 2], [3, 3, 4, 4]]
     assert "ZeroPointTensor" not in made.fields
+
+
+@pytest.mark.parametrize(
+    ("scale", "attributes", "expected"),
+    [
+        (2.0, {}, [[2]]),
+        ([2], {"axis": 0}, [[2]]),
+        ([1, 2], {"axis": -2}, [[1], [2]]),
+        ([[1, 2], [3, 4]], {"axis": -1, "block_size": 2}, [[1, 2], [3, 4]]),
+        ([[1, 2], [3, 4]], {"axis": 1, "block_size": 3}, [[1, 1, 1, 2], [3, 3, 3, 4]]),
+    ],
+)
+def test_blocks_of_bytes_and_4_bits_are_quantized_by_the_newer_operators(
+    scale: Any, attributes: dict[str, int], expected: list[list[float]]
+) -> None:
+    """3 does not divide 4, and DirectML does not say where such blocks end: each element has a scale of its own."""
+    x, q = zeros(2, 4), four_bits(zeros(2, 4), "UINT4")
+    numbers = np.array(scale, "f4")
+    made = found("QuantizeLinear", [x, numbers, numbers.astype("u1")], q, **attributes)
+    assert (made.operator, made.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
+    assert [tensor.tolist() for tensor in made.fields["QuantizationTensors"]] == [expected, expected]
+    kinds = [q, q.astype("u1")] if "block_size" in attributes else [q]
+    for quantized in kinds:
+        made = found("DequantizeLinear", [quantized, numbers], x, **attributes)
+        assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+        assert made.fields["QuantizationTensors"][0].tolist() == expected
+
+
+def test_a_cast_of_4_bits_to_floats_is_a_dequantization_by_1() -> None:
+    q = four_bits(np.array([[-8, 7]]), "INT4")
+    made = found("Cast", [q], zeros(1, 2, dtype="float16"))
+    (scale,) = made.fields["QuantizationTensors"]
+    assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+    assert (scale.tolist(), scale.dtype) == ([[1]], np.float16)
+    assert found("Cast", [q], zeros(1, 2, dtype="int8")).operator == "CAST"
 
 
 @pytest.mark.parametrize(

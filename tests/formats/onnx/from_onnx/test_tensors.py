@@ -11,7 +11,9 @@ from dmlcheck.formats.onnx.from_onnx.tensors import (
     Strided,
     along,
     channels,
+    four_bits,
     permuted,
+    plain,
     ranked,
     repeated,
     sized,
@@ -67,6 +69,23 @@ def test_another_order_of_axes_is_one_of_strides() -> None:
     assert permuted(x, [0, 1]) is x
     with pytest.raises(Refused, match=r"^\[0, 0\] is no order of 2 dimensions$"):
         permuted(x, [0, 0])
+
+
+def test_4_bit_elements_are_known_as_such_whatever_moves_them() -> None:
+    q = four_bits(np.array([[1, -8], [3, 4]]), "INT4")
+    for moved in (
+        q,
+        q.T,
+        q.reshape(4),
+        np.broadcast_to(q[:1], (3, 2)),
+        np.repeat(q, 2, 1),
+        np.atleast_1d(q[0, 0, ...]),
+    ):
+        assert type_name(moved) == "INT4"
+        assert moved.dtype == np.int8
+    assert type_name(four_bits(np.array([15]), "UINT4")) == "UINT4"
+    assert type_name(plain(q)) == "INT8"
+    assert plain(q).tolist() == [[1, -8], [3, 4]]
 
 
 def test_truth_values_are_bytes_and_indices_have_no_sign() -> None:
