@@ -16,7 +16,14 @@ def indices(g: Builder, count: int | None = None) -> Value:
     x = g.input("IndicesTensor")
     if count is not None:
         x = g.last_dimensions(x, count)
-    return x if x.data_type in ("INT32", "INT64") else g.cast(x, "INT64")
+    return x if x.data_type in ("INT32", "INT64") else as_int64(g, x)
+
+
+def as_int64(g: Builder, x: Value) -> Value:
+    """Return indices as INT64; what that cannot hold becomes its largest number, which is outside as well."""
+    if x.data_type == "UINT64":
+        x = g.node("Min", [x, g.scalar(2**63 - 1, "UINT64")], x.sizes, "UINT64")
+    return g.cast(x, "INT64")
 
 
 def gather(g: Builder, desc: OperatorDesc) -> None:
@@ -61,7 +68,7 @@ def scatter_nd(g: Builder, desc: OperatorDesc) -> None:
 
 def _tuples(g: Builder, desc: OperatorDesc) -> Value:
     """Return an array of index tuples; ONNX has them in INT64 only."""
-    return g.cast(indices(g, desc.values["IndicesDimensionCount"]), "INT64")
+    return as_int64(g, indices(g, desc.values["IndicesDimensionCount"]))
 
 
 def max_unpooling(g: Builder, _: OperatorDesc) -> None:
@@ -83,9 +90,7 @@ def one_hot(g: Builder, desc: OperatorDesc) -> None:
     axis = desc.values["Axis"]
     places, values = g.input("IndicesTensor"), g.input("ValuesTensor")
     depth = g.tensor("OutputTensor").sizes[axis]
-    if places.data_type == "UINT64":  # what INT64 cannot hold is past the end as well
-        places = g.node("Min", [places, g.scalar(depth, "UINT64")], places.sizes, "UINT64")
-    rows = g.cast(places, "INT64")
+    rows = as_int64(g, places)
     if len(rows.sizes) > 1:  # indices without dimensions are not among ONNX's
         rows = g.reshape(rows, (*rows.sizes[:axis], *rows.sizes[axis + 1 :]))
     count = math.prod(values.sizes)

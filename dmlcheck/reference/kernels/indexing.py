@@ -1,0 +1,372 @@
+"""Elements that indices name, gathered, replaced or marked; the first of sorted sequences; where elements are not 0."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_along
+from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
+
+LIMIT = 4 * BLOCK  # elements of a piece, which are moved and not computed
+
+
+# ---- indices
+
+
+def places(indices: Any, size: int) -> tuple[Any, Any]:
+    """Return where indices point along a dimension, and which are outside of it; these are moved to its nearest end.
+
+    Negative indices of signed types count from the end.
+    """
+    at = (np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
+    at = at + size * (at < 0)
+    return np.clip(at, 0, size - 1), (at < 0) | (at >= size)
+
+
+def whole_along(axis: int, index: Index) -> Index:
+    """Return an index that has all of an axis."""
+    return (*index[:axis], slice(None), *index[axis + 1 :])
+
+
+def right_aligned(index: Index, rank: int) -> Index:
+    """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
+    return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
+
+
+def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
+    """Return the part of a tensor at 0 of all dimensions but the last, and whether there is any other part."""
+    lead = x.ndim - count
+    return x[(*[0] * lead, ...)], any(size > 1 for size in x.shape[:lead])
+
+
+# ---- gathering
+
+
+def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output: TensorDesc) -> Iterator[Piece]:
+    """Output[l, b, t] = Input[l, Indices[b], t], where l is before Axis, and b in the last IndexDimensions dimensions.
+
+    Left open are elements whose index is outside, and all where there are several indices in other dimensions.
+    """
+    own, is_open = last_dimensions(indices, index_dimensions)
+    after = axis + index_dimensions
+    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
+        full = right_aligned(index, input.ndim - 1 + index_dimensions)
+        part = input[(*full[:axis], slice(None), *full[after:])]
+        yield Piece(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]), is_exact=True)
+
+
+def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
+    """The parts of x at indices along an axis."""
+    at, outside = places(indices, x.shape[axis])
+    mark = np.asarray(outside | is_open)
+    return Open(x[(*[slice(None)] * axis, at)], mark.reshape((*mark.shape, *[1] * (x.ndim - axis - 1))))
+
+
+def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
+    """Output[c] = Input[c], with Indices[c] for the coordinate of Axis; left open where that is outside."""
+    corner = input[whole_along(axis, tuple(map(slice, indices.shape)))]
+    for index in tiles_along(range(input.ndim), indices.shape, LIMIT):
+        lines = corner[whole_along(axis, index)]
+        yield Piece(index, partial(taken_along, axis=axis), (lines, indices[index]), is_exact=True)
+
+
+def taken_along(x: Any, indices: Any, *, axis: int) -> Open:
+    """The elements of the lines of x along an axis at an index of their own."""
+    at, outside = places(indices, x.shape[axis])
+    return Open(np.take_along_axis(x, at, axis), outside)
+
+
+def gather_nd1(
+    input: Any,
+    indices: Any,
+    *,
+    input_dimension_count: int,
+    indices_dimension_count: int,
+    batch_dimension_count: int,
+    output: TensorDesc,
+) -> Iterator[Piece]:
+    """Output[b, m, t] = Input[b, Indices[b, m], t], where b is in the first BatchDimensionCount dimensions that count.
+
+    Indices' last dimension has the coordinates of a tuple. Left open are elements of which a coordinate is outside, and
+    all where there are several tensors in the dimensions before those that count.
+    """
+    (x, is_open), (tuples, more) = (
+        last_dimensions(input, input_dimension_count),
+        last_dimensions(indices, indices_dimension_count),
+    )
+    count, width = tuples.ndim - 1, tuples.shape[-1]
+    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
+        full = right_aligned(index, count + x.ndim - batch_dimension_count - width)
+        batches, rest = full[:batch_dimension_count], full[count:]
+        part = x[(*batches, *[slice(None)] * width, *rest)]
+        formula = partial(taken_by_tuples, batches=len(batches), is_open=is_open or more)
+        yield Piece(index, formula, (part, tuples[full[:count]]), is_exact=True)
+
+
+def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open:
+    """The parts of x at tuples of indices, for each of the batches in its first dimensions its own."""
+    count, width = tuples.ndim - 1, tuples.shape[-1]
+    own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
+    found = [places(tuples[..., p], x.shape[batches + p]) for p in range(width)]
+    batch = [at.reshape((*at.shape, *[1] * (count - batches))) for at in own]
+    mark = np.asarray(reduce(np.logical_or, (outside for _, outside in found), is_open))
+    return Open(x[(*batch, *(at for at, _ in found))], mark.reshape((*mark.shape, *[1] * (x.ndim - batches - width))))
+
+
+def gather_nd(
+    input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int, output: TensorDesc
+) -> Iterator[Piece]:
+    """Output[m, t] = Input[Indices[m], t], where Indices' last dimension has the coordinates of a tuple.
+
+    Left open are elements of which a coordinate is outside, and all where there are several tensors in the dimensions
+    before those that count.
+    """
+    return gather_nd1(
+        input,
+        indices,
+        input_dimension_count=input_dimension_count,
+        indices_dimension_count=indices_dimension_count,
+        batch_dimension_count=0,
+        output=output,
+    )
+
+
+# ---- replacing
+
+
+def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Piece]:
+    """Output is Input with Updates[c] at c, with Indices[c] for the coordinate of Axis.
+
+    Left open is what an index outside may hit: the first and the last element of its line.
+    """
+    for index in tiles_along(range(input.ndim), input.shape, LIMIT):
+        lines, starts = whole_along(axis, index), starts_of(index)
+        columns = partial(coordinates_with, axis=axis, starts=starts)
+        formula = partial(replaced, columns=columns, count=input.ndim, sizes=input.shape, starts=starts)
+        yield Piece(index, formula, (input[index], indices[lines], updates[lines]), is_exact=True)
+
+
+def coordinates_with(indices: Any, cut: Index, *, axis: int, starts: Sequence[int]) -> Sequence[Any]:
+    """Return the coordinates of elements, with their indices for that of an axis; `cut` counts from `starts`."""
+    firsts = (start + own for start, own in zip(starts, starts_of(cut), strict=True))
+    grid = np.ogrid[tuple(slice(first, first + size) for first, size in zip(firsts, indices.shape, strict=True))]
+    return (*grid[:axis], indices, *grid[axis + 1 :])
+
+
+def scatter_nd(
+    input: Any, indices: Any, updates: Any, *, input_dimension_count: int, indices_dimension_count: int
+) -> Iterator[Piece]:
+    """Output is Input with Updates[m, t] at [Indices[m], t], where Indices' last dimension has a tuple's coordinates.
+
+    Left open is what a tuple with coordinates outside may hit, if these are taken for the first, the last or the
+    nearest of their dimension; and all where there are several tensors in the dimensions before those that count.
+    """
+    _, is_open = last_dimensions(input, input_dimension_count)
+    tuples, more = last_dimensions(indices, indices_dimension_count)
+    lead, count = input.ndim - input_dimension_count, tuples.ndim - 1
+    sizes = input.shape[: lead + tuples.shape[-1]]
+    blocks = updates.reshape((*tuples.shape[:-1], *input.shape[len(sizes) :]))
+    columns = partial(coordinates_of_tuples, lead=lead)
+    for index in tiles_along(range(input.ndim), input.shape, LIMIT):
+        options = {"sizes": sizes, "starts": starts_of(index), "is_open": is_open or more}
+        part = blocks[(*[slice(None)] * count, *index[len(sizes) :])]
+        yield Piece(
+            index,
+            partial(replaced, columns=columns, count=count, **options),
+            (input[index], tuples, part),
+            is_exact=True,
+        )
+
+
+def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
+    """Return the coordinates that tuples have, after those of the dimensions before, which are 0."""
+    return (*[np.zeros((), np.int64)] * lead, *np.moveaxis(tuples, -1, 0))
+
+
+def starts_of(index: Index) -> list[int]:
+    """Return where the slices of an index begin."""
+    return [at.start or 0 for at in index]
+
+
+def replaced(
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    columns: Callable[[Any, Index], Sequence[Any]],
+    count: int,
+    sizes: Sequence[int],
+    starts: Sequence[int],
+    is_open: bool = False,
+) -> Open:
+    """A part of a tensor, which begins at `starts`, with the updates that go there; x is what it was.
+
+    The first `count` dimensions of the updates number them. The coordinates along dimensions of some sizes that
+    `columns` gives for a part of the indices say where each goes.
+    """
+    found, mark = x.copy(), np.full(x.shape, is_open)
+    numbers, block = updates.shape[:count], math.prod(updates.shape[count:])
+    for cut in tiles_along(range(count), numbers, max(1, BLOCK // max(1, block))):
+        at, outside = zip(*map(places, columns(indices[cut], cut), sizes), strict=True)
+        beyond = reduce(np.logical_or, outside)
+        where, here = inside(at, ~beyond, starts, x.shape)
+        found[where] = updates[cut][here]
+        for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]) if beyond.any() else ():
+            guess = [np.where(is_out, end, one) for is_out, end, one in zip(outside, ends, at, strict=True)]
+            mark[inside(guess, beyond, starts, x.shape)[0]] = True
+    return Open(found, mark)
+
+
+def inside(at: Sequence[Any], mask: Any, starts: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+    """Return the coordinates, of those that a mask has, in the part of a tensor that begins at `starts`; and a mask."""
+    own = [one - start for one, start in zip(at, starts, strict=False)]
+    here = reduce(np.logical_and, ((one >= 0) & (one < size) for one, size in zip(own, sizes, strict=False)), mask)
+    return tuple(np.broadcast_to(one, here.shape)[here] for one in own), here
+
+
+# ---- one-hot
+
+
+def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iterator[Piece]:
+    """Output[c] = Values[1] if c[Axis] is Indices[c], with 0 for the coordinate of Axis, else Values[0].
+
+    Left open are the sequences of a negative index that is outside.
+    """
+    off, on = np.split(values.flat[:2], 2)
+    size = output.sizes[axis]
+    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
+        formula = partial(marked, at=np.arange(size)[index[axis]].reshape(along(axis, indices.ndim)), size=size)
+        yield Piece(index, formula, (indices[whole_along(axis, index)], off, on), is_exact=True)
+
+
+def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
+    """The second value where the place along an axis is the index, else the first."""
+    found, outside = places(indices, size)
+    return Open(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
+
+
+def along(axis: int, rank: int) -> list[int]:
+    """Return the sizes to give a sequence to have it lie along an axis."""
+    return [-1 if other == axis else 1 for other in range(rank)]
+
+
+# ---- sorting
+
+
+def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Piece]:
+    """The first K elements and their indices of each sequence along Axis, sorted by element and index.
+
+    Elements increase or decrease as AxisDirection says; of equal ones the index increases. Left open are sequences that
+    hold NaN, and the indices of zeros in those that hold 0 and -0.
+    """
+    others = [other for other in range(input.ndim) if other != axis]
+    formula = partial(leading, axis=axis, k=k, is_decreasing=axis_direction == "DECREASING")
+    for index in tiles_along(others, input.shape, max(1, LIMIT // input.shape[axis])):
+        yield Piece(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],), is_exact=True)
+
+
+def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
+    """The first K elements and their indices of each sequence along Axis, sorted by decreasing element and index.
+
+    Of equal elements the index increases. Left open are sequences that hold NaN, and the indices of zeros in those that
+    hold 0 and -0.
+    """
+    return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
+
+
+def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]:
+    """The first elements of sorted sequences, and their indices; of a long one a run after another is sorted in."""
+    cuts = list(tiles_along((axis,), x.shape, max(LIMIT, k)))
+    numbers = np.broadcast_to(np.arange(x.shape[axis]).reshape(along(axis, x.ndim)), x.shape)
+    first = partial(first_of, axis=axis, k=k, is_decreasing=is_decreasing)
+    found, at = first(x[cuts[0]], numbers[cuts[0]])
+    for cut in cuts[1:]:
+        found, at = first(np.concatenate((found, x[cut]), axis), np.concatenate((at, numbers[cut]), axis))
+    if not is_float(x):
+        return {"output_value": found, "output_index": at}
+
+    def hold(test: Callable[[Any], Any]) -> Any:
+        return reduce(np.logical_or, (test(x[cut]).any(axis=axis, keepdims=True) for cut in cuts))
+
+    is_open, zeros = hold(np.isnan), found == 0
+    if zeros.any():
+        zeros &= hold(lambda part: (part == 0) & np.signbit(part)) & hold(lambda part: (part == 0) & ~np.signbit(part))
+    return {"output_value": Open(found, is_open), "output_index": Open(at, is_open | zeros)}
+
+
+def first_of(x: Any, numbers: Any, *, axis: int, k: int, is_decreasing: bool) -> tuple[Any, Any]:
+    """The first elements of sorted sequences, and their numbers; of equal ones the first comes first."""
+    order = np.argsort(descending(x) if is_decreasing else comparable(x), axis=axis, kind="stable")
+    order = order[(*[slice(None)] * axis, slice(k))]
+    return np.take_along_axis(x, order, axis), np.take_along_axis(numbers, order, axis)
+
+
+def descending(x: Any) -> Any:
+    """Return elements that are the smaller, the larger those of x are."""
+    return -comparable(x) if is_float(x) else ~x
+
+
+# ---- coordinates
+
+
+def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterator[Piece]:
+    """OutputCount is the number of elements that are not 0, and row r of OutputCoordinates where the r-th of them is.
+
+    Left open are the rows after the last, and from the first element on that is NaN or so small that it may count as 0,
+    the rows and the number.
+    """
+    *lead, rows, count = output_coordinates.sizes
+    first = [0] * len(lead)
+    row = start = 0
+    is_open = False
+    for index in tiles(input.shape, LIMIT):
+        part = input[index]
+        formula = partial(coordinates, start=start, sizes=input.shape, count=count, is_open=is_open)
+        stop = row + int(np.count_nonzero(part))
+        yield Piece({"output_coordinates": (*first, slice(row, stop))}, formula, (part,), is_exact=True)
+        row, start, is_open = stop, start + part.size, is_open or bool(in_doubt(part).any())
+    yield Piece({"output_count": ()}, lambda: {"output_count": Open(np.array([row]), is_open)})
+    for start in range(row, rows, LIMIT):
+        stop = min(start + LIMIT, rows)
+        formula = partial(unwritten, stop - start, count)
+        yield Piece({"output_coordinates": (*first, slice(start, stop))}, formula)
+
+
+def coordinates(x: Any, *, start: int, sizes: Sequence[int], count: int, is_open: bool) -> dict[str, Any]:
+    """The last coordinates of the elements that are not 0 in a row-major run of a tensor."""
+    at = np.flatnonzero(x)
+    found = np.stack(np.unravel_index(start + at, sizes)[len(sizes) - count :], axis=-1)
+    doubt = np.logical_or.accumulate(in_doubt(x).reshape(-1))[at] | is_open
+    return {"output_coordinates": Open(found, doubt[:, None])}
+
+
+def in_doubt(x: Any) -> Any:
+    """Say which elements may count as 0 or not: NaN, and numbers so small that some devices take them for 0."""
+    if not is_float(x):
+        return np.zeros(x.shape, bool)
+    return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
+
+
+def unwritten(rows: int, count: int) -> dict[str, Any]:
+    """Rows of coordinates that no element has: 0, which is left open."""
+    return {"output_coordinates": Open(np.zeros((rows, count), np.uint32), np.ones((rows, count), bool))}
+
+
+KERNELS: dict[str, Kernel] = {
+    "GATHER": Kernel(gather, is_exact=True),
+    "GATHER_ELEMENTS": Kernel(gather_elements, is_exact=True),
+    "GATHER_ND": Kernel(gather_nd, is_exact=True),
+    "GATHER_ND1": Kernel(gather_nd1, is_exact=True),
+    "NONZERO_COORDINATES": Kernel(nonzero_coordinates, is_exact=True),
+    "ONE_HOT": Kernel(one_hot, is_exact=True),
+    "SCATTER": Kernel(scatter, is_exact=True),
+    "SCATTER_ND": Kernel(scatter_nd, is_exact=True),
+    "TOP_K": Kernel(top_k, is_exact=True),
+    "TOP_K1": Kernel(top_k1, is_exact=True),
+}
