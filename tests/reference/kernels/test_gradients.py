@@ -1,0 +1,350 @@
+"""Gradients against fractions, against differences of the forward operators, and their bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from derivatives import described, difference, unrounded
+from elements import misrounded, refused
+from random_pooling import drawn
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.kernels import gradients
+
+Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
+
+NAN, INF = math.nan, math.inf
+TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
+
+
+# ---- pooling: what is right, window by window
+
+
+def elements_of(o: Sizes, fields: dict[str, Any], sizes: Sizes) -> list[Sizes]:
+    """Return the elements of a window that are inside, in row-major order, each once."""
+    rows = zip(o, fields["Strides"], fields["StartPadding"], fields["Dilations"], fields["WindowSize"], strict=True)
+    along = ([a * stride + w * gap - start for w in range(size)] for a, stride, start, gap, size in rows)
+    found = sorted(set(itertools.product(*along)))
+    return [at for at in found if all(0 <= a < size for a, size in zip(at, sizes, strict=True))]
+
+
+def shares(dy: Array, sizes: Sizes, fields: dict[str, Any]) -> Array:
+    """Return the gradient of an average pooling in fractions."""
+    found = np.full(sizes, Fraction(0), object)
+    for at in np.ndindex(*dy.shape):
+        places = elements_of(at[2:], fields, sizes[2:])
+        count = math.prod(fields["WindowSize"]) if fields["IncludePadding"] else len(places)
+        for place in places:
+            found[(*at[:2], *place)] += Fraction(dy[at].item()) / count
+    return found
+
+
+def largest_only(x: Array, dy: Array, fields: dict[str, Any]) -> Array:
+    """Return the gradient of a max pooling in fractions."""
+    found = np.full(x.shape, Fraction(0), object)
+    for at in np.ndindex(*dy.shape):
+        places = [(*at[:2], *place) for place in elements_of(at[2:], fields, x.shape[2:])]
+        if places:
+            found[max(places, key=lambda place: x[place])] += Fraction(dy[at].item())  # max takes the first
+    return found
+
+
+class Drawn:
+    """A random pooling gradient: its desc, its inputs, and the fields as the oracles above read them."""
+
+    def __init__(self, operator: str, generator: np.random.Generator, data_type: str = "FLOAT32") -> None:
+        """Draw a window that fits, whole numbers with ties, and IncludePadding."""
+        is_max = operator.startswith("MAX")
+        made = drawn(generator, "MAX_POOLING2" if is_max else "AVERAGE_POOLING")
+        self.sizes, places, fields = made["input"], made["output"], made["fields"]
+        if not is_max:
+            fields["IncludePadding"] = bool(generator.integers(2))
+        self.fields = {"Dilations": [1] * len(fields["Strides"]), **fields}
+        tensors = {"InputGradient": places, "OutputGradient": self.sizes} | ({"Input": self.sizes} if is_max else {})
+        self.desc = described(f"{operator}_POOLING_GRAD", tensors, data_type, **fields)
+        self.dy = np.rint(generator.normal(size=places) * 7).astype(TYPES[data_type])
+        self.inputs = {"InputGradientTensor": self.dy}
+        if is_max:
+            self.x = np.rint(generator.normal(size=self.sizes) * 2).astype(TYPES[data_type])
+            self.inputs["InputTensor"] = self.x
+
+    def computed(self) -> tuple[Array, Array]:
+        found = engine.evaluate(self.desc, self.inputs)["OutputGradientTensor"]
+        mark = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        return found.values, mark
+
+
+def is_rounded_up(drawn: Drawn) -> bool:
+    """Say whether the last window has more than the padded tensor."""
+    fields = drawn.fields
+    rows = zip(drawn.dy.shape[2:], fields["Strides"], fields["WindowSize"], fields["Dilations"], strict=True)
+    spans = [(count - 1) * stride + (size - 1) * gap + 1 for count, stride, size, gap in rows]
+    ends = zip(drawn.sizes[2:], fields["StartPadding"], fields["EndPadding"], strict=True)
+    return any(span > sum(end) for span, end in zip(spans, ends, strict=True))
+
+
+@pytest.mark.parametrize("block", [5, 65_536])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_each_window_of_an_average_gives_all_its_elements_the_same(
+    data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gradients, "BLOCK", block)
+    generator = np.random.default_rng(1)
+    for _ in range(60):
+        made = Drawn("AVERAGE", generator, data_type)
+        found, mark = made.computed()
+        expected = shares(made.dy, made.sizes, made.fields).astype(np.float64)
+        assert not (misrounded(found, expected) & (np.abs(found - expected) > 1e-14)).any(), made.fields
+        assert mark.any() == (made.fields["IncludePadding"] and is_rounded_up(made))
+
+
+@pytest.mark.parametrize("block", [5, 65_536])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
+    data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gradients, "BLOCK", block)
+    generator = np.random.default_rng(2)
+    for _ in range(60):
+        made = Drawn("MAX", generator, data_type)
+        found, mark = made.computed()
+        expected = largest_only(made.x, made.dy, made.fields).astype(np.float64)
+        assert not misrounded(found, expected).any(), made.fields
+        windows = np.ndindex(*made.dy.shape[2:])
+        assert mark.any() == any(not elements_of(at, made.fields, made.sizes[2:]) for at in windows)
+
+
+def test_windows_without_a_distance_have_each_element_once() -> None:
+    fields = {
+        "Strides": [1, 1],
+        "WindowSize": [3, 2],
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+        "Dilations": [0, 1],
+    }
+    sizes = (1, 1, 2, 3)
+    desc = described(
+        "MAX_POOLING_GRAD", {"Input": sizes, "InputGradient": (1, 1, 2, 2), "OutputGradient": sizes}, **fields
+    )
+    x, dy = np.array([1, 2, 1, 0, 0, 3.0], np.float32), np.array([5, 6, 7, 8.0], np.float32)
+    inputs = {"InputTensor": x.reshape(sizes), "InputGradientTensor": dy.reshape(1, 1, 2, 2)}
+    assert engine.run(desc, inputs)["OutputGradientTensor"].reshape(-1).tolist() == [0, 11, 0, 7, 0, 8]
+
+
+# ---- pooling: derivatives of the forward operators
+
+
+def forward_of(made: Drawn, operator: str) -> OperatorDesc:
+    """Return the forward operator of a gradient."""
+    names = ["Strides", "WindowSize", "StartPadding", "EndPadding"]
+    names += ["Dilations"] if operator == "MAX_POOLING2" else ["IncludePadding"]
+    tensors = {"Input": made.sizes, "Output": made.dy.shape}
+    return described(operator, tensors, **{name: made.fields[name] for name in names})
+
+
+@pytest.mark.parametrize(("operator", "forward"), [("AVERAGE", "AVERAGE_POOLING"), ("MAX", "MAX_POOLING2")])
+def test_gradients_of_pooling_are_derivatives(operator: str, forward: str) -> None:
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        made = Drawn(operator, generator)
+        if made.computed()[1].any():
+            continue
+        x = generator.permutation(math.prod(made.sizes)).reshape(made.sizes) * 1.0  # no ties
+        inputs = {**made.inputs, "InputTensor": x} if operator == "MAX" else made.inputs
+        found = unrounded(made.desc, inputs)["OutputGradientTensor"]
+        expected = difference(forward_of(made, forward), {"InputTensor": x}, "InputTensor", made.dy, step=0.25)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+def test_the_gradient_of_an_average_is_its_transpose() -> None:
+    generator = np.random.default_rng(4)
+    for _ in range(100):
+        made = Drawn("AVERAGE", generator)
+        x, dy = generator.normal(size=made.sizes), generator.normal(size=made.dy.shape)
+        pooled = unrounded(forward_of(made, "AVERAGE_POOLING"), {"InputTensor": x})["OutputTensor"]
+        given = unrounded(made.desc, {"InputGradientTensor": dy})["OutputGradientTensor"]
+        assert np.sum(pooled * dy) == pytest.approx(np.sum(x * given), rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
+def test_gradients_of_windows_without_padding_have_the_sum_of_what_came_in(operator: str) -> None:
+    generator = np.random.default_rng(5)
+    for _ in range(50):
+        made = Drawn(operator, generator)
+        if operator == "AVERAGE" and made.fields["IncludePadding"]:
+            continue
+        found = unrounded(made.desc, made.inputs)["OutputGradientTensor"]
+        if not made.computed()[1].any():
+            assert found.sum() == pytest.approx(made.dy.astype(np.float64).sum(), abs=1e-9)
+
+
+# ---- pooling: what is left open
+
+
+def marks(operator: str, fields: dict[str, Any], sizes: Sizes, places: Sizes, x: list[float] | None = None) -> Any:
+    """Return what is left open of a plane, None where nothing is."""
+    tensors = {"InputGradient": (1, 1, *places), "OutputGradient": (1, 1, *sizes)}
+    inputs = {"InputGradientTensor": np.ones((1, 1, *places), np.float32)}
+    if x is not None:
+        tensors["Input"] = (1, 1, *sizes)
+        inputs["InputTensor"] = np.array(x, np.float32).reshape(1, 1, *sizes)
+    desc = described(f"{operator}_POOLING_GRAD", tensors, **fields)
+    found = engine.evaluate(desc, inputs)["OutputGradientTensor"].unspecified
+    return None if found is None else found.reshape(-1).astype(int).tolist()
+
+
+ROW = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+MAX_ROW = {**ROW, "Dilations": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        ([1, 2, NAN, 4, 5], [0, 1, 1, 1, 0]),
+        ([NAN, NAN, 3, 4, 5], [0, 1, 1, 0, 0]),
+        ([NAN] * 5, None),
+        ([-INF, -INF, 3, 4, -INF], None),
+    ],
+)
+def test_windows_with_numbers_and_nan_are_left_open(x: list[float], expected: list[int] | None) -> None:
+    assert marks("MAX", MAX_ROW, (1, 5), (1, 4), x) == expected
+
+
+def test_minus_infinity_beside_padding_is_left_open() -> None:
+    padded = {**MAX_ROW, "StartPadding": [0, 1], "EndPadding": [0, 1]}
+    assert marks("MAX", padded, (1, 4), (1, 5), [-INF, -INF, 3, -INF]) == [1, 0, 0, 1]
+    assert marks("MAX", padded, (1, 4), (1, 5), [0, -INF, -INF, 1]) is None
+
+
+@pytest.mark.parametrize("places", [(1, 2), (1, 3), (1, 7), (2, 4)])
+def test_places_that_no_forward_operator_has_leave_all_open(places: Sizes) -> None:
+    assert marks("MAX", MAX_ROW, (1, 5), places, [1, 2, 3, 4, 5]) == [1] * 5
+    for include in (False, True):
+        assert marks("AVERAGE", {**ROW, "IncludePadding": include}, (1, 5), places) == [1] * 5
+
+
+def test_places_rounded_up_are_those_of_a_forward_operator_where_the_last_window_begins_inside() -> None:
+    fields = {**ROW, "Strides": [1, 2]}
+    for include, expected in ((False, None), (True, [0, 0, 0, 0, 1])):
+        assert marks("AVERAGE", {**fields, "IncludePadding": include}, (1, 5), (1, 3)) == expected
+    assert marks("MAX", {**fields, "Dilations": [1, 1]}, (1, 5), (1, 3), [1, 2, 3, 4, 5]) is None
+    fields = {**fields, "EndPadding": [0, 2], "WindowSize": [1, 3]}
+    assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 2)) is None
+    assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 3)) == [1] * 4
+
+
+def test_a_window_that_does_not_fit_has_no_place() -> None:
+    fields = {**ROW, "WindowSize": [1, 7], "Strides": [1, 4]}
+    assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 5), (1, 1)) == [1] * 5
+
+
+def test_windows_of_padding_alone_leave_a_maximum_open_and_give_an_average_nothing() -> None:
+    padded = {**ROW, "StartPadding": [0, 2]}
+    assert marks("MAX", {**padded, "Dilations": [1, 1]}, (1, 3), (1, 4), [1, 2, 3]) == [1] * 3
+    for include in (False, True):
+        assert marks("AVERAGE", {**padded, "IncludePadding": include}, (1, 3), (1, 4)) is None
+
+
+# ---- pooling: bounds
+
+
+def in_order(dtype: Any, made: Drawn, terms: Callable[[Sizes], Iterator[tuple[Sizes, Any]]]) -> Array:
+    """Add up in the type of the tensors what each window gives, window by window."""
+    found = np.zeros(made.sizes, dtype)
+    for at in np.ndindex(*made.dy.shape):
+        for place, given in terms(at):
+            found[(*at[:2], *place)] += dtype(given)
+    return found
+
+
+@pytest.mark.parametrize("is_reciprocal", [False, True])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_an_average_that_is_added_up_in_any_way_is_within_the_bound(data_type: str, *, is_reciprocal: bool) -> None:
+    generator, dtype = np.random.default_rng(6), TYPES[data_type]
+    for _ in range(30):
+        made = Drawn("AVERAGE", generator, data_type)
+        made.inputs["InputGradientTensor"] = made.dy = generator.normal(size=made.dy.shape).astype(dtype)
+
+        def terms(at: Sizes, made: Drawn = made) -> Iterator[tuple[Sizes, Any]]:
+            places = elements_of(at[2:], made.fields, made.sizes[2:])
+            count = dtype(math.prod(made.fields["WindowSize"]) if made.fields["IncludePadding"] else len(places))
+            for place in places:
+                yield place, made.dy[at] * (dtype(1) / count) if is_reciprocal else made.dy[at] / count
+
+        given = bound_of(made, data_type)
+        assert not refused(in_order(dtype, made, terms).reshape(-1), given).any()
+
+
+def bound_of(made: Drawn, accumulate: str = "FLOAT32") -> engine.Bound:
+    asked = {"OutputGradientTensor": np.ones(made.sizes, bool)}
+    return gathered(made.desc, made.inputs, asked, accumulate)["OutputGradientTensor"]
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_gradients_of_a_maximum_may_be_added_up_in_any_order(data_type: str) -> None:
+    generator, dtype = np.random.default_rng(7), TYPES[data_type]
+    for _ in range(30):
+        made = Drawn("MAX", generator, data_type)
+        made.inputs["InputGradientTensor"] = made.dy = generator.normal(size=made.dy.shape).astype(dtype)
+        given = bound_of(made, data_type)
+        for is_backwards in (False, True):
+            found = np.zeros(made.sizes, dtype)
+            order = list(np.ndindex(*made.dy.shape))
+            for at in reversed(order) if is_backwards else order:
+                places = [(*at[:2], *place) for place in elements_of(at[2:], made.fields, made.sizes[2:])]
+                if places:
+                    found[max(places, key=lambda place: made.x[place])] += made.dy[at]
+            assert not refused(found.reshape(-1), given).any()
+
+
+def test_what_one_window_gives_is_exact() -> None:
+    generator = np.random.default_rng(8)
+    counts = set()
+    for _ in range(20):
+        made = Drawn("MAX", generator)
+        made.inputs["InputGradientTensor"] = made.dy = generator.normal(size=made.dy.shape).astype(np.float32)
+        hits = np.zeros(made.sizes, int)
+        for at in np.ndindex(*made.dy.shape):
+            places = [(*at[:2], *place) for place in elements_of(at[2:], made.fields, made.sizes[2:])]
+            if places:
+                hits[max(places, key=lambda place: made.x[place])] += 1
+        is_exact = bound_of(made).slack == 0
+        assert (is_exact == (hits.reshape(-1) <= 1)).all()
+        counts |= set(hits.reshape(-1).tolist())
+    assert counts >= {0, 1, 2, 3, 4}
+
+
+POOLING_FAULTS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "padding counted otherwise": lambda fields: {**fields, "IncludePadding": not fields["IncludePadding"]},
+    "padding on the other side": lambda fields: {**fields, "StartPadding": fields["EndPadding"]},
+    "another stride": lambda fields: {**fields, "Strides": fields["Strides"][::-1]},
+    "another window": lambda fields: {**fields, "WindowSize": fields["WindowSize"][::-1]},
+}
+
+
+@pytest.mark.parametrize("fault", POOLING_FAULTS)
+def test_faults_of_windows_are_refused(fault: str) -> None:
+    fields = {
+        "Strides": [2, 1],
+        "WindowSize": [3, 2],
+        "StartPadding": [2, 1],
+        "EndPadding": [0, 0],
+        "IncludePadding": False,
+    }
+    sizes, dy = (1, 2, 7, 6), np.random.default_rng(9).normal(size=(1, 2, 4, 6)).astype(np.float32)
+    desc = described("AVERAGE_POOLING_GRAD", {"InputGradient": dy.shape, "OutputGradient": sizes}, **fields)
+    asked = {"OutputGradientTensor": np.ones(sizes, bool)}
+    given = gathered(desc, {"InputGradientTensor": dy}, asked)["OutputGradientTensor"]
+    for wrong, share in ((fields, 0.0), (POOLING_FAULTS[fault](fields), 0.1)):
+        found = shares(dy, sizes, {"Dilations": [1, 1], **wrong}).astype(np.float32).reshape(-1)
+        assert refused(found, given).mean() >= share
+        assert share or not refused(found, given).any()
