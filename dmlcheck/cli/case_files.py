@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import chain
 
 from dmlcheck.cases.find import Target
@@ -11,6 +11,7 @@ from dmlcheck.cli.console import Console
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_file
+from dmlcheck.specs.load import full_name
 
 
 class CaseFiles:
@@ -40,3 +41,13 @@ class CaseFiles:
         """Print what is wrong with a case that was read."""
         for problem in problems:
             self.console.problems([problem], self.documents[problem.file or ""])
+
+
+def by_operator(cases: Iterable[Case], wanted: Collection[str] = ()) -> dict[str, list[Case]]:
+    """Return cases by the full name of their operator, of all operators that there are, or of those that are wanted."""
+    found: dict[str, list[Case]] = {}
+    for case in cases:
+        name = full_name(case.operator)
+        if name is not None and (not wanted or name in wanted):
+            found.setdefault(name, []).append(case)
+    return found

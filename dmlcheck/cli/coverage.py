@@ -6,8 +6,7 @@ import sys
 
 import click
 
-from dmlcheck.cases.records import Case
-from dmlcheck.cli.case_files import CaseFiles
+from dmlcheck.cli.case_files import CaseFiles, by_operator
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import complete_operators, operator_name
@@ -15,7 +14,7 @@ from dmlcheck.cli.options import complete_files, examples, format_option
 from dmlcheck.cli.selection import targets
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
-from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.load import load_spec
 
 
 @click.command(
@@ -42,11 +41,7 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     wanted = [operator_name(operator) for operator in operators]
     # What a file covers is asked of the whole file.
     files = CaseFiles(target._replace(case=None) for target in targets(paths))
-    cases: dict[str, list[Case]] = {}
-    for case in files.cases():
-        name = full_name(case.operator)
-        if name is not None and (not wanted or name in wanted):
-            cases.setdefault(name, []).append(case)
+    cases = by_operator(files.cases(), wanted)
     found = [of_operator(load_spec(name), cases[name]) for name in sorted(cases)]
     if form == "json":
         print_json(coverage_dict(found))

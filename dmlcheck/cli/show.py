@@ -18,15 +18,20 @@ from dmlcheck.specs.load import load_spec, operator_names
         "show GEMM",
         "show DML_OPERATOR_GEMM --format json",
         "show --errata",
+        "show --evidence",
     )
 )
 @click.argument("operator", required=False, shell_complete=complete_operators)
 @click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
+@click.option("--evidence", is_flag=True, help="Print what the results in the shipped cases come from.")
 @format_option
-def show(*, operator: str | None, errata: bool, form: str) -> None:
+def show(*, operator: str | None, errata: bool, evidence: bool, form: str) -> None:
     """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
-    if errata:
-        _show_errata([operator_name(operator)] if operator else list(operator_names()), form)
+    if errata and evidence:
+        raise click.UsageError("--errata and --evidence: ask for one at a time")
+    if errata or evidence:
+        asked = [operator_name(operator)] if operator else list(operator_names())
+        (_show_errata if errata else _show_evidence)(asked, form)
         return
     if operator is None:
         known = [load_spec(name) for name in operator_names()]
@@ -49,3 +54,17 @@ def _show_errata(operators: list[str], form: str) -> None:
         print_json({"errata": errata})
     else:
         print_page(errata_lines(known))
+
+
+def _show_evidence(operators: list[str], form: str) -> None:
+    from dmlcheck.cli.case_files import CaseFiles, by_operator
+    from dmlcheck.cli.selection import targets
+    from dmlcheck.inspection.evidence import evidence
+    from dmlcheck.reports.evidence import evidence_dict, evidence_lines
+
+    cases = by_operator(CaseFiles(targets(())).cases(), operators)
+    found = [evidence(operator, cases.get(operator, ())) for operator in operators]
+    if form == "json":
+        print_json(evidence_dict(found))
+    else:
+        print_page(evidence_lines(found))

@@ -8,8 +8,9 @@ import click
 import pytest
 from commandline import GOOD, many, write
 
+from dmlcheck.cases.records import Case
 from dmlcheck.cli import main
-from dmlcheck.cli.case_files import CaseFiles
+from dmlcheck.cli.case_files import CaseFiles, by_operator
 from dmlcheck.cli.selection import targets
 from dmlcheck.diagnostics.record import Diagnostic
 
@@ -50,3 +51,9 @@ def test_what_is_wrong_with_a_case_is_printed_with_the_line_of_its_file(capsys: 
     with click.Context(main):
         files.show([Diagnostic("wrong-type", "no", file="a.yaml", line=6, column=9, width=3)])
     assert capsys.readouterr().err == "a.yaml:6:9: error[wrong-type]: no\n  6 |   Axes: [0]\n    |         ^^^\n"
+
+
+def test_cases_go_by_the_full_name_of_an_operator_that_there_is() -> None:
+    cases = [Case("", name, "", name, None, {}) for name in ("GEMM", "DML_OPERATOR_GEMM", "JOIN", "GEM")]
+    assert by_operator(cases) == {"DML_OPERATOR_GEMM": cases[:2], "DML_OPERATOR_JOIN": cases[2:3]}
+    assert by_operator(cases, ["DML_OPERATOR_JOIN"]) == {"DML_OPERATOR_JOIN": cases[2:3]}

@@ -28,3 +28,22 @@ def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
     mine = [erratum for erratum in read if erratum["operator"] == "DML_OPERATOR_GEMM"]
     assert mine == json.loads(dmlcheck("show", "GEMM", "--errata", "--format", "json").stdout)["errata"]
     assert [set(erratum) for erratum in mine] == [{"operator", "id", "page", "holds", "source"}] * len(mine)
+
+
+def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
+    head, own, *_ = dmlcheck("show", "gemm", "--evidence").stdout.splitlines()
+    assert (head.split()[:2], own.split()[0]) == (["operator", "results"], "GEMM")
+    rows = dmlcheck("show", "--evidence").stdout.splitlines()
+    assert [row.split()[0].replace("all", "") for row in rows[1 : len(operator_names()) + 2]] == [
+        *(name.removeprefix("DML_OPERATOR_") for name in operator_names()),
+        "",
+    ]
+    read = json.loads(dmlcheck("show", "--evidence", "--format", "json").stdout)["operators"]
+    mine = [one for one in read if one["operator"] == "DML_OPERATOR_GEMM"]
+    assert mine == json.loads(dmlcheck("show", "GEMM", "--evidence", "--format", "json").stdout)["operators"]
+    assert int(own.split()[1].replace(",", "")) == mine[0]["results"] == sum(mine[0]["sources"].values()) > 50
+
+
+def test_errata_and_evidence_are_asked_for_one_at_a_time() -> None:
+    ran = dmlcheck("show", "--errata", "--evidence")
+    assert (ran.exit_code, "one at a time" in ran.stderr) == (2, True)

@@ -1,0 +1,67 @@
+"""Where the expected results of cases come from, as `show --evidence` prints it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.inspection.evidence import KINDS, Evidence
+from dmlcheck.reports.layout import Line, Table, Text
+from dmlcheck.specs.names import short_operator
+
+EVIDENCE_SCHEMA = "dmlcheck-evidence/1"
+
+_NOTES = (
+    "results: cases with expected results; a source may be of several kinds",
+    "ONNX: ONNX has the operator, and --implementation onnxruntime runs its cases",
+    "legality: cases that say whether a desc is legal, and give no results",
+)
+
+
+def evidence_lines(found: list[Evidence]) -> Iterator[Line]:
+    """Yield how many cases there are for the results of each operator, by their sources; of one operator also these."""
+    kinds = [kind for kind in KINDS if any(one.kinds[kind] for one in found)]
+    rows = [_row(short_operator(one.operator), [one], kinds) for one in found]
+    if len(found) > 1:
+        rows.append(_row("all", found, kinds))
+    yield Table(("operator", "results", *kinds, "ONNX", "legality"), rows)
+    yield ""
+    yield from (Text("", f"{kind}: {KINDS[kind]}") for kind in kinds)
+    yield from (Text("", note) for note in _NOTES)
+    if len(found) == 1:
+        yield ""
+        yield from (Text("", f"{counted(count, 'case')}: {source}") for source, count in _by_count(found[0]))
+
+
+def _row(name: str, found: list[Evidence], kinds: list[str]) -> list[str]:
+    counts = [sum(one.results for one in found), *(sum(one.kinds[kind] for one in found) for kind in kinds)]
+    has_onnx = sum(one.has_onnx for one in found)
+    legality = sum(one.legality for one in found)
+    return [name, *map(_count, counts), "yes" if has_onnx == 1 else _count(has_onnx), _count(legality)]
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number else ""
+
+
+def _by_count(one: Evidence) -> list[tuple[str, int]]:
+    return sorted(one.sources.items(), key=lambda entry: -entry[1])
+
+
+def evidence_dict(found: list[Evidence]) -> dict[str, Any]:
+    """Return what `show --evidence --format json` prints."""
+    return {
+        "schema": EVIDENCE_SCHEMA,
+        "operators": [
+            {
+                "operator": one.operator,
+                "results": one.results,
+                "kinds": {kind: count for kind, count in one.kinds.items() if count},
+                "sources": dict(_by_count(one)),
+                "onnx": one.has_onnx,
+                "legality": one.legality,
+            }
+            for one in found
+        ],
+    }
