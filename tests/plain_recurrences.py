@@ -56,6 +56,20 @@ def rnn(part: Part, functions: Sequence[Function], x: Row, states: list[Row]) ->
     return [[functions[0](v) for v in added(part.of_input(0, x), part.of_hidden(0, states[0]))]]
 
 
+def gru(
+    part: Part, functions: Sequence[Function], x: Row, states: list[Row], *, linear_before_reset: bool
+) -> list[Row]:
+    """Return the state after a step."""
+    (f, g), (h, *_) = functions, states
+    z, r = ([f(v) for v in added(part.of_input(gate, x), part.of_hidden(gate, h))] for gate in (0, 1))
+    if linear_before_reset:
+        inner = [a * b for a, b in zip(r, part.of_hidden(2, h), strict=True)]
+    else:
+        inner = part.of_hidden(2, [a * b for a, b in zip(r, h, strict=True)])
+    n = [g(v) for v in added(part.of_input(2, x), inner)]
+    return [[(a * 0 + 1 - a) * b + a * c for a, b, c in zip(z, n, h, strict=True)]]
+
+
 def network(
     step: Callable[..., list[Row]],
     inputs: dict[str, Array],

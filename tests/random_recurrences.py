@@ -22,7 +22,7 @@ class Kind(NamedTuple):
     functions: tuple[str, ...]
 
 
-RECURRENCES = {"RNN": Kind(1, ("TANH",))}
+RECURRENCES = {"GRU": Kind(3, ("SIGMOID", "TANH")), "RNN": Kind(1, ("TANH",))}
 
 # Activations with parameters of more than a few bits.
 ACTIVATIONS: tuple[dict[str, Any], ...] = (
@@ -81,7 +81,9 @@ def network(operator: str, generator: np.random.Generator) -> tuple[OperatorDesc
     chosen = [{"Type": f"ACTIVATION_{name}"} for name in functions * ways]
     if generator.random() < 0.6:
         chosen = [dict(ACTIVATIONS[at]) for at in generator.integers(0, len(ACTIVATIONS), len(chosen))]
-    fields = {"ActivationDescs": chosen, "Direction": direction}
+    fields: dict[str, Any] = {"ActivationDescs": chosen, "Direction": direction}
+    if operator == "GRU":
+        fields["LinearBeforeReset"] = bool(generator.random() < 0.5)
     outputs = outputs_of(inputs, ("OutputSequenceTensor", "OutputSingleTensor"))
     return described(operator, inputs, outputs, **fields), inputs
 

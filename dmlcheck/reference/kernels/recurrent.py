@@ -1,4 +1,4 @@
-"""RNN: networks that take a sequence step by step, the equations of a step in a function each.
+"""RNN and GRU: networks that take a sequence step by step, the equations of a step in a function each.
 
 x is {batch, input size}, what the input has at a step, and h {batch, hidden size}, the hidden state before it. W and R
 are the weights of a gate for them, Wb and Rb its biases.
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.nested import Nested, stored
-from dmlcheck.reference.numbers import Claim, raw, sum_of_products
+from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
 
 LARGEST = 1 << 21  # elements of the sequences of a piece: 16 megabytes of float64
@@ -25,23 +25,64 @@ Function = Callable[[Any], tuple[Any, Any]]
 
 
 class Gate(NamedTuple):
-    """The weights of a gate, W and R transposed, and its biases, or none."""
+    """The weights of a gate, W and R transposed, and its biases, each None where there is none."""
 
     input: Any
     hidden: Any
-    biases: tuple[Any, ...]
+    input_bias: Any
+    hidden_bias: Any
 
 
-def summed(x: Any, h: Any, of: Gate) -> Any:
+def of_input(x: Any, gate: Gate) -> list[Any]:
+    """Return the products of x W^T + Wb."""
+    return _products(x, gate.input, gate.input_bias)
+
+
+def of_hidden(h: Any, gate: Gate) -> list[Any]:
+    """Return the products of h R^T + Rb."""
+    return _products(h, gate.hidden, gate.hidden_bias)
+
+
+def _products(x: Any, weights: Any, bias: Any) -> list[Any]:
+    return [(np.matmul, x, weights), *([] if bias is None else [(np.multiply, 1.0, bias)])]
+
+
+def summed(x: Any, h: Any, gate: Gate) -> Any:
     """Return x W^T + h R^T + Wb + Rb: one sum, whose terms may be added in any order."""
-    biases = ((np.multiply, 1.0, bias) for bias in of.biases)
-    return sum_of_products([(np.matmul, x, of.input), (np.matmul, h, of.hidden), *biases])
+    return sum_of_products([*of_input(x, gate), *of_hidden(h, gate)])
 
 
 def rnn_step(x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Function]) -> list[Open]:
     """Return h = f(x W^T + h R^T + Wb + Rb)."""
     (f,), (gate,) = functions, gates
     return [Open(*f(summed(x, h, gate)))]
+
+
+def gru_step(
+    x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Function], linear_before_reset: bool
+) -> list[Open]:
+    """Return h = (1 - z) . n + z . h, with z = f(x Wz^T + h Rz^T + Wbz + Rbz), r = f(x Wr^T + h Rr^T + Wbr + Rbr).
+
+    n = g(x Wh^T + (r . h) Rh^T + Wbh + Rbh), with LinearBeforeReset g(x Wh^T + r . (h Rh^T + Rbh) + Wbh).
+    """
+    (f, g), (of_z, of_r, of_n) = functions, gates
+    z, z_open = f(summed(x, h, of_z))
+    r, r_open = f(summed(x, h, of_r))
+    if linear_before_reset:
+        n, n_open = g(sum_of_products([*of_input(x, of_n), (np.multiply, r, sum_of_products(of_hidden(h, of_n)))]))
+    else:
+        n, n_open = g(summed(x, r * h, of_n))
+        r_open = np.atleast_2d(r_open).any(axis=1, keepdims=True)
+    return [Open(blended(z, n, h), z_open | r_open | n_open)]
+
+
+def blended(z: Any, n: Any, h: Any) -> Any:
+    """Return (1 - z) . n + z . h; the bound has the roundings of n + z . (h - n), as others compute it, too."""
+    value = (1 - z) * n + z * h
+    if not isinstance(value, Tracked):
+        return value
+    z, n, h = (Tracked(raw(x), 0.0, value.arithmetic) for x in (z, n, h))
+    return Tracked(value.value, value.slack + (n + z * (h - n)).slack, value.arithmetic, value.terms)
 
 
 def activated(nested: Nested, x: Any) -> tuple[Any, Any]:
@@ -72,8 +113,8 @@ class Weights(NamedTuple):
 def gates_of(count: int, weight: Any, recurrence: Any, biases: Any) -> list[Gate]:
     """Return gates, whose weights are one after the other."""
     inputs, hidden = (x.reshape(count, -1, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
-    of_each = [()] * count if biases is None else list(zip(*biases.reshape(2, count, -1), strict=True))
-    return [Gate(*each) for each in zip(inputs, hidden, of_each, strict=True)]
+    of_each = [[None] * count] * 2 if biases is None else biases.reshape(2, count, -1)
+    return [Gate(*each) for each in zip(inputs, hidden, *of_each, strict=True)]
 
 
 def after(step: Callable[..., list[Open]], x: Any, states: Sequence[Open], runs: Any, data_type: str) -> list[Open]:
@@ -188,12 +229,11 @@ def rnn(
     The first H is HiddenInit, or 0; OutputSingle is the last one. All of a sequence is left open whose length is 0 or
     more than there are steps, and after a step what follows from a state that is left open or overflows.
     """
-    weights = Weights(weight, recurrence, bias)
     return recurrences(
         rnn_step,
         input,
         sequence_lengths,
-        weights,
+        Weights(weight, recurrence, bias),
         [hidden_init],
         gates=1,
         functions=activation_descs,
@@ -203,6 +243,38 @@ def rnn(
     )
 
 
+def gru(
+    input: Any,
+    weight: Any,
+    recurrence: Any,
+    bias: Any,
+    hidden_init: Any,
+    sequence_lengths: Any,
+    *,
+    activation_descs: Sequence[Nested],
+    direction: str,
+    linear_before_reset: bool,
+    input_type: str,
+) -> Iterator[Piece]:
+    """H(t) = (1 - z) . n + z . H(t-1), with n = g(X(t) Wh^T + (r . H(t-1)) Rh^T + Wbh + Rbh).
+
+    z and r are f(X(t) W^T + H(t-1) R^T + Wb + Rb) of their gates; LinearBeforeReset makes n g(X(t) Wh^T + r . (H(t-1)
+    Rh^T + Rbh) + Wbh). Left open is what RNN leaves open, and OutputSequence after a sequence's end.
+    """
+    return recurrences(
+        partial(gru_step, linear_before_reset=linear_before_reset),
+        input,
+        sequence_lengths,
+        Weights(weight, recurrence, bias),
+        [hidden_init],
+        gates=3,
+        functions=activation_descs,
+        direction=direction,
+        data_type=input_type,
+    )
+
+
 KERNELS: dict[str, Kernel] = {
+    "GRU": Kernel(gru),
     "RNN": Kernel(rnn),
 }
