@@ -26,6 +26,7 @@ from random_products import RANDOM, random_descs
 from random_quantizations import QUANTIZATIONS, quantizations
 from random_recurrences import RECURRENCES, recurrences
 from random_resampling import RESAMPLING, resamplings
+from random_scans import SCANS, scans
 
 from dmlcheck import load_cases, validation
 from dmlcheck.cases.prepare import prepare
@@ -73,6 +74,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),
     **dict.fromkeys(QUANTIZATIONS, quantizations),
+    **dict.fromkeys(SCANS, scans),
     **dict.fromkeys(RECURRENCES, recurrences),
     **dict.fromkeys(RESAMPLING, resamplings),
 }
