@@ -100,7 +100,7 @@ def _written(found: Counterpart, source: str) -> Written:
     wrong = value_findings(desc, inputs, NEWEST_LEVEL)
     if wrong:
         raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
-    return Written("", desc, inputs, outputs, {"source": source})
+    return Written("", desc, inputs, outputs, {"source": source, "note": found.note})
 
 
 def _described(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -69,6 +69,15 @@ def test_onnxs_tests_of_reductions_pass_on_the_reference(node_tests: Path, impor
             assert "is FLOAT64, which DML_OPERATOR_REDUCE does not read" in line or "every size must be" in line
 
 
+@pytest.mark.slow
+def test_onnxs_tests_of_all_operators_pass_on_the_reference(imported_tests: tuple[Path, str]) -> None:
+    results = list(run_cases(api.load_cases(str(imported_tests[0]))))
+    assert {result.outcome for result in results} <= {"passed", "skipped"}
+    reasons = {str(result.reason) for result in results if result.outcome == "skipped"}
+    assert {reason for reason in reasons if "reference kernel" not in reason and "left open" not in reason} == set()
+    assert sum(result.outcome == "passed" for result in results) > 300
+
+
 def is_reduction(folder: Path) -> bool:
     return str(onnx.load(folder / "model.onnx").graph.node[0].op_type).startswith(REDUCING)
 

@@ -71,10 +71,14 @@ class Node(NamedTuple):
 
 
 class Counterpart(NamedTuple):
-    """A DirectML operator, without its prefix, and its fields: arrays stand for tensors with their values."""
+    """A DirectML operator, without its prefix, and its fields: arrays stand for tensors with their values.
+
+    `note` says what of the node the case does not have.
+    """
 
     operator: str
     fields: Mapping[str, Any]
+    note: str | None = None
 
 
 Maker = Callable[[Node], Counterpart]

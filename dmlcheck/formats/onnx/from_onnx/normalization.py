@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.formats.onnx.from_onnx.tensors import channels
+from collections.abc import Mapping, Sequence
+
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.tensors import channels, ranked, sized
 
 
 def _batch_normalization(node: Node) -> Counterpart:
@@ -19,8 +21,42 @@ def _batch_normalization(node: Node) -> Counterpart:
 def _instances(node: Node) -> Counterpart:
     x = node.input(0)
     tensors = {name: channels(node.input(index), x.ndim) for index, name in ((1, "ScaleTensor"), (2, "BiasTensor"))}
-    fields = {"Axes": list(range(2, x.ndim)), "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
-    return Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **tensors, **fields})
+    return _mean_variance(node, x, tensors, list(range(2, x.ndim)))
+
+
+def _layer(node: Node) -> Counterpart:
+    """MEAN_VARIANCE_NORMALIZATION1 along the last axes."""
+    x = node.input(0)
+    axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
+    given = {
+        name: values
+        for index, name in ((1, "ScaleTensor"), (2, "BiasTensor"))
+        if (values := node.optional(index)) is not None
+    }
+    tensors = {name: ranked(values, x.ndim) for name, values in given.items()}
+    note = "Mean and InvStdDev are not compared." if len(node.outputs) > 1 else None
+    return _mean_variance(node, x, tensors, axes, note)
+
+
+def _groups(node: Node) -> Counterpart:
+    """MEAN_VARIANCE_NORMALIZATION1, groups being a dimension; before opset 21 a group has one scale and one bias."""
+    x, output, count = node.input(0), node.output(), node.get("num_groups")
+    if x.ndim < 2 or count < 1 or x.shape[1] % count:
+        raise Refused(f"GroupNormalization of {count} groups, which sizes {list(x.shape)} do not have")
+    sizes = (x.shape[0], count, x.shape[1] // count, *x.shape[2:])
+    own = (count, -1) if node.opset >= 21 else (count, 1)
+    names = ((1, "ScaleTensor"), (2, "BiasTensor"))
+    tensors = {name: sized(node.input(index), (1, *own, *(1 for _ in x.shape[2:]))) for index, name in names}
+    split = node._replace(outputs=(sized(output, sizes),))
+    return _mean_variance(split, sized(x, sizes), tensors, list(range(2, x.ndim + 1)))
+
+
+def _mean_variance(
+    node: Node, x: Array, tensors: Mapping[str, Array], axes: Sequence[int], note: str | None = None
+) -> Counterpart:
+    numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
+    return Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields, note)
 
 
 def _local_response(node: Node) -> Counterpart:
@@ -36,7 +72,9 @@ def _norm(node: Node) -> Counterpart:
 
 OPERATORS: dict[str, Maker] = {
     "BatchNormalization": _batch_normalization,
+    "GroupNormalization": _groups,
     "InstanceNormalization": _instances,
     "LRN": _local_response,
+    "LayerNormalization": _layer,
     "LpNormalization": _norm,
 }

@@ -11,6 +11,7 @@ from dmlcheck.formats.onnx.from_onnx import (
     moved_elements,
     normalization,
     products_and_windows,
+    quantized_operators,
     reduction,
 )
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
@@ -21,9 +22,10 @@ OPERATORS: dict[str, Maker] = {
     **moved_elements.OPERATORS,
     **normalization.OPERATORS,
     **products_and_windows.OPERATORS,
+    **quantized_operators.OPERATORS,
     **reduction.OPERATORS,
 }
-_SEVERAL_OUTPUTS = ("MaxPool", "Split", "TopK")
+_SEVERAL_OUTPUTS = ("DynamicQuantizeLinear", "LayerNormalization", "MaxPool", "Split", "TopK")
 
 
 def counterpart(node: Node) -> Counterpart:

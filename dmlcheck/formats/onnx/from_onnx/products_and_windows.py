@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.formats.onnx.from_onnx.tensors import channels, repeated, unsigned
+from dmlcheck.formats.onnx.from_onnx.tensors import channels, ranked, repeated, unsigned
 
 
 def _gemm(node: Node) -> Counterpart:
@@ -33,7 +33,7 @@ def _matmul(node: Node) -> Counterpart:
     return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields})
 
 
-def _window(node: Node, x: Array, sizes: Sequence[int]) -> dict[str, list[int]]:
+def window(node: Node, x: Array, sizes: Sequence[int]) -> dict[str, list[int]]:
     """Return the steps and the padding of a window over the dimensions after batch and channels."""
     count = len(sizes)
     strides, dilations = node.get("strides") or [1] * count, node.get("dilations") or [1] * count
@@ -61,23 +61,39 @@ def _same_padding(size: int, window: int, stride: int, dilation: int) -> int:
 
 def _convolution(direction: str, node: Node) -> Counterpart:
     x, weights = node.input(0), node.input(1)
-    if direction == "BACKWARD" and (node.get("output_shape") or node.get("auto_pad", "NOTSET") != "NOTSET"):
-        raise Refused("ConvTranspose whose padding follows from its output")
     tensors = {"InputTensor": x, "FilterTensor": weights}
     bias = node.optional(2)
     if bias is not None:
         tensors["BiasTensor"] = channels(bias, x.ndim)
-    fields = _window(node, x, weights.shape[2:])
+    fields = window(node, x, weights.shape[2:])
     more = {"OutputPadding": node.get("output_padding") or [0] * (x.ndim - 2), "GroupCount": node.get("group", 1)}
+    if direction == "BACKWARD" and (node.get("output_shape") or node.get("auto_pad", "NOTSET").startswith("SAME")):
+        more |= _padding_of_output(node, x, weights, {**fields, **more})
     kind = {"Mode": "CROSS_CORRELATION", "Direction": direction}
     return Counterpart("CONVOLUTION", {**tensors, "OutputTensor": node.output(), **kind, **fields, **more})
+
+
+def _padding_of_output(node: Node, x: Array, weights: Array, fields: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the padding that ConvTranspose needs for its output's size; the rest of an odd one is at its start."""
+    names = ("Strides", "Dilations", "OutputPadding")
+    places = zip(
+        x.shape[2:], weights.shape[2:], node.output().shape[2:], *(fields[name] for name in names), strict=True
+    )
+    totals = [
+        (count - 1) * step + (reach - 1) * gap + 1 + more - size for count, reach, size, step, gap, more in places
+    ]
+    if min(totals) < 0:
+        raise Refused("ConvTranspose whose output is larger than what it reaches")
+    less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
+    is_upper = node.get("auto_pad") == "SAME_UPPER"
+    return {"StartPadding": less if is_upper else more, "EndPadding": more if is_upper else less}
 
 
 def _pool(operator: str, node: Node, *, is_global: bool = False) -> Counterpart:
     """Pooling, of the sizes that the model has, rounded down or up."""
     x = node.input(0)
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
-    fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **_window(node, x, sizes)}
+    fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **window(node, x, sizes)}
     if operator == "AVERAGE_POOLING1":
         fields["IncludePadding"] = node.get("count_include_pad", 0)
     elif operator == "LP_POOLING1":
@@ -87,6 +103,29 @@ def _pool(operator: str, node: Node, *, is_global: bool = False) -> Counterpart:
             raise Refused("MaxPool that counts columns first")
         fields["OutputIndicesTensor"] = unsigned(node.output(1))
     return Counterpart(operator, fields)
+
+
+def _regions(node: Node) -> Counterpart:
+    x, regions = node.input(0), node.input(1)
+    height, width = node.get("pooled_shape")
+    tensors = {"InputTensor": x, "ROITensor": ranked(regions, 4), "OutputTensor": node.output()}
+    size = {"Height": height, "Width": width}
+    return Counterpart(
+        "ROI_POOLING", {**tensors, "SpatialScale": number(node.get("spatial_scale")), "PooledSize": size}
+    )
+
+
+def _unpool(node: Node) -> Counterpart:
+    """MAX_UNPOOLING where indices count in the output; ONNX counts in sizes that follow from the window."""
+    x, output, sizes = node.input(0), node.output(), node.get("kernel_shape")
+    ends = window(node, x, sizes)
+    places = zip(x.shape[2:], sizes, ends["Strides"], ends["StartPadding"], ends["EndPadding"], strict=True)
+    followed = [(count - 1) * step + size - start - end for count, size, step, start, end in places]
+    if followed != list(output.shape[2:]):
+        raise Refused("MaxUnpool whose indices do not count in its output")
+    return Counterpart(
+        "MAX_UNPOOLING", {"InputTensor": x, "IndicesTensor": unsigned(node.input(1)), "OutputTensor": output}
+    )
 
 
 OPERATORS: dict[str, Maker] = {
@@ -99,4 +138,6 @@ OPERATORS: dict[str, Maker] = {
     "LpPool": partial(_pool, "LP_POOLING1"),
     "MatMul": _matmul,
     "MaxPool": partial(_pool, "MAX_POOLING2"),
+    "MaxRoiPool": _regions,
+    "MaxUnpool": _unpool,
 }

@@ -72,7 +72,7 @@ def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
 
 
 def mean_variance(g: Builder, desc: OperatorDesc) -> None:
-    """MEAN_VARIANCE_NORMALIZATION to ...2: an instance or a layer is normalized, by what Scale and Bias follow."""
+    """MEAN_VARIANCE_NORMALIZATION to ...2: an instance, a layer or a group, by what Scale and Bias follow."""
     _require_mean_and_variance(desc)
     x = g.input("InputTensor")
     axes = _axes(desc)
@@ -83,7 +83,7 @@ def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     elif _is_1_along(pair, others):
         made = _layers(g, desc, x, pair, axes)
     else:
-        raise Inexpressible("ScaleTensor and BiasTensor follow both what Axes names and what it does not")
+        made = _groups(g, desc, x, pair, axes)
     g.output("OutputTensor", fused(g, made, desc))
 
 
@@ -130,6 +130,25 @@ def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | Non
     parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
     epsilon = as_float32(desc.values["Epsilon"])
     made = g.node("LayerNormalization", [rows, *parts], rows.sizes, x.data_type, axis=1, epsilon=epsilon)
+    return _back(g, made, x, order)
+
+
+def _groups(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+    """Normalize each group of channels for itself, with a scale and a bias for each channel: so from opset 21 on."""
+    g.at_least(21)
+    full = _channel_sizes(x, [each for each in pair if each is not None])
+    order = sorted(range(len(full)), key=lambda axis: (axis in axes, (full[axis] > 1) != (axis in axes), axis))
+    groups = math.prod(size for axis, size in enumerate(full) if axis not in axes)
+    channels, length = math.prod(full), math.prod(x.sizes[axis] for axis in axes if full[axis] == 1)
+    rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // channels // length, channels, length))
+    parts = [
+        g.fill((channels,), start, x.data_type)
+        if each is None
+        else g.reshape(g.transpose(g.expand(each, full), order), (channels,))
+        for each, start in zip(pair, (1, 0), strict=True)
+    ]
+    epsilon = as_float32(desc.values["Epsilon"])
+    made = g.node("GroupNormalization", [rows, *parts], rows.sizes, x.data_type, epsilon=epsilon, num_groups=groups)
     return _back(g, made, x, order)
 
 

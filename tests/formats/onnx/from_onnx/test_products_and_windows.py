@@ -65,14 +65,46 @@ def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:
 
 
 @pytest.mark.parametrize(
+    ("attributes", "start", "end"),
+    [
+        ({"auto_pad": "SAME_UPPER"}, [0, 1], [1, 1]),
+        ({"auto_pad": "SAME_LOWER"}, [1, 1], [0, 1]),
+        ({"output_shape": [10, 10]}, [1, 1], [0, 1]),
+        ({"auto_pad": "VALID"}, [0, 0], [0, 0]),
+    ],
+)
+def test_a_transposed_convolution_may_be_padded_to_its_output(
+    attributes: Any, start: list[int], end: list[int]
+) -> None:
+    """(5 - 1) * 2 + 3 - 10 is 1, and with a filter of 4 it is 2."""
+    made = found("ConvTranspose", [X, zeros(2, 1, 3, 4)], zeros(1, 1, 10, 10), strides=[2, 2], **attributes)
+    assert (made.fields["StartPadding"], made.fields["EndPadding"]) == (start, end)
+
+
+def test_maxima_go_back_to_indices_in_the_output_or_nowhere() -> None:
+    x, indices = zeros(1, 1, 2, 2), np.array([[[[0, 3], [12, 15]]]])
+    made = found("MaxUnpool", [x, indices], zeros(1, 1, 4, 4), kernel_shape=[2, 2], strides=[2, 2])
+    assert made.operator == "MAX_UNPOOLING"
+    assert (made.fields["IndicesTensor"].dtype, made.fields["IndicesTensor"].tolist()) == (np.uint64, indices.tolist())
+    with pytest.raises(Refused, match="do not count in its output"):
+        found("MaxUnpool", [x, indices], zeros(1, 1, 5, 5), kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_regions_have_the_number_of_their_image() -> None:
+    made = found("MaxRoiPool", [X, zeros(3, 5)], zeros(3, 2, 2, 4), pooled_shape=[2, 4], spatial_scale=0.5)
+    assert (made.operator, made.fields["ROITensor"].shape) == ("ROI_POOLING", (1, 1, 3, 5))
+    assert (made.fields["PooledSize"], made.fields["SpatialScale"]) == ({"Height": 2, "Width": 4}, 0.5)
+
+
+@pytest.mark.parametrize(
     ("type", "inputs", "attributes", "reason"),
     [
         ("Conv", [X, zeros(2, 2, 3, 3)], {"strides": [1]}, "Conv whose attributes are not for 4 dimensions"),
-        ("ConvTranspose", [X, zeros(2, 2, 3, 3)], {"auto_pad": "SAME_UPPER"}, "padding follows from its output"),
+        ("ConvTranspose", [X, zeros(2, 2, 2, 2)], {"output_shape": [9, 9]}, "larger than what it reaches"),
         ("MaxPool", [X], {"kernel_shape": [2, 2], "storage_order": 1}, "counts columns first"),
     ],
 )
 def test_what_directml_does_otherwise_is_refused(type: str, inputs: Any, attributes: Any, reason: str) -> None:
-    outputs = [X, X] if type == "MaxPool" else [X]
+    outputs = {"MaxPool": [X, X], "ConvTranspose": [zeros(1, 2, 9, 9)]}.get(type, [X])
     with pytest.raises(Refused, match=reason):
         found(type, inputs, *outputs, **attributes)

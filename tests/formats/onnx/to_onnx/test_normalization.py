@@ -49,6 +49,9 @@ def test_training_normalizes_by_the_statistics_that_it_gives() -> None:
         ("MEAN_VARIANCE_NORMALIZATION1", (2, 3), (1, 3, 1, 1), {"Axes": [3, 2], "NormalizeVariance": True}),
         ("MEAN_VARIANCE_NORMALIZATION1", (0, 2), (1, 3, 1, 5), {"Axes": [0, 2], "NormalizeVariance": True}),
         ("MEAN_VARIANCE_NORMALIZATION1", (1, 3), (1, 3, 1, 5), {"Axes": [1, 3], "NormalizeVariance": True}),
+        ("MEAN_VARIANCE_NORMALIZATION1", (2, 3), (1, 3, 4, 1), {"Axes": [2, 3], "NormalizeVariance": True}),
+        ("MEAN_VARIANCE_NORMALIZATION1", (0, 2), (2, 3, 1, 1), {"Axes": [0, 2], "NormalizeVariance": True}),
+        ("MEAN_VARIANCE_NORMALIZATION2", (1, 3), (2, 3, 4, 1), {"Axes": [1, 3], "UseMean": True, "UseVariance": True}),
         ("MEAN_VARIANCE_NORMALIZATION2", (3,), (1, 1, 1, 5), {"Axes": [3], "UseMean": True, "UseVariance": True}),
     ],
 )

@@ -1,0 +1,92 @@
+"""Operators on quantized numbers: products, convolutions, and floats quantized by their range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused
+from dmlcheck.formats.onnx.from_onnx.products_and_windows import window
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, channels, repeated, sized
+
+Shaped = Callable[[Array], Array]
+
+
+def _of_rows(rank: int) -> Shaped:
+    """Return what gives numbers of rows, or one number, as many dimensions as matrices have."""
+    return lambda values: values.reshape((*(1,) * (rank - 2), -1, 1)) if values.ndim < 2 else values
+
+
+def _of_columns(rank: int) -> Shaped:
+    return lambda values: values.reshape((*(1,) * (rank - 1), -1)) if values.ndim < 2 else values
+
+
+def _of_channels(rank: int) -> Shaped:
+    return lambda values: channels(values, rank)
+
+
+def _tensors(node: Node, *places: tuple[int, str, Shaped]) -> dict[str, Array]:
+    """Return the inputs that are there, by the field that each is."""
+    given = ((name, shaped, node.optional(index)) for index, name, shaped in places)
+    return {name: shaped(values) for name, shaped, values in given if values is not None}
+
+
+def _matrices(node: Node, second: int) -> tuple[int, dict[str, Array | Strided]]:
+    """Return the rank of a product of matrices, and its tensors, batches of which repeat."""
+    a, b, output = node.input(0), node.input(second), node.output()
+    if min(a.ndim, b.ndim) < 2:
+        raise Refused(f"{node.type} of a vector, where DirectML has matrices only")
+    batch = output.shape[:-2]
+    factors = (("ATensor", a), ("BTensor", b))
+    tensors = {name: repeated(x, (*batch, *x.shape[-2:])) for name, x in factors}
+    return output.ndim, {**tensors, "OutputTensor": output}
+
+
+def _product_of_integers(node: Node) -> Counterpart:
+    rank, tensors = _matrices(node, 1)
+    points = _tensors(node, (2, "AZeroPointTensor", _of_rows(rank)), (3, "BZeroPointTensor", _of_columns(rank)))
+    return Counterpart("MATRIX_MULTIPLY_INTEGER", {**tensors, **points})
+
+
+def _quantized_product(node: Node) -> Counterpart:
+    rank, tensors = _matrices(node, 3)
+    rows, columns = _of_rows(rank), _of_columns(rank)
+    ways = (("A", 1, rows), ("B", 4, columns), ("Output", 6, rows))
+    places = [(index, f"{name}ScaleTensor", shaped) for name, index, shaped in ways]
+    places += [(index + 1, f"{name}ZeroPointTensor", shaped) for name, index, shaped in ways]
+    return Counterpart("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {**tensors, **_tensors(node, *places)})
+
+
+def _convolution_of_integers(node: Node) -> Counterpart:
+    x, weights = node.input(0), node.input(1)
+    own = _of_channels(x.ndim)
+    points = _tensors(node, (2, "InputZeroPointTensor", own), (3, "FilterZeroPointTensor", own))
+    tensors = {"InputTensor": x, "FilterTensor": weights, **points, "OutputTensor": node.output()}
+    fields = {**window(node, x, weights.shape[2:]), "GroupCount": node.get("group", 1)}
+    return Counterpart("CONVOLUTION_INTEGER", {**tensors, **fields})
+
+
+def _quantized_convolution(node: Node) -> Counterpart:
+    x, weights = node.input(0), node.input(3)
+    names = ("InputTensor", "InputScaleTensor", "InputZeroPointTensor", "FilterTensor", "FilterScaleTensor",
+             "FilterZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor", "BiasTensor")  # fmt: skip
+    own = _of_channels(x.ndim)
+    places = [(index, name, own) for index, name in enumerate(names) if index not in (0, 3)]
+    tensors = {"InputTensor": x, "FilterTensor": weights, **_tensors(node, *places), "OutputTensor": node.output()}
+    fields = {**window(node, x, weights.shape[2:]), "GroupCount": node.get("group", 1)}
+    return Counterpart("QUANTIZED_LINEAR_CONVOLUTION", {**tensors, **fields})
+
+
+def _by_range(node: Node) -> Counterpart:
+    x = node.input(0)
+    ones = (1,) * x.ndim
+    outputs = {"OutputScaleTensor": sized(node.output(1), ones), "OutputZeroPointTensor": sized(node.output(2), ones)}
+    return Counterpart("DYNAMIC_QUANTIZE_LINEAR", {**node.tensors(), **outputs})
+
+
+OPERATORS: dict[str, Maker] = {
+    "ConvInteger": _convolution_of_integers,
+    "DynamicQuantizeLinear": _by_range,
+    "MatMulInteger": _product_of_integers,
+    "QLinearConv": _quantized_convolution,
+    "QLinearMatMul": _quantized_product,
+}

@@ -1,0 +1,77 @@
+"""ONNX's operators on quantized numbers as DirectML's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.formats.onnx.from_onnx.node import Refused
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided
+
+Array = np.ndarray[Any, Any]
+
+
+def whole(*sizes: int) -> Array:
+    return zeros(*sizes, dtype="uint8")
+
+
+def shapes(made: Any) -> dict[str, tuple[int, ...]]:
+    return {
+        name.removesuffix("Tensor"): (value.values if isinstance(value, Strided) else value).shape
+        for name, value in made.fields.items()
+        if isinstance(value, (np.ndarray, Strided))
+    }
+
+
+def test_numbers_of_rows_and_columns_lie_along_them() -> None:
+    a, b, one = whole(5, 2, 3), whole(3, 4), zeros()
+    inputs = [a, zeros(2), whole(2), b, zeros(4), whole(1), one, whole()]
+    made = found("QLinearMatMul", inputs, whole(5, 2, 4))
+    assert made.operator == "QUANTIZED_LINEAR_MATRIX_MULTIPLY"
+    assert shapes(made) == {
+        "A": (5, 2, 3), "B": (5, 3, 4), "Output": (5, 2, 4),
+        "AScale": (1, 2, 1), "AZeroPoint": (1, 2, 1),
+        "BScale": (1, 1, 4), "BZeroPoint": (1, 1, 1),
+        "OutputScale": (1, 1, 1), "OutputZeroPoint": (1, 1, 1),
+    }  # fmt: skip
+    assert made.fields["BTensor"].strides == (0, 4, 1)
+    with pytest.raises(Refused, match="QLinearMatMul of a vector"):
+        found("QLinearMatMul", [whole(3), *inputs[1:]], whole(4))
+
+
+def test_zero_points_of_integer_products_may_be_left_out() -> None:
+    a, b, output = whole(2, 3), whole(3, 4), zeros(2, 4, dtype="int32")
+    assert shapes(found("MatMulInteger", [a, b], output)) == {"A": (2, 3), "B": (3, 4), "Output": (2, 4)}
+    made = found("MatMulInteger", [a, b, None, whole(4)], output)
+    assert made.operator == "MATRIX_MULTIPLY_INTEGER"
+    assert shapes(made)["BZeroPoint"] == (1, 4)
+    assert "AZeroPointTensor" not in made.fields
+    assert shapes(found("MatMulInteger", [a, b, whole(2, 1), None], output))["AZeroPoint"] == (2, 1)
+
+
+def test_convolutions_have_one_scale_or_one_for_each_channel() -> None:
+    x, weights, output = whole(1, 4, 5, 5), whole(6, 2, 3, 3), whole(1, 6, 3, 3)
+    one, bias = zeros(), zeros(6, dtype="int32")
+    inputs = [x, one, whole(), weights, zeros(6), whole(6), one, whole(), bias]
+    made = found("QLinearConv", inputs, output, group=2, pads=[1, 0, 0, 1])
+    assert made.operator == "QUANTIZED_LINEAR_CONVOLUTION"
+    ones, channels = (1, 1, 1, 1), (1, 6, 1, 1)
+    assert shapes(made) == {
+        "Input": x.shape, "InputScale": ones, "InputZeroPoint": ones,
+        "Filter": weights.shape, "FilterScale": channels, "FilterZeroPoint": channels, "Bias": channels,
+        "Output": output.shape, "OutputScale": ones, "OutputZeroPoint": ones,
+    }  # fmt: skip
+    window = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndPadding": [0, 1], "GroupCount": 2}
+    assert fields(made) == window
+    made = found("ConvInteger", [x, weights, whole(), whole(6)], output.astype("i4"), group=2, pads=[1, 0, 0, 1])
+    assert (made.operator, fields(made)) == ("CONVOLUTION_INTEGER", window)
+    assert (shapes(made)["InputZeroPoint"], shapes(made)["FilterZeroPoint"]) == (ones, channels)
+
+
+def test_a_range_gives_a_scale_and_a_zero_point_of_one_element() -> None:
+    made = found("DynamicQuantizeLinear", [zeros(2, 3)], whole(2, 3), zeros(), whole())
+    assert made.operator == "DYNAMIC_QUANTIZE_LINEAR"
+    assert shapes(made) == {"Input": (2, 3), "Output": (2, 3), "OutputScale": (1, 1), "OutputZeroPoint": (1, 1)}
