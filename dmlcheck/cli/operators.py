@@ -6,9 +6,9 @@ import click
 
 from dmlcheck.cli.options import completing
 from dmlcheck.specs.load import closest_operator, full_name, operator_names
-from dmlcheck.specs.names import short_operator
+from dmlcheck.specs.names import OTHER_NAMES, short_operator
 
-complete_operators = completing(lambda: map(short_operator, operator_names()))
+complete_operators = completing(lambda: (*map(short_operator, operator_names()), *OTHER_NAMES))
 
 
 def operator_name(given: str) -> str:

@@ -28,7 +28,7 @@ from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
 from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
-from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
 from dmlcheck.values.layouts import laid_out, viewed, wide_span
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
@@ -206,10 +206,10 @@ def said(answer: dict[str, Any]) -> Said:
         raise Failure(f"answered without a name: {excerpt(json.dumps(answer).encode())}")
     if name == "reference":
         raise Failure("calls itself reference, which is the name of dmlcheck's own engine")
-    known = [name.removeprefix(OPERATOR_PREFIX) for name in operator_names()]
+    known = [*map(short_operator, operator_names()), *OTHER_NAMES]
     runs = _listed(answer, "operators", OPERATOR_PREFIX, known)
     types = _listed(answer, "types", "DML_TENSOR_DATA_TYPE_", list(NUMPY_TYPES))
-    full = None if runs is None else frozenset(OPERATOR_PREFIX + short for short in runs)
+    full = None if runs is None else frozenset(OPERATOR_PREFIX + short_operator(name) for name in runs)
     return Said(name, version, device, full, types)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.specs.load import load_spec, operator_names
-from dmlcheck.specs.names import ENUMS, LEVELS, OPERATOR_PREFIX, UINT_MAX, enum_prefix
+from dmlcheck.specs.names import ENUMS, LEVELS, OPERATOR_PREFIX, OTHER_NAMES, UINT_MAX, enum_prefix
 from dmlcheck.specs.records import Field, OperatorSpec
 
 ID = "urn:dmlcheck:case-file"
@@ -41,7 +41,9 @@ def case_file_schema() -> dict[str, Any]:
             "heir": {"not": {"anyOf": [{"required": ["operator"]}, {"required": ["invalid"]}]}},
             "variable": {"type": "string", "pattern": r"\$\{"},
             "values": _values(),
-            "operator_name": _one_of(name for spec in operators for name in (spec.operator, spec.short)),
+            "operator_name": _one_of(
+                prefix + name for spec in operators for name in _names(spec) for prefix in (OPERATOR_PREFIX, "")
+            ),
             "nested_name": _one_of(_nested_names(operators)),
             **_types(operators),
             **{name: _field(field) for field, name in shared.items()},
@@ -88,11 +90,16 @@ def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
 
 def _by_operator(operators: list[OperatorSpec]) -> dict[str, Any]:
     """Apply an operator's form to what names it and is no negative case, which alone may name one that is unknown."""
-    names = {spec.short: {"pattern": f"^({OPERATOR_PREFIX})?{spec.short}$"} for spec in operators}
+    names = {spec.short: {"pattern": f"^({OPERATOR_PREFIX})?({'|'.join(_names(spec))})$"} for spec in operators}
     rules = [{"if": {"properties": {"operator": name}}, "then": _of(short)} for short, name in names.items()]
     is_named = {"required": ["operator"], "properties": {"operator": {"type": "string"}}}
     known = {"properties": {"operator": _of("operator_name")}}
     return {"if": {"required": ["invalid"]}, "else": {**known, "if": is_named, "then": {"allOf": rules}}}
+
+
+def _names(spec: OperatorSpec) -> list[str]:
+    """Return the short names of an operator."""
+    return [spec.short, *(other for other, short in OTHER_NAMES.items() if short == spec.short)]
 
 
 def _operator(spec: OperatorSpec, shared: Mapping[Field, str]) -> dict[str, Any]:

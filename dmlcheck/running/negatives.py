@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import did_you_mean, is_or_are
 from dmlcheck.specs.load import full_name, load_spec
-from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.names import short_operator
 from dmlcheck.validation.constraint_words import VALUE_WORDS
 
 
@@ -49,14 +49,20 @@ def _help(case: Case, missing: list[str]) -> str | None:
 
 def lists_values(case: Case) -> bool:
     """Whether a negative case lists something about values, which only a run reads."""
-    entries = {entry.removeprefix(OPERATOR_PREFIX) for entry in case.invalid or ()}
+    entries = set(map(_short, case.invalid or ()))
     rules = (RULES[entry] for entry in entries if entry in RULES)
     return any(rule.group == "data" for rule in rules) or not entries.isdisjoint(_rows(case, VALUE_WORDS))
 
 
 def is_listed(finding: Finding, entries: Iterable[str]) -> bool:
     """Whether one of the entries of `invalid` names a finding: by its rule, or by its row."""
-    return any(entry.removeprefix(OPERATOR_PREFIX) in (finding.rule, finding.constraint) for entry in entries)
+    return any(_short(entry) in (finding.rule, finding.constraint) for entry in entries)
+
+
+def _short(entry: str) -> str:
+    """Return an entry with the short name of its operator, if it has one."""
+    operator, slash, row = entry.partition("/")
+    return short_operator(operator) + slash + row
 
 
 def _rows(case: Case, words: Collection[str] | None = None) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dmlcheck.diagnostics.wording import closest
 from dmlcheck.files import yaml
-from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
+from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
 from dmlcheck.specs.records import (
     ATTRIBUTE,
     INPUT,
@@ -45,14 +45,14 @@ def operator_names() -> tuple[str, ...]:
 @lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
 def full_name(name: str) -> str | None:
     """Return the full name of an operator given in full or without its prefix, or None where there is no spec."""
-    full = name if name.startswith(OPERATOR_PREFIX) else OPERATOR_PREFIX + name
+    full = OPERATOR_PREFIX + short_operator(name)
     return full if full in operator_names() else None
 
 
 def closest_operator(name: str) -> str | None:
     """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
     bare = name.removeprefix(OPERATOR_PREFIX).upper()
-    known = [short_operator(full) for full in operator_names()]
+    known = [*map(short_operator, operator_names()), *OTHER_NAMES]
     # HARDMAX1 for ACTIVATION_HARDMAX1, ADD1 for ELEMENT_WISE_ADD1
     ends_so = (operator for operator in known if bare and operator.endswith("_" + bare))
     short = next(ends_so, None) or closest(bare, known)

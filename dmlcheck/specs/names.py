@@ -149,6 +149,13 @@ def enum_prefix(enum: str) -> str:
     return "DML_TENSOR_FLAG_" if enum == "DML_TENSOR_FLAGS" else enum + "_"
 
 
+OTHER_NAMES = {"SCATTER_ELEMENTS": "SCATTER"}  # DirectML.h has both names for one operator, its page the second
+
+
 def short_operator(operator: str) -> str:
-    """Return `ARGMAX` for `DML_OPERATOR_ARGMAX`; a name without the prefix comes back as it is."""
-    return operator.removeprefix(OPERATOR_PREFIX)
+    """Return `ARGMAX` for `DML_OPERATOR_ARGMAX`; a name without the prefix comes back as it is.
+
+    For another name of an operator that of its spec is returned.
+    """
+    short = operator.removeprefix(OPERATOR_PREFIX)
+    return OTHER_NAMES.get(short, short)

@@ -55,17 +55,17 @@ def elements_between(desc: OperatorDesc, claims: dict[str, list[Any]], inputs: I
 
 
 def distinct_indices(desc: OperatorDesc, claim: dict[str, str], inputs: Inputs) -> Iterator[Finding]:
-    """No two indices along an axis are the same one, a negative index being one counted from the end."""
+    """No two indices along an axis name one element, of which negative indices count from the end."""
     axis, target = desc.values.get(claim["axis"]), desc.tensor(claim["of"])
     for label, path, values in _given(desc, [claim["indices"]], inputs):
         if axis is not None and target is not None and axis < len(target.sizes):
             rows = np.moveaxis(_from_start(values, target.sizes[axis]), axis, -1)
-            twice = np.moveaxis(_repeated(rows), -1, axis)
+            twice = np.moveaxis(_repeated(rows) & (rows >= 0), -1, axis)
             yield from _wrong(label, path, values, twice, "an index of its own")
 
 
 def distinct_tuples(desc: OperatorDesc, claim: dict[str, str], inputs: Inputs) -> Iterator[Finding]:
-    """No two tuples of indices are the same one, a negative index being one counted from the end."""
+    """No two tuples of indices name one element, of which negative indices count from the end."""
     target, count = desc.tensor(claim["of"]), desc.values.get(claim["dimensions"])
     for label, path, values in _given(desc, [claim["indices"]], inputs):
         if target is None or count is None:
@@ -73,10 +73,10 @@ def distinct_tuples(desc: OperatorDesc, claim: dict[str, str], inputs: Inputs) -
         width = values.shape[-1]
         sizes = target.sizes[len(target.sizes) - count :][:width]
         if len(sizes) == width:
-            flat = np.zeros(values.shape[:-1], dtype=np.int64)
-            for coordinate, size in enumerate(sizes):
-                flat = flat * size + _from_start(values[..., coordinate], size)
-            twice = _repeated(flat.reshape(-1)).reshape(values.shape[:-1])
+            places = np.stack([_from_start(values[..., number], size) for number, size in enumerate(sizes)])
+            flat = np.ravel_multi_index(tuple(np.maximum(places, 0)), sizes)
+            flat = np.where((places >= 0).all(axis=0), flat, -1)
+            twice = (_repeated(flat.reshape(-1)) & (flat.reshape(-1) >= 0)).reshape(flat.shape)
             first = np.zeros(width, dtype=bool)
             first[0] = True
             yield from _wrong(label, path, values, twice[..., None] & first, "part of a tuple of its own")
@@ -138,9 +138,10 @@ def _marked(flat: Array) -> Iterator[int]:
 
 
 def _from_start(values: Array, size: int) -> Array:
-    """Return indices as counted from the start."""
-    wide = values.astype(np.int64)
-    return np.where(wide < 0, wide + size, wide)
+    """Return indices as counted from the start, and -1 for those that are outside."""
+    wide = (np.minimum(values, size) if values.dtype.kind == "u" else values).astype(np.int64)
+    wide = np.where(wide < 0, wide + size, wide)
+    return np.where((wide >= 0) & (wide < size), wide, -1)
 
 
 def _repeated(rows: Array) -> Array:

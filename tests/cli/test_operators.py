@@ -13,6 +13,11 @@ def test_an_operator_goes_by_its_name_with_or_without_prefix_in_any_case(given: 
     assert operator_name(given) == "DML_OPERATOR_GEMM"
 
 
+@pytest.mark.parametrize("given", ["SCATTER", "SCATTER_ELEMENTS", "dml_operator_scatter_elements"])
+def test_scatter_goes_by_both_names_of_the_header(given: str) -> None:
+    assert operator_name(given) == "DML_OPERATOR_SCATTER"
+
+
 @pytest.mark.parametrize(
     ("given", "hint"), [("GEMMM", "did you mean GEMM?"), ("Zzzz", "`dmlcheck show` lists the operators")]
 )

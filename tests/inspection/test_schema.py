@@ -109,6 +109,7 @@ def test_there_are_files_to_check() -> None:
             ["cases", 0, "desc"],
         ),
         ({"operator": "GEMM", "cases": [{"desc": {}}]}, ["cases", 0]),
+        ({"operator": "SCATTER_ELEMENTS", "desc": {"Axes": 0}}, ["desc"]),
     ],
 )
 def test_a_mistake_is_found_where_it_is(value: Any, where: list[Any]) -> None:
@@ -129,6 +130,8 @@ def test_the_good_file_agrees() -> None:
         {"operator": "ARGMAX", "cases": [{"name": "one", "desc": {"Beta": 1}, "invalid": ["unknown-field"]}]},
         {"operator": "ARGMAX", "desc": {"Beta": 1}, "invalid": ["unknown-field"]},
         {"operator": "NO_SUCH", "desc": {}, "invalid": ["unknown-operator"]},
+        {"operator": "SCATTER_ELEMENTS", "desc": {"Axis": 0}},
+        {"operator": "DML_OPERATOR_SCATTER_ELEMENTS", "cases": [{"name": "one", "desc": {"Axis": 0}}]},
         {"operator": "${Operator}", "desc": {"Beta": 1}, "matrix": {"Operator": ["GEMM"]}},
         with_field("AxisCount", None),
         with_field("AxisDirection", "DML_AXIS_DIRECTION_DECREASING"),

@@ -58,6 +58,15 @@ def test_what_is_found_is_exactly_what_is_listed(
     assert mismatch.help == help
 
 
+@pytest.mark.parametrize("operator", ["SCATTER", "SCATTER_ELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"])
+def test_a_row_is_listed_by_either_name_of_its_operator(operator: str) -> None:
+    finding = SIZES._replace(constraint="SCATTER/C7")
+    assert is_listed(finding, [f"{operator}/C7"])
+    assert not is_listed(finding, [f"{operator}/C6"])
+    assert lists_values(listing(f"{operator}/C7", operator=operator))
+    assert not lists_values(listing(f"{operator}/C6", operator=operator))
+
+
 def test_a_finding_is_listed_by_its_rule_or_by_its_row() -> None:
     assert is_listed(SIZES, ["size-mismatch"])
     assert is_listed(SIZES, ["invalid-flags", "ELEMENT_WISE_DEQUANTIZE_LINEAR/C2"])

@@ -100,6 +100,8 @@ def test_every_spec_is_named_after_its_operator() -> None:
     [
         ("ARGMAX", "DML_OPERATOR_ARGMAX"),
         ("DML_OPERATOR_ARGMAX", "DML_OPERATOR_ARGMAX"),
+        ("SCATTER_ELEMENTS", "DML_OPERATOR_SCATTER"),
+        ("DML_OPERATOR_SCATTER_ELEMENTS", "DML_OPERATOR_SCATTER"),
         ("argmax", None),
         ("ARGMAXX", None),
         ("", None),
@@ -115,6 +117,7 @@ def test_an_operators_name_may_leave_out_its_prefix(name: str, full: str | None)
     [
         ("ARGMXA", "ARGMAX"),
         ("DML_OPERATOR_ARGMXA", "DML_OPERATOR_ARGMAX"),
+        ("DML_OPERATOR_SCATTERELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"),
         ("gemm", "GEMM"),
         ("HARDMAX1", "ACTIVATION_HARDMAX1"),
         ("ADD1", "ELEMENT_WISE_ADD1"),

@@ -66,6 +66,11 @@ def test_no_enumeration_has_a_value_twice() -> None:
     assert all(len(set(values)) == len(values) > 0 for values in names.ENUMS.values())
 
 
+def test_scatter_goes_by_both_names_of_the_header() -> None:
+    assert names.short_operator("DML_OPERATOR_SCATTER_ELEMENTS") == "SCATTER"
+    assert names.short_operator("SCATTER_ELEMENTS") == names.short_operator("SCATTER") == "SCATTER"
+
+
 def test_an_operators_short_name_has_no_prefix() -> None:
     assert names.short_operator("DML_OPERATOR_ARGMAX") == "ARGMAX"
     assert names.short_operator("ARGMAX") == "ARGMAX"

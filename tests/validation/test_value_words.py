@@ -65,6 +65,7 @@ CLAIM = {"indices": "B", "axis": "Axis", "of": "A"}
         (1, [[0, -6, 1], [5, -1, 4]], ["inputs.B[0][1]", "inputs.B[1][1]"]),
         (0, [[0, 1, 2], [0, 2, 3]], ["inputs.B[1][0]"]),
         (0, [[0, 1, 2], [1, 2, 3]], []),
+        (1, [[6, 6, 0], [-7, -7, 5]], []),  # outside, where no element is
     ],
 )
 def test_indices_along_an_axis_are_distinct(axis: int, values: list[list[int]], expected: list[str]) -> None:
@@ -78,12 +79,18 @@ def test_indices_along_an_axis_are_distinct(axis: int, values: list[list[int]], 
         ([[0, 1], [1, 0], [0, 2]], []),
         ([[0, 1], [1, 0], [0, 1]], ["inputs.B[2][0]"]),
         ([[3, 5], [-1, -1], [0, 0]], ["inputs.B[1][0]"]),
+        ([[0, 6], [1, 0], [0, 6]], []),  # outside, where no element is
     ],
 )
 def test_tuples_of_indices_are_distinct(values: list[list[int]], expected: list[str]) -> None:
     claim = {"indices": "B", "dimensions": "Axis", "of": "A"}
     array = np.array(values, dtype=np.int64)
     assert places("distinct_tuples", claim, {"B": array}, B=tensor(3, 2), Axis=2) == expected
+
+
+def test_unsigned_indices_do_not_count_from_the_end() -> None:
+    array = np.array([[5, 2**64 - 1, 0], [2**64 - 1, 0, 0]], dtype=np.uint64)
+    assert places("distinct_indices", CLAIM, {"B": array}, B=tensor(2, 3), Axis=1) == ["inputs.B[1][2]"]
 
 
 def test_columns_are_in_order() -> None:

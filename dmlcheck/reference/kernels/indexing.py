@@ -212,7 +212,7 @@ def replaced(
     """
     found, mark = x.copy(), np.full(x.shape, is_open)
     numbers, block = updates.shape[:count], math.prod(updates.shape[count:])
-    for cut in tiles_along(range(count), numbers, max(1, BLOCK // max(1, block))):
+    for cut in tiles_along(range(count), numbers, max(1, BLOCK // block)):
         at, outside = zip(*map(places, columns(indices[cut], cut), sizes), strict=True)
         beyond = reduce(np.logical_or, outside)
         where, here = inside(at, ~beyond, starts, x.shape)
