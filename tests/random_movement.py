@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,9 +76,94 @@ def split(generator: np.random.Generator) -> Made:
     return built("SPLIT", {**fields, "Axis": axis}, {"InputTensor": bits(generator, data_type, whole)})
 
 
+def window(generator: np.random.Generator, size: int, *, least: int) -> tuple[int, int, int, int]:
+    """Return offset and size of a window in a dimension, a stride, and how many elements are taken."""
+    reach = int(generator.integers(1, size + 1))
+    offset = int(generator.integers(0, size - reach + 1))
+    stride = int(generator.choice([step for step in range(least, 5) if step or least == 0]))
+    most = 1 + (reach - 1) // abs(stride) if stride else 3
+    return offset, reach, stride, int(generator.choice([most, generator.integers(1, most + 1)]))
+
+
+def windows(generator: np.random.Generator, *, least: int) -> tuple[Sizes, list[tuple[int, ...]]]:
+    """Return the sizes of a tensor, and the offsets, sizes, strides and numbers of elements of a window in it."""
+    sizes = tuple(size + int(generator.integers(0, 4)) for size in some_sizes(generator, int(generator.integers(1, 6))))
+    return sizes, [*zip(*(window(generator, size, least=least) for size in sizes), strict=True)]
+
+
+def slice_(generator: np.random.Generator) -> Made:
+    data_type = type_of(generator, "SLICE")
+    whole, (offsets, _, strides, counts) = windows(generator, least=0)
+    fields = {"Offsets": list(offsets), "Sizes": list(counts), "Strides": list(strides)}
+    tensors = {"InputTensor": tensor(data_type, whole), "OutputTensor": tensor(data_type, counts)}
+    return built("SLICE", tensors | fields, {"InputTensor": bits(generator, data_type, whole)})
+
+
+def windowed(generator: np.random.Generator, operator: str) -> Made:
+    """Return SLICE1, or the gradient, whose input has the elements that are taken."""
+    data_type = type_of(generator, operator)
+    whole, (*given, counts) = windows(generator, least=-4)
+    fields = {f"InputWindow{name}": list(x) for name, x in zip(("Offsets", "Sizes", "Strides"), given, strict=True)}
+    names = ("InputTensor", "OutputTensor") if operator == "SLICE1" else ("OutputGradientTensor", "InputGradientTensor")
+    tensors = {name: tensor(data_type, of) for name, of in zip(names, (whole, counts), strict=True)}
+    name, sizes = ("InputTensor", whole) if operator == "SLICE1" else ("InputGradientTensor", counts)
+    return built(operator, tensors | fields, {name: bits(generator, data_type, sizes)})
+
+
+def padding(generator: np.random.Generator, operator: str) -> Made:
+    """Return PADDING or PADDING1, whose padding may be larger than the tensor."""
+    data_type = type_of(generator, operator)
+    sizes = some_sizes(generator, int(generator.integers(1, 6)))
+    before, after = (generator.choice([0, 0, 1, 2, 7], len(sizes)).tolist() for _ in "ab")
+    larger = tuple(map(sum, zip(sizes, before, after, strict=True)))
+    fields: dict[str, Any] = {
+        "InputTensor": tensor(data_type, sizes),
+        "OutputTensor": tensor(data_type, larger),
+        "PaddingMode": str(generator.choice(["CONSTANT", "EDGE", "REFLECTION", "SYMMETRIC", "WRAP"])),
+        "PaddingValue": int(generator.integers(0, 100)),
+        "StartPadding": before,
+        "EndPadding": after,
+    }
+    if operator == "PADDING1":
+        fields["PaddingValueDataType"] = data_type
+    return built(operator, fields, {"InputTensor": bits(generator, data_type, sizes)})
+
+
+def tile(generator: np.random.Generator) -> Made:
+    data_type = type_of(generator, "TILE")
+    sizes = some_sizes(generator)
+    repeats = generator.choice([1, 2, 3] if len(sizes) < 5 else [1, 1, 1, 2], len(sizes)).tolist()
+    larger = tuple(size * count for size, count in zip(sizes, repeats, strict=True))
+    tensors = {"InputTensor": tensor(data_type, sizes), "OutputTensor": tensor(data_type, larger)}
+    return built("TILE", {**tensors, "Repeats": repeats}, {"InputTensor": bits(generator, data_type, sizes)})
+
+
+def blocks(generator: np.random.Generator, operator: str) -> Made:
+    """Return one of the operators that make blocks of channels, or channels of blocks."""
+    data_type = type_of(generator, operator)
+    batch, channels, height, width = some_sizes(generator, 4)
+    size = int(generator.integers(1, 4))
+    deep, wide = (batch, channels * size * size, height, width), (batch, channels, height * size, width * size)
+    given, made = (deep, wide) if operator.startswith("DEPTH") else (wide, deep)
+    fields: dict[str, Any] = {"InputTensor": tensor(data_type, given), "OutputTensor": tensor(data_type, made)}
+    if operator.endswith("1"):
+        fields["Order"] = str(generator.choice(["DEPTH_COLUMN_ROW", "COLUMN_ROW_DEPTH"]))
+    return built(operator, {**fields, "BlockSize": size}, {"InputTensor": bits(generator, data_type, given)})
+
+
 MOVEMENT: dict[str, Callable[[np.random.Generator], Made]] = {
+    "DEPTH_TO_SPACE": partial(blocks, operator="DEPTH_TO_SPACE"),
+    "DEPTH_TO_SPACE1": partial(blocks, operator="DEPTH_TO_SPACE1"),
     "JOIN": join,
+    "PADDING": partial(padding, operator="PADDING"),
+    "PADDING1": partial(padding, operator="PADDING1"),
+    "SLICE": slice_,
+    "SLICE1": partial(windowed, operator="SLICE1"),
+    "SLICE_GRAD": partial(windowed, operator="SLICE_GRAD"),
+    "SPACE_TO_DEPTH": partial(blocks, operator="SPACE_TO_DEPTH"),
+    "SPACE_TO_DEPTH1": partial(blocks, operator="SPACE_TO_DEPTH1"),
     "SPLIT": split,
+    "TILE": tile,
 }
 
 

@@ -18,7 +18,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.blocks import Blocks, blockwise, tiles
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
-from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, limits, one_of, opened
+from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, number, one_of, opened
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values import memory
@@ -87,18 +87,10 @@ def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> 
     if value is None:
         return None
     if of == "FLOAT":
-        return _number(float(np.float32(value)), arithmetic)
+        return number(float(np.float32(value)), arithmetic)
     if of == "SCALAR_UNION":
         return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
     return value
-
-
-def _number(value: float, arithmetic: Arithmetic | None) -> Any:
-    """Return a FLOAT, which an implementation that computes in FLOAT16 may have rounded to it, but not to infinity."""
-    if arithmetic is None or not np.isfinite(value):
-        return value
-    rounded = float(np.clip(value, *limits(arithmetic.attributes)).astype(NUMPY_TYPES[arithmetic.attributes]))
-    return value if rounded == value else Tracked(value, abs(rounded - value), arithmetic)
 
 
 def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:
@@ -115,7 +107,7 @@ def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) 
 
 
 def _scale_bias(desc: OperatorDesc, arithmetic: Arithmetic | None) -> list[Any]:
-    return [_number(float(np.float32(part)), arithmetic) for part in desc.values["ScaleBias"]]
+    return [number(float(np.float32(part)), arithmetic) for part in desc.values["ScaleBias"]]
 
 
 def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.numbers import Arithmetic, Tracked, raw
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -130,6 +130,19 @@ def width(elements: Any) -> int:
 def as_bits(elements: Any) -> Any:
     """Return the bits of elements of any type as unsigned integers of as many bits."""
     return elements.view(f"u{elements.dtype.itemsize}")
+
+
+def number(value: float, arithmetic: Arithmetic | None) -> Any:
+    """Return a FLOAT, which an implementation that computes in FLOAT16 may have rounded to it, but not to infinity."""
+    if arithmetic is None or not np.isfinite(value):
+        return value
+    rounded = float(np.clip(value, *limits(arithmetic.attributes)).astype(NUMPY_TYPES[arithmetic.attributes]))
+    return value if rounded == value else Tracked(value, abs(rounded - value), arithmetic)
+
+
+def number_for(value: float, x: Any) -> Any:
+    """Return a FLOAT of an array of them, to compute with x; an implementation may have rounded it as others."""
+    return number(float(np.float32(value)), x.arithmetic if isinstance(x, Tracked) else None)
 
 
 def limits(data_type: str) -> tuple[float, float]:

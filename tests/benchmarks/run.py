@@ -4,8 +4,8 @@
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, an
-element-wise operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, moved
+elements 2, an element-wise operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ import time
 import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 FILES, MORE_FILES, CASES_A_FILE = 40, 200, 100
 SUM_ELEMENTS = 2**26
 ELEMENTS = 2**24
+SIDE = 2**12  # of a square matrix of as many
 
 DESC = """\
 operator: DML_OPERATOR_ARGMAX
@@ -192,6 +194,67 @@ def pooling(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("AVERAGE_POOLING", desc, {"InputTensor": x}), plain
 
 
+def padding(_: Path) -> tuple[Job, Job]:
+    """Return PADDING1 of 2^24 FLOAT32 with REFLECTION, 3 and 5 elements at each side, and numpy.pad of the same."""
+    import numpy as np
+
+    x = matrix()
+    fields = {
+        "PaddingMode": "REFLECTION",
+        "PaddingValueDataType": "FLOAT32",
+        "PaddingValue": 0,
+        "StartPadding": [3, 5],
+        "EndPadding": [3, 5],
+    }
+    return moving("PADDING1", x, (SIDE + 6, SIDE + 10), fields), lambda: np.pad(x, ((3, 3), (5, 5)), "reflect")
+
+
+def slice_(_: Path) -> tuple[Job, Job]:
+    """Return SLICE1 of every element of 2^24 FLOAT32, the last one first in both dimensions, and NumPy's copy of it."""
+    x = matrix()
+    fields = {"InputWindowOffsets": [0, 0], "InputWindowSizes": [SIDE, SIDE], "InputWindowStrides": [-1, -1]}
+    return moving("SLICE1", x, (SIDE, SIDE), fields), x[::-1, ::-1].copy
+
+
+def join(_: Path) -> tuple[Job, Job]:
+    """Return JOIN of 8 parts to 2^24 FLOAT32 along the last axis, and numpy.concatenate of them."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    parts = [np.ascontiguousarray(part) for part in np.split(matrix(), 8, 1)]
+    desc = {
+        "InputTensors": [{"DataType": "FLOAT32", "Sizes": [SIDE, SIDE // 8]}] * 8,
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [SIDE, SIDE]},
+        "Axis": 1,
+    }
+    return lambda: library.evaluate("JOIN", desc, {"InputTensors": parts}), lambda: np.concatenate(parts, 1)
+
+
+def tile(_: Path) -> tuple[Job, Job]:
+    """Return TILE of 1024 x 1024 FLOAT32, 4 times in both dimensions, and numpy.tile of the same."""
+    import numpy as np
+
+    x = np.ascontiguousarray(matrix()[: SIDE // 4, : SIDE // 4])
+    return moving("TILE", x, (SIDE, SIDE), {"Repeats": [4, 4]}), lambda: np.tile(x, (4, 4))
+
+
+def matrix() -> Any:
+    """Return a square matrix of 2^24 FLOAT32."""
+    import numpy as np
+
+    return np.random.default_rng(7).standard_normal((SIDE, SIDE), dtype=np.float32)
+
+
+def moving(operator: str, x: Any, sizes: tuple[int, int], fields: dict[str, Any]) -> Job:
+    """Return an operator that moves the elements of one FLOAT32 matrix into another."""
+    import dmlcheck as library
+
+    tensors = {"InputTensor": x.shape, "OutputTensor": sizes}
+    desc = {name: {"DataType": "FLOAT32", "Sizes": list(of)} for name, of in tensors.items()}
+    return lambda: library.evaluate(operator, desc | fields, {"InputTensor": x})
+
+
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -250,6 +313,10 @@ BENCHMARKS = {
     "normalization": (normalization, 3.0, 9),
     "convolution": (convolution, 2.0, 9),
     "pooling": (pooling, 2.5, 9),
+    "padding": (padding, 2.0, 9),
+    "slice": (slice_, 2.0, 9),
+    "join": (join, 2.0, 9),
+    "tile": (tile, 2.0, 9),
 }
 
 

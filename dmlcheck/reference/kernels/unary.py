@@ -1,13 +1,15 @@
-"""ELEMENT_WISE operators of one tensor."""
+"""ELEMENT_WISE operators of one tensor, and VALUE_SCALE_2D."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Kernel, Open, as_bits, cast, elementwise, exact, width
+from dmlcheck.reference.blocks import BLOCK, tiles_along
+from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, cast, elementwise, exact, number_for, width
 from dmlcheck.reference.special import cos, erf, sin
 
 
@@ -114,6 +116,20 @@ def bit_count(input: Any) -> Any:
 _BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 
+def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float]) -> Iterator[Piece]:
+    """Scale * Input[n, c, y, x] + Bias[c]."""
+    for channel, shift in enumerate(bias):
+        images = input[:, channel]
+        for index in tiles_along(range(images.ndim), images.shape, BLOCK):
+            formula = partial(scaled, scale=scale, bias=shift)
+            yield Piece((index[0], channel, *index[1:]), formula, (images[index],))
+
+
+def scaled(x: Any, *, scale: Any, bias: float) -> Any:
+    """Scale * x + Bias."""
+    return x * scale + number_for(bias, x)
+
+
 KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_ABS": exact(np.abs, integers=absolute),
     "ELEMENT_WISE_ACOS": elementwise(np.arccos),
@@ -148,4 +164,5 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
+    "VALUE_SCALE_2D": Kernel(value_scale_2d),
 }

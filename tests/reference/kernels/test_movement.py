@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
-from random_movement import MOVEMENT, bits, built, movements, parts_of, tensor
+from random_movement import MOVEMENT, Made, bits, built, movements, parts_of, tensor
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import movement
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = np.ndarray[Any, Any]
 Place = tuple[int, ...]
@@ -35,41 +38,163 @@ def in_part(place: Place, axis: int, lengths: list[int]) -> tuple[int, Place]:
     return part, (*place[:axis], at, *place[axis + 1 :])
 
 
-def origin_in_join(desc: OperatorDesc, _: str, place: Place) -> Origin:
+def in_parts(desc: OperatorDesc, _: str, place: Place) -> Origin:
     axis = desc.values["Axis"]
     part, there = in_part(place, axis, [each.tensor.sizes[axis] for each in desc.parts["InputTensors"]])
     return f"InputTensors[{part}]", there
 
 
-def origin_in_split(desc: OperatorDesc, label: str, place: Place) -> Origin:
+def in_whole(desc: OperatorDesc, label: str, place: Place) -> Origin:
     axis = desc.values["Axis"]
     lengths = {part.label: part.tensor.sizes[axis] for part in desc.parts["OutputTensors"]}
     before = sum(lengths[f"OutputTensors[{number}]"] for number in range(list(lengths).index(label)))
     return "InputTensor", (*place[:axis], before + place[axis], *place[axis + 1 :])
 
 
+def strided(size: int, offset: int, reach: int, stride: int, count: int) -> list[int]:
+    """Return the places that a window takes elements from: cut out of a list, turned round, and every so many of it."""
+    seen = list(range(size))[offset : offset + reach]
+    return (seen if stride > 0 else seen[::-1])[:: abs(stride)][:count]
+
+
+def in_slice(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    fields = zip(place, *(desc.values[name] for name in ("Offsets", "Strides")), strict=True)
+    return "InputTensor", tuple(offset + sum([stride] * at) for at, offset, stride in fields)
+
+
+def window_of(desc: OperatorDesc, whole: str, part: str) -> list[list[int]]:
+    fields = (desc.values[f"InputWindow{name}"] for name in ("Offsets", "Sizes", "Strides"))
+    sizes, counts = (desc.parts[name][0].tensor.sizes for name in (whole, part))
+    return [strided(*window) for window in zip(sizes, *fields, counts, strict=True)]
+
+
+def in_window(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    taken = window_of(desc, "InputTensor", "OutputTensor")
+    return "InputTensor", tuple(of[at] for of, at in zip(taken, place, strict=True))
+
+
+def in_gradient(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    taken = window_of(desc, "OutputGradientTensor", "InputGradientTensor")
+    if any(at not in of for of, at in zip(taken, place, strict=True)):
+        return None
+    return "InputGradientTensor", tuple(of.index(at) for of, at in zip(taken, place, strict=True))
+
+
+def in_smaller(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    mode, starts = desc.values["PaddingMode"], desc.values["StartPadding"]
+    sizes = desc.parts["InputTensor"][0].tensor.sizes
+    found = [padded(mode, at - start, size) for at, start, size in zip(place, starts, sizes, strict=True)]
+    return None if None in found else ("InputTensor", tuple(at for at in found if at is not None))
+
+
+def padded(mode: str, at: int, size: int) -> int | None:
+    """Return the place that is seen at one that may be outside: the nearest, or one of a list that goes on and on."""
+    if mode == "CONSTANT":
+        return at if 0 <= at < size else None
+    if mode == "EDGE":
+        return min(range(size), key=lambda place: abs(place - at))
+    back = {"WRAP": [], "SYMMETRIC": [*range(size)][::-1], "REFLECTION": [*range(size)][-2:0:-1]}[mode]
+    period = [*range(size), *back]
+    return period[at % len(period)]
+
+
+def in_copy(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    sizes, repeats = desc.parts["InputTensor"][0].tensor.sizes, desc.values["Repeats"]
+    return "InputTensor", tuple(
+        ([*range(size)] * count)[at] for size, count, at in zip(sizes, repeats, place, strict=True)
+    )
+
+
+def channel(desc: OperatorDesc, channels: int, c: int, row: int, column: int) -> int:
+    """Return the number of a channel by counting all of them in the order of the desc."""
+    block = range(desc.values["BlockSize"])
+    if desc.values.get("Order") == "COLUMN_ROW_DEPTH":
+        every = [(d, i, j) for d in range(channels) for i in block for j in block]
+    else:
+        every = [(d, i, j) for i in block for j in block for d in range(channels)]
+    return every.index((c, row, column))
+
+
+def in_channels(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    (n, c, y, x), size = place, desc.values["BlockSize"]
+    channels = desc.parts["OutputTensor"][0].tensor.sizes[1]
+    return "InputTensor", (n, channel(desc, channels, c, y % size, x % size), y // size, x // size)
+
+
+def in_space(desc: OperatorDesc, _: str, place: Place) -> Origin:
+    (n, k, y, x), size = place, desc.values["BlockSize"]
+    channels = desc.parts["InputTensor"][0].tensor.sizes[1]
+    for c, row, column in itertools.product(range(channels), range(size), range(size)):
+        if channel(desc, channels, c, row, column) == k:
+            return "InputTensor", (n, c, y * size + row, x * size + column)
+    raise AssertionError
+
+
 ORIGINS: dict[str, Callable[[OperatorDesc, str, Place], Origin]] = {
-    "JOIN": origin_in_join,
-    "SPLIT": origin_in_split,
+    "DEPTH_TO_SPACE": in_channels,
+    "DEPTH_TO_SPACE1": in_channels,
+    "JOIN": in_parts,
+    "PADDING": in_smaller,
+    "PADDING1": in_smaller,
+    "SLICE": in_slice,
+    "SLICE1": in_window,
+    "SLICE_GRAD": in_gradient,
+    "SPACE_TO_DEPTH": in_space,
+    "SPACE_TO_DEPTH1": in_space,
+    "SPLIT": in_whole,
+    "TILE": in_copy,
 }
+
+
+def is_open(desc: OperatorDesc, place: Place) -> bool:
+    """Say whether an element is left open: one that a stride of 0 repeats, or the reflection of a single element."""
+    if desc.spec.short == "SLICE":
+        return any(at > 0 and stride == 0 for at, stride in zip(place, desc.values["Strides"], strict=True))
+    if desc.values.get("PaddingMode") != "REFLECTION":
+        return False
+    sizes = desc.parts["InputTensor"][0].tensor.sizes
+    return any(
+        size == 1 and at != start for size, at, start in zip(sizes, place, desc.values["StartPadding"], strict=True)
+    )
+
+
+def fill(desc: OperatorDesc, x: Array) -> int:
+    """Return the bits of what is where no element comes from."""
+    return as_bits(np.array([desc.values.get("PaddingValue", 0)]).astype(x.dtype))[0]
+
+
+def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Place) -> list[int | None]:
+    """Return the bits of an output, None where it is left open."""
+    arrays = {name: given if isinstance(given, list) else [given] for name, given in inputs.items()}
+    bits_of = {
+        part.label: as_bits(array)
+        for name, given in arrays.items()
+        for part, array in zip(desc.parts[name], given, strict=True)
+    }
+    shapes = {part.label: part.tensor.sizes for name in arrays for part in desc.parts[name]}
+    found: list[int | None] = []
+    for place in np.ndindex(*sizes):
+        origin = ORIGINS[desc.spec.short](desc, label, place)
+        if is_open(desc, place):
+            found.append(None)
+        elif origin is None:
+            found.append(fill(desc, next(iter(arrays.values()))[0]))
+        else:
+            name, there = origin
+            found.append(bits_of[name][int(np.ravel_multi_index(there, shapes[name]))])
+    return found
 
 
 @pytest.mark.parametrize("operator", MOVEMENT)
 def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
-    origin = ORIGINS[operator]
+    types = set()
     for desc, inputs in movements(operator):
-        given = {
-            part.label: inputs[name] if not isinstance(inputs[name], list) else inputs[name][index]
-            for name in inputs
-            for index, part in enumerate(desc.parts[name])
-        }
-        for label, found in engine.evaluate(desc, inputs).items():
-            assert found.unspecified is None
-            wanted = []
-            for place in np.ndindex(*found.values.shape):
-                come = origin(desc, label, place)
-                wanted += [0] if come is None else as_bits(given[come[0]][come[1]])
-            assert as_bits(found.values) == wanted, (desc, label)
+        types.add(desc.tensors()[0].tensor.data_type)
+        for label, (values, unspecified) in engine.evaluate(desc, inputs).items():
+            marks = np.zeros(values.shape, bool) if unspecified is None else unspecified
+            found = [None if mark else x for x, mark in zip(as_bits(values), marks.reshape(-1).tolist(), strict=True)]
+            assert found == expected(desc, inputs, label, values.shape), (desc, label)
+    assert len(types) > 9
 
 
 def test_every_operator_of_the_family_is_compared() -> None:
@@ -97,3 +222,150 @@ def test_split_after_join_gives_the_parts_back() -> None:
         )
         found = engine.run(desc, inputs)
         assert [as_bits(part) for part in found.values()] == [as_bits(part) for part in arrays]
+
+
+# ---- SLICE1 and SLICE_GRAD
+
+
+def gradient_of(desc: OperatorDesc, y: Array) -> Array:
+    """Return SLICE_GRAD of y with the window of a SLICE1."""
+    data_type = y.dtype.name.upper()
+    fields = {f"InputWindow{name}": desc.values[f"InputWindow{name}"] for name in ("Offsets", "Sizes", "Strides")}
+    sizes = desc.parts["InputTensor"][0].tensor.sizes
+    tensors = {"InputGradientTensor": tensor(data_type, y.shape), "OutputGradientTensor": tensor(data_type, sizes)}
+    return engine.run(*built("SLICE_GRAD", tensors | fields, {"InputGradientTensor": y}))["OutputGradientTensor"]
+
+
+def test_slice_and_its_gradient_are_transposes_of_each_other() -> None:
+    generator = np.random.default_rng(17)
+    for desc, inputs in movements("SLICE1"):
+        if inputs["InputTensor"].dtype.kind != "i":
+            continue
+        x = inputs["InputTensor"]
+        taken = engine.run(desc, inputs)["OutputTensor"]
+        y = generator.integers(-100, 100, taken.shape).astype(x.dtype)
+        back = gradient_of(desc, y)
+        assert sum(a * b for a, b in zip(taken.ravel().tolist(), y.ravel().tolist(), strict=True)) == sum(
+            a * b for a, b in zip(x.ravel().tolist(), back.ravel().tolist(), strict=True)
+        )
+
+
+def test_slice_of_its_gradient_gives_the_elements_back() -> None:
+    for desc, inputs in movements("SLICE1"):
+        taken = engine.run(desc, inputs)["OutputTensor"]
+        again = engine.run(desc, {"InputTensor": gradient_of(desc, taken)})["OutputTensor"]
+        assert as_bits(again) == as_bits(taken)
+
+
+def test_a_stride_may_be_as_large_as_the_field_holds_where_one_element_is_taken() -> None:
+    fields = {"Offsets": [1], "Sizes": [1], "Strides": [2**32 - 1]}
+    tensors = {"InputTensor": tensor("FLOAT64", (2,)), "OutputTensor": tensor("FLOAT64", (1,))}
+    desc, inputs = built("SLICE", tensors | fields, {"InputTensor": np.array([3.0, 4.0])})
+    assert engine.run(desc, inputs)["OutputTensor"].tolist() == [4]
+
+
+# ---- PADDING
+
+
+def surrounded(value: float, data_type: str, operator: str = "PADDING", mode: str = "CONSTANT") -> Made:
+    """Return one element of 7 with one of padding at each side."""
+    fields = {"PaddingMode": mode, "PaddingValue": value, "StartPadding": [1], "EndPadding": [1]}
+    if operator == "PADDING1":
+        fields["PaddingValueDataType"] = data_type
+    tensors = {"InputTensor": tensor(data_type, (1,)), "OutputTensor": tensor(data_type, (3,))}
+    return built(operator, tensors | fields, {"InputTensor": np.array([7], NUMPY_TYPES[data_type])})
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type", "right"),
+    [
+        (10.6, "INT32", 10),
+        (-10.6, "INT32", -10),
+        (-0.9, "UINT8", 0),
+        (255.9, "UINT8", 255),
+        (16777217, "INT32", 16777216),
+        (16777217, "FLOAT64", 16777216),
+        (0.1, "FLOAT64", 0.100000001490116119384765625),
+        (0.1, "FLOAT32", 0.100000001490116119384765625),
+        (2.0**63, "UINT64", 2**63),
+        (-(2.0**63), "INT64", -(2**63)),
+        (np.inf, "FLOAT16", np.inf),
+    ],
+)
+def test_the_value_of_padding_is_a_float_that_becomes_the_type_of_the_tensor(
+    value: float, data_type: str, right: float
+) -> None:
+    (found,) = engine.evaluate(*surrounded(value, data_type)).values()
+    assert found.values.tolist() == [right, 7, right]
+    assert found.unspecified is None
+
+
+@pytest.mark.parametrize(
+    ("value", "data_type"),
+    [(256, "UINT8"), (-1, "UINT8"), (-129, "INT8"), (2.0**63, "INT64"), (2.0**64, "UINT64"), (np.nan, "INT32")],
+)
+def test_a_value_that_an_integer_cannot_hold_is_left_open(value: float, data_type: str) -> None:
+    (found,) = engine.evaluate(*surrounded(value, data_type)).values()
+    assert found.unspecified is not None
+    assert found.unspecified.tolist() == [True, False, True]
+
+
+def right_values(value: float, data_type: str, operator: str = "PADDING") -> set[float]:
+    """Return the numbers that the bound of the padding has."""
+    desc, inputs = surrounded(value, data_type, operator)
+    mask = np.array([True, False, False])
+    ((_, at, bound),) = bounds(desc, inputs, {"OutputTensor": mask}, "FLOAT16")
+    assert at.tolist() == [0]
+    assert not bound.is_rounded
+    assert not bound.slack.any()
+    return {float(way.value[0]) for way in (bound, *bound.others)}
+
+
+def test_float16_may_have_the_nearest_value_or_the_next_toward_0() -> None:
+    assert right_values(1 + 2**-11 + 2**-20, "FLOAT16") == {1 + 2**-10, 1}
+    assert right_values(-1 - 2**-11 - 2**-20, "FLOAT16") == {-1 - 2**-10, -1}
+    assert right_values(1 + 2**-12, "FLOAT16") == {1}
+    assert right_values(0.25, "FLOAT16") == {0.25}
+    assert right_values(65536, "FLOAT16") == {np.inf, 65504}
+    assert right_values(np.inf, "FLOAT16") == {np.inf}
+
+
+def test_other_types_have_one_right_value_however_an_implementation_accumulates() -> None:
+    assert right_values(0.1, "FLOAT32") == {float(np.float32(0.1))}
+    assert right_values(10.6, "INT32") == {10}
+    assert right_values(0.1, "FLOAT32", "PADDING1") == {float(np.float32(0.1))}
+
+
+def test_what_reflects_a_single_element_is_left_open_in_that_dimension_only() -> None:
+    tensors = {"InputTensor": tensor("INT8", (1, 3)), "OutputTensor": tensor("INT8", (3, 5))}
+    fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [1, 1], "EndPadding": [1, 1]}
+    (found,) = engine.evaluate(
+        *built("PADDING", tensors | fields, {"InputTensor": np.array([[1, 2, 3]], np.int8)})
+    ).values()
+    assert found.values[1].tolist() == [2, 1, 2, 3, 2]
+    assert found.unspecified is not None
+    assert found.unspecified.all(axis=1).tolist() == [True, False, True]
+    assert found.unspecified.any(axis=1).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("mode", ["EDGE", "SYMMETRIC", "WRAP"])
+def test_other_modes_repeat_a_single_element(mode: str) -> None:
+    (found,) = engine.evaluate(*surrounded(3, "FLOAT32", "PADDING1", mode)).values()
+    assert found.values.tolist() == [7, 7, 7]
+    assert found.unspecified is None
+
+
+# ---- pieces
+
+
+def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
+    x = np.arange(3 * movement.LIMIT, dtype=np.int32)
+    tensors = {"InputTensor": tensor("INT32", x.shape), "OutputTensor": tensor("INT32", (2 * x.size,))}
+    desc, inputs = built("TILE", {**tensors, "Repeats": [2]}, {"InputTensor": x})
+    assert len(list(engine.pieces(desc, inputs))) == 6
+    assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x, x]))
+    tensors["OutputTensor"] = tensor("INT32", (3 * x.size - 2,))
+    fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
+    desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
+    assert len(list(engine.pieces(desc, inputs))) == 9
+    assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x[:0:-1], x, x[-2::-1]]))

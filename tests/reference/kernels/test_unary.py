@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from bounds_of import gathered
 from elements import (
     FLOATS,
     INF,
@@ -28,8 +30,12 @@ from elements import (
 )
 from mpmath import mpf
 
-from dmlcheck.reference.bounds import bounds
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.kernels import unary
+from dmlcheck.specs.names import NEWEST_LEVEL
 
 # ---- values from mpmath
 
@@ -456,3 +462,82 @@ def test_scale_and_bias_that_float16_rounds_widen_the_bound_of_float16_tensors_o
 )
 def test_bounds_are_not_looser_than_needed(name: str, element: float, most: float) -> None:
     assert 0 < bound(name, {}, np.array([element], np.float32)).slack[0] <= most
+
+
+# ---- VALUE_SCALE_2D
+
+
+def scaled_images(
+    x: Array, scale: float, bias: list[float], accumulate: str = "FLOAT32"
+) -> tuple[Array, Bound, OperatorDesc]:
+    """Return what the engine computes, its bound of all elements in row-major order, and the desc."""
+    tensor = {"DataType": x.dtype.name.upper(), "Sizes": list(x.shape)}
+    fields = {"InputTensor": tensor, "OutputTensor": tensor, "Scale": scale, "Bias": bias}
+    desc, problems = validation.validate("DML_OPERATOR_VALUE_SCALE_2D", fields, NEWEST_LEVEL)
+    assert desc is not None
+    assert not problems
+    inputs = {"InputTensor": x}
+    asked = {"OutputTensor": np.ones(x.shape, bool)}
+    return engine.run(desc, inputs)["OutputTensor"], gathered(desc, inputs, asked, accumulate)["OutputTensor"], desc
+
+
+def images(seed: int, dtype: Any = np.float32) -> tuple[Array, float, list[float]]:
+    """Return images of three channels, a scale and a bias for each of these that nearly cancels some products."""
+    generator = np.random.default_rng(seed)
+    x = (generator.normal(size=(2, 3, 4, 5)) * 100).astype(dtype)
+    scale = float(np.float32(generator.normal()))
+    return x, scale, [float(-np.float32(scale * x[0, channel, 1, 2])) for channel in range(3)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float16])
+def test_images_are_scaled_and_each_channel_shifted(dtype: Any) -> None:
+    for seed in range(5):
+        x, scale, bias = images(seed, dtype)
+        found, _, _ = scaled_images(x, scale, bias)
+        for (n, c, row, column), value in np.ndenumerate(found):
+            exact = Fraction(scale) * Fraction(float(x[n, c, row, column])) + Fraction(bias[c])
+            assert value == dtype(float(exact))
+
+
+def test_either_order_of_rounding_in_float32_is_within_the_bound_of_scaled_images() -> None:
+    for seed in range(20):
+        x, scale, bias = images(seed)
+        shift = np.array(bias, np.float32).reshape(1, 3, 1, 1)
+        _, bound, _ = scaled_images(x, scale, bias)
+        separate = x * np.float32(scale) + shift
+        fused = (x.astype(np.float64) * scale + shift).astype(np.float32)
+        assert not refused(separate.reshape(-1), bound).any()
+        assert not refused(fused.reshape(-1), bound).any()
+
+
+def test_images_of_float16_may_be_scaled_in_float16_with_rounded_numbers() -> None:
+    for seed in range(20):
+        x, scale, bias = images(seed, np.float16)
+        in_float16 = x * np.float16(scale) + np.array(bias, np.float16).reshape(1, 3, 1, 1)
+        _, bound, _ = scaled_images(x, scale, bias, "FLOAT16")
+        assert not refused(in_float16.reshape(-1), bound).any()
+
+
+def test_the_bias_of_float16_images_may_be_rounded_to_float16() -> None:
+    x = np.zeros((1, 1, 1, 1), np.float16)
+    _, bound, _ = scaled_images(x, 1, [1.0006])
+    assert float(bound.slack[0]) == pytest.approx(1.0009765625 - 1.0006, rel=1e-3)
+
+
+def test_a_fault_in_scaled_images_is_refused() -> None:
+    x, scale, bias = images(3)
+    found, bound, _ = scaled_images(x, scale, bias)
+    for wrong in (
+        x * np.float32(scale) + np.array(bias[::-1], np.float32).reshape(1, 3, 1, 1),
+        x * np.float32(scale * 1.000001) + np.array(bias, np.float32).reshape(1, 3, 1, 1),
+        found * np.float32(1.0001),
+    ):
+        assert refused(wrong.reshape(-1), bound).mean() > 0.3
+    assert not refused(found.reshape(-1), bound).any()
+
+
+def test_scaled_images_of_many_elements_come_in_pieces() -> None:
+    x = np.arange(3 * 300 * 400, dtype=np.float32).reshape(1, 3, 300, 400)
+    found, _, desc = scaled_images(x, 2, [1, 2, 3])
+    assert len(list(engine.pieces(desc, {"InputTensor": x}))) == 6
+    assert np.array_equal(found, x * 2 + np.array([1, 2, 3], np.float32).reshape(1, 3, 1, 1))
