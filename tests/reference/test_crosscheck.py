@@ -78,7 +78,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(RECURRENCES, recurrences),
     **dict.fromkeys(RESAMPLING, resamplings),
 }
-GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", *RANDOM_DESCS)
+GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", "CAST", *RANDOM_DESCS)
 LARGEST = 2**12  # elements of a tensor of a bundled case
 
 
@@ -242,7 +242,7 @@ def with_inputs(operator: str, types: dict[str, str], attributes: dict[str, Any]
         desc["MinMaxDataType"] = kinds[0]
     for name, kind in types.items():
         sizes = inputs[name].shape if name in inputs else arrays[0].shape
-        if name == "OutputTensor" and not spec.short.startswith(("ACTIVATION", "ELEMENT_WISE")):
+        if name == "OutputTensor" and not spec.short.startswith(("ACTIVATION", "CAST", "ELEMENT_WISE")):
             sizes = tuple(1 if axis in attributes["Axes"] else size for axis, size in enumerate(sizes))
         desc[name] = {"DataType": kind, "Sizes": list(sizes)}
     made, findings = validation.validate(operator, desc, NEWEST_LEVEL)
