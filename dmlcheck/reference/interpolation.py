@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import Axes
 from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack
-from dmlcheck.reference.pieces import Open, one_of
+from dmlcheck.reference.pieces import OneOf, Open, one_of
 
 Rounding = Callable[[Any], Any]
 
@@ -49,6 +50,11 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
 # ---- nearest elements
 
 
+def half_up(x: Any) -> Any:
+    """Return the nearest whole numbers, of halves the larger one."""
+    return np.floor(x + 0.5)
+
+
 def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     """Return the elements at rounded places; where the error of a place reaches another element, either of them.
 
@@ -58,12 +64,19 @@ def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     return Open(one_of(*(taken(x, indices) for indices in product(*ways))), is_lost(places))
 
 
+def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
+    """Return the elements at rounded places as numbers whose bound has all that `nearest` has, to compute with."""
+    found = nearest(x, places, rounding)
+    ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
+    return Open(either(*(partial(computed, way, places) for way in ways)), found.where)
+
+
 def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
     """Return the indices of the elements that rounding gives, and the others that errors may make of them."""
     if is_whole(places):
         return [clamped(places, size)]
     index, found = clamped(rounding(raw(places)), size), rounding(places)
-    reach = np.minimum(slack(found), _FEW)
+    reach = np.fmin(slack(found), _FEW)
     first, last = (clamped(raw(found) + side * reach, size) for side in (-1, 1))
     others = (np.minimum(first + step, last) for step in range(int((last - first).max(initial=0)) + 1))
     return [index, *(other for other in others if (other != index).any())]
@@ -76,7 +89,7 @@ def is_whole(places: Any) -> bool:
 
 def is_lost(places: Sequence[Any]) -> Any:
     """Say of which places the errors are so large that they have more than a few elements in their reach."""
-    marks = [slack(at) > _FEW for at in places]
+    marks = [~(slack(at) <= _FEW) for at in places]
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
 
@@ -115,7 +128,7 @@ def beside(places: Any, size: int) -> list[Between]:
     if is_whole(places):
         index = clamped(places, size)
         return [Between(index, index, np.zeros(places.shape))]
-    value, error = raw(places), np.minimum(slack(places), _FEW)
+    value, error = raw(places), np.fmin(slack(places), _FEW)
     ways, reach = [value], int(error.max(initial=0))
     if error.any():
         knots = (np.floor(value) + step for step in range(-reach, reach + 2))
@@ -162,3 +175,14 @@ def _touched(marked: Array, way: Between, axis: int) -> Array:
     has_weight = (way.part != 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
     touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
     return touched
+
+
+# ---- sums
+
+
+def total_together(x: Any, axes: Axes) -> Any:
+    """Return sums along `axes` of numbers whose errors may all have one direction, as those of places do."""
+    if not isinstance(x, Tracked):
+        return x.sum(axis=axes)
+    exact = Tracked.result(raw(x), None, x.arithmetic, x.terms).sum(axis=axes)
+    return Tracked.result(exact.value, exact.slack + x.slack.sum(axis=axes), x.arithmetic, exact.terms)

@@ -5,7 +5,8 @@
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
 processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, a
-resampling 4, moved elements 2, an element-wise operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
+resampling 4, moved elements 2, an element-wise operator 4, and 3 times the memory of the same NumPy expression in
+FLOAT32.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from random_pooling import POOLING, poolings
 from random_products import RANDOM, random_descs
 from random_quantizations import QUANTIZATIONS, quantizations
 from random_recurrences import RECURRENCES, recurrences
+from random_regions import REGIONS, aligned
 from random_resampling import RESAMPLING, resamplings
 from random_scans import SCANS, scans
 
@@ -76,6 +77,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(QUANTIZATIONS, quantizations),
     **dict.fromkeys(SCANS, scans),
     **dict.fromkeys(RECURRENCES, recurrences),
+    **dict.fromkeys(REGIONS, aligned),
     **dict.fromkeys(RESAMPLING, resamplings),
 }
 GROUPS = ("ELEMENT_WISE_", "ACTIVATION_", "REDUCE", "ARGMAX", "ARGMIN", "CAST", *RANDOM_DESCS)
@@ -729,6 +731,20 @@ KNOWN = [
             lambda seen: not np.isfinite(seen.x).all(),
         )
         for operator in RESAMPLING
+    ),
+    *(
+        Known(
+            program,
+            operator,
+            FLOATS,
+            "refuses regions that are not finite",
+            fails=message,
+        )
+        for program, message in (
+            ("onnxruntime", "running RoiAlign node"),
+            ("onnx", "cannot convert float NaN to integer"),
+        )
+        for operator in REGIONS
     ),
     Known(
         "onnxruntime",

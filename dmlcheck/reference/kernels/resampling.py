@@ -11,16 +11,11 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import pieces
 from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
-from dmlcheck.reference.interpolation import Rounding, coordinates, linear, nearest, taken
+from dmlcheck.reference.interpolation import Rounding, coordinates, half_up, linear, nearest, taken
 from dmlcheck.reference.numbers import Array, raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float, one_of
 
 Numbers = Sequence[float]
-
-
-def half_up(x: Any) -> Any:
-    """Return the nearest whole numbers, of halves the larger one."""
-    return np.floor(x + 0.5)
 
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}

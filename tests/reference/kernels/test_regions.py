@@ -1,0 +1,337 @@
+"""Regions of images against plain loops over fractions, whole and in pieces; what is left open, and bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from elements import misrounded, refused
+from random_pooling import checked
+from random_regions import REGIONS, aligned
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.kernels import regions
+
+Array = np.ndarray[Any, Any]
+Places = list[Fraction]
+
+INF, NAN = math.inf, math.nan
+HALF = Fraction(1, 2)
+
+
+# ---- the formula in fractions
+
+
+def exact(number: float) -> Fraction:
+    return Fraction(float(np.float32(number)))
+
+
+def samples_of(size: Fraction, count: int, fields: dict[str, Any]) -> int | None:
+    """Return the number of samples of an element along an axis, None where it is left open."""
+    least, most = fields["MinimumSamplesPerOutput"], fields["MaximumSamplesPerOutput"]
+    clamped = min(max(abs(size) / count, Fraction(least)), Fraction(most))
+    if not 1 <= least <= most or clamped.denominator > 1 or (size < 0 and clamped != least):
+        return None
+    return int(clamped)
+
+
+def along(corners: list[float], axis: int, count: int, fields: dict[str, Any]) -> list[Places] | None:
+    """Return where the samples of each output element are along height (0) or width (1)."""
+    scale = exact(fields["SpatialScaleX" if axis else "SpatialScaleY"])
+    start, stop = (Fraction(corners[at]) * scale for at in (1 - axis, 3 - axis))
+    of_each = samples_of(stop - start, count, fields)
+    steps = (of_each or 1) * count - bool(fields.get("AlignRegionsToCorners"))
+    if of_each is None or steps == 0:
+        return None
+    before, after = exact(fields.get("InputPixelOffset", 0.5)), exact(fields.get("OutputPixelOffset", -0.5))
+    places = [(s - after) * (stop - start) / steps + start - before for s in range(of_each * count)]
+    return [places[at * of_each : (at + 1) * of_each] for at in range(count)]
+
+
+def sides(x: Fraction, size: int, mode: str) -> dict[int, Fraction]:
+    """Return the weights of the elements of an axis at a place."""
+    if mode == "NEAREST_NEIGHBOR":
+        return {min(max(math.floor(x + HALF), 0), size - 1): Fraction(1)}
+    found: dict[int, Fraction] = {}
+    for index, weight in ((math.floor(x), 1 - (x - math.floor(x))), (math.floor(x) + 1, x - math.floor(x))):
+        held = min(max(index, 0), size - 1)
+        found[held] = found.get(held, Fraction(0)) + weight
+    return found
+
+
+def is_clear(x: Fraction, size: int, fields: dict[str, Any]) -> bool:
+    """Whether it is known what is at a place, which is not beyond the limit."""
+    if fields["InterpolationMode"] == "LINEAR" and not fields.get("AlignRegionsToCorners"):
+        return x not in (-1, size)
+    is_half = fields["InterpolationMode"] == "NEAREST_NEIGHBOR" and (x - HALF).denominator == 1
+    return 0 <= x <= size - 1 and not is_half
+
+
+def sample(image: Array, y: Fraction, x: Fraction, fields: dict[str, Any]) -> Fraction | None:
+    """Return what an image has at a place, None where that is left open."""
+    pairs = list(zip((y, x), image.shape, strict=True))
+    if not fields.get("AlignRegionsToCorners") and any(at < -1 or at > size for at, size in pairs):
+        return exact(fields["OutOfBoundsInputValue"])
+    if not all(is_clear(at, size, fields) for at, size in pairs):
+        return None
+    rows, columns = (sides(at, size, fields["InterpolationMode"]) for at, size in pairs)
+    return sum(
+        (Fraction(image[row, column].item()) * rows[row] * columns[column] for row in rows for column in columns),
+        Fraction(0),
+    )
+
+
+def right(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
+    """Return the output as float64, NaN where it is left open."""
+    fields, x = dict(desc.values), inputs["InputTensor"]
+    found = np.full(fields["OutputTensor"].sizes, NAN)
+    regions = inputs["ROITensor"].reshape(-1, 4).tolist()
+    for region, (corners, image) in enumerate(zip(regions, inputs["BatchIndicesTensor"].reshape(-1), strict=True)):
+        places = [along(corners, axis, found.shape[2 + axis], fields) for axis in range(2)]
+        if None in places:
+            continue
+        for place in np.ndindex(found.shape[1:]):
+            own = itertools.product(*(of[at] for of, at in zip(places, place[1:], strict=True) if of is not None))
+            samples = [sample(x[image, place[0]], *at, fields) for at in own]
+            if None not in samples:
+                known = [one for one in samples if one is not None]
+                is_largest = fields["ReductionFunction"] == "MAX"
+                found[(region, *place)] = max(known) if is_largest else sum(known, Fraction(0)) / len(known)
+    return found
+
+
+@pytest.mark.parametrize("block", [1, 1 << 16])
+@pytest.mark.parametrize("operator", REGIONS)
+def test_every_element_has_its_samples(operator: str, block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regions, "BLOCK", block)
+    known = 0
+    for desc, inputs in aligned(operator):
+        found, expected = engine.evaluate(desc, inputs)["OutputTensor"], right(desc, inputs)
+        is_open = np.zeros(expected.shape, bool) if found.unspecified is None else found.unspecified
+        # A place that float64 has beside a limit, or a half, is left open by the one and not by the other.
+        assert (is_open != np.isnan(expected)).mean() <= 0.2, (desc, inputs)
+        compared = ~is_open & ~np.isnan(expected)
+        known += int(compared.sum())
+        assert not (misrounded(found.values, expected) & compared).any(), (desc, inputs)
+    assert known > 1000
+
+
+# ---- properties
+
+
+IMAGE = np.arange(1.0, 21).astype(np.float32).reshape(1, 1, 4, 5)
+FIELDS: dict[str, Any] = {
+    "ReductionFunction": "AVERAGE",
+    "InterpolationMode": "LINEAR",
+    "SpatialScaleX": 1,
+    "SpatialScaleY": 1,
+    "OutOfBoundsInputValue": 0,
+    "MinimumSamplesPerOutput": 1,
+    "MaximumSamplesPerOutput": 1,
+}
+OFFSETS: dict[str, Any] = {"InputPixelOffset": 0.5, "OutputPixelOffset": -0.5, "AlignRegionsToCorners": False}
+
+
+def built(corners: Any, sizes: tuple[int, int], x: Any = IMAGE, **fields: Any) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return a ROI_ALIGN1 of the first of some images, or a ROI_ALIGN where the fields have no offsets."""
+    roi, images = np.array(corners, np.float32).reshape(-1, 4), np.array(x, np.float32)
+    tensors = {"Input": images, "ROI": roi, "BatchIndices": np.zeros(len(roi), np.uint32)}
+    output = {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [len(roi), images.shape[1], *sizes]}}
+    operator = "ROI_ALIGN1" if "InputPixelOffset" in fields else "ROI_ALIGN"
+    return checked(operator, tensors, output, **(FIELDS | fields))
+
+
+def results(*args: Any, **fields: Any) -> list[Any]:
+    """Return the output as a flat list, None for the elements that are left open."""
+    found = engine.evaluate(*built(*args, **fields))["OutputTensor"]
+    marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+    return [None if mark else value for value, mark in zip(found.values.flat, marks.flat, strict=True)]
+
+
+def test_a_region_of_the_whole_image_is_the_image() -> None:
+    assert results([0, 0, 5, 4], (4, 5)) == IMAGE.reshape(-1).tolist()
+    corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
+    assert results([0, 0, 1, 1], (4, 5), SpatialScaleX=4, SpatialScaleY=3, **corners) == pytest.approx(
+        IMAGE.reshape(-1).tolist()
+    )
+
+
+def test_a_mirrored_region_is_the_region_backwards() -> None:
+    forward = np.array(results([1, 0.5, 4, 3], (3, 4)))
+    assert results([4, 3, 1, 0.5], (3, 4)) == pytest.approx(forward[::-1].tolist())
+
+
+def test_the_versions_agree_and_averages_are_linear_in_the_image() -> None:
+    x = np.random.default_rng(1).normal(size=(2, 1, 3, 4, 5)).astype(np.float32)
+    region, samples = [0.3, 0.4, 4, 3.6], {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
+    one, two = (np.array(results(region, (2, 3), each, **samples)) for each in x)
+    assert results(region, (2, 3), x[0], **samples, **OFFSETS) == one.tolist()
+    assert results(region, (2, 3), 3 * x[0] - 2 * x[1], **samples) == pytest.approx(
+        (3 * one - 2 * two).tolist(), abs=1e-5
+    )
+
+
+# ---- what is left open
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [(-1.25, 7), (-1, None), (-0.75, 1), (0, 1), (0.5, 1.5), (4, 5), (4.75, 5), (5, None), (5.25, 7)],
+)
+def test_up_to_one_element_beyond_the_edges_is_what_is_at_them(x: float, expected: float | None) -> None:
+    image = [[[[1, 2, 3, 4, 5], [1, 2, 3, 4, 5]]]]
+    assert results([x + 0.5, 0.5, x + 0.5, 1], (1, 1), image, OutOfBoundsInputValue=7) == [expected]
+    turned = np.array(image).swapaxes(2, 3)
+    assert results([0.5, x + 0.5, 1, x + 0.5], (1, 1), turned, OutOfBoundsInputValue=7) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [(-1.25, 7), (-0.25, None), (0, 1), (0.4375, 1), (0.5, None), (0.5625, 2), (4, 5), (4.25, None), (5.25, 7)],
+)
+def test_halves_and_what_is_beside_the_edges_have_no_nearest_element(x: float, expected: float | None) -> None:
+    fields = {"OutOfBoundsInputValue": 7, "InterpolationMode": "NEAREST_NEIGHBOR"}
+    assert results([x + 0.5, 0.5, x + 0.5, 0.5], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [expected]
+    assert results([x + 0.5, 9, x + 0.5, 9], (1, 1), [[[[1, 2, 3, 4, 5]]]], **fields) == [7]
+
+
+@pytest.mark.parametrize(
+    ("region", "least", "most", "is_left_open"),
+    [
+        ([0, 0, 4, 4], 1, 4, False),
+        ([0, 0, 3, 4], 1, 4, True),
+        ([0, 0, 4, 3], 1, 4, True),
+        ([0, 0, 3, 3], 2, 4, False),
+        ([0, 0, 3, 3], 1, 1, False),
+        ([4, 4, 0, 0], 1, 4, True),
+        ([4, 4, 0, 0], 2, 4, False),
+        ([4, 4, 0, 0], 2, 2, False),
+        ([0, 0, 4, 4], 0, 4, True),
+        ([0, 0, 4, 4], 3, 2, True),
+        ([0, 0, NAN, 4], 1, 1, True),
+        ([0, -INF, 4, 4], 1, 1, True),
+    ],
+)
+def test_a_number_of_samples_that_is_not_known_leaves_a_region_open(
+    region: list[float], least: int, most: int, is_left_open: bool
+) -> None:
+    found = results([region, [1, 1, 3, 3]], (2, 2), MinimumSamplesPerOutput=least, MaximumSamplesPerOutput=most)
+    assert all((one is None) == is_left_open for one in found[:4])
+    assert all((one is None) == (not 1 <= least <= most) for one in found[4:])
+
+
+def test_a_quotient_whose_rounding_may_make_it_another_number_is_left_open() -> None:
+    samples = {"MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 9}
+    x = np.ones((1, 1, 9, 9))
+    assert None not in results([0, 0, 4, 4], (2, 2), x, **samples)
+    assert None in results([0, 0, 6, 6], (3, 3), x, **samples)  # 6 / 3 in FLOAT32 may be a little more than 2
+
+
+def test_with_aligned_corners_what_is_beyond_the_edges_is_left_open_and_a_single_sample() -> None:
+    corners = {"InputPixelOffset": 0, "OutputPixelOffset": 0, "AlignRegionsToCorners": True}
+    assert results([-1, 0, 3, 0], (2, 3), [[[[1, 2, 3, 4]]]], **corners) == [None, 2, 4] * 2
+    assert results([0, 0, 9, 0], (2, 4), [[[[1, 2, 3, 4]]]], **corners) == [1, 4, None, None] * 2
+    assert results([1, 0, 2, 0], (1, 4), [[[[1, 2, 3, 4]]]], **corners) == [None] * 4
+
+
+def test_only_a_nan_among_the_samples_leaves_their_maximum_open() -> None:
+    samples = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2, "ReductionFunction": "MAX"}
+    image = [[[[NAN, 1, 5, 2, 3], [1, 1, 5, 2, 3]]]]
+    assert results([[0.5, 0.75, 1, 1.25], [2, 0.75, 3, 1.25]], (1, 1), image, **samples) == [None, 4.25]
+
+
+# ---- bounds
+
+
+def bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:
+    asked = {"OutputTensor": np.ones(desc.values["OutputTensor"].sizes, bool)}
+    return gathered(desc, inputs, asked, **options)["OutputTensor"]
+
+
+def single(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
+    """Return the output, all of it in FLOAT32, as ONNX Runtime's loops have it."""
+    f32, fields = np.float32, desc.values
+    x, sizes, p = inputs["InputTensor"], fields["OutputTensor"].sizes, fields["MinimumSamplesPerOutput"]
+    found = np.zeros(sizes, f32)
+    for region, corners in enumerate(inputs["ROITensor"]):
+        x1, y1, x2, y2 = corners * f32(fields["SpatialScaleX"])
+        step = [(y2 - y1) / f32(sizes[2] * p), (x2 - x1) / f32(sizes[3] * p)]
+        for place in np.ndindex(sizes[1:]):
+            total = [f32(0)]
+            for sub in np.ndindex(p, p):
+                at = [
+                    f32(start - f32(0.5)) + (f32(o * p + s) + f32(0.5)) * each
+                    for start, o, s, each in zip((y1, x1), place[1:], sub, step, strict=True)
+                ]
+                total.append(_bilinear(x[0, place[0]], *at))
+            own = max(total[1:]) if fields["ReductionFunction"] == "MAX" else np.add.accumulate(total)[-1] / f32(p * p)
+            found[(region, *place)] = own
+    return found
+
+
+def _bilinear(image: Array, y: Any, x: Any) -> Any:
+    one = np.float32(1)
+    (top, bottom, down), (left, right_, across) = (
+        (int(np.clip(np.floor(at), 0, size - 1)), int(np.clip(np.floor(at) + 1, 0, size - 1)), at - np.floor(at))
+        for at, size in zip((y, x), image.shape, strict=True)
+    )
+    weights = ((one - down) * (one - across), (one - down) * across, down * (one - across), down * across)
+    corners = (image[top, left], image[top, right_], image[bottom, left], image[bottom, right_])
+    return sum((weight * corner for weight, corner in zip(weights, corners, strict=True)), np.float32(0))
+
+
+@pytest.mark.parametrize("function", ["AVERAGE", "MAX"])
+@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("far", [0, 500])
+def test_samples_in_float32_are_within_the_bound_and_those_of_a_moved_region_are_not(
+    function: str, samples: int, far: int
+) -> None:
+    generator = np.random.default_rng(samples)
+    x = generator.normal(size=(1, 4, 9, 9 + far)).astype(np.float32)
+    region = np.array([[0.7, 1.1, 7.3, 7.9], [2.2, 0.9, 5.1, 6.6]]) / 0.3 + [far / 0.3, 0, far / 0.3, 0]
+    fields = {"SpatialScaleX": 0.3, "SpatialScaleY": 0.3, "ReductionFunction": function}
+    fields |= {"MinimumSamplesPerOutput": samples, "MaximumSamplesPerOutput": samples}
+    desc, inputs = built(region, (3, 3), x, **fields)
+    given = bound(desc, inputs)
+    assert not refused(single(desc, inputs).reshape(-1), given).any()
+    moved = inputs | {"ROITensor": (region + 1e-4 * max(1, far / 10)).astype(np.float32)}
+    assert refused(single(desc, moved).reshape(-1), given).mean() > 0.6
+
+
+def test_a_sample_beside_a_limit_is_inside_or_outside_and_one_beside_a_half_either_neighbour() -> None:
+    # 10 * 0.7 is a little less than 7 in FLOAT32, and 7 once it is rounded
+    fields = {"SpatialScaleX": 0.7, "OutOfBoundsInputValue": 7, "InputPixelOffset": 8, "OutputPixelOffset": 0}
+    given = bound(*built([10, 8, 10, 8], (1, 1), [[[[1, 2]]]], **(OFFSETS | fields)))
+    assert not given.unspecified.any()
+    assert (given.value - given.slack).item() == pytest.approx(1)
+    assert (given.value + given.slack).item() == pytest.approx(7)
+    row = [[[[1, 2, 3, 4, 5, 6, 7, 8, 9]]]]
+    nearest = {"SpatialScaleX": 0.7, "InterpolationMode": "NEAREST_NEIGHBOR"}
+    for x, expected in ((10, [7, 8]), (11, [8])):
+        given = bound(*built([x, 0.5, x, 0.5], (1, 1), row, **nearest))
+        ways = (given, *given.others)
+        assert sorted({way.value.item() for way in ways}) == expected
+        assert not any(way.slack.any() or way.is_rounded for way in ways)
+    samples = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
+    given = bound(*built([10, 0.5, 10, 0.5], (1, 1), row, **nearest, **samples))
+    assert (given.value - given.slack).item() == pytest.approx(7)
+    assert (given.value + given.slack).item() == pytest.approx(8)
+
+
+def test_a_region_in_float16_is_within_the_bound_of_that_arithmetic() -> None:
+    x = np.random.default_rng(3).normal(size=(1, 1, 20, 20)).astype(np.float16)
+    roi = np.array([[1.3, 2.7, 15.2, 17.9]], np.float16)
+    tensors = {"Input": x, "ROI": roi, "BatchIndices": np.zeros(1, np.uint32)}
+    output = {"OutputTensor": {"DataType": "FLOAT16", "Sizes": [1, 1, 3, 3]}}
+    desc, inputs = checked("ROI_ALIGN", tensors, output, **FIELDS)
+    moved = inputs | {"ROITensor": roi + np.float16(0.01)}
+    found = engine.run(desc, moved)["OutputTensor"].reshape(-1)
+    assert not refused(found, bound(desc, inputs, accumulate="FLOAT16")).any()
+    assert refused(found, bound(desc, inputs)).any()
