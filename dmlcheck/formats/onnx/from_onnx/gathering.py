@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
+import numpy as np
+
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of
 from dmlcheck.formats.onnx.from_onnx.tensors import along, ranked, sized, unsigned
 
@@ -79,7 +81,7 @@ def _reversed(node: Node) -> Counterpart:
     x = node.input(0)
     batch, time = node.get("batch_axis", 1), node.get("time_axis", 0)
     sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
-    tensors = {"InputTensor": x, "SequenceLengthsTensor": along(node.input(1), batch, sizes)}
+    tensors = {"InputTensor": x, "SequenceLengthsTensor": along(node.input(1).astype(np.uint32), batch, sizes)}
     return Counterpart(
         "REVERSE_SUBSEQUENCES", {**tensors, "OutputTensor": node.output(), "Axis": axis_of(time, x.ndim)}
     )

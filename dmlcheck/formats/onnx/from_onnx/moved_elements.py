@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, permuted, repeated, type_name
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, permuted, repeated, sized, type_name
 
 
 def _identity(values: Array | Strided, node: Node) -> Counterpart:
@@ -20,6 +20,10 @@ def _expand(node: Node) -> Counterpart:
 def _transpose(node: Node) -> Counterpart:
     x = node.input(0)
     return _identity(permuted(x, node.get("perm") or range(x.ndim)[::-1]), node)
+
+
+def _reshape(node: Node) -> Counterpart:
+    return _identity(sized(node.input(0), node.output().shape), node)
 
 
 def _concat(node: Node) -> Counterpart:
@@ -89,14 +93,28 @@ def _blocks(operator: str, node: Node) -> Counterpart:
     return Counterpart(operator, {**node.tensors(), "BlockSize": node.get("blocksize"), "Order": order})
 
 
+def _fold(node: Node) -> Counterpart:
+    block = node.numbers("block_shape", 2) or []
+    count = len(block)
+    pads = node.get("pads") or [0] * (2 * count)
+    steps = {name: node.get(name.lower()) or [1] * count for name in ("Strides", "Dilations")}
+    fields = {"WindowSizes": block, **steps, "StartPadding": pads[:count], "EndPadding": pads[count:]}
+    return Counterpart("FOLD", {**node.tensors(), **fields})
+
+
 OPERATORS: dict[str, Maker] = {
+    "Col2Im": _fold,
     "Concat": _concat,
     "DepthToSpace": partial(_blocks, "DEPTH_TO_SPACE1"),
     "Expand": _expand,
+    "Flatten": _reshape,
     "Pad": _pad,
+    "Reshape": _reshape,
     "Slice": _slice,
     "SpaceToDepth": partial(_blocks, "SPACE_TO_DEPTH1"),
     "Split": _split,
+    "Squeeze": _reshape,
     "Tile": _tile,
     "Transpose": _transpose,
+    "Unsqueeze": _reshape,
 }

@@ -7,23 +7,27 @@ from __future__ import annotations
 
 from dmlcheck.formats.onnx.from_onnx import (
     elementwise,
+    fills_and_diagonals,
     gathering,
     moved_elements,
     normalization,
     products_and_windows,
     quantized_operators,
     reduction,
+    resampling,
 )
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
 
 OPERATORS: dict[str, Maker] = {
     **elementwise.OPERATORS,
+    **fills_and_diagonals.OPERATORS,
     **gathering.OPERATORS,
     **moved_elements.OPERATORS,
     **normalization.OPERATORS,
     **products_and_windows.OPERATORS,
     **quantized_operators.OPERATORS,
     **reduction.OPERATORS,
+    **resampling.OPERATORS,
 }
 _SEVERAL_OUTPUTS = ("DynamicQuantizeLinear", "LayerNormalization", "MaxPool", "Split", "TopK")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from dmlcheck.descs.records import OperatorDesc
@@ -14,7 +14,25 @@ from dmlcheck.specs.names import MAX_ELEMENTS
 
 _MODES = {"NEAREST_NEIGHBOR": "nearest", "LINEAR": "linear"}
 _LEAST = 2.0**-24  # a scale below this makes an element of more than any tensor has
-_ROUNDING = {"INCREASING": "ceil", "DECREASING": "floor"}
+_HALF = Fraction(1, 2)
+
+# How the nearest element is found, by RoundingDirection: ONNX's name, and what that adds before it rounds.
+_ROUNDINGS: dict[str | None, tuple[tuple[str, Fraction], ...]] = {
+    "INCREASING": (("ceil", Fraction(0)), ("round_prefer_floor", _HALF)),
+    "DECREASING": (("floor", Fraction(0)), ("round_prefer_ceil", -_HALF)),
+    None: (("round_prefer_ceil", Fraction(0)),),
+}
+# How far a coordinate may be moved off an element that is still the nearest.
+_STAYS: dict[str | None, Callable[[Fraction], bool]] = {
+    "INCREASING": lambda moved: -1 < moved <= 0,
+    "DECREASING": lambda moved: 0 <= moved < 1,
+    None: lambda moved: -_HALF <= moved < _HALF,
+}
+# What ONNX adds to the place of an element / its scale.
+_MOVED: dict[str, Callable[[Fraction], Fraction]] = {
+    "half_pixel": lambda scale: _HALF / scale - _HALF,
+    "asymmetric": lambda _: Fraction(0),
+}
 
 
 def resample(g: Builder, desc: OperatorDesc) -> None:
@@ -30,9 +48,25 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
     mode = desc.values["InterpolationMode"]
     if desc.values.get("Antialiased") and mode == "LINEAR" and min(scales) < 0.5:
         raise Inexpressible("the filter of Antialiased is not documented")
-    coordinates = _coordinates(scales, list(zip(before, after, strict=True)))
-    rounding = _ROUNDING.get(desc.values.get("RoundingDirection", ""), "round_prefer_ceil")
+    numbers = zip(map(Fraction, scales), before, after, strict=True)
+    lines = [(scale, -Fraction(end) / scale - Fraction(start)) for scale, start, end in numbers]
+    if mode == "LINEAR":
+        coordinates, rounding = _words(lines, (("", Fraction(0)),))
+    else:
+        direction = desc.values.get("RoundingDirection")
+        # Axes on which every element stays where it is go with any words.
+        changed = [(scale, moved) for scale, moved in lines if scale != 1 or not _STAYS[direction](moved)]
+        coordinates, rounding = _words(changed, _ROUNDINGS[direction])
     _resize(g, x, scales, mode, coordinates, rounding)
+
+
+def _words(lines: Sequence[tuple[Fraction, Fraction]], roundings: Sequence[tuple[str, Fraction]]) -> tuple[str, str]:
+    """Return what ONNX calls these coordinates, each an element's place / scale plus a number, and their rounding."""
+    for rounding, more in roundings:
+        for name, of in _MOVED.items():
+            if all(moved + more == of(scale) for scale, moved in lines):
+                return name, rounding
+    raise Inexpressible("ONNX's Resize has no such InputPixelOffsets and OutputPixelOffsets")
 
 
 def upsample(g: Builder, desc: OperatorDesc) -> None:
@@ -41,20 +75,6 @@ def upsample(g: Builder, desc: OperatorDesc) -> None:
     factors = desc.values["ScaleSize"]
     scales = [*[1.0] * (len(x.sizes) - 2), float(factors.Height), float(factors.Width)]
     _resize(g, x, scales, desc.values["InterpolationMode"], "half_pixel", "round_prefer_floor")
-
-
-def _coordinates(scales: Sequence[float], offsets: Sequence[tuple[float, float]]) -> str:
-    """Return ONNX's name of where an output element lies in the input: its place / scale, plus the same for all."""
-    known = {"half_pixel", "asymmetric"}
-    for scale, (before, after) in zip(scales, offsets, strict=True):
-        moved = -Fraction(as_float32(after)) / Fraction(scale) - Fraction(as_float32(before))
-        if moved != 0:
-            known.discard("asymmetric")
-        if moved != Fraction(1, 2) / Fraction(scale) - Fraction(1, 2):
-            known.discard("half_pixel")
-    if not known:
-        raise Inexpressible("ONNX's Resize has no such InputPixelOffsets and OutputPixelOffsets")
-    return max(known)
 
 
 def _resize(g: Builder, x: Value, scales: Sequence[float], mode: str, coordinates: str, rounding: str) -> None:

@@ -63,6 +63,7 @@ def test_lengths_of_sequences_lie_along_the_batches() -> None:
     made = found("ReverseSequence", [X, np.array([1, 2, 2])], X, batch_axis=1, time_axis=0)
     assert made.operator == "REVERSE_SUBSEQUENCES"
     assert made.fields["SequenceLengthsTensor"].tolist() == [[1, 2, 2]]
+    assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
     assert fields(made) == {"Axis": 0}
 
 

@@ -25,6 +25,23 @@ def test_repeated_and_permuted_values_are_read_through_strides() -> None:
     assert found("Transpose", [X], X, perm=[0, 1]).fields["InputTensor"] is X
 
 
+@pytest.mark.parametrize("type", ["Flatten", "Reshape", "Squeeze", "Unsqueeze"])
+def test_another_shape_is_that_of_the_output(type: str) -> None:
+    x = np.arange(6).reshape(2, 3)
+    made = found(type, [x, numbers(6)], zeros(1, 6))
+    assert (made.operator, made.fields["InputTensor"].tolist()) == ("ELEMENT_WISE_IDENTITY", [[0, 1, 2, 3, 4, 5]])
+
+
+def test_columns_are_folded_into_an_image() -> None:
+    made = found("Col2Im", [zeros(1, 6, 4), numbers(3, 4), numbers(2, 3)], zeros(1, 1, 3, 4), pads=[1, 0, 0, 2])
+    assert made.operator == "FOLD"
+    assert fields(made) == {
+        "WindowSizes": [2, 3], "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [1, 0], "EndPadding": [0, 2],
+    }  # fmt: skip
+    made = found("Col2Im", [zeros(1, 6, 4), numbers(3, 4), numbers(2, 3)], zeros(1, 1, 3, 4), strides=[2, 1])
+    assert (made.fields["Strides"], made.fields["StartPadding"]) == ([2, 1], [0, 0])
+
+
 def test_parts_are_joined_and_split_along_an_axis() -> None:
     made = found("Concat", [X, X], zeros(2, 6), axis=-1)
     assert (made.operator, made.fields["Axis"]) == ("JOIN", 1)

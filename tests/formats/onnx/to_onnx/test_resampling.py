@@ -76,6 +76,44 @@ def test_resampling_finds_elements_by_scales_and_offsets(
     )
 
 
+@pytest.mark.parametrize(("before", "after"), [(0.5, -0.5), (0, 0)], ids=["half_pixel", "asymmetric"])
+@pytest.mark.parametrize(("direction", "moved", "rounding"), [
+    ("INCREASING", 0.5, "round_prefer_floor"),
+    ("DECREASING", -0.5, "round_prefer_ceil"),
+    ("INCREASING", 0, "ceil"),
+    ("DECREASING", 0, "floor"),
+])  # fmt: skip
+def test_an_offset_of_half_an_element_more_prefers_a_side(
+    before: float, after: float, direction: str, moved: float, rounding: str
+) -> None:
+    x, scales, offsets = whole(3, 4, wrap=13), (2, 0.5), [(before + moved, after)] * 2
+    wanted = resampled(x, (6, 2), scales, offsets, "NEAREST_NEIGHBOR", direction == "DECREASING")
+    fields = {"InputPixelOffsets": [before + moved] * 2, "OutputPixelOffsets": [after] * 2, "Scales": list(scales)}
+    fields |= {"InterpolationMode": "NEAREST_NEIGHBOR", "RoundingDirection": direction}
+    expect("RESAMPLE2", {"InputTensor": x}, {"OutputTensor": f32(wanted)}, **fields)
+    graph = build(made("RESAMPLE2", {"InputTensor": x}, {"OutputTensor": f32(wanted)}, **fields))
+    assert [node.attributes["nearest_mode"] for node in graph.nodes] == [rounding]
+
+
+@pytest.mark.parametrize(("direction", "offset"), [("INCREASING", 0), ("INCREASING", 0.75), ("DECREASING", -0.75)])
+def test_an_axis_that_stays_as_it_is_may_have_any_offset_that_keeps_it_so(direction: str, offset: float) -> None:
+    x, scales = whole(3, 4, wrap=13), (1, 2)
+    before = [offset, 0.5 if direction == "INCREASING" else -0.5]
+    wanted = resampled(x, (3, 8), scales, [(each, 0) for each in before], "NEAREST_NEIGHBOR", direction == "DECREASING")
+    fields = {"InputPixelOffsets": before, "OutputPixelOffsets": [0, 0], "Scales": list(scales)}
+    fields |= {"InterpolationMode": "NEAREST_NEIGHBOR", "RoundingDirection": direction}
+    expect("RESAMPLE2", {"InputTensor": x}, {"OutputTensor": f32(wanted)}, **fields)
+
+
+@pytest.mark.parametrize("offset", [1, -0.25])
+def test_other_offsets_are_refused(offset: float) -> None:
+    x = whole(3, 4)
+    fields = {"InputPixelOffsets": [offset, 0], "OutputPixelOffsets": [0, 0], "Scales": [1, 2]}
+    fields |= {"InterpolationMode": "NEAREST_NEIGHBOR", "RoundingDirection": "INCREASING"}
+    with pytest.raises(Inexpressible, match="no such InputPixelOffsets and OutputPixelOffsets"):
+        build(made("RESAMPLE2", {"InputTensor": x}, {"OutputTensor": whole(3, 8)}, **fields))
+
+
 @pytest.mark.parametrize(
     ("operator", "fields"),
     [("RESAMPLE", {}), ("RESAMPLE1", {}), ("RESAMPLE3", {"RoundingDirection": "DECREASING", "Antialiased": True})],
