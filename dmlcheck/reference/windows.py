@@ -29,6 +29,16 @@ class Window(NamedTuple):
     padding: tuple[int, ...]
 
 
+def around(sizes: Sequence[int], axes: Sequence[int], before: int, after: int) -> Window:
+    """Return the window that has so many elements before and after each along some axes, as far as there may be any."""
+    least, most = (
+        tuple(min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(sizes))
+        for reach in (before, after)
+    )
+    ones = (1,) * len(sizes)
+    return Window(tuple(map(sum, zip(least, most, ones, strict=True))), ones, ones, least)
+
+
 def part(x: Any, places: Places, window: Window, fill: Any = 0) -> Any:
     """Return the part of an array that a window sees at some places, which slices with a start and a stop give.
 

@@ -10,7 +10,7 @@ import pytest
 
 from dmlcheck.reference import windows as module
 from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.windows import Window, first_place, over, part, phases, views, windows
+from dmlcheck.reference.windows import Window, around, first_place, over, part, phases, views, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -158,3 +158,11 @@ def test_the_first_place_is_the_first_element_inside_that_hits(
             if hits[(*at, *tap)] and all(0 <= i < size for i, size in zip(place, sizes, strict=True)):
                 places.append(flat(place, sizes))
         assert not places or found[at] == places[0]
+
+
+def test_a_window_around_an_element_is_no_larger_than_the_tensor_may_need() -> None:
+    window = around((2, 5, 3), (1, 2), 1, 4)
+    assert window.size == (1, 6, 4)
+    assert window.padding == (0, 1, 1)
+    assert window.strides == window.dilations == (1, 1, 1)
+    assert around((4,), (), 2, 2).size == (1,)

@@ -1,27 +1,31 @@
-"""Gradients of pooling: each window gives its gradient back to the elements that it has, or to the largest of them."""
+"""Gradients of pooling, whose windows give what came in back to their elements, and of normalization."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial, reduce
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, tiles_along
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.sums import mean, total
 from dmlcheck.reference.windows import (
     Places,
     Window,
+    around,
     first_place,
     over,
     part,
     phases,
     reaches_beyond,
     seen_count,
+    views,
     windows,
 )
 
@@ -46,41 +50,37 @@ def targets(window: Window, output: TensorDesc) -> Iterator[Target]:
         sizes = (*lead, *phase.counts)
         for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // math.prod(window.size))):
             places = [slice(*at.indices(size)[:2]) for at, size in zip(index[2:], phase.counts, strict=True)]
-            steps = zip(phase.first, window.strides, places, strict=True)
-            at = (slice(first + o.start * step, first + (o.stop - 1) * step + 1, step) for first, step, o in steps)
-            yield Target((*index[:2], *at), places, _of_something(phase.window, phase.counts))
+            where = map(_spread, places, phase.first, window.strides)
+            yield Target((*index[:2], *where), places, _of_something(phase.window, phase.counts))
+
+
+def _spread(places: slice, first: int, stride: int) -> slice:
+    return slice(first + places.start * stride, first + places.stop * stride, stride)
 
 
 def _of_something(window: Window, counts: Sizes) -> Window:
     """Return a window, in the place of one that has no elements one whose only element is always beyond the edge."""
     ones = (1,) * len(counts)
-    return window if all(window.size) else Window(ones, ones, ones, tuple(count + 1 for count in counts))
+    return window if all(window.size) else Window(ones, ones, ones, counts)
 
 
 def by_dimension(window: Window) -> list[Window]:
     """Return the window of each dimension."""
-    return [Window(*((number,) for number in each)) for each in zip(*window, strict=True)]
+    return [Window(*each) for each in zip(*(zip(numbers) for numbers in window), strict=True)]
 
 
 def of_dimensions(ufunc: np.ufunc, tables: Sequence[Any], target: Target, fill: Any = 0) -> Any:
     """Return what a window sees of a tensor that is made of a table for each dimension."""
-    rows = zip(tables, target.places, by_dimension(target.window), strict=True)
-    return reduce(ufunc.outer, (part(table, (at,), own, fill) for table, at, own in rows))
+    parts = map(partial(part, fill=fill), tables, zip(target.places), by_dimension(target.window))
+    return reduce(ufunc.outer, parts)
 
 
-def place_counts(size: int, stride: int, dilation: int, padding: int, total: int, end: int) -> list[int]:
-    """Return how many places a forward operator may have along a dimension: rounded down, or up."""
+def is_forward(count: int, total: int, end: int, size: int, stride: int, dilation: int, padding: int) -> bool:
+    """Say whether the forward operator may have so many places along a dimension: rounded down, or up."""
     room = padding + end - (size - 1) * dilation - 1
-    if room < 0:
-        return []
     down = room // stride + 1
-    return [down, down + 1] if room % stride and down * stride < total + padding else [down]
-
-
-def is_forward(window: Window, sizes: Sizes, ends: Sizes, counts: Sizes) -> bool:
-    """Say whether these are numbers of places that the forward operator may have."""
-    rows = zip(zip(*window, strict=True), sizes, ends, counts, strict=True)
-    return all(count in place_counts(*own, size, end) for own, size, end, count in rows)
+    is_up = room % stride > 0 and down * stride < total + padding
+    return room >= 0 and (count == down or (is_up and count == down + 1))
 
 
 # ---- averages
@@ -114,11 +114,11 @@ def average_pooling_grad(
     """
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
     sizes, counts = output_gradient.sizes[2:], input_gradient.shape[2:]
-    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
-    is_open = not is_forward(window, sizes, ends, counts)
-    rows = [((slice(0, count),), own) for count, own in zip(counts, by_dimension(window), strict=True)]
-    seen = [np.maximum(seen_count(*row, (size,)), 1) for row, size in zip(rows, sizes, strict=True)]
-    beyond = [reaches_beyond(*row, (end,)) for row, end in zip(rows, ends, strict=True)]
+    ends = tuple(map(add, sizes, end_padding))
+    is_open = not all(map(is_forward, counts, sizes, ends, *window))
+    rows: list[Any] = [[(slice(0, count),) for count in counts], by_dimension(window)]
+    seen = [np.maximum(count, 1) for count in map(seen_count, *rows, zip(sizes))]
+    beyond = list(map(reaches_beyond, *rows, zip(ends)))
     whole = np.array(math.prod(window_size)) if include_padding else None
     for target in targets(window, output_gradient):
         divisors = of_dimensions(np.multiply, seen, target, 1) if whole is None else whole
@@ -137,7 +137,7 @@ def from_largest(
     where, places, back = target
     seen = places_seen(target, dy.shape[2:])
     chosen, in_doubt = largest(raw(x), seen, window, sizes)
-    exists = reduce(np.logical_and.outer, (is_below(at, count) for at, count in zip(seen, counts, strict=True)))
+    exists = reduce(np.logical_and.outer, map(is_below, seen, counts))
     here = numbers_of(where[2:], sizes)[(..., *[None] * len(sizes))]
     of_windows = tuple(range(-len(sizes), 0))
     hits = windows(np.where(exists, chosen, -1), places, back) == here
@@ -151,8 +151,8 @@ def from_largest(
 
 def places_seen(target: Target, counts: Sizes) -> Places:
     """Return the places of the forward window that the window of a target sees, `counts` of them."""
-    starts = (at.start - padding for at, padding in zip(target.places, target.window.padding, strict=True))
-    return [slice(start, start + count) for start, count in zip(starts, counts, strict=True)]
+    starts = [at.start - padding for at, padding in zip(target.places, target.window.padding, strict=True)]
+    return list(map(slice, starts, map(add, starts, counts)))
 
 
 def is_below(places: slice, count: int) -> Any:
@@ -202,22 +202,156 @@ def max_pooling_grad(
     operator or a window has only padding; and the elements of windows that have both numbers and a NaN, or beside
     padding only minus infinity.
     """
-    taps = tuple(size if gap else 1 for size, gap in zip(window_size, dilations, strict=True))
+    taps = tuple(size if gap else 1 for size, gap in zip(window_size, dilations, strict=True))  # each element once
     window = Window(taps, strides, dilations, start_padding)
     sizes, counts = input.shape[2:], input_gradient.shape[2:]
-    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
-    rows = zip(by_dimension(window), sizes, counts, strict=True)
-    is_empty = any((seen_count((slice(0, count),), own, (size,)) == 0).any() for own, size, count in rows)
-    options = {"window": window, "sizes": sizes, "counts": counts}
-    is_open = is_empty or not is_forward(window, sizes, ends, counts)
+    ends = map(add, sizes, end_padding)
+    seen = map(seen_count, [(slice(0, count),) for count in counts], by_dimension(window), zip(sizes))
+    is_open = not (all(map(is_forward, counts, sizes, ends, *window)) and all(map(np.all, seen)))
+    options = {"window": window, "sizes": sizes, "counts": counts, "is_open": is_open}
     for target in targets(window, output_gradient):
         lead = target.where[:2]
         dy = part(input_gradient[lead], target.places, target.window)
         x = part(input[lead], places_seen(target, dy.shape[2:]), window, -np.inf)
-        yield Piece(target.where, partial(from_largest, target=target, **options, is_open=is_open), (dy, x))
+        yield Piece(target.where, partial(from_largest, target=target, **options), (dy, x))
+
+
+# ---- batches
+
+OUTPUTS = ("output_gradient", "output_scale_gradient", "output_bias_gradient")
+
+
+def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
+    """The sum of dy * (x - point), or of dy * x less that of dy times the point."""
+    return either(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
+
+
+def of_scale(x: Any, dy: Any, centre: Any, root: Any, own: Any, axes: Axes) -> Any:
+    """The moment about Mean / root, which may also be divided before it is added up."""
+    return either(lambda: own / root, lambda: total(dy * (x - centre) / root, axes))
+
+
+def of_frozen(x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any) -> dict[str, Any]:
+    """The gradients of a batch normalization whose means and variances are constants."""
+    square = variance if epsilon is None else variance + epsilon
+    root, sums = np.sqrt(square), total(dy, axes)
+    is_open = (square <= 0) | (epsilon is None)
+    slope = of_scale(x, dy, centre, root, moment(x, dy, centre, sums, axes), axes)
+    return dict(zip(OUTPUTS, (Open(dy * (scale / root), is_open), Open(slope, is_open), sums), strict=True))
+
+
+def of_training(
+    x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any, unit: float
+) -> dict[str, Any]:
+    """The gradients of a batch normalization that took its means and variances of the batch."""
+    square = variance + epsilon
+    root, sums = np.sqrt(square), total(dy, axes)
+    factor, count = scale / root, x.size // sums.size
+    point, middle = mean(x, axes), sums / count
+    about_point, about_centre = (moment(x, dy, each, sums, axes) for each in (point, centre))
+    slope, slope_of_centre = (each / count / square for each in (about_point, about_centre))
+    result = either(
+        lambda: factor * (dy - middle - (x - point) * slope),
+        lambda: factor * (dy - middle - (x - centre) * slope_of_centre),
+        lambda: factor * dy - factor * slope * x + factor * (point * slope - middle),
+    )
+    is_open = (square <= 0) | np.isinf(factor)
+    is_other = np.abs(centre - point) > unit * count * mean(np.abs(x), axes)
+    results = (
+        Open(result, is_open | is_other),
+        Open(of_scale(x, dy, centre, root, about_centre, axes), is_open),
+        sums,
+    )
+    return dict(zip(OUTPUTS, results, strict=True))
+
+
+def of_batches(formula: Callable[..., Any], x: Any, dy: Any, centre: Any, *parameters: Any) -> Iterator[Piece]:
+    """Yield the pieces of the gradients, which have sums over the dimensions in which the means have size 1."""
+    axes = tuple(axis for axis, size in enumerate(centre.shape) if size == 1)
+    for piece in groups(formula, axes, x, dy, centre, *parameters):
+        yield piece._replace(where=dict.fromkeys(OUTPUTS, piece.where))
+
+
+def batch_normalization_grad(
+    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
+) -> Iterator[Piece]:
+    """dy * Scale / sqrt(Variance + Epsilon), the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), and that of dy.
+
+    The sums are over the dimensions in which MeanTensor has size 1. Left open are a root of 0 or less, and what has
+    Epsilon where that is missing.
+    """
+    return of_batches(partial(of_frozen, epsilon=epsilon), input, input_gradient, mean, variance, scale)
+
+
+def batch_normalization_training_grad(
+    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
+) -> Iterator[Piece]:
+    """Scale / sqrt(V) * (dy - mean(dy) - c * mean(dy * c) / V), the sum of dy * (x - Mean) / sqrt(V), and that of dy.
+
+    V is Variance + Epsilon and c is x - mean(x); means and sums are over the dimensions in which MeanTensor has size 1.
+    Left open are a V of 0 or less and an infinite factor; and the first result where MeanTensor is not mean(x).
+    """
+    formula = partial(of_training, epsilon=epsilon, unit=float(np.finfo(input.dtype).eps))
+    return of_batches(formula, input, input_gradient, mean, variance, scale)
+
+
+# ---- neighbours
+
+
+def of_neighbours(
+    x: Any,
+    dy: Any,
+    seen: Any,
+    given: Any,
+    exists: Any,
+    *,
+    own: Window,
+    back: Window,
+    alpha: Any,
+    beta: Any,
+    bias: Any,
+    is_open: bool,
+) -> Open:
+    """The gradient of x / B^Beta; `seen` and `given` are x and dy around, where these exist."""
+    every, here = ([slice(0, size) for size in each.shape] for each in (given, x))
+    base = np.where(exists, bias + alpha * over(np.add, np.square(seen), every, own), 1)
+    terms = given * seen[_inner(own, given)] * np.power(base, -beta - 1)
+    result = dy * np.power(base[_inner(back, x)], -beta) - 2 * alpha * beta * x * over(np.add, terms, here, back)
+    return Open(result, is_open | over(np.logical_or, raw(base) <= 0, here, back))
+
+
+def _inner(window: Window, x: Any) -> Index:
+    """Return where the middles of the windows are in what these see."""
+    return tuple(slice(start, start + size) for start, size in zip(window.padding, x.shape, strict=True))
+
+
+def local_response_normalization_grad(
+    input: Any, input_gradient: Any, *, cross_channel: bool, local_size: int, alpha: Any, beta: Any, bias: Any
+) -> Iterator[Piece]:
+    """dy * B^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of dy' * x' * B'^(-Beta - 1).
+
+    B is Bias + Alpha / LocalSize * the sum of x^2 over the region, as in LOCAL_RESPONSE_NORMALIZATION, and the second
+    sum is over the elements in whose regions x is. Left open are a B of 0 or less, an even LocalSize, and without
+    CrossChannel all but a LocalSize of 1.
+    """
+    axes = (1,) if cross_channel else (2, 3)
+    before, after = (local_size - 1) // 2, local_size // 2
+    own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
+    both = own._replace(size=tuple(map(add, own.size, (size - 1 for size in back.size))))
+    both = both._replace(padding=tuple(map(add, own.padding, back.padding)))
+    is_open = local_size % 2 == 0 or (local_size > 1 and not cross_channel)
+    options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
+    ones = np.broadcast_to(np.True_, input.shape)
+    for index, places, seen in views(input, both, input.shape):
+        around_it = (part(x, places, back) for x in (input_gradient, ones))
+        operands = (input[index], input_gradient[index], seen, *around_it)
+        yield Piece(index, partial(of_neighbours, **options), operands)
 
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad),
+    "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad),
+    "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad),
     "MAX_POOLING_GRAD": Kernel(max_pooling_grad),
 }

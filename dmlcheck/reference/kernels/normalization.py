@@ -16,7 +16,7 @@ from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, total, variance
-from dmlcheck.reference.windows import Places, Window, over, views
+from dmlcheck.reference.windows import Places, Window, around, over, views
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -179,11 +179,7 @@ def local_response_normalization(
     without CrossChannel where LocalSize is even.
     """
     axes = (1,) if cross_channel else (2, 3)
-    before, after = (
-        tuple(min(reach, size - 1) if axis in axes else 0 for axis, size in enumerate(input.shape))
-        for reach in ((local_size - 1) // 2, local_size // 2)
-    )
-    window = Window(tuple(map(sum, zip(before, after, (1,) * 4, strict=True))), (1,) * 4, (1,) * 4, before)
+    window = around(input.shape, axes, (local_size - 1) // 2, local_size // 2)
     options = {"alpha": alpha / local_size, "beta": beta, "bias": bias}
     is_open = not cross_channel and local_size % 2 == 0
     for index, places, seen in views(input, window, input.shape):

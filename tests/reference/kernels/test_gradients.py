@@ -6,18 +6,20 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from bounds_of import gathered
 from derivatives import described, difference, unrounded
 from elements import misrounded, refused
+from grouped import blocks_of
 from random_pooling import drawn
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, windows
 from dmlcheck.reference.kernels import gradients
+from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -119,8 +121,8 @@ def test_each_window_of_a_maximum_gives_the_first_largest_its_gradient(
         found, mark = made.computed()
         expected = largest_only(made.x, made.dy, made.fields).astype(np.float64)
         assert not misrounded(found, expected).any(), made.fields
-        windows = np.ndindex(*made.dy.shape[2:])
-        assert mark.any() == any(not elements_of(at, made.fields, made.sizes[2:]) for at in windows)
+        every = np.ndindex(*made.dy.shape[2:])
+        assert mark.any() == any(not elements_of(at, made.fields, made.sizes[2:]) for at in every)
 
 
 def test_windows_without_a_distance_have_each_element_once() -> None:
@@ -348,3 +350,319 @@ def test_faults_of_windows_are_refused(fault: str) -> None:
         found = shares(dy, sizes, {"Dilations": [1, 1], **wrong}).astype(np.float32).reshape(-1)
         assert refused(found, given).mean() >= share
         assert share or not refused(found, given).any()
+
+
+# ---- normalization: derivatives of the forward operators
+
+
+SHAPES: list[tuple[Sizes, Sizes]] = [
+    ((7,), (1,)),
+    ((4, 3), (1, 3)),
+    ((3, 4), (3, 1)),
+    ((2, 3, 4), (1, 3, 1)),
+    ((2, 3, 2, 3), (1, 3, 1, 1)),
+    ((2, 3, 2, 3), (1, 3, 2, 3)),
+    ((3, 2), (3, 2)),
+    ((2, 1, 3, 1, 2), (1, 1, 3, 1, 1)),
+    ((1, 2, 1, 2, 1, 2, 1, 3), (1, 2, 1, 1, 1, 2, 1, 1)),
+]
+BATCHES = ("BATCH_NORMALIZATION_GRAD", "BATCH_NORMALIZATION_TRAINING_GRAD")
+RESULTS = ("OutputGradientTensor", "OutputScaleGradientTensor", "OutputBiasGradientTensor")
+
+
+def batch(operator: str, shape: Sizes, own: Sizes, data_type: str = "FLOAT32", **fields: Any) -> OperatorDesc:
+    """Return the desc of the gradients of a batch normalization."""
+    sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), shape)
+    sizes |= dict.fromkeys(("Mean", "Variance", "Scale", "OutputScaleGradient", "OutputBiasGradient"), own)
+    return described(operator, sizes, data_type, **{"Epsilon": 0.25, **fields})
+
+
+def batches(operator: str, seed: int) -> Iterator[tuple[OperatorDesc, dict[str, Array], Sizes]]:
+    """Yield descs with float64 inputs, and the axes that are summed; for training the mean is that of the input."""
+    generator = np.random.default_rng(seed)
+    for shape, own in SHAPES:
+        axes = tuple(axis for axis, size in enumerate(own) if size == 1)
+        x, dy = generator.normal(size=shape) * 3 + 1, generator.normal(size=shape)
+        mean, scale = generator.normal(size=own), generator.normal(size=own)
+        variance = np.abs(generator.normal(size=own))
+        if "TRAINING" in operator:
+            mean, variance = x.mean(axis=axes, keepdims=True), x.var(axis=axes, keepdims=True)
+        arrays = {"Input": x, "InputGradient": dy, "Mean": mean, "Variance": variance, "Scale": scale}
+        yield batch(operator, shape, own), {f"{name}Tensor": array for name, array in arrays.items()}, axes
+
+
+def test_gradients_of_a_batch_normalization_are_derivatives() -> None:
+    for desc, inputs, _ in batches("BATCH_NORMALIZATION_GRAD", 10):
+        found = unrounded(desc, inputs)
+        own, shape = inputs["MeanTensor"].shape, inputs["InputTensor"].shape
+        sizes = {"Input": shape, "Output": shape} | dict.fromkeys(("Mean", "Variance", "Scale", "Bias"), own)
+        forward = described("BATCH_NORMALIZATION", sizes, Spatial=1, Epsilon=0.25)
+        given = {name: x for name, x in inputs.items() if name != "InputGradientTensor"} | {"BiasTensor": np.ones(own)}
+        for label, name in zip(RESULTS, ("InputTensor", "ScaleTensor", "BiasTensor"), strict=True):
+            expected = difference(forward, given, name, inputs["InputGradientTensor"])
+            assert found[label] == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+def test_gradients_of_a_batch_normalization_in_training_are_derivatives() -> None:
+    for desc, inputs, axes in batches("BATCH_NORMALIZATION_TRAINING_GRAD", 11):
+        if not axes:
+            continue
+        found = unrounded(desc, inputs)
+        own, shape = inputs["MeanTensor"].shape, inputs["InputTensor"].shape
+        names = ("Scale", "Bias", "OutputMean", "OutputVariance")
+        forward = described(
+            "BATCH_NORMALIZATION_TRAINING",
+            {"Input": shape, "Output": shape, **dict.fromkeys(names, own)},
+            Epsilon=0.25,
+        )
+        given = {name: inputs[name] for name in ("InputTensor", "ScaleTensor")} | {"BiasTensor": np.ones(own)}
+        for label, name in zip(RESULTS, ("InputTensor", "ScaleTensor", "BiasTensor"), strict=True):
+            expected = difference(forward, given, name, inputs["InputGradientTensor"])
+            assert found[label] == pytest.approx(expected, rel=1e-6, abs=1e-7)
+        assert found["OutputGradientTensor"].sum(axis=axes) == pytest.approx(0, abs=1e-9)
+
+
+def test_the_gradient_of_a_batch_normalization_is_its_transpose() -> None:
+    for desc, inputs, _ in batches("BATCH_NORMALIZATION_GRAD", 12):
+        dx = unrounded(desc, inputs)["OutputGradientTensor"]
+        factor = inputs["ScaleTensor"] / np.sqrt(inputs["VarianceTensor"] + 0.25)
+        x = np.random.default_rng(1).normal(size=dx.shape)
+        assert np.sum(x * dx) == pytest.approx(np.sum(x * factor * inputs["InputGradientTensor"]), rel=1e-12)
+
+
+def neighbours(shape: Sizes, **fields: Any) -> OperatorDesc:
+    sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), shape)
+    return described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, **fields)
+
+
+@pytest.mark.parametrize("block", [5, 65_536])
+@pytest.mark.parametrize("cross", [False, True])
+@pytest.mark.parametrize("size", [1, 2, 3, 8, 99])
+def test_gradients_of_local_response_normalization_are_derivatives(
+    size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
+) -> None:
+    monkeypatch.setattr(windows, "BLOCK", block)
+    generator = np.random.default_rng(size)
+    shape = (2, 4, 3, 1) if cross else (1, 2, 3, 3)
+    x, dy = generator.normal(size=shape) * 2, generator.normal(size=shape)
+    for alpha, beta, bias in ((0.5, 0.75, 1), (2, 1.5, 0.25), (-0.01, 2, 3), (0.3, 0, 1)):
+        fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": alpha, "Beta": beta, "Bias": bias}
+        inputs = {"InputTensor": x, "InputGradientTensor": dy}
+        found = unrounded(neighbours(shape, **fields), inputs)["OutputGradientTensor"]
+        forward = described("LOCAL_RESPONSE_NORMALIZATION", {"Input": shape, "Output": shape}, **fields)
+        expected = difference(forward, {"InputTensor": x}, "InputTensor", dy)
+        assert found == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+def wide(inputs: dict[str, Array]) -> dict[str, Array]:
+    return {name.removesuffix("Tensor"): x.astype(np.longdouble) for name, x in inputs.items()}
+
+
+def right(operator: str, inputs: dict[str, Array], axes: Sizes) -> list[Array]:
+    """Return the three gradients in extended precision; in training those of the mean of the input."""
+    given = wide(inputs)
+    x, dy, mean, variance, scale = (given[name] for name in ("Input", "InputGradient", "Mean", "Variance", "Scale"))
+    root = np.sqrt(variance + np.longdouble(0.25))
+    slope = (dy * (x - mean) / root).sum(axis=axes, keepdims=True)
+    if "TRAINING" in operator:
+        distance = x - x.mean(axis=axes, keepdims=True)
+        along = (dy * distance).mean(axis=axes, keepdims=True)
+        dx = scale / root * (dy - dy.mean(axis=axes, keepdims=True) - distance * along / root**2)
+    else:
+        dx = dy * scale / root
+    return [dx, slope, dy.sum(axis=axes, keepdims=True)]
+
+
+def rounded(operator: str, seed: int, data_type: str) -> Iterator[tuple[OperatorDesc, dict[str, Array], Sizes]]:
+    for desc, inputs, axes in batches(operator, seed):
+        typed = {name: x.astype(TYPES[data_type]) for name, x in inputs.items()}
+        own, shape = inputs["MeanTensor"].shape, inputs["InputTensor"].shape
+        yield (desc if data_type == "FLOAT32" else batch(operator, shape, own, data_type)), typed, axes
+
+
+@pytest.mark.parametrize("block", [3, 65_536])
+@pytest.mark.parametrize("data_type", TYPES)
+@pytest.mark.parametrize("operator", BATCHES)
+def test_gradients_of_batches_are_those_of_the_formulas(operator: str, data_type: str, block: int) -> None:
+    for desc, inputs, axes in rounded(operator, 13, data_type):
+        with blocks_of(block):
+            found = engine.evaluate(desc, inputs)
+        for label, expected in zip(RESULTS, right(operator, inputs, axes), strict=True):
+            off = np.abs(found[label].values - expected)
+            assert not (misrounded(found[label].values, expected.astype(np.float64)) & (off > 1e-12)).any()
+            assert found[label].unspecified is None
+
+
+# ---- normalization: bounds
+
+
+def one_by_one(x: Array, axis: int) -> Array:
+    """Add up in the type of the terms, one after the other."""
+    return np.cumsum(x, axis=axis, dtype=x.dtype).take([-1], axis=axis)
+
+
+def pairwise(x: Array, axis: int) -> Array:
+    return x.sum(axis=axis, keepdims=True, dtype=x.dtype)
+
+
+def plain(operator: str, inputs: dict[str, Array], add: Callable[..., Array], *, is_folded: bool) -> list[Array]:
+    """Return what an implementation computes in the type of the tensors, of columns."""
+    names = ("InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor")
+    x, dy, mean, variance, scale = (inputs[name] for name in names)
+    count, root = x.dtype.type(len(x)), np.sqrt(variance + x.dtype.type(0.25))
+    sums = add(dy, 0)
+    moment = add(dy * x, 0) - mean * sums if is_folded else add(dy * (x - mean), 0)
+    if "TRAINING" not in operator:
+        return [dy * scale / root if is_folded else dy * (scale / root), moment / root, sums]
+    factor, along = scale / root, moment / count / (variance + x.dtype.type(0.25))
+    dx = factor * (dy - sums / count - (x - mean) * along)
+    if is_folded:
+        dx = dy * factor + x * (-factor * along) + factor * (mean * along - sums / count)
+    return [dx, moment * (1 / root), sums]
+
+
+def columns(operator: str, count: int, data_type: str, shift: float) -> tuple[OperatorDesc, dict[str, Array]]:
+    generator, dtype = np.random.default_rng(count), TYPES[data_type]
+    shape = (count, 40)
+    x, dy = generator.normal(size=shape) + shift, generator.normal(size=shape)
+    mean, variance = x.mean(axis=0, keepdims=True), x.var(axis=0, keepdims=True)
+    arrays = (x, dy, mean, variance, generator.normal(size=(1, 40)))
+    names = ("InputTensor", "InputGradientTensor", "MeanTensor", "VarianceTensor", "ScaleTensor")
+    inputs = {name: array.astype(dtype) for name, array in zip(names, arrays, strict=True)}
+    return batch(operator, shape, (1, 40), data_type), inputs
+
+
+@pytest.mark.parametrize("shift", [0, 20])
+@pytest.mark.parametrize(("count", "data_type"), [(2, "FLOAT16"), (30, "FLOAT16"), (2, "FLOAT32"), (1000, "FLOAT32")])
+@pytest.mark.parametrize("operator", BATCHES)
+def test_implementations_in_the_type_of_the_tensors_are_within_the_bounds(
+    operator: str, count: int, data_type: str, shift: float
+) -> None:
+    desc, inputs = columns(operator, count, data_type, shift)
+    given = bounds_of(desc, inputs, data_type)
+    for add, is_folded in itertools.product((one_by_one, pairwise), (False, True)):
+        for label, found in zip(RESULTS, plain(operator, inputs, add, is_folded=is_folded), strict=True):
+            assert not given[label].unspecified.any()
+            assert not refused(found.reshape(-1), given[label]).any()
+
+
+def bounds_of(desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT32") -> dict[str, engine.Bound]:
+    asked = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
+    return gathered(desc, inputs, asked, accumulate)
+
+
+class Group(NamedTuple):
+    """The inputs of the gradients, as columns of float64."""
+
+    x: Array
+    dy: Array
+    mean: Array
+    variance: Array
+    scale: Array
+
+
+BATCH_FAULTS: dict[str, tuple[str, Callable[[Group], Array]]] = {
+    "scale forgotten": ("OutputGradientTensor", lambda g: right_dx(g._replace(scale=np.ones(1)))),
+    "no mean of the gradient": (
+        "OutputGradientTensor",
+        lambda g: right_dx(g) + g.scale * g.dy.mean(0) / np.sqrt(g.variance + 0.25),
+    ),
+    "frozen statistics": ("OutputGradientTensor", lambda g: g.dy * g.scale / np.sqrt(g.variance + 0.25)),
+    "one element less": ("OutputGradientTensor", lambda g: right_dx(g._replace(variance=g.variance * 50 / 49))),
+    "no epsilon": ("OutputGradientTensor", lambda g: right_dx(g._replace(variance=g.variance - 0.25))),
+    "no root": ("OutputScaleGradientTensor", lambda g: (g.dy * (g.x - g.mean)).sum(0) / (g.variance + 0.25)),
+    "no mean": ("OutputScaleGradientTensor", lambda g: (g.dy * g.x).sum(0) / np.sqrt(g.variance + 0.25)),
+    "a mean": ("OutputBiasGradientTensor", lambda g: g.dy.mean(0)),
+    "of the first half": ("OutputBiasGradientTensor", lambda g: g.dy[:25].sum(0)),
+}
+
+
+def right_dx(g: Group) -> Array:
+    distance, square = g.x - g.x.mean(0), g.variance + 0.25
+    along = (g.dy * distance).mean(0)
+    return np.asarray(g.scale / np.sqrt(square) * (g.dy - g.dy.mean(0) - distance * along / square))
+
+
+@pytest.mark.parametrize("fault", BATCH_FAULTS)
+def test_faults_of_batches_are_refused(fault: str) -> None:
+    label, formula = BATCH_FAULTS[fault]
+    desc, inputs = columns("BATCH_NORMALIZATION_TRAINING_GRAD", 50, "FLOAT32", 1)
+    given = bounds_of(desc, inputs)[label]
+    group = Group(*(x.astype(np.float64) for x in inputs.values()))
+    assert refused(formula(group).astype(np.float32).reshape(-1), given).mean() > 0.9
+
+
+@pytest.mark.parametrize("data_type", TYPES)
+def test_local_response_normalization_in_the_type_of_the_tensors_is_within_the_bound(data_type: str) -> None:
+    generator, dtype = np.random.default_rng(14), TYPES[data_type]
+    shape = (2, 20, 3, 3)
+    x, dy = ((generator.normal(size=shape) * 2).astype(dtype) for _ in range(2))
+    fields = {"CrossChannel": True, "LocalSize": 5, "Alpha": 0.5, "Beta": 0.75, "Bias": 1}
+    sizes = dict.fromkeys(("Input", "InputGradient", "OutputGradient"), shape)
+    desc = described("LOCAL_RESPONSE_NORMALIZATION_GRAD", sizes, data_type, **fields)
+    given = bounds_of(desc, {"InputTensor": x, "InputGradientTensor": dy}, data_type)["OutputGradientTensor"]
+
+    def summed(terms: Array) -> Array:
+        padded = np.pad(terms, [(0, 0), (2, 2), (0, 0), (0, 0)])
+        return np.lib.stride_tricks.sliding_window_view(padded, 5, axis=1).sum(axis=-1, dtype=terms.dtype)
+
+    def gradient(beta: float, alpha: float) -> Array:
+        base = dtype(1) + dtype(alpha / 5) * summed(x * x)
+        power = base ** dtype(-beta)
+        around = summed(dy * x * power / base)
+        return np.asarray(dy * power - dtype(2 * alpha * beta / 5) * x * around).reshape(-1)
+
+    assert not refused(gradient(0.75, 0.5), given).any()
+    for wrong in (gradient(0.5, 0.5), gradient(0.75, 0.4), gradient(0.75, 0.6)):
+        assert refused(wrong, given).mean() > (0.9 if data_type == "FLOAT32" else 0.3)
+
+
+# ---- normalization: what is left open
+
+
+def opened(desc: OperatorDesc, inputs: dict[str, Array]) -> list[Any]:
+    found = engine.evaluate(desc, inputs)
+    marks = [found[label].unspecified for label in RESULTS if label in found]
+    return [None if mark is None else mark.reshape(-1).astype(int).tolist() for mark in marks]
+
+
+def row(operator: str, x: list[float], mean: float, variance: float, scale: float = 1, **fields: Any) -> list[Any]:
+    """Return what is left open of the three results for a group."""
+    shape = (1, len(x))
+    inputs = {"InputTensor": np.array([x], np.float32), "InputGradientTensor": np.ones(shape, np.float32)}
+    inputs |= {f"{name}Tensor": np.array([[value]], np.float32) for name, value in (
+        ("Mean", mean), ("Variance", variance), ("Scale", scale),
+    )}  # fmt: skip
+    return opened(batch(operator, shape, (1, 1), **fields), inputs)
+
+
+def test_a_root_of_0_or_less_is_left_open() -> None:
+    for operator, variance in itertools.product(BATCHES, (-0.25, -1)):
+        assert row(operator, [1, 2, 3], 2, variance) == [[1, 1, 1], [1], None]
+        assert row(operator, [1, 2, 3], 2, 0) == [None] * 3
+    assert row(BATCHES[0], [1, 2, 3], 2, 1, Epsilon=None) == [[1, 1, 1], [1], None]
+    assert row(BATCHES[1], [1, 2, 3], 2, 1, INF) == [[1, 1, 1], [1], None]
+    assert row(BATCHES[0], [1, 2, 3], 2, 1, INF) == [None] * 3
+
+
+def test_another_mean_than_that_of_the_input_is_left_open_in_training() -> None:
+    assert row(BATCHES[1], [1, 2, 3], 2 + 2e-7, 1) == [None] * 3
+    assert row(BATCHES[1], [1, 2, 3], 2 + 2e-6, 1) == [[1, 1, 1], None, None]
+    assert row(BATCHES[0], [1, 2, 3], 5, 1) == [None] * 3
+
+
+@pytest.mark.parametrize(
+    ("cross", "size", "is_open"),
+    [(True, 1, 0), (True, 3, 0), (True, 2, 1), (False, 1, 0), (False, 3, 1), (False, 2, 1)],
+)
+def test_regions_that_the_page_does_not_settle_are_left_open(size: int, is_open: int, *, cross: bool) -> None:
+    fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": 0.5, "Beta": 0.75, "Bias": 1}
+    inputs = dict.fromkeys(("InputTensor", "InputGradientTensor"), np.ones((1, 4, 1, 1), np.float32))
+    assert opened(neighbours((1, 4, 1, 1), **fields), inputs) == [[1] * 4 if is_open else None]
+
+
+def test_a_base_of_0_or_less_leaves_open_all_in_whose_sum_it_is() -> None:
+    fields = {"CrossChannel": True, "LocalSize": 3, "Alpha": -3, "Beta": 0.75, "Bias": 4}
+    x = np.array([0, 0, 0, 2, 0, 0, 0, 1], np.float32).reshape(1, 8, 1, 1)
+    inputs = {"InputTensor": x, "InputGradientTensor": np.ones_like(x)}
+    assert opened(neighbours(x.shape, **fields), inputs) == [[0, 1, 1, 1, 1, 1, 0, 0]]
