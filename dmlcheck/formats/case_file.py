@@ -23,7 +23,10 @@ _WIDTH = 110  # characters
 
 
 class Written(NamedTuple):
-    """A case to write: its name, valid desc and values; `more` are its other keys, those that are None left out."""
+    """A case to write: its name, valid desc and values; `more` are its other keys, those that are None left out.
+
+    Elements of outputs that a mask of NumPy hides are left open.
+    """
 
     name: str
     desc: OperatorDesc
@@ -97,7 +100,7 @@ def _value_lines(files: _Files, case: str, before: str, values: Array, part: Par
     tensor = part.tensor
     elements = laid_out(tensor, values) if _only_repeats(tensor) else None
     shown = values if elements is None else elements
-    if shown.size > _INLINE or not _reads_back(shown):
+    if not np.ma.is_masked(shown) and (shown.size > _INLINE or not _reads_back(shown)):
         yield f"  {before}{{file: {text(files.write(case, part.label, values))}}}"
         return
     opening, closing = ("", "") if elements is None else ("{buffer: ", "}")
@@ -130,7 +133,8 @@ def _nested(values: Array, data_type: str) -> Iterator[str]:
 
 def _on_one_line(values: Array, data_type: str) -> str:
     if values.ndim <= 1:
-        return "[" + ", ".join(spell(element, data_type) for element in values.reshape(-1).tolist()) + "]"
+        elements = values.reshape(-1).tolist()
+        return "[" + ", ".join("any" if one is None else spell(one, data_type) for one in elements) + "]"
     return "[" + ", ".join(_on_one_line(part, data_type) for part in values) + "]"
 
 

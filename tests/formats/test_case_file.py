@@ -118,6 +118,15 @@ def test_nan_with_bits_of_its_own_goes_to_a_file(tmp_path: Path) -> None:
     assert values_of(tmp_path)[0].tobytes() == values.tobytes()
 
 
+def test_elements_that_are_left_open_are_any_however_many(tmp_path: Path) -> None:
+    values = np.ma.masked_array(np.arange(200, dtype=np.float32), [False] * 199 + [True])
+    desc = identity(tensor(200), tensor(200))
+    text = written(tmp_path, Written("x", desc, {"InputTensor": values.data}, {"OutputTensor": values}))
+    case = yaml.safe_load(text)
+    assert case["outputs"]["OutputTensor"] == [*range(199), "any"]
+    assert "file" in case["inputs"]["InputTensor"]
+
+
 def test_what_strides_repeat_is_written_once(tmp_path: Path) -> None:
     repeated = tensor(3, 2, Strides=[0, 1])
     values = np.broadcast_to(np.array([1, 2], np.float32), (3, 2))

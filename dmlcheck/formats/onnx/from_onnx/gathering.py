@@ -58,8 +58,11 @@ def _one_hot(node: Node) -> Counterpart:
     output = node.output()
     axis = axis_of(node.get("axis", -1), output.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(output.shape)]
+    indices = node.input(0)
+    if indices.dtype.kind == "f" and (indices == np.rint(indices)).all():
+        indices = indices.astype(np.int64)
     tensors = {
-        "IndicesTensor": sized(node.input(0), sizes),
+        "IndicesTensor": sized(indices, sizes),
         "ValuesTensor": ranked(node.input(2), output.ndim),
         "OutputTensor": output,
     }
@@ -75,6 +78,16 @@ def _top(node: Node) -> Counterpart:
     count = (node.numbers("k", 1) or [0])[0]
     direction = "DECREASING" if node.get("largest", 1) else "INCREASING"
     return Counterpart("TOP_K1", {**tensors, "Axis": axis, "K": count, "AxisDirection": direction})
+
+
+def _nonzero(node: Node) -> Counterpart:
+    """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
+    x, places = node.input(0), node.output()
+    rows = np.ma.MaskedArray(np.zeros((x.size, x.ndim), np.uint32), mask=True)
+    rows[: places.shape[1]] = places.T
+    count = np.full((1,), places.shape[1], np.uint32)
+    tensors = {"InputTensor": x, "OutputCountTensor": count, "OutputCoordinatesTensor": rows}
+    return Counterpart("NONZERO_COORDINATES", tensors)
 
 
 def _reversed(node: Node) -> Counterpart:
@@ -100,6 +113,7 @@ OPERATORS: dict[str, Maker] = {
     "Gather": _gather,
     "GatherElements": _gather_elements,
     "GatherND": _gather_nd,
+    "NonZero": _nonzero,
     "OneHot": _one_hot,
     "ReverseSequence": _reversed,
     "Scatter": _scatter,

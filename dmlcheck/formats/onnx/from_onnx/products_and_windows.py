@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
 from dmlcheck.formats.onnx.from_onnx.tensors import channels, ranked, repeated, unsigned
@@ -23,10 +25,12 @@ def _gemm(node: Node) -> Counterpart:
 
 
 def _matmul(node: Node) -> Counterpart:
-    """GEMM of batches, which repeat where one side has less of them."""
+    """GEMM of batches, which repeat where one side has less of them; a vector is a row on the left, else a column."""
     a, b, output = node.input(0), node.input(1), node.output()
-    if min(a.ndim, b.ndim) < 2:
-        raise Refused("MatMul of a vector, where DirectML has matrices only")
+    if a.ndim == 1:
+        a, output = a[None, :], np.expand_dims(output, output.ndim - (b.ndim > 1))
+    if b.ndim == 1:
+        b, output = b[:, None], np.expand_dims(output, output.ndim)
     batch = output.shape[:-2]
     tensors = {"ATensor": repeated(a, (*batch, *a.shape[-2:])), "BTensor": repeated(b, (*batch, *b.shape[-2:]))}
     fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}

@@ -48,6 +48,9 @@ def test_one_hot_keeps_the_axis_of_the_output() -> None:
     assert made.fields["IndicesTensor"].shape == (2, 1)
     assert made.fields["ValuesTensor"].shape == (1, 2)
     assert fields(made) == {"Axis": 1}
+    whole, half = (np.array([1, number], np.float32) for number in (2, 2.5))
+    assert found("OneHot", [whole, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.int64
+    assert found("OneHot", [half, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.float32
 
 
 def test_the_largest_have_indices_without_sign_and_an_order() -> None:
@@ -76,3 +79,10 @@ def test_running_sums_have_an_axis_a_direction_and_may_leave_the_element_out(
 ) -> None:
     made = found(type, [X, np.array(-1)], X, reverse=1, exclusive=1)
     assert (made.operator, fields(made)) == (operator, {"Axis": 1, "AxisDirection": "DECREASING", name: 1})
+
+
+def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
+    made = found("NonZero", [np.array([[0, 5], [7, 0]])], np.array([[0, 1], [1, 0]]))
+    assert made.operator == "NONZERO_COORDINATES"
+    assert made.fields["OutputCountTensor"].tolist() == [2]
+    assert made.fields["OutputCoordinatesTensor"].tolist() == [[0, 1], [1, 0], [None, None], [None, None]]

@@ -25,8 +25,22 @@ def test_batches_of_matrices_repeat() -> None:
     made = found("MatMul", [zeros(2, 2, 3), zeros(3, 4)], zeros(2, 2, 4))
     assert made.fields["BTensor"].strides == (0, 4, 1)
     assert fields(made)["Beta"] == 0
-    with pytest.raises(Refused, match="MatMul of a vector"):
-        found("MatMul", [zeros(3), zeros(3, 4)], zeros(4))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "output", "expected"),
+    [
+        ((3,), (3, 4), (4,), ((1, 3), (3, 4), (1, 4))),
+        ((2, 3), (3,), (2,), ((2, 3), (3, 1), (2, 1))),
+        ((3,), (3,), (), ((1, 3), (3, 1), (1, 1))),
+        ((5, 2, 3), (3,), (5, 2), ((5, 2, 3), (5, 3, 1), (5, 2, 1))),
+        ((3,), (5, 3, 4), (5, 4), ((5, 1, 3), (5, 3, 4), (5, 1, 4))),
+    ],
+)
+def test_a_vector_is_a_row_on_the_left_and_a_column_on_the_right(a: Any, b: Any, output: Any, expected: Any) -> None:
+    made = found("MatMul", [zeros(*a), zeros(*b)], zeros(*output))
+    tensors = [made.fields[f"{name}Tensor"] for name in ("A", "B", "Output")]
+    assert tuple(getattr(tensor, "values", tensor).shape for tensor in tensors) == expected
 
 
 @pytest.mark.parametrize(
