@@ -24,9 +24,11 @@ class Part:
 
         self.weights, self.recurrence = numbers("WeightTensor", 0, way), numbers("RecurrenceTensor", 0, way)
         self.bias = numbers("BiasTensor", 0, 0, way)
-        self.hidden = numbers("HiddenInitTensor", 0, way)
+        self.hidden, self.cell = numbers("HiddenInitTensor", 0, way), numbers("CellMemInitTensor", 0, way)
+        peepholes = numbers("PeepholeTensor", 0, 0, way)
         self.size = len(self.recurrence[0])
         self.gates = len(self.recurrence) // self.size
+        self.peepholes = peepholes and [peepholes[at : at + self.size] for at in range(0, 3 * self.size, self.size)]
 
     def of_input(self, gate: int, x: Row) -> Row:
         """Return W x + Wb of a gate."""
@@ -35,6 +37,10 @@ class Part:
     def of_hidden(self, gate: int, h: Row) -> Row:
         """Return R h + Rb of a gate."""
         return [self._sum(self.recurrence, gate * self.size + j, self.gates * self.size, h) for j in range(self.size)]
+
+    def of_cell(self, gate: int, c: Row) -> Row:
+        """Return P . c of a gate."""
+        return [v * 0 for v in c] if self.peepholes is None else times(self.peepholes[gate], c)
 
     def _sum(self, rows: list[Row], row: int, start: int, x: Row) -> Number:
         total = x[0] * 0 if self.bias is None else self.bias[start + row]
@@ -51,6 +57,10 @@ def added(*rows: Row) -> Row:
     return [sum(terms[1:], terms[0]) for terms in zip(*rows, strict=True)]
 
 
+def times(*rows: Row) -> Row:
+    return [a * b for a, b in zip(*rows, strict=True)]
+
+
 def rnn(part: Part, functions: Sequence[Function], x: Row, states: list[Row]) -> list[Row]:
     """Return the state after a step."""
     return [[functions[0](v) for v in added(part.of_input(0, x), part.of_hidden(0, states[0]))]]
@@ -62,12 +72,33 @@ def gru(
     """Return the state after a step."""
     (f, g), (h, *_) = functions, states
     z, r = ([f(v) for v in added(part.of_input(gate, x), part.of_hidden(gate, h))] for gate in (0, 1))
-    if linear_before_reset:
-        inner = [a * b for a, b in zip(r, part.of_hidden(2, h), strict=True)]
-    else:
-        inner = part.of_hidden(2, [a * b for a, b in zip(r, h, strict=True)])
+    inner = times(r, part.of_hidden(2, h)) if linear_before_reset else part.of_hidden(2, times(r, h))
     n = [g(v) for v in added(part.of_input(2, x), inner)]
     return [[(a * 0 + 1 - a) * b + a * c for a, b, c in zip(z, n, h, strict=True)]]
+
+
+def lstm(
+    part: Part,
+    functions: Sequence[Function],
+    x: Row,
+    states: list[Row],
+    *,
+    limit: Number = None,
+    is_coupled: bool,
+    of_new_cell: bool = True,
+) -> list[Row]:
+    """Return the states after a step, the output gate with a peephole to the new cell state or the one before."""
+    (f, g, last), (h, c) = functions, states
+
+    def summed(gate: int, *more: Row) -> Row:
+        total = added(part.of_input(gate, x), part.of_hidden(gate, h), *more)
+        return total if limit is None else [min(max(v, -limit), limit) for v in total]
+
+    i = [f(v) for v in summed(0, part.of_cell(0, c))]
+    forget = [v * 0 + 1 - v for v in i] if is_coupled else [f(v) for v in summed(2, part.of_cell(2, c))]
+    new = added(times(forget, c), times(i, [g(v) for v in summed(3)]))
+    o = [f(v) for v in summed(1, part.of_cell(1, new if of_new_cell else c))]
+    return [times(o, [last(v) for v in new]), new]
 
 
 def network(
@@ -87,7 +118,7 @@ def network(
         part = Part(inputs, way, of)
         own = functions[way * len(functions) // len(ways) :][: len(functions) // len(ways)]
         for b in range(batch):
-            states = first(part, b, of, inputs, way)
+            states = first(part, b, of)
             order = range(lengths[b]) if name == "FORWARD" else reversed(range(lengths[b]))
             for t in order:
                 x = numbers_of(inputs["InputTensor"][0, t, b].tolist(), of)
@@ -97,12 +128,10 @@ def network(
     return sequence, last
 
 
-def first(part: Part, b: int, of: Callable[[float], Number], inputs: dict[str, Array], way: int) -> list[Row]:
+def first(part: Part, b: int, of: Callable[[float], Number]) -> list[Row]:
     """Return the states before the first step."""
     zeros = [of(0.0)] * part.size
-    hidden = zeros if part.hidden is None else part.hidden[b]
-    cell = inputs.get("CellMemInitTensor")
-    return [hidden, zeros if cell is None else numbers_of(cell[0, way, b].tolist(), of)]
+    return [zeros if state is None else state[b] for state in (part.hidden, part.cell)]
 
 
 def arrays(found: Any, inputs: dict[str, Array], convert: Callable[[Number], Any]) -> dict[str, Array]:

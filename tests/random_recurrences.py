@@ -22,7 +22,16 @@ class Kind(NamedTuple):
     functions: tuple[str, ...]
 
 
-RECURRENCES = {"GRU": Kind(3, ("SIGMOID", "TANH")), "RNN": Kind(1, ("TANH",))}
+RECURRENCES = {
+    "GRU": Kind(3, ("SIGMOID", "TANH")),
+    "LSTM": Kind(4, ("SIGMOID", "TANH", "TANH")),
+    "RNN": Kind(1, ("TANH",)),
+}
+OUTPUTS = {
+    "GRU": ("OutputSequenceTensor", "OutputSingleTensor"),
+    "LSTM": ("OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor"),
+    "RNN": ("OutputSequenceTensor", "OutputSingleTensor"),
+}
 
 # Activations with parameters of more than a few bits.
 ACTIVATIONS: tuple[dict[str, Any], ...] = (
@@ -74,8 +83,12 @@ def network(operator: str, generator: np.random.Generator) -> tuple[OperatorDesc
         "BiasTensor": (1, 1, ways, 2 * gates * hidden),
         "HiddenInitTensor": (1, ways, batch, hidden),
     }
+    if operator == "LSTM":
+        optional |= {"CellMemInitTensor": (1, ways, batch, hidden), "PeepholeTensor": (1, 1, ways, 3 * hidden)}
     sizes |= {name: shape for name, shape in optional.items() if generator.random() < 0.6}
     inputs = {name: (generator.normal(size=shape) * 0.7).astype(dtype) for name, shape in sizes.items()}
+    if "PeepholeTensor" in inputs and generator.random() < 0.7:
+        inputs["PeepholeTensor"][..., hidden : 2 * hidden] = 0  # of the output gate, which else leaves results open
     if generator.random() < 0.6:
         inputs["SequenceLengthsTensor"] = generator.integers(1, steps + 1, (1, 1, 1, batch), np.uint32)
     chosen = [{"Type": f"ACTIVATION_{name}"} for name in functions * ways]
@@ -84,8 +97,10 @@ def network(operator: str, generator: np.random.Generator) -> tuple[OperatorDesc
     fields: dict[str, Any] = {"ActivationDescs": chosen, "Direction": direction}
     if operator == "GRU":
         fields["LinearBeforeReset"] = bool(generator.random() < 0.5)
-    outputs = outputs_of(inputs, ("OutputSequenceTensor", "OutputSingleTensor"))
-    return described(operator, inputs, outputs, **fields), inputs
+    if operator == "LSTM":
+        is_clipped, is_coupled = (generator.random(2) < 0.3).tolist()
+        fields |= {"UseClipThreshold": is_clipped, "ClipThreshold": 0.8, "CoupleInputForget": is_coupled}
+    return described(operator, inputs, outputs_of(inputs, OUTPUTS[operator]), **fields), inputs
 
 
 def recurrences(operator: str, count: int = 80) -> Iterator[tuple[OperatorDesc, dict[str, Array]]]:

@@ -24,6 +24,7 @@ class Nested(NamedTuple):
     formula: Callable[..., Any]
     data_type: str
     axes: tuple[int, ...] = ()
+    is_last: bool = True
 
     def __call__(self, x: Any) -> Any:
         """Return the operator's results for elements, or parts of a tensor in which its groups are whole."""
@@ -34,7 +35,7 @@ class Nested(NamedTuple):
         beyond = overflows(self.data_type, x)
         if not beyond.any():
             return found
-        (value, is_open), dtype = opened(found), NUMPY_TYPES[self.data_type]
+        (value, is_open), dtype = opened(found), NUMPY_TYPES[self.data_type if self.is_last else "FLOAT64"]
         infinite = np.where(beyond, np.copysign(np.inf, raw(x)), raw(x))
         one, other = (raw(result).astype(dtype) for result in (value, opened(self.formula(infinite))[0]))
         return Open(value, is_open | (one != other) & ~(np.isnan(one) & np.isnan(other)))

@@ -462,6 +462,11 @@ def squares_beyond_float16(seen: Seen) -> Any:
     return np.max(np.abs(seen.x)) ** 2 > FLOAT16_MOST
 
 
+def has_function(seen: Seen, name: str) -> bool:
+    """Whether an activation is one of those of a recurrence."""
+    return any(each.spec.short == name for each in seen.value("ActivationDescs"))
+
+
 FLOAT16_MOST = 65504.0
 
 KNOWN = [
@@ -766,6 +771,20 @@ KNOWN = [
         ("FLOAT32",),
         "begins with the lowest finite number, which is above -infinity",
         lambda seen: np.isneginf(seen.expected),
+    ),
+    Known(
+        "onnxruntime",
+        "LSTM",
+        FLOATS,
+        "without a threshold it clips sums at the largest number, which makes numbers of infinity and NaN",
+        lambda seen: any(not np.isfinite(x).all() for x in seen.inputs.values()),
+    ),
+    Known(
+        "onnxruntime",
+        "LSTM",
+        ("FLOAT32",),
+        "a sigmoid whose error is absolute, up to 1.6e-7: too many units in the last place below 1/16",
+        lambda seen: (np.abs(seen.expected) < 2**-4) & has_function(seen, "ACTIVATION_SIGMOID"),
     ),
     *(
         Known(

@@ -1,13 +1,14 @@
-"""RNN and GRU: networks that take a sequence step by step, the equations of a step in a function each.
+"""RNN, GRU and LSTM: networks that take a sequence step by step, the equations of a step in a function each.
 
-x is {batch, input size}, what the input has at a step, and h {batch, hidden size}, the hidden state before it. W and R
-are the weights of a gate for them, Wb and Rb its biases.
+x is {batch, input size}, what the input has at a step, h {batch, hidden size}, the hidden state before it, and c the
+cell state before it. W and R are the weights of a gate for x and h, P those for c, and Wb and Rb its biases. A point is
+a product of elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,20 +18,22 @@ from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
 
 LARGEST = 1 << 21  # elements of the sequences of a piece: 16 megabytes of float64
+SINGLE = ("output_single", "output_cell_single")
 
-Function = Callable[[Any], tuple[Any, Any]]
+Step = Callable[..., list[Open]]
 
 
 # ---- the equations of a step
 
 
 class Gate(NamedTuple):
-    """The weights of a gate, W and R transposed, and its biases, each None where there is none."""
+    """The weights of a gate, W and R transposed, and its biases and P, each None where there is none."""
 
     input: Any
     hidden: Any
     input_bias: Any
     hidden_bias: Any
+    cell: Any
 
 
 def of_input(x: Any, gate: Gate) -> list[Any]:
@@ -47,31 +50,32 @@ def _products(x: Any, weights: Any, bias: Any) -> list[Any]:
     return [(np.matmul, x, weights), *([] if bias is None else [(np.multiply, 1.0, bias)])]
 
 
-def summed(x: Any, h: Any, gate: Gate) -> Any:
-    """Return x W^T + h R^T + Wb + Rb: one sum, whose terms may be added in any order."""
-    return sum_of_products([*of_input(x, gate), *of_hidden(h, gate)])
+def summed(gate: Gate, x: Any, h: Any, c: Any = None) -> Any:
+    """Return x W^T + h R^T + P . c + Wb + Rb: one sum, whose terms may be added in any order."""
+    of_cell = [] if c is None or gate.cell is None else [(np.multiply, c, gate.cell)]
+    return sum_of_products([*of_input(x, gate), *of_hidden(h, gate), *of_cell])
 
 
-def rnn_step(x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Function]) -> list[Open]:
+def rnn_step(x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Nested]) -> list[Open]:
     """Return h = f(x W^T + h R^T + Wb + Rb)."""
-    (f,), (gate,) = functions, gates
-    return [Open(*f(summed(x, h, gate)))]
+    (gate,), (f,) = gates, functions
+    return [Open(*activated(f, summed(gate, x, h)))]
 
 
 def gru_step(
-    x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Function], linear_before_reset: bool
+    x: Any, h: Any, *, gates: Sequence[Gate], functions: Sequence[Nested], linear_before_reset: bool
 ) -> list[Open]:
     """Return h = (1 - z) . n + z . h, with z = f(x Wz^T + h Rz^T + Wbz + Rbz), r = f(x Wr^T + h Rr^T + Wbr + Rbr).
 
     n = g(x Wh^T + (r . h) Rh^T + Wbh + Rbh), with LinearBeforeReset g(x Wh^T + r . (h Rh^T + Rbh) + Wbh).
     """
-    (f, g), (of_z, of_r, of_n) = functions, gates
-    z, z_open = f(summed(x, h, of_z))
-    r, r_open = f(summed(x, h, of_r))
+    (of_z, of_r, of_n), (f, g) = gates, map(inner, functions)
+    z, z_open = f(summed(of_z, x, h))
+    r, r_open = f(summed(of_r, x, h))
     if linear_before_reset:
         n, n_open = g(sum_of_products([*of_input(x, of_n), (np.multiply, r, sum_of_products(of_hidden(h, of_n)))]))
     else:
-        n, n_open = g(summed(x, r * h, of_n))
+        n, n_open = g(summed(of_n, x, r * h))
         r_open = np.atleast_2d(r_open).any(axis=1, keepdims=True)
     return [Open(blended(z, n, h), z_open | r_open | n_open)]
 
@@ -85,8 +89,41 @@ def blended(z: Any, n: Any, h: Any) -> Any:
     return Tracked(value.value, value.slack + (n + z * (h - n)).slack, value.arithmetic, value.terms)
 
 
-def activated(nested: Nested, x: Any) -> tuple[Any, Any]:
-    """Return the results of an activation and what is left open: all where it reduces, here along the hidden state."""
+def lstm_step(
+    x: Any, h: Any, c: Any, *, gates: Sequence[Gate], functions: Sequence[Nested], limit: Any, is_coupled: bool
+) -> list[Open]:
+    """Return h = o . h(C) and C = f . c + i . g, with i and f = f(clip(x W^T + h R^T + P . c + Wb + Rb)).
+
+    g = g(clip(x Wc^T + h Rc^T + Wbc + Rbc)); coupled, f = 1 - i. o = f(clip(x Wo^T + h Ro^T + Po . C + Wbo + Rbo)) may
+    also be that of c, and h(C) that of clip(C): left open are elements of h for which that makes a difference.
+    """
+    (of_i, of_o, of_f, of_g), (f, g) = gates, (inner(each, limit) for each in functions[:2])
+    i, i_open = f(summed(of_i, x, h, c))
+    forget, f_open = (1 - i, i_open) if is_coupled else f(summed(of_f, x, h, c))
+    new, g_open = g(summed(of_g, x, h))
+    cell = forget * c + i * new
+    outputs = [f(summed(of_o, x, h, each)) for each in ([cell] if of_o.cell is None else [cell, c])]
+    hidden = [inner(functions[2], each)(cell) for each in ([None] if limit is None else [None, limit])]
+    (value, mark), *others = [(o * s, o_open | s_open) for o, o_open in outputs for s, s_open in hidden]
+    doubt = reduce(np.logical_or, (also | differs(other, value) for other, also in others), mark)
+    is_open = i_open | f_open | g_open
+    return [Open(value, is_open | doubt), Open(cell, is_open)]
+
+
+def differs(x: Any, y: Any) -> Any:
+    """Say where numbers differ; NaN is like NaN."""
+    a, b = raw(x), raw(y)
+    return (a != b) & ~(np.isnan(a) & np.isnan(b))
+
+
+def activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
+    """Return the results of an activation for numbers that are clipped where there is a limit, and what is left open.
+
+    That is all where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or negative.
+    """
+    if limit is not None:
+        value, mark = activated(nested, np.clip(x, -limit, limit))
+        return value, mark | np.isnan(raw(x)) | ~(raw(limit) >= 0)
     if nested.axes:
         value, _ = opened(nested.formula(raw(x), axes=(1,)))
         return value.astype(np.float64), True
@@ -94,119 +131,115 @@ def activated(nested: Nested, x: Any) -> tuple[Any, Any]:
     return value, mark.holds if isinstance(mark, Claim) else mark
 
 
+def inner(nested: Nested, limit: Any = None) -> Callable[[Any], tuple[Any, Any]]:
+    """Return an activation within a step, of numbers that are clipped where there is a limit."""
+    return partial(activated, nested._replace(is_last=False), limit=limit)
+
+
 # ---- the steps of a sequence
 
 
-class Weights(NamedTuple):
-    """The weights of all gates of one or more directions, as the fields have them."""
+class Network(NamedTuple):
+    """What a recurrent operator computes: a step with so many gates, whose activations are in the order of directions.
+
+    `is_padded` says whether the states after the end of a sequence are 0; else they are left open.
+    """
+
+    step: Step
+    gates: int
+    functions: Sequence[Nested]
+    direction: str
+    data_type: str
+    is_padded: bool = False
+
+
+class Tensors(NamedTuple):
+    """The inputs of a recurrent operator, as the fields have them; `states` are the initial ones."""
 
     input: Any
-    hidden: Any
-    biases: Any
+    lengths: Any
+    weight: Any
+    recurrence: Any
+    bias: Any
+    states: Sequence[Any]
+    peephole: Any = None
 
-    def of_direction(self, direction: int) -> tuple[Any, ...]:
-        """Return the tensors of a direction, without the dimensions of size 1 and that of the directions."""
-        biases = None if self.biases is None else self.biases[0, 0, direction]
-        return self.input[0, direction], self.hidden[0, direction], biases
+    def part(self, way: int, batch: slice) -> list[Any]:
+        """Return what some sequences have to do with in one direction."""
+        of_way = [self.weight[0, way], self.recurrence[0, way]]
+        of_way += [x if x is None else x[0, 0, way] for x in (self.bias, self.peephole)]
+        states = [x if x is None else x[0, way, batch] for x in self.states]
+        return [
+            self.input[0, :, batch],
+            None if self.lengths is None else self.lengths[0, 0, 0, batch],
+            *of_way,
+            *states,
+        ]
 
 
-def gates_of(count: int, weight: Any, recurrence: Any, biases: Any) -> list[Gate]:
-    """Return gates, whose weights are one after the other."""
+def recurrences(network: Network, tensors: Tensors) -> Iterator[Piece]:
+    """Yield the pieces of a recurrent operator: a direction and some sequences each."""
+    ways = {"FORWARD": [False], "BACKWARD": [True], "BIDIRECTIONAL": [False, True]}[network.direction]
+    own = len(network.functions) // len(ways)
+    _, count, total, size = tensors.input.shape
+    width = max(1, LARGEST // (count * (size + tensors.recurrence.shape[3])))
+    for way, is_backward in enumerate(ways):
+        functions = network.functions[way * own :][:own]
+        formula = partial(of_direction, network._replace(functions=functions), is_backward=is_backward)
+        for start in range(0, total, width):
+            batch = slice(start, min(total, start + width))
+            where = {"output_sequence": (slice(None), way, batch), **dict.fromkeys(SINGLE, (0, way, batch))}
+            yield Piece(where, formula, tuple(tensors.part(way, batch)))
+
+
+def of_direction(network: Network, x: Any, lengths: Any, *operands: Any, is_backward: bool) -> dict[str, Open]:
+    """Return the states of all steps of some sequences in one direction, and the last ones."""
+    (count, batch), (weight, recurrence, bias, peephole, *initial) = x.shape[:2], operands
+    lengths = np.full(batch, count) if lengths is None else lengths
+    runs = np.arange(count)[:, None, None] < lengths[:, None]
+    gates, shape = gates_of(network.gates, weight, recurrence, bias, peephole), (batch, recurrence.shape[1])
+    step = partial(network.step, gates=gates, functions=network.functions)
+    states = [first(*each, shape) for each in zip(initial, (recurrence, peephole), strict=False)]
+    sequence = [states[0]] * count
+    for t in reversed(range(count)) if is_backward else range(count):
+        states = after(step, x[t], states, runs[t], network.data_type)
+        sequence[t] = states[0]
+    value, mark = (np.stack(parts) for parts in zip(*sequence, strict=True))
+    whole = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded))
+    is_wrong = ((lengths < 1) | (lengths > count))[:, None]
+    named = zip(("output_sequence", *SINGLE), (whole, *states), strict=False)
+    return {name: Open(value, mark | is_wrong) for name, (value, mark) in named}
+
+
+def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
+    """Return gates, whose weights are one after the other; the last of four has none for the cell state."""
     inputs, hidden = (x.reshape(count, -1, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
-    of_each = [[None] * count] * 2 if biases is None else biases.reshape(2, count, -1)
-    return [Gate(*each) for each in zip(inputs, hidden, *of_each, strict=True)]
+    biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, -1)
+    cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, -1), None]
+    return [Gate(*each) for each in zip(inputs, hidden, *biases, cells, strict=True)]
 
 
-def after(step: Callable[..., list[Open]], x: Any, states: Sequence[Open], runs: Any, data_type: str) -> list[Open]:
+def first(state: Any, weights: Any, shape: tuple[int, int]) -> Open:
+    """Return the state before the first step; one of 0 is left open where it meets infinity or NaN."""
+    if state is not None:
+        return Open(state, np.zeros(shape, bool))
+    return Open(np.zeros(shape), np.full(shape, weights is not None and not np.isfinite(raw(weights)).all()))
+
+
+def after(step: Step, x: Any, states: Sequence[Open], runs: Any, data_type: str) -> list[Open]:
     """Return the states after a step of the sequences that have it, and for the others those before.
 
     Where a state is left open, or overflows, all states of its sequence after the step are left open.
     """
     doubts = [(mark | overflows(data_type, value)).any(axis=1, keepdims=True) for value, mark in states]
     doubt = np.logical_or.reduce(doubts)
-    return [
-        Open(np.where(runs, stored(now, data_type), before), np.where(runs, doubt | mark, marked))
-        for (now, mark), (before, marked) in zip(step(x, *(value for value, _ in states)), states, strict=True)
+    found = [
+        Open(stored(value, data_type), np.broadcast_to(doubt | mark, value.shape))
+        for value, mark in step(x, *(value for value, _ in states))
     ]
-
-
-def of_direction(
-    x: Any,
-    lengths: Any,
-    weight: Any,
-    recurrence: Any,
-    biases: Any,
-    *initial: Any,
-    step: Callable[..., list[Open]],
-    functions: Sequence[Function],
-    gates: int,
-    is_backward: bool,
-    is_padded: bool,
-    data_type: str,
-) -> dict[str, Open]:
-    """Return the states of all steps of some sequences in one direction, and the last ones."""
-    count, batch = x.shape[:2]
-    lengths = np.full(batch, count) if lengths is None else lengths
-    runs = np.arange(count)[:, None, None] < lengths[:, None]
-    step = partial(step, gates=gates_of(gates, weight, recurrence, biases), functions=functions)
-    states = [first(state, recurrence, batch) for state in initial]
-    found = {}
-    for t in reversed(range(count)) if is_backward else range(count):
-        states = after(step, x[t], states, runs[t], data_type)
-        found[t] = states[0]
-    is_wrong = ((lengths < 1) | (lengths > count))[:, None]
-    sequence, marks = (np.stack(parts) for parts in zip(*(found[t] for t in range(count)), strict=True))
-    return {
-        "output_sequence": Open(np.where(runs, sequence, 0.0), np.where(runs, marks, not is_padded) | is_wrong),
-        **{name: Open(value, mark | is_wrong) for name, (value, mark) in zip(SINGLE, states, strict=False)},
-    }
-
-
-SINGLE = ("output_single", "output_cell_single")
-
-
-def first(state: Any, recurrence: Any, batch: int) -> Open:
-    """Return the state before the first step; one of 0 is left open where it meets infinity or NaN."""
-    shape = (batch, recurrence.shape[1])
-    if state is None:
-        return Open(np.zeros(shape), np.full(shape, not np.isfinite(raw(recurrence)).all()))
-    return Open(state, np.zeros(shape, bool))
-
-
-def recurrences(
-    step: Callable[..., list[Open]],
-    input: Any,
-    lengths: Any,
-    weights: Weights,
-    states: Sequence[Any],
-    *,
-    gates: int,
-    functions: Sequence[Nested],
-    direction: str,
-    data_type: str,
-    is_padded: bool = False,
-) -> Iterator[Piece]:
-    """Yield the pieces of a recurrent operator: a direction and some sequences each."""
-    ways = {"FORWARD": [False], "BACKWARD": [True], "BIDIRECTIONAL": [False, True]}[direction]
-    own = len(functions) // len(ways)
-    _, count, total, size = input.shape
-    width = max(1, LARGEST // (count * (size + weights.hidden.shape[3])))
-    for way, is_backward in enumerate(ways):
-        formula = partial(
-            of_direction,
-            step=step,
-            functions=[partial(activated, nested) for nested in functions[way * own :][:own]],
-            gates=gates,
-            is_backward=is_backward,
-            is_padded=is_padded,
-            data_type=data_type,
-        )
-        for start in range(0, total, width):
-            batch = slice(start, min(total, start + width))
-            operands = [x if x is None else x[0, way, batch] for x in states]
-            of_each = None if lengths is None else lengths[0, 0, 0, batch]
-            where = {"output_sequence": (slice(None), way, batch), **dict.fromkeys(SINGLE, (0, way, batch))}
-            yield Piece(where, formula, (input[0, :, batch], of_each, *weights.of_direction(way), *operands))
+    if runs.all():
+        return found
+    return [Open(*map(partial(np.where, runs), now, before)) for now, before in zip(found, states, strict=True)]
 
 
 # ---- the operators
@@ -229,18 +262,8 @@ def rnn(
     The first H is HiddenInit, or 0; OutputSingle is the last one. All of a sequence is left open whose length is 0 or
     more than there are steps, and after a step what follows from a state that is left open or overflows.
     """
-    return recurrences(
-        rnn_step,
-        input,
-        sequence_lengths,
-        Weights(weight, recurrence, bias),
-        [hidden_init],
-        gates=1,
-        functions=activation_descs,
-        direction=direction,
-        data_type=input_type,
-        is_padded=True,
-    )
+    network = Network(rnn_step, 1, activation_descs, direction, input_type, is_padded=True)
+    return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init]))
 
 
 def gru(
@@ -261,20 +284,42 @@ def gru(
     z and r are f(X(t) W^T + H(t-1) R^T + Wb + Rb) of their gates; LinearBeforeReset makes n g(X(t) Wh^T + r . (H(t-1)
     Rh^T + Rbh) + Wbh). Left open is what RNN leaves open, and OutputSequence after a sequence's end.
     """
-    return recurrences(
-        partial(gru_step, linear_before_reset=linear_before_reset),
-        input,
-        sequence_lengths,
-        Weights(weight, recurrence, bias),
-        [hidden_init],
-        gates=3,
-        functions=activation_descs,
-        direction=direction,
-        data_type=input_type,
-    )
+    step = partial(gru_step, linear_before_reset=linear_before_reset)
+    network = Network(step, 3, activation_descs, direction, input_type)
+    return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init]))
+
+
+def lstm(
+    input: Any,
+    weight: Any,
+    recurrence: Any,
+    bias: Any,
+    hidden_init: Any,
+    cell_mem_init: Any,
+    sequence_lengths: Any,
+    peephole: Any,
+    *,
+    activation_descs: Sequence[Nested],
+    direction: str,
+    clip_threshold: Any,
+    use_clip_threshold: bool,
+    couple_input_forget: bool,
+    input_type: str,
+) -> Iterator[Piece]:
+    """H(t) = o . h(C(t)) and C(t) = f . C(t-1) + i . g, with i, f, o, g of clip(X(t) W^T + H(t-1) R^T + Wb + Rb).
+
+    i, f and o have the activation f, and P . C(t-1) in their sums, o P . C(t) or P . C(t-1): left open where that makes
+    a difference. So is clipping before h. Coupled, f = 1 - i. Else it is left open what GRU leaves open.
+    """
+    limit = clip_threshold if use_clip_threshold else None
+    step = partial(lstm_step, limit=limit, is_coupled=couple_input_forget)
+    states = [hidden_init, cell_mem_init]
+    network = Network(step, 4, activation_descs, direction, input_type)
+    return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, states, peephole))
 
 
 KERNELS: dict[str, Kernel] = {
     "GRU": Kernel(gru),
+    "LSTM": Kernel(lstm),
     "RNN": Kernel(rnn),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -13,7 +14,7 @@ import plain_recurrences as plain
 import pytest
 from bounds_of import gathered
 from mpmath import mpf
-from random_recurrences import RECURRENCES, described, outputs_of, recurrences
+from random_recurrences import OUTPUTS, RECURRENCES, described, outputs_of, recurrences
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
@@ -25,10 +26,12 @@ from dmlcheck.reference.kernels import recurrent
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Array]
 
-STEPS: dict[str, Callable[..., Any]] = {"GRU": plain.gru, "RNN": plain.rnn}
-BOTH = ("OutputSequenceTensor", "OutputSingleTensor")
+STEPS: dict[str, Callable[..., Any]] = {"GRU": plain.gru, "LSTM": plain.lstm, "RNN": plain.rnn}
 OPERATORS = list(RECURRENCES)
-DEFAULTS: dict[str, dict[str, Any]] = {"GRU": {"LinearBeforeReset": False}}
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "GRU": {"LinearBeforeReset": False},
+    "LSTM": {"UseClipThreshold": False, "ClipThreshold": 0, "CoupleInputForget": False},
+}
 
 
 def mp_function(activation: OperatorDesc) -> Callable[[Any], Any]:
@@ -52,8 +55,13 @@ def mp_function(activation: OperatorDesc) -> Callable[[Any], Any]:
 
 def options(desc: OperatorDesc) -> dict[str, Any]:
     """Return what the plain program of an operator takes beside tensors and activations."""
-    names = {"LinearBeforeReset": "linear_before_reset"}
-    return {name: bool(desc.values[field]) for field, name in names.items() if field in desc.values}
+    names = {"LinearBeforeReset": "linear_before_reset", "CoupleInputForget": "is_coupled"}
+    found: dict[str, Any] = {name: bool(desc.values[field]) for field, name in names.items() if field in desc.values}
+    return {**found, "limit": float(np.float32(desc.values["ClipThreshold"]))} if is_clipped(desc) else found
+
+
+def is_clipped(desc: OperatorDesc) -> bool:
+    return bool(desc.values.get("UseClipThreshold"))
 
 
 def values(desc: OperatorDesc, inputs: Inputs) -> Inputs:
@@ -106,7 +114,7 @@ def whole_numbers(generator: np.random.Generator, operator: str, ways: int = 1) 
 def linear(inputs: Inputs, direction: str = "FORWARD") -> OperatorDesc:
     """Return an RNN without a function."""
     identity = [{"Type": "ACTIVATION_IDENTITY"}] * (2 if direction == "BIDIRECTIONAL" else 1)
-    return described("RNN", inputs, outputs_of(inputs, BOTH), ActivationDescs=identity, Direction=direction)
+    return described("RNN", inputs, outputs_of(inputs, OUTPUTS["RNN"]), ActivationDescs=identity, Direction=direction)
 
 
 @pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD", "BIDIRECTIONAL"])
@@ -194,7 +202,8 @@ def test_a_shorter_sequence_is_a_network_of_its_own(operator: str) -> None:
             alone = values(again(desc, own), own)
             assert np.array_equal(alone["OutputSequenceTensor"][:, :, 0], whole["OutputSequenceTensor"][:length, :, b])
             assert not whole["OutputSequenceTensor"][length:, :, b].any()
-            assert np.array_equal(alone["OutputSingleTensor"][0, :, 0], whole["OutputSingleTensor"][0, :, b])
+            for label in OUTPUTS[operator][1:]:
+                assert np.array_equal(alone[label][0, :, 0], whole[label][0, :, b])
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -233,7 +242,7 @@ def usual(operator: str, steps: int, size: int = 6, seed: int = 4, scale: float 
     inputs = {name: (generator.normal(size=shape) * scale).astype(np.float32) for name, shape in sizes.items()}
     chosen = {"ActivationDescs": [{"Type": f"ACTIVATION_{name}"} for name in names], "Direction": "FORWARD"}
     fields = {**DEFAULTS.get(operator, {}), **fields}
-    return described(operator, inputs, outputs_of(inputs, BOTH), **chosen, **fields), inputs
+    return described(operator, inputs, outputs_of(inputs, OUTPUTS[operator]), **chosen, **fields), inputs
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -273,7 +282,7 @@ def test_a_state_may_be_rounded_to_float16_between_the_steps() -> None:
     desc = described(
         "RNN",
         inputs,
-        outputs_of(inputs, BOTH[:1]),
+        outputs_of(inputs, ("OutputSequenceTensor",)),
         ActivationDescs=[{"Type": "ACTIVATION_LINEAR", "Alpha": 1, "Beta": 0}],
         Direction="FORWARD",
     )
@@ -294,7 +303,7 @@ def test_a_gru_may_take_the_difference_to_the_state_before() -> None:
         "RecurrenceTensor": np.zeros((1, 1, 3, 1), np.float32),
         "HiddenInitTensor": np.full((1, 1, 1, 1), 0.001, np.float32),
     }
-    outputs = outputs_of(inputs, BOTH[1:])
+    outputs = outputs_of(inputs, ("OutputSingleTensor",))
     desc = described("GRU", inputs, outputs, Direction="FORWARD", LinearBeforeReset=True, **fields)
     n, h = np.float32(1000.3), np.float32(0.001)
     other = n + (h - n)
@@ -315,7 +324,7 @@ def test_an_activation_that_reduces_leaves_its_direction_open() -> None:
     ]
     for activation in chosen:
         fields = {"ActivationDescs": [activation, {"Type": "ACTIVATION_RELU"}], "Direction": "BIDIRECTIONAL"}
-        desc = described("RNN", inputs, outputs_of(inputs, BOTH), **fields)
+        desc = described("RNN", inputs, outputs_of(inputs, OUTPUTS["RNN"]), **fields)
         runs = np.arange(4)[:, None] < np.array([2, 4, 1])
         expected = np.zeros((4, 2, 3, 3), bool)
         expected[:, 0] = runs[..., None]
@@ -339,3 +348,55 @@ def test_what_follows_a_state_that_overflows_is_left_open_in_its_sequence_alone(
         [True, False],
         [True, False],
     ]
+
+
+def lstm_of(peephole: float, *, steps: int = 2, **fields: Any) -> tuple[OperatorDesc, Inputs]:
+    """Return an LSTM of three sequences, with a peephole of the output gate in the second hidden element alone."""
+    desc, inputs = usual("LSTM", steps, 3, **fields)
+    inputs["CellMemInitTensor"] = np.random.default_rng(5).normal(size=(1, 1, 2, 3)).astype(np.float32)
+    inputs["PeepholeTensor"] = np.array([0.3, -0.2, 0.1, 0, peephole, 0, 0.2, 0.4, -0.3], np.float32).reshape(
+        1, 1, 1, 9
+    )
+    return again(desc, inputs), inputs
+
+
+def test_a_peephole_of_the_output_gate_leaves_its_element_open_and_all_later_states() -> None:
+    desc, inputs = lstm_of(0.25, steps=3)
+    assert marks(desc, inputs, "OutputSequenceTensor")[:, 0].tolist() == [
+        [[False, True, False]] * 2,
+        [[True] * 3] * 2,
+        [[True] * 3] * 2,
+    ]
+    assert marks(desc, inputs, "OutputCellSingleTensor").all()
+    desc, inputs = lstm_of(0.25, steps=1)
+    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
+    desc, inputs = lstm_of(0)
+    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["LSTM"])
+
+
+@pytest.mark.parametrize("of_new_cell", [True, False])
+def test_both_readings_of_the_peephole_pass(of_new_cell: bool) -> None:
+    desc, inputs = lstm_of(3.0)
+    functions = [lambda x: 1 / (1 + np.exp(-x)), np.tanh, np.tanh]
+    found = plain.network(
+        plain.lstm, inputs, functions, "FORWARD", np.float32, is_coupled=False, of_new_cell=of_new_cell
+    )
+    assert passes(desc, inputs, plain.arrays(found, inputs, float))
+
+
+def test_a_cell_state_beyond_the_threshold_leaves_open_what_h_makes_of_it() -> None:
+    desc, inputs = lstm_of(0, steps=1, UseClipThreshold=True, ClipThreshold=0.5)
+    cell = values(desc, inputs)["OutputCellSingleTensor"]
+    beyond = np.abs(cell) > 0.5
+    assert beyond.any()
+    assert not beyond.all()
+    assert np.array_equal(marks(desc, inputs, "OutputSingleTensor"), beyond)
+    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
+
+
+@pytest.mark.parametrize("limit", [-1.0, math.nan])
+def test_a_threshold_that_is_none_leaves_all_open_where_it_is_used(limit: float) -> None:
+    desc, inputs = lstm_of(0, UseClipThreshold=True, ClipThreshold=limit)
+    assert all(marks(desc, inputs, label).all() for label in OUTPUTS["LSTM"])
+    desc, inputs = lstm_of(0, UseClipThreshold=False, ClipThreshold=limit)
+    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["LSTM"])
