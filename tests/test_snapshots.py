@@ -44,6 +44,7 @@ OUTPUTS = {
     "explain": "explain",
     "explain-rule": "explain size-mismatch",
     "explain-constraint": "explain REDUCE/C4",
+    "explain-code": "explain 80070057",
 }
 
 

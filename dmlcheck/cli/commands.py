@@ -14,7 +14,7 @@ GROUPS = {
     },
     "Look up": {
         "show": "What is known of an operator: fields, tables, constraints.",
-        "explain": "What a rule or a constraint asks for, with an example.",
+        "explain": "What a rule, a constraint or a message of DirectML means.",
         "diff": "What one feature level accepts that another does not.",
     },
     "Convert": {

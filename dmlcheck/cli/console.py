@@ -106,10 +106,10 @@ def print_pieces(pieces: Iterable[str]) -> None:
             return
 
 
-def print_page(lines: Iterable[Line]) -> None:
+def print_page(lines: Iterable[Line], *, to_errors: bool = False) -> None:
     """Print the lines of a page, its texts cut to the columns of a terminal."""
     columns = Console().columns
-    write("\n".join(printed(lines, None if columns is None else columns - 1)))
+    write("\n".join(printed(lines, None if columns is None else columns - 1)), to_errors=to_errors)
 
 
 def print_json(value: Any) -> None:

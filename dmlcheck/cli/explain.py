@@ -1,13 +1,17 @@
-"""`dmlcheck explain`: the rules, and the labelled constraints of operators."""
+"""`dmlcheck explain`: the rules, the labelled constraints of operators, and messages of DirectML."""
 
 from __future__ import annotations
+
+import sys
 
 import click
 
 from dmlcheck.cli.console import print_page
+from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import completing, examples
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.reports.message_page import message_lines, nearest_lines
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
 from dmlcheck.specs.load import closest_operator, full_name, load_spec
 
@@ -17,17 +21,34 @@ from dmlcheck.specs.load import closest_operator, full_name, load_spec
         "explain",
         "explain size-mismatch",
         "explain GEMM/C3",
+        "explain \"Mismatched tensor sizes. Tensor 'Input' has ...\"",
     )
 )
-@click.argument("rule", required=False, shell_complete=completing(lambda: RULES))
-def explain(*, rule: str | None) -> None:
-    """Explain a rule (size-mismatch) or a constraint of an operator (REDUCE/C2); without one, list the rules."""
-    if rule is None:
+@click.argument("what", metavar="[RULE|MESSAGE]", required=False, shell_complete=completing(lambda: RULES))
+def explain(*, what: str | None) -> None:
+    """Explain a rule (size-mismatch), a constraint of an operator (REDUCE/C2) or a message of DirectML.
+
+    A message may be a line of a log, or an error code (80070057). Without an argument, list the rules.
+    """
+    if what is None:
         print_page(rules_lines())
-    elif rule in RULES:
-        print_page(rule_lines(rule))
-    else:
-        _explain_constraint(rule)
+    elif what in RULES:
+        print_page(rule_lines(what))
+    elif not _explain_message(what):
+        _explain_constraint(what)
+
+
+def _explain_message(text: str) -> bool:
+    """Print what the known messages in a text mean; return whether it has any. Only a message has several words."""
+    from dmlcheck.inspection.messages import explained, nearest
+
+    found = explained(text)
+    if found:
+        print_page(message_lines(found))
+    elif " " in text.strip():
+        print_page(nearest_lines(nearest(text)), to_errors=True)
+        sys.exit(Exit.WRONG_INPUT)
+    return bool(found)
 
 
 def _explain_constraint(label: str) -> None:

@@ -1,0 +1,204 @@
+"""Messages of DirectML and of the programs that use it: which is meant, and the rows of the specs it can come from."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any, NamedTuple
+
+from dmlcheck.diagnostics.wording import dimension_counts_text, plural
+from dmlcheck.files import yaml
+from dmlcheck.specs.load import full_name, load_spec, operator_names
+from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.records import OperatorSpec, SupportTable
+from dmlcheck.validation.expressions import names_in
+
+_NEAREST = 3  # messages that are offered for an unknown one
+_WORD, _NUMBER = r"[\w\[\]]+", r"\d+"
+_PLACEHOLDERS = {
+    **dict.fromkeys(("tensor", "other", "type", "other_type", "binding", "operator"), _WORD),
+    **dict.fromkeys(("count", "least", "most", "size", "other_size", "axis", "other_axis", "index", "line"), _NUMBER),
+}
+
+
+class Message(NamedTuple):
+    """A row of messages.yaml, which says what its fields are."""
+
+    patterns: tuple[str, ...]
+    by: str
+    means: str
+    remedy: str
+    sources: tuple[str, ...]
+    rules: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
+    is_code: bool = False
+
+
+class Origin(NamedTuple):
+    """Where a message can come from: a labelled constraint (`GEMM/C3`) or an operator's support table (`GEMM`)."""
+
+    label: str
+    text: str
+
+
+class Explained(NamedTuple):
+    """A message that was found in a text, as it is quoted, and the rows of the specs that it can come from."""
+
+    message: Message
+    quoted: str
+    origins: tuple[Origin, ...]
+
+
+@cache
+def messages() -> tuple[Message, ...]:
+    """Return all messages that are known."""
+    document = yaml.read(os.path.join(os.path.dirname(__file__), "messages.yaml"))
+    if document.problems:
+        raise ValueError(document.problems[0].message)
+    return tuple(_message(row) for row in document.value)
+
+
+def _message(row: dict[str, Any]) -> Message:
+    lists: dict[str, Any] = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
+    return Message(**{**row, **lists})
+
+
+def explained(text: str) -> list[Explained]:
+    """Return the known messages that a text has; error codes only where it has nothing better."""
+    found = list(filter(None, (_found(message, text) for message in messages())))
+    operators = tuple(dict.fromkeys(filter(None, map(full_name, re.findall(OPERATOR_PREFIX + r"\w+", text)))))
+    return [
+        Explained(message, quoted(pattern), tuple(_origins(message, names, operators)))
+        for message, pattern, names in [one for one in found if not one.message.is_code] or found[:1]
+    ]
+
+
+def nearest(text: str) -> list[str]:
+    """Return the messages that have most of their words in common with a text, the nearest first."""
+    given = _words(text)
+    shares = {
+        quoted(pattern): len(given & words) / len(words)
+        for message in messages()
+        for pattern in message.patterns
+        if (words := _words(re.sub(r"\{\w+\}", "", pattern)))
+    }
+    return sorted(shares, key=shares.__getitem__, reverse=True)[:_NEAREST]
+
+
+def quoted(pattern: str) -> str:
+    """Return the text of a pattern, with its placeholders."""
+    return pattern.replace(" | ", " ")
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]{3,}|[0-9a-f]{8}", text.casefold()))
+
+
+# ---- finding a message in a text
+
+
+class _Found(NamedTuple):
+    """A message in a text: which of its patterns, and what stands there for the placeholders."""
+
+    message: Message
+    pattern: str
+    names: dict[str, str]
+
+
+def _found(message: Message, text: str) -> _Found | None:
+    """Return where a text has a message, or None where it does not."""
+    for pattern in message.patterns:
+        match = _expression(pattern).search(text)
+        if match:
+            return _Found(message, pattern, {name: value for name, value in match.groupdict().items() if value})
+    return None
+
+
+@cache
+def _expression(pattern: str) -> re.Pattern[str]:
+    """Return the expression of a pattern: any white space and quotes, and an end that may be cut off after any word."""
+    start, _, rest = pattern.partition(" | ")
+    tail = ""
+    for token in reversed(rest.split()):
+        tail = rf"(?:\s+{_token(token)}{tail})?"
+    return re.compile(r"\s+".join(map(_token, start.split())) + tail, re.IGNORECASE)
+
+
+def _token(token: str) -> str:
+    """Return the expression of a word of a pattern; quotes and a full stop may be left out."""
+    parts = re.split(r"\{(\w+)\}", token.removesuffix("."))
+    literals = [re.escape(part).replace("'", "['\"\u2018\u2019`]?") for part in parts[::2]]
+    names = [f"(?P<{name}>{_PLACEHOLDERS[name]})" for name in parts[1::2]]
+    return "".join(a + b for a, b in zip(literals, [*names, ""], strict=True)) + (r"\.?" if token[-1] == "." else "")
+
+
+# ---- the rows that it can come from
+
+
+def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]) -> Iterator[Origin]:
+    """Yield the rows of the specs that a message can come from, of the operators that the text names if it does."""
+    if "tensor" not in names:
+        return
+    for spec in map(load_spec, operators or operator_names()):
+        if "count" in names:
+            yield from _tables(spec, names)
+        if message.words:
+            yield from _constraints(spec, message.words, names)
+
+
+def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[Origin]:
+    """Yield the constraints with one of some words that are about the tensors of a message."""
+    given = [set(_fields(spec, names[key])) for key in ("tensor", "other") if key in names]
+    for row in spec.constraints:
+        if row.word in words:
+            named = set(_named(spec, row.args))
+            if all(not fields.isdisjoint(named) for fields in given):
+                yield Origin(f"{spec.short}/{row.id}", row.text)
+
+
+def _fields(spec: OperatorSpec, name: str) -> Iterator[str]:
+    """Yield the tensors that messages call by a name: 'A', or 'ATensor', is ATensor."""
+    bare = name.partition("[")[0].casefold()
+    for field in (*spec.inputs, *spec.outputs):
+        if field.name.casefold() in (bare, f"{bare}tensor", f"{bare}tensors"):
+            yield field.name
+
+
+def _named(spec: OperatorSpec, args: Any) -> Iterator[str]:
+    """Yield the fields that the arguments of a constraint name, in expressions too."""
+    if isinstance(args, str):
+        for name in names_in(args):
+            yield from _named(spec, spec.let[name]) if name in spec.let else (name,)
+    elif isinstance(args, dict):
+        yield from args
+        yield from _named(spec, list(args.values()))
+    elif isinstance(args, list):
+        for part in args:
+            yield from _named(spec, part)
+
+
+def _tables(spec: OperatorSpec, names: dict[str, str]) -> Iterator[Origin]:
+    """Yield what the support tables of an operator say of a tensor that a message says has too many dimensions or few.
+
+    A message that ends before the limits can come from the newest rows only.
+    """
+    limits = tuple(int(names[key]) for key in ("least", "most") if key in names)
+    for field in _fields(spec, names["tensor"]):
+        rows = [row for table in spec.support for row in _rows(table, field, is_newest=len(limits) < 2)]
+        for span, dims in dict.fromkeys(rows):
+            if int(names["count"]) not in dims and (len(limits) < 2 or limits == (dims[0], dims[-1])):
+                counts = f"{dimension_counts_text(dims)} {plural(dims[-1], 'dimension')}"
+                yield Origin(spec.short, f"{field} takes {counts} {span}")
+
+
+def _rows(table: SupportTable, field: str, *, is_newest: bool) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """Yield the levels of the rows of a support table, newest first, with the dimension counts of a tensor."""
+    until = ""
+    for level, row in table.rows.items():
+        if field in row:
+            yield f"from {level}{until}", row[field].dims
+        if is_newest:
+            return
+        until = f", before {level}"

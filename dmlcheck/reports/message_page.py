@@ -1,0 +1,58 @@
+"""The page of a message of DirectML, as `explain` prints it, and what is printed for an unknown one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection.messages import Explained, Message, Origin
+from dmlcheck.reports.layout import Line, Table, Text
+
+_MOST_ROWS = 20  # with their texts; of more, the labels alone
+
+
+def message_lines(found: Iterable[Explained]) -> Iterator[Line]:
+    """Yield the pages of the messages that were found in a text."""
+    for number, (message, quoted, origins) in enumerate(found):
+        if number:
+            yield ""
+        yield Text("", quoted)
+        yield Text("  from: ", message.by)
+        yield ""
+        yield Text("", message.means)
+        yield from _section("Rules", _rule_lines(message))
+        yield from _section("It can come from", _origin_lines(origins))
+        yield from _section("What to do", [Text("  ", message.remedy)])
+        yield from _section("Sources", [Text("  ", source) for source in message.sources])
+
+
+def nearest_lines(messages: Iterable[str]) -> Iterator[Line]:
+    """Yield what is said of a message that is not known."""
+    yield "This is no message that dmlcheck knows. The nearest are:"
+    yield from (Text("  ", message) for message in messages)
+
+
+def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield lines below a title, nothing where there are none."""
+    lines = list(lines)
+    if lines:
+        yield ""
+        yield f"{title}:"
+        yield from lines
+
+
+def _rule_lines(message: Message) -> Iterator[Line]:
+    return _table(("rule", "summary"), [[rule, RULES[rule].summary] for rule in message.rules])
+
+
+def _origin_lines(origins: tuple[Origin, ...]) -> Iterator[Line]:
+    """Yield the rows of the specs that a message can come from."""
+    if len(origins) > _MOST_ROWS:
+        yield Text("  ", ", ".join(dict.fromkeys(origin.label for origin in origins)))
+    else:
+        yield from _table(("row", "text"), origins)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[Line]:
+    if rows:
+        yield Table(head, rows, lead="  ", wraps=True)

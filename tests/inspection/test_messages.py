@@ -1,0 +1,186 @@
+"""Messages of DirectML: each is known by its text, whole or cut, and leads to the rows of the specs behind it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.inspection import messages
+from dmlcheck.inspection.messages import explained, nearest
+from dmlcheck.validation.constraint_words import WORDS
+
+RANK = "An invalid dimension count of 5 was specified in tensor 'A' which is not between 2 and 4"
+TYPES = (
+    "Mismatched tensor data types. Tensor 'Output' has DataType of DML_TENSOR_DATA_TYPE_FLOAT16, while tensor 'Input' "
+    "has DataType of DML_TENSOR_DATA_TYPE_FLOAT32. Both tensors are expected to have the same DataType."
+)
+SIZES = (
+    "Mismatched tensor sizes. Tensor 'Input' has size of 1 in dimension 1, while tensor 'Scale' has size of 32 in "
+    "dimension 1.\nBoth tensors are expected to have the same sizes in all dimensions."
+)
+VIEW = (
+    "ID3D12Device::CreateUnorderedAccessView: The Dimensions of the View are invalid due to at least one of the "
+    "following conditions. Assuming StructureByeStride 2, FirstElement (value = 0)"
+)
+# Lines of logs as they are quoted in public, each with words of what must be said of it.
+LOGS = [
+    (f"D3D12 ERROR: {RANK}.\nE:\\x\\DmlOperatorMatMul.cpp(58) 80070057 The parameter is incorrect.", "number of dim"),
+    ("D3D12 ERROR: An invalid tensor dimension count of '3' was specified for 'ATensor'. The only", "number of dim"),
+    (f"D3D12 ERROR: {TYPES} [ UNKNOWN ERROR #1: STRING_FROM_APPLICATION]", "in one data type only"),
+    (f"[DIRECTML ERROR]: {TYPES}", "in one data type only"),
+    (f"D3D12 ERROR: {SIZES} [ UNKNOWN ERROR #1: STRING_FROM_APPLICATION]", "does not follow from the other"),
+    (
+        (
+            "D3D12 ERROR: <unnamed>: the dispatchable object expects nothing to be bound at index 2, but a binding of "
+            "type DML_BINDING_TYPE_BUFFER was provided. Use binding type NONE to bind nothing to this slot."
+        ),
+        "a slot that the compiled operator does not read",
+    ),
+    ("DML_OPERATOR_CONVOLUTION: invalid D3D12_HEAP_TYPE. DirectML requires all bound buffers", "readback heap"),
+    ("[DIRECTML WARNING]: enable the D3D debug layer for enhanced validation with DML_CREATE", "A warning."),
+    (f"D3D12 ERROR: {VIEW}", "beyond the end of its buffer"),
+    (
+        (
+            "D3D12 ERROR: ID3D12GraphicsCommandList::ExecuteMetaCommand: Supplied parameters size [40] doesn't match "
+            "enumerated size[32]. [ EXECUTION ERROR #1174: META_COMMAND_PARAMETER_SIZE_MISMATCH]"
+        ),
+        "fixed in 1.4.1",
+    ),
+    ("D3D12 MESSAGE: ... [ STATE_CREATION MESSAGE #1172: META_COMMAND_UNSUPPORTED_PARAMS]", "not an error"),
+    ("[TensorValidator::ValidateIsBroadcastCompatibleWithFirst(E_INVALIDARG)]", "neither 1 nor that of the first"),
+    (
+        (
+            "TensorValidator.h(203)\\DirectML.dll!00007FF83D25ADC9: (caller: 00007FF83D267523) Exception(1) tid(3b54) "
+            "80070057 The parameter is incorrect."
+        ),
+        "refused a tensor",
+    ),
+    ("C:\\__w\\1\\s\\SharedValidation\\GraphDescValidator.h(34)\\DirectML.dll!00007FFE0FB010A5:", "a graph as a whole"),
+    (
+        "[Windows::AI::MachineLearning::Adapter::InferAndVerifyOutputSizes(!(expected_size == actual_size))]",
+        "never reached DirectML",
+    ),
+    ("Failed to execute 'build' on 'MLGraphBuilder': DirectML: This operator (gru) is not supported.", "browser"),
+    ("dml_tensor_desc.cc:81] Check failed: rank <= DML_TENSOR_DIMENSION_COUNT_MAX", "more than 5 dimensions"),
+    ("CHECK failed: ((((HRESULT)((backend_->dml_device->CreateOperator(&op_desc_, __uuidof", "refused the desc"),
+    ("RuntimeError: m_device->CreateOperator(&opDesc, IID_PPV_ARGS(&op))", "refused the desc"),
+    ("please report a bug to PyTorch. unbox expects Dml at::Tensor as inputs", "on another device"),
+    ("887A0005 The GPU device instance has been suspended. Use GetDeviceRemovedReason to", "was removed"),
+    ("CHECK failed: ((((HRESULT)((dml_device_->GetDeviceRemovedReason()))) >= 0)) == (true)", "was removed"),
+    ("887A0006 The GPU will not respond to more commands, most likely because of an invalid", "was reset"),
+    ("887A0020", "fault of its own"),
+    ("tid(5610) 887A0004 The specified device interface or feature level is not supported", "does not have what"),
+    ("The application requested an operation that depends on an sdk component that is missing", "is not installed"),
+    ("8007000E Not enough memory resources are available to complete this operation.", "memory of the GPU is full"),
+    ("FusedConv node. Name:'' Status Message: 80004005 Unspecified error", "no error code of its own"),
+    ("Non-zero status code returned while running Softmax node. 0x80070057", "as a rule the desc of an operator"),
+    ("E_INVALIDARG", "as a rule the desc of an operator"),
+]
+
+
+def origins(text: str) -> list[tuple[str, str]]:
+    """Return the rows of the specs that a text's one message can come from."""
+    (found,) = explained(text)
+    return [(origin.label, origin.text) for origin in found.origins]
+
+
+@pytest.mark.parametrize(("log", "words"), LOGS, ids=[log[:50] for log, _ in LOGS])
+def test_a_line_of_a_log_has_one_message(log: str, words: str) -> None:
+    (found,) = explained(log)
+    assert words in found.message.means
+
+
+def test_every_message_is_in_a_log_above_and_says_all_that_it_must() -> None:
+    assert {found.message for log, _ in LOGS for found in explained(log)} == set(messages.messages())
+    for message in messages.messages():
+        assert set(message.rules) <= RULES.keys()
+        assert set(message.words) <= WORDS.keys()
+        assert all(re.match(r"https://learn\.microsoft\.com/|[\w-]+/[\w.-]+#\d+", source) for source in message.sources)
+        assert message.by
+        assert message.remedy.endswith(".")
+        assert message.sources
+
+
+def test_a_text_with_two_messages_has_both_in_the_order_of_the_file() -> None:
+    found = explained(f"{SIZES}\n{RANK}")
+    assert [one.message.rules for one in found] == [("unsupported-dimension-count",), ("size-mismatch",)]
+    assert found[0].quoted.endswith("which is not between {least} and {most}")
+
+
+def test_of_error_codes_the_first_of_the_file_is_the_one() -> None:
+    (found,) = explained("80070057 The parameter is incorrect, after 887A0005")
+    assert found.quoted.startswith("887A0005 ")
+
+
+@pytest.mark.parametrize("quotes", ["''", "\u2018\u2019", '""', "``", ("", "")])
+def test_quotes_may_be_others_or_none(quotes: str) -> None:
+    found = origins(RANK.replace("'A'", f"{quotes[0]}A{quotes[1]}"))
+    assert "GEMM" in [label for label, _ in found]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "An invalid dimension count of 5",
+        "an INVALID dimension  count\n of 5 was specified in tensor ...",
+        "An invalid dimension count of 5 was specified in tensor 'A' ...",
+        "An invalid dimension count of 5 was specified in tensor A which is not between 2",
+    ],
+)
+def test_a_message_may_be_cut_short(text: str) -> None:
+    (found,) = explained(text)
+    assert found.message.rules == ("unsupported-dimension-count",)
+
+
+def test_a_dimension_count_leads_to_the_tables_with_the_limits_of_the_message() -> None:
+    found = origins(RANK)
+    assert ("GEMM", "ATensor takes 2 to 4 dimensions from 4_0") in found
+    assert {label for label, _ in found} == {
+        "GEMM",
+        "MATRIX_MULTIPLY_INTEGER",
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+    }
+    older = origins("An invalid dimension count of 2 was specified in tensor 'A' which is not between 4 and 4")
+    assert ("GEMM", "ATensor takes 4 dimensions from 1_0, before 4_0") in older
+
+
+def test_a_dimension_count_without_limits_leads_to_the_newest_tables_that_refuse_it() -> None:
+    found = origins("An invalid dimension count of 5 was specified in tensor 'A' ...")
+    assert ("GEMM", "ATensor takes 2 to 4 dimensions from 4_0") in found
+    assert not any(label.startswith("ELEMENT_WISE") for label, _ in found)  # which take up to 8
+    assert origins("An invalid dimension count of 3 was specified in tensor 'A'") == []
+
+
+def test_tensors_lead_to_the_constraints_that_name_both() -> None:
+    labels = [label for label, _ in origins(SIZES)]
+    assert "MEAN_VARIANCE_NORMALIZATION/C3" in labels
+    assert "BATCH_NORMALIZATION/C4" in labels
+    assert not any(label.startswith(("GEMM", "REDUCE")) for label in labels)
+    assert ("ELEMENT_WISE_IDENTITY/C1") in [label for label, _ in origins(TYPES)]
+
+
+def test_a_tensor_in_an_expression_counts_by_way_of_let_too() -> None:
+    sizes = "Mismatched tensor sizes. Tensor 'B' has size of 1 in dimension 1, while tensor 'Output' has size of 2"
+    assert "GEMM/C4" in [label for label, _ in origins(sizes)]  # (*ATensor.Sizes[:-2], m, n), where n is of BTensor
+
+
+def test_an_operator_that_the_text_names_is_the_only_one() -> None:
+    assert {label for label, _ in origins(f"DML_OPERATOR_JOIN: {TYPES}")} == {"JOIN/C2"}
+
+
+def test_a_tensor_that_no_operator_has_leads_nowhere() -> None:
+    assert origins(RANK.replace("'A'", "'Nowhere'")) == []
+
+
+@pytest.mark.parametrize("text", ["size-mismatch", "REDUCE/C2", "An invalid number of dimensions", ""])
+def test_what_is_no_message_has_none(text: str) -> None:
+    assert explained(text) == []
+
+
+def test_the_nearest_messages_have_most_words_in_common() -> None:
+    first, *rest = nearest("The GPU device instance was suspended by the driver")
+    assert first == "The GPU device instance has been suspended"
+    assert len(rest) == 2
