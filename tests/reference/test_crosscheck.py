@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from random_fills import FILLS, fills
+from random_images import IMAGES, images
 from random_movement import MOVEMENT, movements
 from random_normalizations import NORMALIZATIONS, normalizations
 from random_pooling import POOLING, poolings
@@ -71,6 +72,7 @@ pytestmark = [
 RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, Any]]]]] = {
     **dict.fromkeys(RANDOM, random_descs),
     **dict.fromkeys(FILLS, fills),
+    **dict.fromkeys(IMAGES, images),
     **dict.fromkeys(MOVEMENT, movements),
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, pairwise, product
+from itertools import accumulate, chain, pairwise, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,15 +17,27 @@ from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, is_float, one_o
 
 Sizes = tuple[int, ...]
 
+LIMIT = 2 * BLOCK  # elements of a piece that is copied twice, first within the cache
 
-def moved(x: Any) -> Any:
-    """Return elements as they are."""
-    return x
+
+def moving(where: Any, formula: Callable[..., Any], x: Any) -> Piece:
+    """Return the piece of an output that a formula makes of elements as they are."""
+    return Piece(where, formula, (x,), is_exact=True)
 
 
 def placed(where: Any, x: Any) -> Piece:
-    """Return the piece of an output that has the elements of x as they are."""
-    return Piece(where, moved, (x,), is_exact=True)
+    """Return the piece of an output that has just the elements of x."""
+    return moving(where, lambda part: part, x)
+
+
+def ranges(cuts: Index, sizes: Sequence[int]) -> list[range]:
+    """Return which places of each dimension an index has."""
+    return [range(size)[cut] for cut, size in zip(cuts, sizes, strict=True)]
+
+
+def slices(places: Sequence[range]) -> Index:
+    """Return the index that has some places of each dimension, in rising order."""
+    return tuple(slice(at.start, at.stop, at.step) for at in places)
 
 
 # ---- parts
@@ -38,41 +51,51 @@ def parts(sizes: Sequence[Sizes], axis: int) -> Iterator[Index]:
 
 def join(inputs: Sequence[Any], *, axis: int) -> Iterator[Piece]:
     """Output[.., start + i, ..] = InputTensors[k][.., i, ..] along Axis, where the parts before have start elements."""
-    for where, part in zip(parts([part.shape for part in inputs], axis), inputs, strict=True):
-        yield placed(where, part)
+    return map(placed, parts([part.shape for part in inputs], axis), inputs)
 
 
 def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> Iterator[Piece]:
     """OutputTensors[k][.., i, ..] = Input[.., start + i, ..] along Axis, where the parts before have start elements."""
     for number, at in enumerate(parts([part.sizes for part in outputs], axis)):
         name = f"outputs[{number}]"
-        yield Piece({name: ()}, lambda part, name=name: {name: part}, (input[at],), is_exact=True)
+        yield moving({name: ()}, lambda part, name=name: {name: part}, input[at])
 
 
 # ---- windows
 
 
-def strided(x: Any, starts: Sequence[int], strides: Sequence[int], sizes: Sequence[int]) -> Any:
-    """Return the elements x[start + stride * c] with c below the size, in each dimension; nothing is copied."""
-    corner = x[tuple(slice(start, None) for start in starts)]
-    along = zip(x.strides, strides, sizes, strict=True)
-    steps = [step * stride if size > 1 else 0 for step, stride, size in along]
-    return np.lib.stride_tricks.as_strided(corner, sizes, steps, writeable=False)
-
-
-def repeated(sizes: Sequence[int], strides: Sequence[int]) -> Any:
-    """Say which elements a stride of 0 repeats: all but the first along its dimension."""
-    found: Any = False
-    for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
-        if stride == 0:
-            found = found | (np.arange(size) > 0).reshape(-1, *[1] * (len(sizes) - axis - 1))
-    return found
-
-
 def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Iterator[Piece]:
     """Output[c] = Input[Offsets + Strides * c]; left open is what a stride of 0 repeats."""
-    is_open = repeated(sizes, strides)
-    yield Piece((), lambda x: Open(x, is_open), (strided(input, offsets, strides, sizes),), is_exact=True)
+
+    def seen(offset: int, size: int, stride: int) -> slice:
+        return slice(offset, offset + stride * (size - 1) + 1, stride or None)
+
+    part = np.broadcast_to(input[tuple(map(seen, offsets, sizes, strides))], sizes)
+    yield moving((), lambda x: Open(x, repeated(sizes, strides)), part)
+
+
+def repeated(sizes: Sizes, strides: Sizes) -> Any:
+    """Say which elements a stride of 0 repeats: all but the first along its dimension."""
+    if 0 not in strides:
+        return False
+    is_repeated = np.ones(np.where(strides, 1, sizes), bool)
+    is_repeated[tuple(slice(None if stride else 1) for stride in strides)] = False
+    return is_repeated
+
+
+def window(offsets: Sizes, sizes: Sizes, strides: Sizes, counts: Sizes) -> tuple[list[range], Index]:
+    """Return the places that strides take from a window, in rising order, and what turns their elements round.
+
+    They begin with the first element of the window, or the last one where the stride is negative.
+    """
+
+    def reached(offset: int, size: int, stride: int, count: int) -> range:
+        start = offset if stride > 0 else offset + size - 1
+        return range(start, start + stride * count, stride)
+
+    places = list(map(reached, offsets, sizes, strides, counts))
+    turn = [int(np.sign(at.step)) for at in places]
+    return [at[::way] for at, way in zip(places, turn, strict=True)], tuple(slice(None, None, way) for way in turn)
 
 
 def slice1(
@@ -84,14 +107,8 @@ def slice1(
     output: TensorDesc,
 ) -> Iterator[Piece]:
     """Output[c] = Input[start + Stride * c]; a negative Stride starts with the last element of the window."""
-    starts = window_starts(input_window_offsets, input_window_sizes, input_window_strides)
-    yield placed((), strided(input, starts, input_window_strides, output.sizes))
-
-
-def window_starts(offsets: Sizes, sizes: Sizes, strides: Sizes) -> list[int]:
-    """Return the first element of a window that a stride takes: the last one where it is negative."""
-    window = zip(offsets, sizes, strides, strict=True)
-    return [offset if stride > 0 else offset + size - 1 for offset, size, stride in window]
+    places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, output.sizes)
+    yield placed((), input[slices(places)][turn])
 
 
 def slice_grad(
@@ -103,12 +120,8 @@ def slice_grad(
     output_gradient: TensorDesc,
 ) -> Iterator[Piece]:
     """OutputGradient[start + Stride * c] = InputGradient[c], start as that of SLICE1; 0 elsewhere."""
-    strides, counts = input_window_strides, input_gradient.shape
-    starts = window_starts(input_window_offsets, input_window_sizes, strides)
-    upward = [slice(None, None, 1 if stride > 0 else -1) for stride in strides]
-    ends = [start + stride * count for start, stride, count in zip(starts, strides, counts, strict=True)]
-    hits = [range(*window)[order] for *window, order in zip(starts, ends, strides, upward, strict=True)]
-    return pasted(input_gradient[tuple(upward)], hits, output_gradient.sizes, Fill((input_gradient.dtype.type(0),)))
+    places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, input_gradient.shape)
+    return pasted(input_gradient[turn], places, output_gradient.sizes, Fill((0,)))
 
 
 # ---- tensors in larger ones
@@ -121,29 +134,31 @@ class Fill(NamedTuple):
     is_open: bool = False
 
 
-def pasted(x: Any, hits: Sequence[range], sizes: Sizes, fill: Fill) -> Iterator[Piece]:
-    """Yield the pieces of a tensor that has the elements of x at some places of each dimension, and others elsewhere.
+def pasted(x: Any, places: Sequence[range], sizes: Sizes, fill: Fill) -> Iterator[Piece]:
+    """Yield the pieces of a tensor that has the elements of x at some places of each dimension, others elsewhere."""
 
-    The others are, dimension after dimension, those that are at a place of x in all dimensions before, and not in this.
-    """
-    inside = [slice(at.start, at.stop, at.step) for at in hits]
-    yield placed(tuple(inside), x)
-    for axis, at in enumerate(hits):
-        for beside in left_out(at, sizes[axis]):
-            where = (*inside[:axis], beside)
-            shape = [len(range(size)[part]) for size, part in zip(sizes, where, strict=False)]
-            spread = partial(np.broadcast_to, shape=(*shape, *sizes[axis + 1 :]))
-            yield Piece(where, lambda spread=spread: Open(one_of(*fill.ways, of=spread), fill.is_open))
+    def seen(at: range, cut: range) -> slice:
+        return slice(bisect_left(at, cut.start), bisect_left(at, cut.stop))
+
+    def place(at: range, own: slice, cut: range) -> slice:
+        return slice(at[own].start - cut.start, at[own].stop - cut.start, at.step)
+
+    for index in tiles_along(range(x.ndim), sizes, LIMIT):
+        cuts = ranges(index, sizes)
+        own = tuple(map(seen, places, cuts))
+        where = tuple(map(place, places, own, cuts))
+        yield moving(index, partial(filled, sizes=tuple(map(len, cuts)), where=where, fill=fill), x[own])
 
 
-def left_out(at: range, size: int) -> Iterator[slice]:
-    """Yield slices of what a range leaves out of a dimension: before, after, and in its steps."""
-    yield slice(0, at[0])
-    yield slice(at[-1] + 1, size)
-    if at.step <= len(at):
-        yield from (slice(at[0] + shift, at[-1], at.step) for shift in range(1, at.step))
-    else:
-        yield from (slice(place + 1, place + at.step) for place in at[:-1])
+def filled(x: Any, *, sizes: Sizes, where: Index, fill: Fill) -> Open:
+    """Return a part of a larger tensor with the elements of x in their place."""
+
+    def around(value: Any, part: Any = x) -> Any:
+        whole = np.full(sizes, value, part.dtype)
+        whole[where] = part
+        return whole
+
+    return Open(one_of(*fill.ways, of=around), around(1, np.zeros_like(x, bool)) if fill.is_open else False)
 
 
 # ---- copies side by side
@@ -151,18 +166,16 @@ def left_out(at: range, size: int) -> Iterator[slice]:
 
 def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
     """Output[c] = Input[c mod InputTensor's sizes]."""
-    sizes = [size for pair in zip(repeats, input.shape, strict=True) for size in pair]
-    for index in tiles_along(range(len(sizes)), tuple(sizes), LIMIT):
-        ranges = [range(size)[at] for size, at in zip(sizes, index, strict=True)]
-        copies, places = ranges[::2], ranges[1::2]
-        where = tuple(
-            slice(number[0] * own + at[0], number[-1] * own + at[-1] + 1)
-            for number, at, own in zip(copies, places, input.shape, strict=True)
-        )
-        yield Piece(where, partial(np.tile, reps=[*map(len, copies)]), (input[index[1::2]],), is_exact=True)
 
+    def reach(copies: range, places: range, own: int) -> slice:
+        return slice(copies[0] * own + places[0], copies[-1] * own + places[-1] + 1)
 
-LIMIT = 2 * BLOCK  # elements of a piece that is copied twice, first within the cache
+    sizes = tuple(chain.from_iterable(zip(repeats, input.shape, strict=True)))
+    for index in tiles_along(range(len(sizes)), sizes, LIMIT):
+        found = ranges(index, sizes)
+        copies, places = found[::2], found[1::2]
+        where = tuple(map(reach, copies, places, input.shape))
+        yield moving(where, partial(np.tile, reps=tuple(map(len, copies))), input[slices(places)])
 
 
 # ---- padding
@@ -192,42 +205,53 @@ def padding1(
 
     REFLECTION outside of a dimension of size 1 is left open.
     """
-    return padded(input, padding_mode, start_padding, output.sizes, Fill((input.dtype.type(padding_value),)))
+    return padded(input, padding_mode, start_padding, output.sizes, Fill((padding_value,)))
 
 
 def padded(x: Any, mode: str, starts: Sizes, sizes: Sizes, fill: Fill) -> Iterator[Piece]:
-    """Yield the pieces of a tensor that begins with so much padding in each dimension."""
-    axes = list(zip(x.shape, starts, sizes, strict=True))
+    """Return the pieces of a tensor that begins with so much padding in each dimension."""
     if mode == "CONSTANT":
-        yield from pasted(x, [range(start, start + own) for own, start, _ in axes], sizes, fill)
-        return
-    for region in product(*(runs(PLACES[mode], *axis) for axis in axes)):
-        where, places = zip(*region, strict=True)
-        beside = any(own == 1 and not isinstance(at, range) for own, at in zip(x.shape, places, strict=True))
-        yield from picked(x, places, where, is_open=beside and mode == "REFLECTION")
+        return pasted(x, [range(start, start + own) for start, own in zip(starts, x.shape, strict=True)], sizes, fill)
+    return chain.from_iterable(
+        picked(x, region) for region in product(*map(partial(runs, mode), x.shape, starts, sizes))
+    )
 
 
-def runs(place: Callable[[Any, int], Any], own: int, start: int, size: int) -> Iterator[tuple[slice, Any]]:
-    """Yield the runs of a dimension before, in and after a smaller tensor, with the places there of their elements."""
-    yield slice(start, start + own), range(own)
-    for first, last in ((0, start), (start + own, size)):
-        if first < last:
-            yield slice(first, last), place(np.arange(first, last) - start, own)
+class Run(NamedTuple):
+    """A run of places of a dimension, what gives the places of a smaller tensor for some of them, and if it is open."""
+
+    places: range
+    origins: Callable[[range], Any]
+    is_open: bool = False
 
 
-def picked(x: Any, places: Sequence[Any], where: Sequence[slice], *, is_open: bool) -> Iterator[Piece]:
-    """Yield the pieces at `where` of an output with the elements x[places[0][c[0]], places[1][c[1]], ...]."""
-    for tile in tiles_along(range(x.ndim), tuple(map(len, places)), LIMIT):
-        inside = [range(part.start, part.stop)[cut] for part, cut in zip(where, tile, strict=True)]
-        own = [at[cut] for at, cut in zip(places, tile, strict=True)]
-        index = tuple(slice(at.start, at.stop) for at in inside)
-        yield Piece(index, partial(taken, places=own, is_open=is_open), (x,), is_exact=True)
+def runs(mode: str, own: int, start: int, size: int) -> Iterator[Run]:
+    """Yield the runs of a dimension in, before and after a smaller tensor."""
+    yield Run(range(start, start + own), lambda at: range(at.start - start, at.stop - start))
+    for run in (range(start), range(start + own, size)):
+        if run:
+            origins = partial(outside, mode, own, start)
+            yield Run(run, origins, is_open=(mode, own) == ("REFLECTION", 1))
 
 
-def taken(x: Any, *, places: Sequence[Any], is_open: bool) -> Open:
-    """Return x[places[0][c[0]], places[1][c[1]], ...], where ranges are views."""
-    x = x[tuple(slice(at.start, at.stop) if isinstance(at, range) else slice(None) for at in places)]
-    for axis, at in enumerate(places):
+def outside(mode: str, own: int, start: int, at: range) -> Any:
+    """Return the places of a smaller tensor that are seen at some outside of it."""
+    return PLACES[mode](np.arange(at.start, at.stop) - start, own)
+
+
+def picked(x: Any, region: Sequence[Run]) -> Iterator[Piece]:
+    """Yield the pieces of a region of an output, with the elements of x at the places that its runs give."""
+    is_open = any(run.is_open for run in region)
+    for index in tiles_along(range(x.ndim), tuple(len(run.places) for run in region), LIMIT):
+        where = [run.places[cut] for run, cut in zip(region, index, strict=True)]
+        origins = [run.origins(at) for run, at in zip(region, where, strict=True)]
+        yield moving(slices(where), partial(taken, origins=origins, is_open=is_open), x)
+
+
+def taken(x: Any, *, origins: Sequence[Any], is_open: bool) -> Open:
+    """Return x[origins[0][c[0]], origins[1][c[1]], ...], where ranges are views."""
+    x = x[tuple(slice(at.start, at.stop) if isinstance(at, range) else slice(None) for at in origins)]
+    for axis, at in enumerate(origins):
         x = x if isinstance(at, range) else x.take(at, axis)
     return Open(x, is_open)
 
@@ -283,17 +307,19 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
         yield placed(deep, input[wide])
 
 
+exact = partial(Kernel, is_exact=True)
+
 KERNELS: dict[str, Kernel] = {
-    "DEPTH_TO_SPACE": Kernel(depth_to_space, is_exact=True),
-    "DEPTH_TO_SPACE1": Kernel(depth_to_space, is_exact=True),
-    "JOIN": Kernel(join, is_exact=True),
-    "PADDING": Kernel(padding, is_exact=True),
-    "PADDING1": Kernel(padding1, is_exact=True),
-    "SLICE": Kernel(slice_, is_exact=True),
-    "SLICE1": Kernel(slice1, is_exact=True),
-    "SLICE_GRAD": Kernel(slice_grad, is_exact=True),
-    "SPACE_TO_DEPTH": Kernel(space_to_depth, is_exact=True),
-    "SPACE_TO_DEPTH1": Kernel(space_to_depth, is_exact=True),
-    "SPLIT": Kernel(split, is_exact=True),
-    "TILE": Kernel(tile, is_exact=True),
+    "DEPTH_TO_SPACE": exact(depth_to_space),
+    "DEPTH_TO_SPACE1": exact(depth_to_space),
+    "JOIN": exact(join),
+    "PADDING": exact(padding),
+    "PADDING1": exact(padding1),
+    "SLICE": exact(slice_),
+    "SLICE1": exact(slice1),
+    "SLICE_GRAD": exact(slice_grad),
+    "SPACE_TO_DEPTH": exact(space_to_depth),
+    "SPACE_TO_DEPTH1": exact(space_to_depth),
+    "SPLIT": exact(split),
+    "TILE": exact(tile),
 }

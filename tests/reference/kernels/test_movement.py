@@ -188,7 +188,7 @@ def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Plac
 @pytest.mark.parametrize("operator", MOVEMENT)
 def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
     types = set()
-    for desc, inputs in movements(operator):
+    for desc, inputs in movements(operator, 60):
         types.add(desc.tensors()[0].tensor.data_type)
         for label, (values, unspecified) in engine.evaluate(desc, inputs).items():
             marks = np.zeros(values.shape, bool) if unspecified is None else unspecified
@@ -353,6 +353,31 @@ def test_other_modes_repeat_a_single_element(mode: str) -> None:
     (found,) = engine.evaluate(*surrounded(3, "FLOAT32", "PADDING1", mode)).values()
     assert found.values.tolist() == [7, 7, 7]
     assert found.unspecified is None
+
+
+@pytest.mark.parametrize("operator", ["PADDING", "PADDING1"])
+def test_slice_takes_the_elements_out_of_the_padding_again(operator: str) -> None:
+    for desc, inputs in movements(operator, 40):
+        x, larger = inputs["InputTensor"], engine.run(desc, inputs)["OutputTensor"]
+        fields = {"Offsets": desc.values["StartPadding"], "Sizes": list(x.shape), "Strides": [1] * x.ndim}
+        data_type = desc.tensors()[0].tensor.data_type
+        tensors = {"InputTensor": tensor(data_type, larger.shape), "OutputTensor": tensor(data_type, x.shape)}
+        back, given = built("SLICE", tensors | fields, {"InputTensor": larger})
+        assert as_bits(engine.run(back, given)["OutputTensor"]) == as_bits(x)
+
+
+# ---- DEPTH_TO_SPACE and SPACE_TO_DEPTH
+
+
+@pytest.mark.parametrize("version", ["", "1"])
+def test_space_to_depth_undoes_depth_to_space(version: str) -> None:
+    for desc, inputs in movements(f"DEPTH_TO_SPACE{version}", 40):
+        x, space = inputs["InputTensor"], engine.run(desc, inputs)["OutputTensor"]
+        data_type = desc.tensors()[0].tensor.data_type
+        tensors = {"InputTensor": tensor(data_type, space.shape), "OutputTensor": tensor(data_type, x.shape)}
+        fields = {name: desc.values[name] for name in ("BlockSize", "Order") if name in desc.values}
+        back, given = built(f"SPACE_TO_DEPTH{version}", tensors | fields, {"InputTensor": space})
+        assert as_bits(engine.run(back, given)["OutputTensor"]) == as_bits(x)
 
 
 # ---- pieces
