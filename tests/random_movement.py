@@ -151,12 +151,28 @@ def blocks(generator: np.random.Generator, operator: str) -> Made:
     return built(operator, {**fields, "BlockSize": size}, {"InputTensor": bits(generator, data_type, given)})
 
 
+def reverse(generator: np.random.Generator) -> Made:
+    """Return REVERSE_SUBSEQUENCES, with lengths from 0 to more than there is."""
+    data_type, of_lengths = type_of(generator, "REVERSE_SUBSEQUENCES"), str(generator.choice(["UINT32", "UINT64"]))
+    sizes = some_sizes(generator)
+    axis = int(generator.integers(0, len(sizes)))
+    one = (*sizes[:axis], 1, *sizes[axis + 1 :])
+    dtype = NUMPY_TYPES[of_lengths]
+    lengths = generator.integers(0, sizes[axis] + 2, one, dtype)
+    lengths = np.where(generator.random(one) < 0.1, np.iinfo(dtype).max, lengths).astype(dtype)
+    tensors = {"InputTensor": tensor(data_type, sizes), "OutputTensor": tensor(data_type, sizes)}
+    fields = {**tensors, "SequenceLengthsTensor": tensor(of_lengths, one), "Axis": axis}
+    inputs = {"InputTensor": bits(generator, data_type, sizes), "SequenceLengthsTensor": lengths}
+    return built("REVERSE_SUBSEQUENCES", fields, inputs)
+
+
 MOVEMENT: dict[str, Callable[[np.random.Generator], Made]] = {
     "DEPTH_TO_SPACE": partial(blocks, operator="DEPTH_TO_SPACE"),
     "DEPTH_TO_SPACE1": partial(blocks, operator="DEPTH_TO_SPACE1"),
     "JOIN": join,
     "PADDING": partial(padding, operator="PADDING"),
     "PADDING1": partial(padding, operator="PADDING1"),
+    "REVERSE_SUBSEQUENCES": reverse,
     "SLICE": slice_,
     "SLICE1": partial(windowed, operator="SLICE1"),
     "SLICE_GRAD": partial(windowed, operator="SLICE_GRAD"),

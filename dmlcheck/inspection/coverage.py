@@ -125,7 +125,10 @@ def _edges_between(number: int, table: SupportTable, below: str, above: str) -> 
 
 
 def newest_parts(spec: OperatorSpec) -> Iterator[Edge]:
-    """Yield every type and dimension count of the newest rows: each needs a case that is accepted."""
+    """Yield every type and dimension count of the newest rows that a constraint lets through: each needs a case."""
+    fixed = {
+        name: count for row in spec.constraints if row.word == "dimension_count" for name, count in row.args.items()
+    }
     for number, table in enumerate(spec.support):
         newest = max(table.rows, key=LEVEL_ORDER.__getitem__)
         selected: list[int | str] = [number]
@@ -134,7 +137,8 @@ def newest_parts(spec: OperatorSpec) -> Iterator[Edge]:
         for key in selected:
             for name, support in table.rows[newest].items():
                 yield from (Edge(key, name, "type", kind, newest) for kind in support.types)
-                yield from (Edge(key, name, "dimensions", count, newest) for count in support.dims)
+                dims = support.dims if not isinstance(fixed.get(name), int) else [fixed[name]]
+                yield from (Edge(key, name, "dimensions", count, newest) for count in dims)
 
 
 def rejected(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:

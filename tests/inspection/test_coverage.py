@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import dmlcheck
-from dmlcheck.inspection.coverage import of_operator, table_edges
+from dmlcheck.inspection.coverage import newest_parts, of_operator, table_edges
 from dmlcheck.specs.load import load_spec
 
 FILE = """\
@@ -70,3 +70,9 @@ def test_a_case_that_is_rejected_covers_nothing_as_accepted(path: Path) -> None:
     assert parts["support rows accepted"].covered == 0
     assert parts["types and dimensions accepted"].covered == 0
     assert parts["enumeration values accepted"].covered == 0
+
+
+def test_a_dimension_count_that_a_constraint_refuses_needs_no_case() -> None:
+    parts = [part for part in newest_parts(load_spec("DML_OPERATOR_FOLD")) if part.kind == "dimensions"]
+    counts = {name: [part.value for part in parts if part.tensor == name] for name in ("InputTensor", "OutputTensor")}
+    assert counts == {"InputTensor": [3], "OutputTensor": [3, 4, 5, 6, 7, 8]}

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from random_fills import FILLS, fills
+from random_folds import FOLDS, folds
 from random_images import IMAGES, images
 from random_movement import MOVEMENT, movements
 from random_normalizations import NORMALIZATIONS, normalizations
@@ -73,6 +74,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(RANDOM, random_descs),
     **dict.fromkeys(FILLS, fills),
     **dict.fromkeys(IMAGES, images),
+    **dict.fromkeys(FOLDS, folds),
     **dict.fromkeys(MOVEMENT, movements),
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),
@@ -471,7 +473,21 @@ def has_function(seen: Seen, name: str) -> bool:
 
 FLOAT16_MOST = 65504.0
 
+
+def is_spread(seen: Seen) -> bool:
+    """Whether a window has gaps, in other than two spatial dimensions."""
+    dimensions = zip(seen.value("WindowSizes"), seen.value("Dilations"), strict=True)
+    return seen.expected.ndim != 4 and any(size > 1 and gap > 1 for size, gap in dimensions)
+
+
 KNOWN = [
+    Known(
+        "onnxruntime",
+        "FOLD",
+        FLOATS,
+        "in one spatial dimension, and in three or more, puts the elements of a window with gaps in wrong places",
+        is_spread,
+    ),
     Known(
         "onnx",
         "ACTIVATION_ELU",

@@ -178,6 +178,27 @@ def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
         yield moving(where, partial(np.tile, reps=tuple(map(len, copies))), input[slices(places)])
 
 
+# ---- starts of lines reversed
+
+
+def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Iterator[Piece]:
+    """Output[.., i, ..] = Input[.., L - 1 - i, ..] along Axis where i < L, else Input[.., i, ..].
+
+    L is the element of SequenceLengths for the line, or the size of Axis where that is less.
+    """
+    lengths = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
+    along = np.arange(input.shape[axis]).reshape(-1, *[1] * (input.ndim - 1 - axis))
+    for index in tiles_along(range(input.ndim), input.shape, BLOCK):
+        lines = (*index[:axis], slice(None), *index[axis + 1 :])
+        formula = partial(reversed_starts, axis=axis)
+        yield Piece(index, formula, (input[lines], lengths[lines], along[index[axis]]), is_exact=True)
+
+
+def reversed_starts(x: Any, length: Any, at: Any, *, axis: int) -> Any:
+    """Return elements of lines at some places, once the start of each line is reversed."""
+    return np.take_along_axis(x, np.where(at < length, length - 1 - at, at), axis)
+
+
 # ---- padding
 
 
@@ -315,6 +336,7 @@ KERNELS: dict[str, Kernel] = {
     "JOIN": exact(join),
     "PADDING": exact(padding),
     "PADDING1": exact(padding1),
+    "REVERSE_SUBSEQUENCES": exact(reverse_subsequences),
     "SLICE": exact(slice_),
     "SLICE1": exact(slice1),
     "SLICE_GRAD": exact(slice_grad),

@@ -146,6 +146,15 @@ ORIGINS: dict[str, Callable[[OperatorDesc, str, Place], Origin]] = {
 }
 
 
+def in_line(desc: OperatorDesc, lengths: Array, place: Place) -> Origin:
+    """Return where an element of a line comes from whose first elements are reversed: by its length, as a list is."""
+    axis = desc.values["Axis"]
+    line = list(range(desc.parts["InputTensor"][0].tensor.sizes[axis]))
+    length = int(lengths[(*place[:axis], 0, *place[axis + 1 :])])
+    line[:length] = line[:length][::-1]
+    return "InputTensor", (*place[:axis], line[place[axis]], *place[axis + 1 :])
+
+
 def is_open(desc: OperatorDesc, place: Place) -> bool:
     """Say whether an element is left open: one that a stride of 0 repeats, or the reflection of a single element."""
     if desc.spec.short == "SLICE":
@@ -173,8 +182,9 @@ def expected(desc: OperatorDesc, inputs: dict[str, Any], label: str, sizes: Plac
     }
     shapes = {part.label: part.tensor.sizes for name in arrays for part in desc.parts[name]}
     found: list[int | None] = []
+    lengths = inputs.get("SequenceLengthsTensor")
     for place in np.ndindex(*sizes):
-        origin = ORIGINS[desc.spec.short](desc, label, place)
+        origin = ORIGINS[desc.spec.short](desc, label, place) if lengths is None else in_line(desc, lengths, place)
         if is_open(desc, place):
             found.append(None)
         elif origin is None:
@@ -198,7 +208,7 @@ def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
 
 
 def test_every_operator_of_the_family_is_compared() -> None:
-    assert set(MOVEMENT) == set(ORIGINS) == set(movement.KERNELS)
+    assert set(MOVEMENT) == {*ORIGINS, "REVERSE_SUBSEQUENCES"} == set(movement.KERNELS)
 
 
 # ---- JOIN and SPLIT
@@ -378,6 +388,31 @@ def test_space_to_depth_undoes_depth_to_space(version: str) -> None:
         fields = {name: desc.values[name] for name in ("BlockSize", "Order") if name in desc.values}
         back, given = built(f"SPACE_TO_DEPTH{version}", tensors | fields, {"InputTensor": space})
         assert as_bits(engine.run(back, given)["OutputTensor"]) == as_bits(x)
+
+
+# ---- REVERSE_SUBSEQUENCES
+
+
+def test_lines_reversed_twice_are_as_they_were() -> None:
+    for desc, inputs in movements("REVERSE_SUBSEQUENCES", 40):
+        once = engine.run(desc, inputs)["OutputTensor"]
+        twice = engine.run(desc, {**inputs, "InputTensor": once})["OutputTensor"]
+        assert as_bits(twice) == as_bits(inputs["InputTensor"])
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_long_lines_are_reversed_in_pieces(axis: int) -> None:
+    sizes = (200_000, 2) if axis == 0 else (2, 200_000)
+    x = np.arange(400_000, dtype=np.uint32).reshape(sizes)
+    lengths = np.array([150_000, 2**32 - 1], np.uint32).reshape(2 if axis else 1, -1)
+    fields = {"InputTensor": tensor("UINT32", sizes), "OutputTensor": tensor("UINT32", sizes), "Axis": axis}
+    fields["SequenceLengthsTensor"] = tensor("UINT32", lengths.shape)
+    desc, inputs = built("REVERSE_SUBSEQUENCES", fields, {"InputTensor": x, "SequenceLengthsTensor": lengths})
+    assert len(list(engine.pieces(desc, inputs))) > 3
+    found = engine.run(desc, inputs)["OutputTensor"]
+    first, second = (found, x) if axis else (found.T, x.T)
+    assert np.array_equal(first[0], np.concatenate([second[0, 149_999::-1], second[0, 150_000:]]))
+    assert np.array_equal(first[1], second[1, ::-1])
 
 
 # ---- pieces

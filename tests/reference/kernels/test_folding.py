@@ -1,0 +1,223 @@
+"""FOLD and UNFOLD against loops over their definition, as transposes of each other, and the bounds of sums."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from random_folds import Shape, made, shape
+from random_movement import Made, built, tensor
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import blocks, engine, windows
+from dmlcheck.reference.kernels import folding
+from dmlcheck.values.number_formats import round_exact
+
+Array = np.ndarray[Any, Any]
+Place = tuple[int, ...]
+
+
+def pairs(desc: OperatorDesc) -> dict[Place, list[Place]]:
+    """Return for each place of the tensor the places of the columns that are the same element, by loops."""
+    is_fold = desc.spec.short == "FOLD"
+    batch, channels, *sizes = desc.parts["OutputTensor" if is_fold else "InputTensor"][0].tensor.sizes
+    names = ("WindowSizes", "Strides", "Dilations", "StartPadding", "EndPadding")
+    fields = [desc.values[name] for name in names]
+    starts = [range(-low, size + high) for size, low, high in zip(sizes, *fields[3:], strict=True)]
+    along = []  # for each dimension and each place of the window: where its elements are
+    for window, stride, gap, reach in zip(*fields[:3], starts, strict=True):
+        along.append([reach[at::gap][:window] for at in range(0, len(reach), stride) if len(reach[at::gap]) >= window])
+    elements = [*itertools.product(*(range(window) for window in fields[0]))]
+    found: dict[Place, list[Place]] = {}
+    for n, c in itertools.product(range(batch), range(channels)):
+        for block, place in enumerate(itertools.product(*along)):
+            for row, element in enumerate(elements):
+                at = tuple(of[each] for of, each in zip(place, element, strict=True))
+                found.setdefault((n, c, *at), []).append((n, c * len(elements) + row, block))
+    return found
+
+
+def unfolded(desc: OperatorDesc, x: Array) -> Array:
+    output = np.zeros(desc.parts["OutputTensor"][0].tensor.sizes, x.dtype)
+    for at, columns in pairs(desc).items():
+        for column in columns:
+            inside = all(0 <= place < size for place, size in zip(at, x.shape, strict=True))
+            output[column] = x[at] if inside else 0
+    return output
+
+
+def folded(desc: OperatorDesc, x: Array) -> dict[Place, list[Any]]:
+    """Return the terms of each sum as Python numbers."""
+    sizes = desc.parts["OutputTensor"][0].tensor.sizes
+    of = pairs(desc)
+    return {at: [x[column].item() for column in of.get(at, [])] for at in np.ndindex(*sizes)}
+
+
+def shapes(seed: int, count: int) -> list[Shape]:
+    generator = np.random.default_rng(seed)
+    return [shape(generator, int(generator.choice([1, 1, 2, 2, 3, 4]))) for _ in range(count)]
+
+
+def some(operator: str, data_type: str, seed: int, count: int) -> list[Made]:
+    generator = np.random.default_rng(seed)
+    return [made(generator, operator, data_type, of) for of in shapes(seed, count)]
+
+
+MOVED = ("FLOAT64", "FLOAT32", "FLOAT16", "INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8")
+
+
+@pytest.mark.parametrize("data_type", MOVED)
+def test_unfold_moves_the_bits_of_elements(data_type: str) -> None:
+    for desc, inputs in some("UNFOLD", data_type, 1, 25):
+        x = inputs["InputTensor"]
+        found = engine.run(desc, inputs)["OutputTensor"]
+        kind = f"u{x.dtype.itemsize}"
+        assert np.array_equal(found.view(kind), unfolded(desc, x.view(kind))), desc
+
+
+@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16", "FLOAT64"])
+def test_fold_adds_up_floats_and_rounds_once(data_type: str) -> None:
+    for desc, inputs in some("FOLD", data_type, 2, 25):
+        found = engine.run(desc, inputs)["OutputTensor"]
+        for at, terms in folded(desc, inputs["InputTensor"]).items():
+            right = round_exact(sum(map(Fraction, terms), Fraction(0)), data_type)
+            few_ulp = 8 * np.spacing(max(map(abs, terms), default=0.0)) if data_type == "FLOAT64" else 0
+            assert abs(float(found[at]) - right) <= few_ulp, (desc, at)
+
+
+@pytest.mark.parametrize("data_type", ["INT64", "INT32", "INT16", "INT8", "UINT64", "UINT32", "UINT16", "UINT8"])
+def test_sums_of_integers_wrap_in_32_and_64_bits_and_are_left_open_in_fewer(data_type: str) -> None:
+    about = np.iinfo(data_type.lower())
+    generator = np.random.default_rng(3)
+    for desc, inputs in some("FOLD", data_type, 3, 25):
+        x = generator.integers(about.min, about.max, inputs["InputTensor"].shape, about.dtype, endpoint=True)
+        found = engine.evaluate(desc, {"InputTensor": x})["OutputTensor"]
+        marks = np.zeros(found.values.shape, bool) if found.unspecified is None else found.unspecified
+        for at, terms in folded(desc, x).items():
+            fits = about.min <= sum(terms) <= about.max
+            assert marks[at] == (about.bits < 32 and not fits)
+            if not marks[at]:
+                assert int(found.values[at]) == (sum(terms) - about.min) % 2**about.bits + about.min
+
+
+@pytest.mark.parametrize(("data_type", "least", "most"), [("INT4", -8, 7), ("UINT4", 0, 15)])
+def test_4_bit_integers_are_moved_and_added(data_type: str, least: int, most: int) -> None:
+    generator = np.random.default_rng(4)
+    window = {"WindowSizes": [2], "Strides": [1], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}
+    whole, of_columns = tensor(data_type, (1, 1, 9)), tensor(data_type, (1, 2, 8))
+    x = generator.integers(least, most, (1, 1, 9), np.int8 if least else np.uint8, endpoint=True)
+    desc, inputs = built("UNFOLD", {"InputTensor": whole, "OutputTensor": of_columns, **window}, {"InputTensor": x})
+    columns = engine.run(desc, inputs)["OutputTensor"]
+    assert columns.tolist() == [[x[0, 0, :-1].tolist(), x[0, 0, 1:].tolist()]]
+    desc, inputs = built("FOLD", {"InputTensor": of_columns, "OutputTensor": whole, **window}, {"InputTensor": columns})
+    found = engine.evaluate(desc, inputs)["OutputTensor"]
+    right = [int(number) * (1 if place in (0, 8) else 2) for place, number in enumerate(x[0, 0])]
+    assert found.unspecified is not None
+    assert found.unspecified[0, 0].tolist() == [not least <= number <= most for number in right]
+    kept = ~found.unspecified[0, 0]
+    assert found.values[0, 0][kept].tolist() == np.array(right)[kept].tolist()
+
+
+def test_fold_after_unfold_multiplies_each_element_by_the_windows_that_have_it() -> None:
+    generator = np.random.default_rng(5)
+    for of in shapes(5, 40):
+        desc, inputs = made(generator, "UNFOLD", "INT64", of)
+        x = generator.integers(-1000, 1000, inputs["InputTensor"].shape)
+        columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
+        back, _ = made(generator, "FOLD", "INT64", of)
+        count = engine.run(back, {"InputTensor": np.ones_like(columns)})["OutputTensor"]
+        assert count.max() <= math.prod(of.fields["WindowSizes"])
+        assert np.array_equal(engine.run(back, {"InputTensor": columns})["OutputTensor"], x * count)
+
+
+def test_fold_of_windows_side_by_side_gives_the_tensor_back() -> None:
+    x = np.random.default_rng(6).integers(0, 2**32, (2, 3, 6, 8), np.uint32).view(np.float32)
+    fields = {
+        "WindowSizes": [2, 4],
+        "Strides": [2, 4],
+        "Dilations": [1, 1],
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+    }
+    of = Shape((2, 3), (6, 8), fields, (3, 2))
+    generator = np.random.default_rng(6)
+    desc, _ = made(generator, "UNFOLD", "FLOAT32", of)
+    columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
+    back, _ = made(generator, "FOLD", "FLOAT32", of)
+    found = engine.run(back, {"InputTensor": columns})["OutputTensor"]
+    assert np.array_equal(found.view(np.uint32), x.view(np.uint32))
+    allowed = gathered(back, {"InputTensor": columns}, {"OutputTensor": np.ones(x.shape, bool)})["OutputTensor"]
+    assert not allowed.is_rounded
+
+
+def test_fold_is_the_transpose_of_unfold() -> None:
+    generator = np.random.default_rng(7)
+    for of in shapes(7, 40):
+        desc, inputs = made(generator, "UNFOLD", "INT64", of)
+        x = generator.integers(-100, 100, inputs["InputTensor"].shape)
+        back, inputs = made(generator, "FOLD", "INT64", of)
+        y = generator.integers(-100, 100, inputs["InputTensor"].shape)
+        columns = engine.run(desc, {"InputTensor": x})["OutputTensor"]
+        image = engine.run(back, {"InputTensor": y})["OutputTensor"]
+        assert (columns * y).sum() == (x * image).sum()
+
+
+def test_small_pieces_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(8)
+    for of in shapes(8, 15):
+        for operator in ("UNFOLD", "FOLD"):
+            desc, inputs = made(generator, operator, "FLOAT32", of)
+            x = {"InputTensor": np.arange(inputs["InputTensor"].size, dtype=np.float32).reshape(of_input(desc))}
+            right = engine.run(desc, x)["OutputTensor"]
+            with monkeypatch.context() as patch:
+                for module in (blocks, folding, windows):
+                    patch.setattr(module, "BLOCK", int(generator.integers(1, 40)))
+                assert np.array_equal(engine.run(desc, x)["OutputTensor"], right)
+
+
+def of_input(desc: OperatorDesc) -> tuple[int, ...]:
+    sizes: tuple[int, ...] = desc.parts["InputTensor"][0].tensor.sizes
+    return sizes
+
+
+@pytest.mark.parametrize(("data_type", "accumulate"), [("FLOAT32", "FLOAT32"), ("FLOAT16", "FLOAT16")])
+def test_sums_in_any_order_are_within_the_bound_and_a_lost_term_is_not(data_type: str, accumulate: str) -> None:
+    generator, dtype = np.random.default_rng(9), np.dtype(data_type.lower())
+    for desc, inputs in some("FOLD", data_type, 9, 15):
+        sizes = desc.parts["OutputTensor"][0].tensor.sizes
+        found = gathered(desc, inputs, {"OutputTensor": np.ones(sizes, bool)}, accumulate)["OutputTensor"]
+        sums = folded(desc, inputs["InputTensor"])
+        for value, slack, terms in zip(found.value, found.slack, sums.values(), strict=True):
+            reach = slack + float(np.spacing(dtype.type(abs(value))))
+            some_order = generator.permutation(np.array(terms, dtype))
+            assert abs(float(np.add.accumulate(some_order)[-1] if terms else 0) - value) <= reach
+            if terms and min(map(abs, terms)) > 0.1 and data_type == "FLOAT32":
+                assert abs(math.fsum(terms[1:]) - value) > reach
+
+
+def test_the_bound_counts_the_windows_that_have_an_element() -> None:
+    fields = {"WindowSizes": [4], "Strides": [2], "Dilations": [1], "StartPadding": [0], "EndPadding": [0]}
+    of = Shape((1, 1), (8,), fields, (3,))
+    desc, inputs = made(np.random.default_rng(0), "FOLD", "FLOAT32", of)
+    ones = {"InputTensor": np.ones_like(inputs["InputTensor"])}
+    found = gathered(desc, ones, {"OutputTensor": np.ones((1, 1, 8), bool)})["OutputTensor"]
+    assert found.value.tolist() == [1, 1, 2, 2, 2, 2, 1, 1]
+    assert found.slack.max() <= 2 * 2.0**-24 * 2
+
+
+def test_a_dilation_of_0_and_another_type_leave_all_open() -> None:
+    window = {"WindowSizes": [2], "Strides": [1], "StartPadding": [0], "EndPadding": [0]}
+    x = {"InputTensor": np.ones((1, 1, 3), np.float32)}
+    fields = {"InputTensor": tensor("FLOAT32", (1, 1, 3)), "OutputTensor": tensor("FLOAT32", (1, 2, 3)), **window}
+    found = engine.evaluate(*built("UNFOLD", {**fields, "Dilations": [0]}, x))["OutputTensor"]
+    assert found.unspecified is not None
+    assert found.unspecified.all()
+    fields |= {"OutputTensor": tensor("INT32", (1, 2, 2)), "Dilations": [1]}
+    found = engine.evaluate(*built("UNFOLD", fields, x))["OutputTensor"]
+    assert found.unspecified is not None
+    assert found.unspecified.all()
