@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache, partial
 from importlib import import_module
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -324,10 +324,13 @@ _MOST_THREADS = 4  # each has its own blocks in memory
 def _run(pieces: Iterator[Piece], compute: Callable[[Piece], None], threads: int) -> None:
     """Compute all pieces, in several threads where the system gives them; an error in one, or Ctrl-C, ends the others.
 
-    The pieces may come in any order, so the results are the same for any number of threads.
+    The pieces may come in any order, so the results are the same for any number of threads. One piece needs one thread.
     """
-    if threads > 1 and _shared(pieces, compute, threads):
-        return
+    if threads > 1:
+        first = list(islice(pieces, 2))
+        pieces = chain(first, pieces)
+        if len(first) > 1 and _shared(pieces, compute, threads):
+            return
     for piece in pieces:
         compute(piece)
 

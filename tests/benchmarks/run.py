@@ -7,6 +7,9 @@ little; two processes need two idle cores all the same. Goals are those of the p
 processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, a
 resampling 4, moved elements 2, an element-wise operator 4, and 3 times the memory of the same NumPy expression in
 FLOAT32.
+processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, moved
+elements 2, a gather 6, the first of sorted rows 2, an element-wise operator 4, and 3 times the memory of the same NumPy
+expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -258,6 +261,8 @@ def moving(operator: str, x: Any, sizes: tuple[int, int], fields: dict[str, Any]
 
 def resample(_: Path) -> tuple[Job, Job]:
     """Return RESAMPLE of 16 images of 128 x 128 FLOAT32 to twice the size, LINEAR, and NumPy's of rows and columns."""
+def gather(_: Path) -> tuple[Job, Job]:
+    """Return GATHER of 20,000 rows of 64 FLOAT32 of 50,000, and numpy.take of the same."""
     import numpy as np
 
     import dmlcheck as library
@@ -280,6 +285,36 @@ def resample(_: Path) -> tuple[Job, Job]:
         return (rows[..., first] * (1 - part) + rows[..., last] * part).astype(np.float32)
 
     return lambda: library.evaluate("RESAMPLE", desc, {"InputTensor": x}), plain
+    generator = np.random.default_rng(7)
+    x = generator.standard_normal((50_000, 64), dtype=np.float32)
+    indices = generator.integers(0, len(x), (1, 20_000), np.uint32)
+    desc = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [50_000, 64]},
+        "IndicesTensor": {"DataType": "UINT32", "Sizes": [1, 20_000]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [20_000, 64]},
+        "Axis": 0,
+        "IndexDimensions": 1,
+    }
+    inputs = {"InputTensor": x, "IndicesTensor": indices}
+    return lambda: library.evaluate("GATHER", desc, inputs), lambda: np.take(x, indices[0], axis=0)
+
+
+def top(_: Path) -> tuple[Job, Job]:
+    """Return TOP_K1 of 8 of 10,000 FLOAT32 in 256 rows, the largest first, and a stable numpy.argsort of the rows."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    x = np.random.default_rng(7).standard_normal((256, 10_000), dtype=np.float32)
+    desc = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [256, 10_000]},
+        "OutputValueTensor": {"DataType": "FLOAT32", "Sizes": [256, 8]},
+        "OutputIndexTensor": {"DataType": "UINT32", "Sizes": [256, 8]},
+        "Axis": 1,
+        "K": 8,
+        "AxisDirection": "DECREASING",
+    }
+    return lambda: library.evaluate("TOP_K1", desc, {"InputTensor": x}), lambda: np.argsort(x, axis=1, kind="stable")
 
 
 def element_wise(rounds: int, only: str) -> None:
@@ -341,6 +376,8 @@ BENCHMARKS = {
     "resample": (resample, 4.0, 9),
     "convolution": (convolution, 2.0, 9),
     "pooling": (pooling, 2.5, 9),
+    "gather": (gather, 6.0, 25),
+    "top": (top, 2.0, 5),
     "padding": (padding, 2.0, 9),
     "slice": (slice_, 2.0, 9),
     "join": (join, 2.0, 9),

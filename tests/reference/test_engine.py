@@ -422,7 +422,8 @@ def test_results_are_the_same_in_any_number_of_threads(
         monkeypatch.setattr(memory, "cores", lambda cores=cores: cores)
         together = engine.evaluate(desc, inputs)["OutputTensor"].values
         assert together.tobytes() == alone.tobytes()
-    assert used == [2, 3, 4]
+    several = len(list(engine.pieces(desc, inputs))) > 1
+    assert used == ([2, 3, 4] if several else [])
 
 
 def counted(count: int) -> Iterator[Piece]:

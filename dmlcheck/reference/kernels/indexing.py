@@ -14,6 +14,7 @@ from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_alo
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 
 LIMIT = 4 * BLOCK  # elements of a piece, which are moved and not computed
+COPIED = 8 * LIMIT  # of one that is copied whole, so that it takes less time than to start threads
 
 
 # ---- indices
@@ -24,9 +25,10 @@ def places(indices: Any, size: int) -> tuple[Any, Any]:
 
     Negative indices of signed types count from the end.
     """
-    at = (np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
-    at = at + size * (at < 0)
-    return np.clip(at, 0, size - 1), (at < 0) | (at >= size)
+    at = np.asarray(np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
+    np.add(at, size, out=at, where=at < 0)
+    outside = (at < 0) | (at >= size)
+    return np.clip(at, 0, size - 1, out=at), outside
 
 
 def whole_along(axis: int, index: Index) -> Index:
@@ -55,7 +57,7 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output
     """
     own, is_open = last_dimensions(indices, index_dimensions)
     after = axis + index_dimensions
-    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
+    for index in tiles_along(range(len(output.sizes)), output.sizes, COPIED):
         full = right_aligned(index, input.ndim - 1 + index_dimensions)
         part = input[(*full[:axis], slice(None), *full[after:])]
         yield Piece(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]), is_exact=True)
@@ -65,7 +67,8 @@ def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
     """The parts of x at indices along an axis."""
     at, outside = places(indices, x.shape[axis])
     mark = np.asarray(outside | is_open)
-    return Open(x[(*[slice(None)] * axis, at)], mark.reshape((*mark.shape, *[1] * (x.ndim - axis - 1))))
+    found = np.take(x, at, axis) if x.flags.c_contiguous else x[(*[slice(None)] * axis, at)]  # take copies others first
+    return Open(found, mark.reshape((*mark.shape, *[1] * (x.ndim - axis - 1))))
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
