@@ -21,6 +21,8 @@ import pytest
 from random_fills import FILLS, fills
 from random_folds import FOLDS, folds
 from random_images import IMAGES, images
+from random_indices import MAKERS as INDEXINGS
+from random_indices import indexings
 from random_movement import MOVEMENT, movements
 from random_normalizations import NORMALIZATIONS, normalizations
 from random_pooling import POOLING, poolings
@@ -75,6 +77,7 @@ RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, A
     **dict.fromkeys(FILLS, fills),
     **dict.fromkeys(IMAGES, images),
     **dict.fromkeys(FOLDS, folds),
+    **dict.fromkeys(INDEXINGS, indexings),
     **dict.fromkeys(MOVEMENT, movements),
     **dict.fromkeys(NORMALIZATIONS, normalizations),
     **dict.fromkeys(POOLING, poolings),
@@ -353,7 +356,8 @@ def by_label(inputs: Inputs) -> dict[str, Array]:
 
 # MaxPool takes the padding of one dimension for another's, also in the sizes; the other one is not there. With
 # ceil_mode the average and the norm of a rest are multiplied by what it lacks.
-WITHOUT = ("MaxPool", "MaxRoiPool")
+# GatherElements takes the size from an index that is outside until it is inside, which may not end.
+WITHOUT = ("GatherElements", "MaxPool", "MaxRoiPool")
 
 
 def ignores(node: Node) -> bool:
@@ -814,6 +818,19 @@ KNOWN = [
         )
         for program in PROGRAMS
     ),
+    *(
+        Known(program, operator, ("FLOAT32",), "refuses an index that is outside", fails=words)
+        for program, words in (("onnxruntime", "out of data bounds|invalid ind|Out of range"), ("onnx", "IndexError"))
+        for operator in ("GATHER", "GATHER_ELEMENTS", "GATHER_ND", "GATHER_ND1", "SCATTER", "SCATTER_ND")
+        if (program, operator) != ("onnx", "GATHER_ELEMENTS")
+    ),
+    Known(
+        "onnx",
+        "ONE_HOT",
+        ("UINT32",),
+        "computes off + (on - off) * 0 or 1, in which a small value is lost beside a large one",
+        lambda seen: np.ptp(np.abs(seen.inputs["ValuesTensor"])) > 1e300,
+    ),
 ]
 
 
@@ -918,6 +935,7 @@ def said(program: str, desc: OperatorDesc, inputs: Inputs, pair: tuple[Array, Ar
 
 # What only one of the two programs has: an operator of onnxruntime's own, or one that the evaluator computes wrong.
 ONE_PROGRAM = {
+    "DML_OPERATOR_GATHER_ELEMENTS",
     "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
     "DML_OPERATOR_MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
     "DML_OPERATOR_MAX_POOLING",
