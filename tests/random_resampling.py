@@ -31,6 +31,17 @@ def described(operator: str, x: Array, output: tuple[int, ...], **fields: Any) -
     return desc, {"InputTensor": x}
 
 
+def returning(operator: str, gradient: Array, sizes: tuple[int, ...], **fields: Any) -> Made:
+    """Return the desc of a gradient, with what comes in and the sizes of what comes out."""
+    kind = gradient.dtype.name.upper()
+    tensors = {"InputGradientTensor": {"DataType": kind, "Sizes": list(gradient.shape)}}
+    tensors |= {"OutputGradientTensor": {"DataType": kind, "Sizes": list(sizes)}}
+    desc, problems = validation.validate(f"DML_OPERATOR_{operator}", {**tensors, **fields}, NEWEST_LEVEL)
+    assert desc is not None
+    assert not problems, problems
+    return desc, {"InputGradientTensor": gradient}
+
+
 def elements(generator: np.random.Generator, sizes: tuple[int, ...], dtype: Any) -> Array:
     """Return elements of a type, each another one."""
     if np.dtype(dtype).kind in "iu":

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.blocks import Axes
-from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack
+from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack, summing_error
 from dmlcheck.reference.pieces import OneOf, Open, one_of
 
 Rounding = Callable[[Any], Any]
@@ -175,6 +175,101 @@ def _touched(marked: Array, way: Between, axis: int) -> Array:
     has_weight = (way.part != 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
     touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
     return touched
+
+
+# ---- the transpose
+
+
+class Share(NamedTuple):
+    """An element that has a part in each place along an axis, by its number, and its weight there."""
+
+    element: Array
+    weight: Any
+
+
+def shares(places: Any, size: int, rounding: Rounding | None = None) -> list[Share]:
+    """Return the elements that have a part in places: the nearest ones by a rounding, or those beside them.
+
+    With them are all that errors of the places may give a part.
+    """
+    if is_whole(places):
+        return [Share(clamped(places, size), np.ones(places.shape))]
+    if rounding is not None:
+        return _shares_of_nearest(places, size, rounding)
+    places = np.clip(places, 0, size - 1)
+    low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(slack(places), _FEW).max(initial=0)))
+    steps = range(-reach, reach + 2) if (raw(places) > low).any() or reach else [0]
+    return [Share(clamped(low + at, size), np.maximum(1 - np.abs(places - (low + at)), 0)) for at in steps]
+
+
+def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share]:
+    index, found = clamped(rounding(raw(places)), size), rounding(places)
+    reach = np.fmin(slack(found), _FEW)
+    first, last = (clamped(raw(found) + side * reach, size) for side in (-1, 1))
+    if not isinstance(places, Tracked) or (first == last).all():
+        return [Share(index, np.ones(index.shape))]
+    parts = []
+    for step in range(int((last - first).max()) + 1):
+        half = np.where((first < last) & (first + step <= last), 0.5, 0.0)
+        sure = (first == last) & (step == 0)
+        parts.append(Share(np.minimum(first + step, last), Tracked(sure + half, half, places.arithmetic)))
+    return parts
+
+
+def spread(gradient: Any, near: Sequence[Sequence[Share]], sizes: Sequence[int]) -> Open:
+    """Return for each element the sum of what is at all places, each times the weight that the element has there.
+
+    It is the transpose of `nearest` and `linear`. The sums may be added in any order. Left open are weights of 0 for
+    what is not finite.
+    """
+    along = partial(_spread, near=near, sizes=sizes)
+    found, is_open = along(gradient), False
+    is_finite = np.isfinite(raw(gradient))
+    if not is_finite.all():
+        lost = (~is_finite).astype(np.float64)
+        is_open = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
+    if isinstance(found, Tracked):
+        value, size = raw(gradient), np.abs(raw(gradient)) + slack(gradient)
+        count = along(np.ones(gradient.shape), weigh=_has_weight)
+        absolute = along(size, weigh=lambda weight: np.abs(raw(weight)) + slack(weight))
+        squares = along(value * value, weigh=lambda weight: raw(weight) ** 2)
+        own = summing_error(np.maximum(count - 1, 0), found.value, absolute, squares, found.arithmetic)
+        found = Tracked.result(found.value, found.slack + own, found.arithmetic, int(count.max(initial=0)))
+    return Open(found, is_open)
+
+
+def _has_weight(weight: Any) -> Array:
+    return (np.abs(raw(weight)) + slack(weight) > 0).astype(np.float64)
+
+
+def _spread(
+    x: Any, near: Sequence[Sequence[Share]], sizes: Sequence[int], weigh: Callable[[Any], Any] = lambda weight: weight
+) -> Any:
+    for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
+        shape = (-1, *[1] * (x.ndim - 1 - axis))
+        parts = [grouped(x * weigh(weight).reshape(shape), index, sizes[axis], axis) for index, weight in near[axis]]
+        x = reduce(np.add, parts)
+    return x
+
+
+def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
+    """Return the sums of the parts of an array along an axis that have the same index, for the indices below `count`.
+
+    The errors of tracked numbers add up, as those of places beside each other do.
+    """
+    if isinstance(x, Tracked):
+        return x.moved(lambda part: grouped(part, index, count, axis))
+    if (np.diff(index) < 0).any():
+        order = np.argsort(index, kind="stable")
+        x, index = np.take(x, order, axis), index[order]
+    edges = np.searchsorted(index, np.arange(count + 1))
+    has_any = edges[1:] > edges[:-1]
+    lead: tuple[Any, ...] = (slice(None),) * axis
+    found = np.zeros((*x.shape[:axis], count, *x.shape[axis + 1 :]))
+    if has_any.any():
+        x = x[(*lead, slice(None, edges[-1]))]
+        found[(*lead, has_any)] = np.add.reduceat(x, edges[:-1][has_any], axis)
+    return found
 
 
 # ---- sums

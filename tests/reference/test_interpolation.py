@@ -7,7 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.interpolation import clamped, coordinates, is_whole, linear, nearest, taken
+from dmlcheck.reference.interpolation import (
+    Share,
+    clamped,
+    coordinates,
+    grouped,
+    half_up,
+    is_whole,
+    linear,
+    nearest,
+    nearest_of_several,
+    shares,
+    spread,
+    taken,
+    total_together,
+)
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
 from dmlcheck.reference.pieces import OneOf
 
@@ -98,3 +112,83 @@ def test_only_a_weight_of_0_or_one_that_may_be_0_leaves_an_infinity_open() -> No
     assert found.where.tolist() == [True, False, True, False]
     square = np.array([[1.0, np.inf], [1.0, 1.0]])
     assert linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])]).where.tolist() == [[True], [True], [False]]
+
+
+def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
+    places = [Tracked(np.array([0.4, 1.0]), np.array([0.2, 0.2]))]
+    found = nearest_of_several(X, places, half_up).value
+    assert raw(found).tolist() == [5, 10]
+    assert slack(found).tolist() == [5, 0]
+    assert nearest_of_several(X, [np.array([0.4, 1.0])], half_up).value.tolist() == [0, 10]
+
+
+# ---- the transpose
+
+
+def dense(near: list[Share], size: int) -> Array:
+    """Return shares as a matrix of the weights of each element at each place."""
+    found = np.zeros((size, near[0].element.size))
+    for element, weight in near:
+        np.add.at(found, (element, np.arange(element.size)), raw(weight))
+    return found
+
+
+def test_shares_are_the_weights_of_the_averages() -> None:
+    places = np.array([-0.25, 0.0, 0.25, 1.5, 3.0, 3.75, 9.0])
+    weights = dense(shares(places, 5), 5)
+    assert X @ weights == pytest.approx(linear(X, [places]).value)
+    assert weights.sum(axis=0) == pytest.approx(np.ones(7))
+    assert (X @ dense(shares(places, 5, half_up), 5)).tolist() == nearest(X, [places], half_up).value.tolist()
+    assert [share.element.tolist() for share in shares(np.array([2, 3, 7]), 5)] == [[2, 3, 4]]
+    assert [share.element.tolist() for share in shares(np.array([2.0, 3.0]), 5)] == [[2, 3]]
+
+
+def test_a_place_in_doubt_has_a_part_in_all_elements_that_it_may_be_beside() -> None:
+    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5)
+    parts = {share.element.item(): (raw(share.weight).item(), slack(share.weight).item()) for share in near}
+    assert {at: sum(part) > 0.04 for at, part in parts.items()} == {1: True, 2: True, 3: True, 4: False}
+    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5, np.floor)
+    assert [(share.element.item(), raw(share.weight).item(), slack(share.weight).item()) for share in near] == [
+        (1, 0.5, 0.5),
+        (2, 0.5, 0.5),
+    ]
+
+
+def test_what_has_the_same_number_is_added_in_any_order() -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    assert grouped(x, np.array([2, 0, 2, 5]), 4, 1).tolist() == [[1, 0, 2, 0], [5, 0, 10, 0], [9, 0, 18, 0]]
+    assert grouped(x, np.array([-1, 1, 1]), 2, 0).tolist() == [[0, 0, 0, 0], [12, 14, 16, 18]]
+    assert grouped(x, np.array([7, 8, 9]), 2, 0).tolist() == [[0] * 4] * 2
+    errors = grouped(Tracked(x, np.ones(x.shape)), np.array([1, 1, 1, 0]), 2, 1)
+    assert slack(errors).tolist() == [[1, 3]] * 3
+
+
+def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
+    ones = [Share(np.zeros(10, int), np.ones(10)), Share(np.ones(10, int), np.zeros(10))]
+    found = spread(Tracked(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
+    assert raw(found.value).tolist() == [[300], [0]]
+    assert slack(found.value).tolist() == [[100 * 2.0**-24 * 300], [0]]
+    assert found.value.terms == 100
+    assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).value.tolist() == [[300], [0]]
+
+
+@np.errstate(invalid="ignore")
+def test_only_a_weight_of_0_leaves_what_comes_back_of_an_infinity_open() -> None:
+    near = [
+        Share(np.array([0, 1, 2]), np.array([1.0, 0.5, 1.0])),
+        Share(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
+    ]
+    found = spread(np.array([np.inf, 2, 4]), [near], [4])
+    assert found.where.tolist() == [False, True, False, False]
+    found = spread(np.array([1, np.inf, 4]), [near], [4])
+    assert np.array(found.where).any() == np.False_
+    assert found.value.tolist() == [1, np.inf, np.inf, 0]
+
+
+def test_errors_in_one_direction_add_up() -> None:
+    x = Tracked(np.array([[1.0, 2], [4, 8]]), np.full((2, 2), 0.25))
+    found = total_together(x, (1,))
+    assert raw(found).tolist() == [3, 12]
+    assert slack(found) == pytest.approx(np.array([0.5, 0.5]), rel=1e-5)
+    assert (slack(found) > 0.5).all()
+    assert total_together(x.value, (0, 1)) == 15

@@ -1,7 +1,8 @@
-"""Resampling: to other sizes, with the nearest element or between the two nearest along each axis."""
+"""Resampling to other sizes, with the nearest element or those beside a place along each axis, and its gradients."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -11,12 +12,23 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import pieces
 from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
-from dmlcheck.reference.interpolation import Rounding, coordinates, half_up, linear, nearest, taken
+from dmlcheck.reference.interpolation import (
+    Rounding,
+    Share,
+    computed,
+    coordinates,
+    half_up,
+    is_lost,
+    linear,
+    nearest,
+    shares,
+    spread,
+    taken,
+)
 from dmlcheck.reference.numbers import Array, raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float, one_of
 
 Numbers = Sequence[float]
-
 
 ROUNDINGS: dict[str, Rounding] = {"INCREASING": np.ceil, "DECREASING": np.floor}
 
@@ -37,13 +49,18 @@ def resampled(
 ) -> Any:
     """What is at some places of an output: the nearest element, or the weighted average of those beside it."""
     numbers = (scales, input_offsets, output_offsets)
-    if is_filtered or not ((raw(scales) > 0).all() and all(np.isfinite(raw(x)).all() for x in numbers[1:])):
+    if is_filtered or not has_places(*numbers):
         return Open(np.zeros([len(at) for at in places], input.dtype), where=True)
     found = [coordinates(*of) for of in zip(places, *numbers, strict=True)]
     if mode == "NEAREST_NEIGHBOR":
         return nearest(input, found, rounding)
     average = linear(input, found)
     return average if is_float(input) else integers(average.value)
+
+
+def has_places(scales: Any, input_offsets: Any, output_offsets: Any) -> bool:
+    """Whether the formula gives coordinates."""
+    return bool((raw(scales) > 0).all() and np.isfinite([raw(input_offsets), raw(output_offsets)]).all())
 
 
 def integers(x: Any) -> Any:
@@ -63,13 +80,13 @@ def resamplings(
     """Yield the pieces of an output, given scales, input offsets and output offsets."""
     given = tuple(np.array(x, np.float32) for x in numbers)
     formula = partial(resampled, input=input, mode=mode, rounding=rounding, is_filtered=is_filtered)
-    for index, places in tiled(output.sizes):
+    for index, places in tiled(output.sizes, BLOCK):
         yield Piece(index, partial(formula, places=places), given)
 
 
-def tiled(sizes: tuple[int, ...]) -> Iterator[tuple[Index, list[Array]]]:
-    """Yield the parts of an output: index, and the places of each dimension."""
-    for index in tiles_along(range(len(sizes)), sizes, BLOCK):
+def tiled(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[Index, list[Array]]]:
+    """Yield parts of an output of at most so many elements: index, and the places of each dimension."""
+    for index in tiles_along(range(len(sizes)), sizes, max(1, limit)):
         yield index, [np.arange(*at.indices(size)) for at, size in zip(index, sizes, strict=True)]
 
 
@@ -150,7 +167,7 @@ def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, output:
     LINEAR with a factor above 1 is left open; the values are those of RESAMPLE.
     """
     factors = (*[1] * (input.ndim - 2), scale_size.Height, scale_size.Width)
-    for index, places in tiled(output.sizes):
+    for index, places in tiled(output.sizes, BLOCK):
         yield Piece(index, partial(enlarged, input=input, places=places, factors=factors, mode=interpolation_mode))
 
 
@@ -162,10 +179,103 @@ def enlarged(*, input: Array, places: Sequence[Array], factors: Sequence[int], m
     return Open(linear(input, found), max(factors) > 1)
 
 
+# ---- gradients
+
+
+def returned(
+    scales: Any,
+    input_offsets: Any,
+    output_offsets: Any,
+    *,
+    gradient: Array,
+    elements: Sequence[Array],
+    sizes: Sequence[int],
+    rounding: Rounding | None,
+) -> Any:
+    """What comes back to some elements of the forward input, which has these sizes."""
+    counts = [len(at) for at in elements]
+    if not has_places(scales, input_offsets, output_offsets):
+        return Open(np.zeros(counts), where=True)
+    numbers = (scales, output_offsets, input_offsets)  # which change their roles
+    seen = [reached(*of) for of in zip(elements, sizes, gradient.shape, *map(raw, numbers), strict=True)]
+    places = [coordinates(np.arange(at.start, at.stop), *of) for at, *of in zip(seen, *numbers, strict=True)]
+    if np.any(is_lost(places)):
+        return Open(np.zeros(counts), where=True)
+    near = [
+        [Share(element - own[0], weight) for element, weight in shares(at, size, rounding)]
+        for at, size, own in zip(places, sizes, elements, strict=True)
+    ]
+    return spread(computed(gradient[tuple(seen)], [scales]), near, counts)
+
+
+def reached(elements: Array, size: int, count: int, scale: Any, input_offset: Any, output_offset: Any) -> slice:
+    """Return which of `count` places of a forward output may read some elements of an axis: a few more than do."""
+    ends = (elements[0] - _MARGIN, elements[-1] + _MARGIN)
+    first, last = (np.clip((end + input_offset) * scale + output_offset, -1, count) for end in ends)
+    start = 0 if elements[0] == 0 else max(0, math.floor(first) - 1)
+    stop = count if elements[-1] == size - 1 else min(count, math.ceil(last) + 2)
+    return slice(min(start, count - 1), max(stop, min(start, count - 1) + 1))
+
+
+_MARGIN = 6  # elements: what has a part, and as far as errors reach
+
+
+def gradients(
+    gradient: Array, output: TensorDesc, numbers: Sequence[Numbers], rounding: Rounding | None
+) -> Iterator[Piece]:
+    """Yield the pieces of a gradient, given scales, input offsets and output offsets; None is for LINEAR."""
+    given = tuple(np.array(x, np.float32) for x in numbers)
+    formula = partial(returned, gradient=gradient, sizes=output.sizes, rounding=rounding)
+    for index, elements in tiled(output.sizes, BLOCK * math.prod(output.sizes) // gradient.size):
+        yield Piece(index, partial(formula, elements=elements), given)
+
+
+def resample_grad(
+    input_gradient: Any,
+    *,
+    interpolation_mode: str,
+    scales: Numbers,
+    input_pixel_offsets: Numbers,
+    output_pixel_offsets: Numbers,
+    output_gradient: TensorDesc,
+) -> Iterator[Piece]:
+    """The sum of InputGradient[o] times the weight at x = (o - InputPixelOffsets) / Scales - OutputPixelOffsets.
+
+    NEAREST_NEIGHBOR: 1 for the element at floor(x + 0.5). LINEAR: as far as x is from the other one of floor(x) and
+    floor(x) + 1. Beyond the edges it is the element at them. Left open are scales of 0 or less, and a weight of 0 for
+    what is not finite.
+    """
+    numbers = (scales, input_pixel_offsets, output_pixel_offsets)
+    return gradients(input_gradient, output_gradient, numbers, None if interpolation_mode == "LINEAR" else half_up)
+
+
+def resample_grad1(
+    input_gradient: Any,
+    *,
+    interpolation_mode: str,
+    rounding_direction: str,
+    scales: Numbers,
+    input_pixel_offsets: Numbers,
+    output_pixel_offsets: Numbers,
+    output_gradient: TensorDesc,
+) -> Iterator[Piece]:
+    """The sum of InputGradient[o] times the weight at x = (o - InputPixelOffsets) / Scales - OutputPixelOffsets.
+
+    NEAREST_NEIGHBOR: 1 for the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: as far as x is
+    from the other one of floor(x) and floor(x) + 1. Beyond the edges it is the element at them. Left open are scales of
+    0 or less, and a weight of 0 for what is not finite.
+    """
+    numbers = (scales, input_pixel_offsets, output_pixel_offsets)
+    rounding = None if interpolation_mode == "LINEAR" else ROUNDINGS[rounding_direction]
+    return gradients(input_gradient, output_gradient, numbers, rounding)
+
+
 KERNELS: dict[str, Kernel] = {
     "RESAMPLE": Kernel(resample),
     "RESAMPLE1": Kernel(resample1),
     "RESAMPLE2": Kernel(resample2),
     "RESAMPLE3": Kernel(resample3),
+    "RESAMPLE_GRAD": Kernel(resample_grad),
+    "RESAMPLE_GRAD1": Kernel(resample_grad1),
     "UPSAMPLE_2D": Kernel(upsample_2d),
 }

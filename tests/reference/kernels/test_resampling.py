@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
-from random_resampling import NAMES, described, resamplings
+from random_resampling import NAMES, described, resamplings, returning
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -61,16 +61,27 @@ def nearest(desc: OperatorDesc, x: Array) -> Array:
     return found
 
 
+def corners(
+    desc: OperatorDesc, place: tuple[int, ...], sizes: tuple[int, ...]
+) -> Iterator[tuple[tuple[int, ...], Fraction]]:
+    """Yield the elements that have a part in a place, with their weights."""
+    sides = []
+    for at, size in zip(coordinates(desc, place), sizes, strict=True):
+        if desc.values["InterpolationMode"] == "NEAREST_NEIGHBOR":
+            sides.append([(clamped(rounding(desc)(at), size), Fraction(1))])
+        else:
+            part = at - math.floor(at)
+            sides.append([(clamped(math.floor(at), size), 1 - part), (clamped(math.floor(at) + 1, size), part)])
+    for corner in itertools.product(*sides):
+        index, weights = zip(*corner, strict=True)
+        yield index, math.prod(weights)
+
+
 def linear(desc: OperatorDesc, x: Array) -> Array:
     """Return the weighted averages as fractions."""
     found = np.empty(desc.values["OutputTensor"].sizes, object)
     for place in np.ndindex(found.shape):
-        sides = []
-        for at, size in zip(coordinates(desc, place), x.shape, strict=True):
-            low = math.floor(at)
-            sides.append([(clamped(low, size), 1 - (at - low)), (clamped(low + 1, size), at - low)])
-        corners = (tuple(zip(*corner, strict=True)) for corner in itertools.product(*sides))
-        found[place] = sum(Fraction(x[index].item()) * math.prod(weights) for index, weights in corners)
+        found[place] = sum(Fraction(x[at].item()) * weight for at, weight in corners(desc, place, x.shape))
     return found
 
 
@@ -325,3 +336,146 @@ def test_averages_in_float16_are_within_the_bound_of_that_arithmetic_alone() -> 
     assert found.dtype == np.float16
     assert not refused(found, bound(desc, inputs, accumulate="FLOAT16")).any()
     assert refused(found, bound(desc, inputs)).any()
+
+
+# ---- gradients
+
+GRADIENTS = {"RESAMPLE_GRAD": "RESAMPLE1", "RESAMPLE_GRAD1": "RESAMPLE2"}
+
+
+def gradient(
+    operator: str, given: Array, sizes: tuple[int, ...], **fields: Any
+) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return a gradient with the fields of the forward operator, whose offsets change their roles."""
+    names = ("InputPixelOffsets", "OutputPixelOffsets")
+    swapped = {name: fields[other] for name, other in zip(names, reversed(names), strict=True)}
+    return returning(operator, given, sizes, **(fields | swapped))
+
+
+@pytest.mark.parametrize("block", [7, 1 << 16])
+@pytest.mark.parametrize("operator", GRADIENTS)
+def test_a_gradient_is_the_transpose_of_its_forward_operator(
+    operator: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resampling, "BLOCK", block)
+    for desc, inputs in resamplings(GRADIENTS[operator]):
+        x, sizes = inputs["InputTensor"], desc.values["OutputTensor"].sizes
+        fields = {name: value for name, value in desc.values.items() if not desc.spec.fields[name].is_tensor}
+        given = (np.arange(math.prod(sizes)) % 17 - 8.0).reshape(sizes).astype(np.float32)
+        found = engine.evaluate(*gradient(operator, given, x.shape, **fields))["OutputGradientTensor"]
+        assert found.unspecified is None
+        assert found.values == pytest.approx(transposed(desc, given), abs=1e-5), desc
+
+
+def transposed(desc: OperatorDesc, given: Array) -> Array:
+    """Return for each element of a forward input the sum of what is given at all places, times its weight there."""
+    found = np.zeros(desc.values["InputTensor"].sizes)
+    for place in np.ndindex(given.shape):
+        for index, weight in corners(desc, place, found.shape):
+            found[index] += float(weight) * given[place]
+    return found
+
+
+def test_a_gradient_of_ones_adds_up_to_the_number_of_places() -> None:
+    fields = {"Scales": [2.5, 1 / 3], "InputPixelOffsets": [-0.5, -0.25], "OutputPixelOffsets": [0.5, 0.75]}
+    for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
+        desc, inputs = returning(
+            "RESAMPLE_GRAD", np.ones((11, 4), np.float32), (4, 9), InterpolationMode=mode, **fields
+        )
+        assert engine.run(desc, inputs)["OutputGradientTensor"].sum() == pytest.approx(44)
+
+
+def test_the_gradients_agree() -> None:
+    given = np.random.default_rng(4).normal(size=(9, 5)).astype(np.float32)
+    fields = {"Scales": [1.5, 0.7], "InputPixelOffsets": [-0.5, -0.5], "OutputPixelOffsets": [0.5, 0.5]}
+    for mode, lower in (("NEAREST_NEIGHBOR", 0.0), ("LINEAR", 0.5)):
+        one = engine.run(*returning("RESAMPLE_GRAD", given, (6, 7), InterpolationMode=mode, **fields))
+        changed = {"OutputPixelOffsets": [lower] * 2, "RoundingDirection": "DECREASING"}
+        two = engine.run(*returning("RESAMPLE_GRAD1", given, (6, 7), InterpolationMode=mode, **(fields | changed)))
+        assert (one["OutputGradientTensor"] == two["OutputGradientTensor"]).all()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"Scales": [1, 0]}, {"Scales": [-1, 1]}, {"InputPixelOffsets": [0, INF]}, {"OutputPixelOffsets": [NAN, 0]}],
+)
+def test_no_coordinates_leave_a_gradient_open(changed: dict[str, Any]) -> None:
+    fields = {
+        "Scales": [1, 1],
+        "InputPixelOffsets": [0, 0],
+        "OutputPixelOffsets": [0, 0],
+        "InterpolationMode": "LINEAR",
+    }
+    made = returning("RESAMPLE_GRAD", np.ones((2, 2), np.float32), (2, 2), **(fields | changed))
+    found = engine.evaluate(*made)["OutputGradientTensor"]
+    assert found.unspecified is not None
+    assert found.unspecified.all()
+
+
+def returned_bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:
+    asked = {"OutputGradientTensor": np.ones(desc.values["OutputGradientTensor"].sizes, bool)}
+    return gathered(desc, inputs, asked, **options)["OutputGradientTensor"]
+
+
+def added(desc: OperatorDesc, given: Array) -> Array:
+    """Return the gradient of one dimension in FLOAT32, with the reciprocal of the scale, one place after the other."""
+    fields, found = desc.values, np.zeros(desc.values["OutputGradientTensor"].sizes, np.float32)
+    inverse = np.float32(1) / np.float32(fields["Scales"][0])
+    before, after = (np.float32(fields[name][0]) for name in ("OutputPixelOffsets", "InputPixelOffsets"))
+    for o, value in enumerate(given):
+        at = (np.float32(o) - after) * inverse - before
+        if fields["InterpolationMode"] == "NEAREST_NEIGHBOR":
+            found[clamped(math.floor(at + np.float32(0.5)), found.size)] += value
+            continue
+        low = math.floor(at)
+        found[clamped(low, found.size)] += value * (np.float32(1) - (at - np.float32(low)))
+        found[clamped(low + 1, found.size)] += value * (at - np.float32(low))
+    return found
+
+
+@pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
+@pytest.mark.parametrize("scale", [3, 1.1, 0.3, 40])
+@pytest.mark.parametrize("far", [0, 3000])
+def test_gradients_in_float32_are_within_the_bound_and_those_of_moved_places_are_not(
+    mode: str, scale: float, far: int
+) -> None:
+    count = max(4, int(30 * scale))
+    given = np.random.default_rng(far).normal(size=count).astype(np.float32)
+    held = float(np.float32(scale))
+    fields = {"Scales": [scale], "OutputPixelOffsets": [round(far / held)], "InputPixelOffsets": [-far]}
+    desc, inputs = returning("RESAMPLE_GRAD", given, (30,), InterpolationMode=mode, **fields)
+    for is_likely in (False, True):
+        bound = returned_bound(desc, inputs, is_likely=is_likely)
+        assert not refused(added(desc, given), bound).any()
+    reads = bound.value != 0
+    moved, _ = returning(
+        "RESAMPLE_GRAD", given, (30,), InterpolationMode=mode, **(fields | {"InputPixelOffsets": [-far - 0.05 * scale]})
+    )
+    assert mode == "NEAREST_NEIGHBOR" or refused(added(moved, given), bound)[reads].mean() > 0.6
+    assert refused(added(desc, 2 * given), bound)[reads].mean() > 0.6
+
+
+def test_what_may_go_to_either_neighbour_is_between_all_and_nothing_in_both() -> None:
+    # o / 3 is 0, 1/3, 2/3, 1 ...: that of 3 is whole, but for the rounding of a quotient
+    fields = {"Scales": [3], "InputPixelOffsets": [0], "OutputPixelOffsets": [0], "RoundingDirection": "DECREASING"}
+    given = np.array([1, 2, 4, 8, 16, 32], np.float32)
+    made = returning("RESAMPLE_GRAD1", given, (2,), InterpolationMode="NEAREST_NEIGHBOR", **fields)
+    bound = returned_bound(*made)
+    ends = np.stack([bound.value - bound.slack, bound.value + bound.slack])
+    assert ends == pytest.approx(np.array([[7, 48], [15, 56]]), abs=1e-3)
+
+
+def test_a_gradient_in_float16_is_within_the_bound_of_that_arithmetic_alone() -> None:
+    given = np.random.default_rng(6).normal(size=400).astype(np.float16)
+    fields = {
+        "Scales": [40],
+        "InputPixelOffsets": [0],
+        "OutputPixelOffsets": [0],
+        "InterpolationMode": "NEAREST_NEIGHBOR",
+    }
+    desc, inputs = returning("RESAMPLE_GRAD", given, (10,), **fields)
+    found = np.zeros(10, np.float16)
+    for o, value in enumerate(given):
+        found[clamped(math.floor(o / 40 + 0.5), 10)] += value
+    assert not refused(found, returned_bound(desc, inputs, accumulate="FLOAT16")).any()
+    assert refused(found, returned_bound(desc, inputs)).any()
