@@ -261,8 +261,6 @@ def moving(operator: str, x: Any, sizes: tuple[int, int], fields: dict[str, Any]
 
 def resample(_: Path) -> tuple[Job, Job]:
     """Return RESAMPLE of 16 images of 128 x 128 FLOAT32 to twice the size, LINEAR, and NumPy's of rows and columns."""
-def gather(_: Path) -> tuple[Job, Job]:
-    """Return GATHER of 20,000 rows of 64 FLOAT32 of 50,000, and numpy.take of the same."""
     import numpy as np
 
     import dmlcheck as library
@@ -285,6 +283,14 @@ def gather(_: Path) -> tuple[Job, Job]:
         return (rows[..., first] * (1 - part) + rows[..., last] * part).astype(np.float32)
 
     return lambda: library.evaluate("RESAMPLE", desc, {"InputTensor": x}), plain
+
+
+def gather(_: Path) -> tuple[Job, Job]:
+    """Return GATHER of 20,000 rows of 64 FLOAT32 of 50,000, and numpy.take of the same."""
+    import numpy as np
+
+    import dmlcheck as library
+
     generator = np.random.default_rng(7)
     x = generator.standard_normal((50_000, 64), dtype=np.float32)
     indices = generator.integers(0, len(x), (1, 20_000), np.uint32)
