@@ -15,6 +15,7 @@ from dmlcheck.reference.numbers import Tracked, total_of_parts
 from dmlcheck.reference.pieces import Piece
 
 BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
+BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
 COLUMNS = 16  # groups that lie side by side in memory, where a line of the cache holds an element of each
 
 Axes = tuple[int, ...]
@@ -53,7 +54,7 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
     Groups of more than a block come as Blocks, but for operands that have one element for each.
     """
     formula = partial(formula, axes=axes)
-    block = 8 * BLOCK if is_exact else BLOCK  # elements as they are take less, and mean little work for each
+    block = BLOCK_AS_IS if is_exact else BLOCK
     if input.size <= block:
         yield Piece((), formula, (input, *more), is_exact)
         return

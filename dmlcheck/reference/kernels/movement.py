@@ -6,18 +6,17 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate, chain, pairwise, product
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, Index, tiles_along
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, is_float, one_of
 
 Sizes = tuple[int, ...]
-
-LIMIT = 2 * BLOCK  # elements of a piece that is copied twice, first within the cache
 
 
 def moving(where: Any, formula: Callable[..., Any], x: Any) -> Piece:
@@ -30,9 +29,9 @@ def placed(where: Any, x: Any) -> Piece:
     return moving(where, lambda part: part, x)
 
 
-def ranges(cuts: Index, sizes: Sequence[int]) -> list[range]:
-    """Return which places of each dimension an index has."""
-    return [range(size)[cut] for cut, size in zip(cuts, sizes, strict=True)]
+def inside(places: range, cut: slice) -> range:
+    """Return what a cut takes of the places of a dimension."""
+    return places[cut]
 
 
 def slices(places: Sequence[range]) -> Index:
@@ -76,8 +75,6 @@ def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Itera
 
 def repeated(sizes: Sizes, strides: Sizes) -> Any:
     """Say which elements a stride of 0 repeats: all but the first along its dimension."""
-    if 0 not in strides:
-        return False
     is_repeated = np.ones(np.where(strides, 1, sizes), bool)
     is_repeated[tuple(slice(None if stride else 1) for stride in strides)] = False
     return is_repeated
@@ -90,12 +87,13 @@ def window(offsets: Sizes, sizes: Sizes, strides: Sizes, counts: Sizes) -> tuple
     """
 
     def reached(offset: int, size: int, stride: int, count: int) -> range:
-        start = offset if stride > 0 else offset + size - 1
-        return range(start, start + stride * count, stride)
+        return range(offset, offset + size)[::stride][:count]
+
+    def rising(at: range) -> range:
+        return at[:: np.sign(at.step)]
 
     places = list(map(reached, offsets, sizes, strides, counts))
-    turn = [int(np.sign(at.step)) for at in places]
-    return [at[::way] for at, way in zip(places, turn, strict=True)], tuple(slice(None, None, way) for way in turn)
+    return list(map(rising, places)), tuple(slice(None, None, np.sign(at.step)) for at in places)
 
 
 def slice1(
@@ -143,8 +141,8 @@ def pasted(x: Any, places: Sequence[range], sizes: Sizes, fill: Fill) -> Iterato
     def place(at: range, own: slice, cut: range) -> slice:
         return slice(at[own].start - cut.start, at[own].stop - cut.start, at.step)
 
-    for index in tiles_along(range(x.ndim), sizes, LIMIT):
-        cuts = ranges(index, sizes)
+    for index in tiles_along(range(x.ndim), sizes, BLOCK_AS_IS):
+        cuts = list(map(inside, map(range, sizes), index))
         own = tuple(map(seen, places, cuts))
         where = tuple(map(place, places, own, cuts))
         yield moving(index, partial(filled, sizes=tuple(map(len, cuts)), where=where, fill=fill), x[own])
@@ -158,7 +156,7 @@ def filled(x: Any, *, sizes: Sizes, where: Index, fill: Fill) -> Open:
         whole[where] = part
         return whole
 
-    return Open(one_of(*fill.ways, of=around), around(1, np.zeros_like(x, bool)) if fill.is_open else False)
+    return Open(one_of(*fill.ways, of=around), fill.is_open and around(fill.is_open, np.zeros_like(x, bool)))
 
 
 # ---- copies side by side
@@ -170,9 +168,9 @@ def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
     def reach(copies: range, places: range, own: int) -> slice:
         return slice(copies[0] * own + places[0], copies[-1] * own + places[-1] + 1)
 
-    sizes = tuple(chain.from_iterable(zip(repeats, input.shape, strict=True)))
-    for index in tiles_along(range(len(sizes)), sizes, LIMIT):
-        found = ranges(index, sizes)
+    sizes = tuple(np.column_stack([repeats, input.shape]).ravel().tolist())
+    for index in tiles_along(range(len(sizes)), sizes, BLOCK_AS_IS):
+        found = list(map(inside, map(range, sizes), index))
         copies, places = found[::2], found[1::2]
         where = tuple(map(reach, copies, places, input.shape))
         yield moving(where, partial(np.tile, reps=tuple(map(len, copies))), input[slices(places)])
@@ -232,7 +230,7 @@ def padding1(
 def padded(x: Any, mode: str, starts: Sizes, sizes: Sizes, fill: Fill) -> Iterator[Piece]:
     """Return the pieces of a tensor that begins with so much padding in each dimension."""
     if mode == "CONSTANT":
-        return pasted(x, [range(start, start + own) for start, own in zip(starts, x.shape, strict=True)], sizes, fill)
+        return pasted(x, list(map(range, starts, map(add, starts, x.shape))), sizes, fill)
     return chain.from_iterable(
         picked(x, region) for region in product(*map(partial(runs, mode), x.shape, starts, sizes))
     )
@@ -263,9 +261,9 @@ def outside(mode: str, own: int, start: int, at: range) -> Any:
 def picked(x: Any, region: Sequence[Run]) -> Iterator[Piece]:
     """Yield the pieces of a region of an output, with the elements of x at the places that its runs give."""
     is_open = any(run.is_open for run in region)
-    for index in tiles_along(range(x.ndim), tuple(len(run.places) for run in region), LIMIT):
-        where = [run.places[cut] for run, cut in zip(region, index, strict=True)]
-        origins = [run.origins(at) for run, at in zip(region, where, strict=True)]
+    for index in tiles_along(range(x.ndim), tuple(len(run.places) for run in region), BLOCK_AS_IS):
+        where = list(map(inside, (run.places for run in region), index))
+        origins = [of(at) for of, at in zip((run.origins for run in region), where, strict=True)]
         yield moving(slices(where), partial(taken, origins=origins, is_open=is_open), x)
 
 

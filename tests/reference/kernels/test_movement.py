@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from random_movement import MOVEMENT, Made, bits, built, movements, parts_of, te
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.blocks import BLOCK_AS_IS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import movement
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -419,7 +421,7 @@ def test_long_lines_are_reversed_in_pieces(axis: int) -> None:
 
 
 def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
-    x = np.arange(3 * movement.LIMIT, dtype=np.int32)
+    x = np.arange(3 * BLOCK_AS_IS, dtype=np.int32)
     tensors = {"InputTensor": tensor("INT32", x.shape), "OutputTensor": tensor("INT32", (2 * x.size,))}
     desc, inputs = built("TILE", {**tensors, "Repeats": [2]}, {"InputTensor": x})
     assert len(list(engine.pieces(desc, inputs))) == 6
@@ -429,3 +431,16 @@ def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
     desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
     assert len(list(engine.pieces(desc, inputs))) == 9
     assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x[:0:-1], x, x[-2::-1]]))
+
+
+@pytest.mark.parametrize("mode", ["CONSTANT", "REFLECTION", "WRAP"])
+def test_padding_takes_little_memory_beside_its_tensors(mode: str) -> None:
+    x = np.zeros(1 << 22, np.int8)
+    fields = {"PaddingMode": mode, "PaddingValue": 1, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
+    tensors = {"InputTensor": tensor("INT8", x.shape), "OutputTensor": tensor("INT8", (3 * x.size - 2,))}
+    desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
+    tracemalloc.start()
+    engine.run(desc, inputs)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert most < 5 * x.size + 64 * BLOCK_AS_IS  # index arrays as long as the padding would take 16 times as much as x
