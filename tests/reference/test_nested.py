@@ -70,3 +70,9 @@ def test_a_bound_has_the_same_marks() -> None:
 def test_what_the_operator_leaves_open_stays_so() -> None:
     _, is_open = opened(Nested(lambda x: Open(x * 0.5, x < 0), "FLOAT16")(np.array([70000.0, -1.0, 1.0])))
     assert is_open.tolist() == [True, True, False]
+
+
+def test_results_that_are_not_the_last_ones_are_not_rounded_before_they_are_compared() -> None:
+    x = np.array([70000.0, 60000.0])
+    marks = [opened(Nested(lambda x: x, "FLOAT16", is_last=is_last)(x))[1] for is_last in (True, False)]
+    assert [mark.tolist() for mark in marks] == [[False, False], [True, False]]

@@ -82,7 +82,7 @@ def _attributes(node: Any, opset: int) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
-    return list(value) if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
 
 
 # ---- the case

@@ -85,7 +85,7 @@ def blended(z: Any, n: Any, h: Any) -> Any:
     value = (1 - z) * n + z * h
     if not isinstance(value, Tracked):
         return value
-    z, n, h = (Tracked(raw(x), 0.0, value.arithmetic) for x in (z, n, h))
+    z, n, h = (Tracked(raw(x), None, value.arithmetic) for x in (z, n, h))
     return Tracked(value.value, value.slack + (n + z * (h - n)).slack, value.arithmetic, value.terms)
 
 
@@ -213,9 +213,10 @@ def of_direction(network: Network, x: Any, lengths: Any, *operands: Any, is_back
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
     """Return gates, whose weights are one after the other; the last of four has none for the cell state."""
-    inputs, hidden = (x.reshape(count, -1, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
-    biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, -1)
-    cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, -1), None]
+    size = recurrence.shape[1]
+    inputs, hidden = (x.reshape(count, size, x.shape[1]).swapaxes(1, 2) for x in (weight, recurrence))
+    biases = [[None] * count] * 2 if bias is None else bias.reshape(2, count, size)
+    cells = [None] * count if peephole is None else [*peephole.reshape(count - 1, size), None]
     return [Gate(*each) for each in zip(inputs, hidden, *biases, cells, strict=True)]
 
 

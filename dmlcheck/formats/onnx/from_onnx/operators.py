@@ -13,6 +13,7 @@ from dmlcheck.formats.onnx.from_onnx import (
     normalization,
     products_and_windows,
     quantized_operators,
+    recurrent,
     reduction,
     resampling,
 )
@@ -26,10 +27,11 @@ OPERATORS: dict[str, Maker] = {
     **normalization.OPERATORS,
     **products_and_windows.OPERATORS,
     **quantized_operators.OPERATORS,
+    **recurrent.OPERATORS,
     **reduction.OPERATORS,
     **resampling.OPERATORS,
 }
-_SEVERAL_OUTPUTS = ("DynamicQuantizeLinear", "LayerNormalization", "MaxPool", "Split", "TopK")
+_SEVERAL_OUTPUTS = ("DynamicQuantizeLinear", "LayerNormalization", "MaxPool", "Split", "TopK", *recurrent.OPERATORS)
 
 
 def counterpart(node: Node) -> Counterpart:
