@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, holds, one_of, truncated
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import Kernel, Open, elementwise, is_float, one_of, overflows, truncated
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -20,15 +20,23 @@ def cast(input: Any, *, input_type: str, output_type: str) -> Any:
     """
     x = raw(input)
     if output_type in FORMATS:
-        return floats(x, input_type, output_type)
+        nearest = x.astype(NUMPY_TYPES[output_type])
+        return nearest if is_certain(input, output_type) else floats(x, nearest, input_type, output_type)
     if input_type in FORMATS:
         return truncated(output_type, x)
-    return Open(x, ~holds(output_type, x)) if DATA_TYPES[output_type].bits < 32 else x
+    return Open(x, overflows(output_type, x)) if DATA_TYPES[output_type].bits < 32 else x
 
 
-def floats(x: Any, input_type: str, output_type: str) -> Any:
-    """Return numbers as floats of a type: the nearest, the other neighbour, or 0 for a denormal FLOAT32."""
-    nearest = x.astype(NUMPY_TYPES[output_type])
+def is_certain(x: Any, output_type: str) -> bool:
+    """Return whether no bound is asked for, or a type of floats has all of some integers."""
+    if is_float(x):
+        return not isinstance(x, Tracked)
+    most = 2 ** FORMATS[output_type].precision
+    return bool(-most <= x.min() and x.max() <= most)
+
+
+def floats(x: Any, nearest: Any, input_type: str, output_type: str) -> Any:
+    """Return the nearest floats of a type, or the neighbour on the other side of x, or 0 for a denormal FLOAT32."""
     beyond = beyond_of(nearest.astype(np.float64), x)
     other = np.where(beyond > 0, np.nextafter(nearest, -np.inf, dtype=nearest.dtype), nearest)
     other = np.where(beyond < 0, np.nextafter(nearest, np.inf, dtype=nearest.dtype), other)

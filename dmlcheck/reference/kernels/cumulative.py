@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, tiles_along
+from dmlcheck.reference.blocks import Axes, groups
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float, overflows
-from dmlcheck.values.number_formats import FORMATS
-
-Marks = Callable[[Any, int], Any]
+from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned
 
 
 def cumulative_summation(
@@ -21,10 +19,10 @@ def cumulative_summation(
 ) -> Iterator[Piece]:
     """x1 + ... + xi, without xi where HasExclusiveSum; DECREASING begins at the end of Axis.
 
-    Integers wrap. Left open are floats for which the order of the additions decides whether they overflow.
+    Integers wrap. Left open are floats of which the association of the additions decides whether they overflow.
     """
-    scanned = partial(scan, ufunc=np.add, is_exclusive=has_exclusive_sum, mark=partial(open_sums, input_type))
-    return lines(scanned, input, axis, is_reversed=axis_direction == "DECREASING")
+    formula = partial(up_to_each, ufunc=np.add, is_exclusive=has_exclusive_sum)
+    return lines(formula, partial(marks_of_sums, input_type), input, axis, axis_direction)
 
 
 def cumulative_product(
@@ -32,64 +30,31 @@ def cumulative_product(
 ) -> Iterator[Piece]:
     """x1 * ... * xi, without xi where HasExclusiveProduct; DECREASING begins at the end of Axis.
 
-    Integers wrap. Left open are floats for which the order of the multiplications decides whether they overflow or
+    Integers wrap. Left open are floats of which the association of the multiplications decides whether they overflow or
     underflow.
     """
-    scanned = partial(
-        scan, ufunc=np.multiply, is_exclusive=has_exclusive_product, mark=partial(open_products, input_type)
-    )
-    return lines(scanned, input, axis, is_reversed=axis_direction == "DECREASING")
+    formula = partial(up_to_each, ufunc=np.multiply, is_exclusive=has_exclusive_product)
+    return lines(formula, partial(marks_of_products, input_type), input, axis, axis_direction)
 
 
-def lines(formula: Callable[..., Any], input: Any, axis: int, *, is_reversed: bool) -> Iterator[Piece]:
-    """Yield the pieces of an operator that goes along an axis, from its start or its end."""
-    others = [other for other in range(input.ndim) if other != axis]
-    for index in tiles_along(others, input.shape, max(1, BLOCK // input.shape[axis])):
-        yield Piece(index, partial(formula, axis=axis, is_reversed=is_reversed), (input[index],))
+def lines(
+    formula: Callable[..., Any], marks: Callable[[Any, Axes], Any], input: Any, axis: int, direction: str
+) -> Iterator[Piece]:
+    """Yield the pieces of a scan of lines, where `marks` gives what says which results of some lines are left open."""
+
+    def of_lines(x: Any, axes: Axes) -> Any:
+        return scanned(partial(formula, mark=marks(x, axes)), x, axis, is_reversed=direction == "DECREASING")
+
+    return groups(of_lines, (axis,), input)
 
 
-def scan(x: Any, *, ufunc: np.ufunc, is_exclusive: bool, mark: Marks, axis: int, is_reversed: bool) -> Open:
+def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None) -> Open:
     """Return what a ufunc makes of the elements up to each, and which of these results are left open."""
-    x = np.flip(x, axis) if is_reversed else x
-    results = ufunc.accumulate(x, axis=axis)
-    is_open = mark(raw(x), axis) if is_float(x) else np.zeros(x.shape, dtype=bool)
-    if is_exclusive:
-        results, is_open = shifted(results, ufunc.identity, axis), shifted(is_open, 0, axis)
-    return Open(*((np.flip(part, axis) for part in (results, is_open)) if is_reversed else (results, is_open)))
-
-
-def shifted(x: Any, first: Any, axis: int) -> Any:
-    """Return the elements one place later along an axis, where another one is the first."""
-    lead = (slice(None),) * axis
-    return np.concatenate([np.full_like(x[(*lead, slice(0, 1))], first), x[(*lead, slice(0, -1))]], axis)
-
-
-def of_runs(sums: Any, axis: int) -> tuple[Any, Any]:
-    """Return the largest and the least sum of any run of terms up to each place; 0 is that of no term."""
-    most = sums - np.minimum(np.minimum.accumulate(sums, axis), 0)
-    least = sums - np.maximum(np.maximum.accumulate(sums, axis), 0)
-    return np.maximum.accumulate(most, axis), np.minimum.accumulate(least, axis)
-
-
-def open_sums(data_type: str, x: Any, axis: int) -> Any:
-    """Say for which sums the order of the additions decides whether a sum on the way overflows."""
-    sums = np.add.accumulate(np.where(np.isfinite(x), x, 0), axis)
-    above, below = (overflows(data_type, run) for run in of_runs(sums, axis))
-    is_nan, up, down = (np.logical_or.accumulate(at, axis) for at in (np.isnan(x), x == np.inf, x == -np.inf))
-    is_either = ((above | up) & (below | down)) | ((above | below) & ~(overflows(data_type, sums) | up | down))
-    return is_either & ~(is_nan | (up & down))
-
-
-def open_products(data_type: str, x: Any, axis: int) -> Any:
-    """Say for which products the order of the multiplications decides whether one on the way over- or underflows."""
-    is_zero, is_infinite, is_nan = (np.logical_or.accumulate(at, axis) for at in (x == 0, np.isinf(x), np.isnan(x)))
-    sums = np.add.accumulate(np.log2(np.where(np.isfinite(x) & (x != 0), np.abs(x), 1)), axis)
-    of = FORMATS[data_type]
-    high, low = np.log2(of.largest * (1 + of.unit_roundoff / 2)), of.least_exponent
-    most, least = of_runs(sums, axis)
-    is_over, is_under = most > high, least < low
-    is_either = (is_over & is_under) | (is_over & (sums <= high)) | (is_under & (sums >= low))
-    return np.where(is_zero, is_over, np.where(is_infinite, is_under, is_either)) & ~is_nan
+    results = scan("results", ufunc, x)
+    is_open = np.zeros(x.shape, dtype=bool) if mark is None else mark(raw(x), scan)
+    if not is_exclusive:
+        return Open(results, is_open)
+    return Open(scan.shifted("exclusive", results, ufunc.identity), scan.shifted("open", is_open, 0))
 
 
 KERNELS: dict[str, Kernel] = {

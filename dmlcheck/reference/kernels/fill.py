@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import Index, runs
+from dmlcheck.reference.blocks import BLOCK, Index, runs, tiles_along
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, infinite, opened, truncated
 from dmlcheck.reference.sums import progression
@@ -57,11 +57,12 @@ def integer_sequence(i: Any, *, start: int, delta: int) -> Any:
 
 
 def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes matrices of x - y, column less row, and of InputTensor."""
-    height, width = output.sizes[-2:]
-    for index, start, sizes in runs(output.sizes):
-        places = np.arange(start, start + math.prod(sizes)).reshape(sizes)
-        yield Piece(index, partial(formula, places % width - places // width % height, index), is_exact=True)
+    """Yield the pieces of an operator that computes matrices of x - y, column less row, and of their place."""
+    for index in tiles_along(range(len(output.sizes)), output.sizes, BLOCK):
+        *batches, rows, columns = (np.arange(*at.indices(size)) for at, size in zip(index, output.sizes, strict=True))
+        sizes = (*map(len, batches), len(rows), len(columns))
+        diagonals = np.broadcast_to(columns - rows[:, None], sizes)
+        yield Piece(index, partial(formula, diagonals, index), is_exact=True)
 
 
 def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:

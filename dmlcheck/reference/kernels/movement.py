@@ -185,16 +185,16 @@ def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Ite
     L is the element of SequenceLengths for the line, or the size of Axis where that is less.
     """
     lengths = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
-    along = np.arange(input.shape[axis]).reshape(-1, *[1] * (input.ndim - 1 - axis))
     for index in tiles_along(range(input.ndim), input.shape, BLOCK):
         lines = (*index[:axis], slice(None), *index[axis + 1 :])
-        formula = partial(reversed_starts, axis=axis)
-        yield Piece(index, formula, (input[lines], lengths[lines], along[index[axis]]), is_exact=True)
+        formula = partial(reversed_starts, at=index[axis], axis=axis)
+        yield Piece(index, formula, (input[lines], lengths[lines]), is_exact=True)
 
 
-def reversed_starts(x: Any, length: Any, at: Any, *, axis: int) -> Any:
+def reversed_starts(x: Any, length: Any, *, at: slice, axis: int) -> Any:
     """Return elements of lines at some places, once the start of each line is reversed."""
-    return np.take_along_axis(x, np.where(at < length, length - 1 - at, at), axis)
+    places = np.arange(*at.indices(x.shape[axis])).reshape(-1, *[1] * (x.ndim - 1 - axis))
+    return np.take_along_axis(x, np.where(places < length, length - 1 - places, places), axis)
 
 
 # ---- padding

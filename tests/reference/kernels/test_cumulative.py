@@ -139,6 +139,23 @@ def test_the_bound_counts_the_additions_and_the_multiplications_so_far() -> None
     assert np.allclose(found, [k * u for k in range(5)], rtol=1e-6)
 
 
+@pytest.mark.parametrize("operator", [SUM, PRODUCT])
+@pytest.mark.parametrize("is_exclusive", [False, True])
+@pytest.mark.parametrize("is_decreasing", [False, True])
+def test_lines_of_more_than_a_block_go_on_where_the_block_before_ended(
+    operator: str, is_exclusive: bool, is_decreasing: bool
+) -> None:
+    generator, how = np.random.default_rng(9), {"is_exclusive": is_exclusive, "is_decreasing": is_decreasing}
+    x = generator.uniform(0.5, 2, (70, 3)).astype(np.float32)
+    x[40, 1] = np.nan
+    for axis, tensor in ((0, x), (1, x.T.copy())):
+        right = computed(operator, tensor, **fields(operator, axis, **how))
+        with blocks_of(16):
+            assert np.array_equal(computed(operator, tensor, **fields(operator, axis, **how)), right, equal_nan=True)
+            allowed = bound(operator, tensor, **fields(operator, axis, **how))
+        assert np.array_equal(allowed.value.astype(np.float32), right.reshape(-1), equal_nan=True)
+
+
 # ---- what the order decides
 
 

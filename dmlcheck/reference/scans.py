@@ -1,0 +1,126 @@
+"""Scans: what is computed of the elements up to each along an axis, from block to block where the axis is cut.
+
+A scan in parallel associates its operations in any way. Where some ways overflow and others do not, the result is left
+open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.blocks import Axes, Blocks, Index, blockwise
+from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.pieces import Open, overflows
+from dmlcheck.values.number_formats import FORMATS
+
+
+class Scan:
+    """Scans along an axis, each of which goes on from where it ended in the block before, by its name."""
+
+    def __init__(self, axis: int) -> None:
+        self.axis = axis
+        self._last: dict[str, Any] = {}
+
+    def __call__(self, name: str, ufunc: np.ufunc, x: Any) -> Any:
+        """Return what a ufunc makes of the elements up to each."""
+        before = self._last.get(name)
+        found = ufunc.accumulate(x if before is None else np.concatenate([before, x], self.axis), axis=self.axis)
+        self._last[name] = self._along(found, -1, None)
+        return found if before is None else self._along(found, 1, None)
+
+    def shifted(self, name: str, x: Any, first: Any) -> Any:
+        """Return the elements one place later, where another one is the first."""
+        before = self._last.get(name)
+        before = np.full_like(self._along(x, 0, 1), first) if before is None else before
+        self._last[name] = self._along(x, -1, None)
+        return np.concatenate([before, self._along(x, 0, -1)], self.axis)
+
+    def _along(self, x: Any, start: int | None, stop: int | None) -> Any:
+        return x[(*[slice(None)] * self.axis, slice(start, stop))]
+
+
+def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_reversed: bool) -> Any:
+    """Return what a formula computes of elements along an axis, from its start or its end.
+
+    Of Blocks the result is Blocks, which are computed once, in the order of their cuts.
+    """
+
+    def turned(part: Any) -> Any:
+        return np.flip(part, axis) if is_reversed else part
+
+    def computed(part: Any) -> Open:
+        return Open(*map(turned, formula(turned(part), scan)))
+
+    scan = Scan(axis)
+    if not isinstance(x, Blocks):
+        return computed(x)
+    cuts = x.cuts[::-1] if is_reversed else x.cuts
+    ahead = iter(cuts)
+
+    def block(index: Index) -> Open:
+        for cut in ahead:
+            found = computed(x.block(cut))
+            if cut == index:
+                return found
+        raise IndexError(index)
+
+    return Blocks(x.shape, cuts, block)
+
+
+# ---- what the association decides
+
+
+def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
+    """Return what says which running sums along `axes` are left open, None where none is: nothing can overflow."""
+    if data_type not in FORMATS:
+        return None
+    sizes = blockwise(lambda part: np.abs(raw(part)), x)
+    is_safe = (np.add.reduce(sizes, axis=axes, keepdims=True) <= FORMATS[data_type].largest).all()
+    return None if is_safe else partial(open_sums, data_type)
+
+
+def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan], Any] | None:
+    """Return what says which running products are left open, None where none is."""
+    return partial(open_products, data_type) if data_type in FORMATS else None
+
+
+def open_sums(data_type: str, x: Any, scan: Scan) -> Any:
+    """Say for which running sums the association decides whether a sum on the way overflows."""
+    sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
+    above, below = overflows(data_type, most), overflows(data_type, least)
+    is_nan, up, down = (
+        held(name, at, scan) for name, at in (("nan", np.isnan(x)), ("up", x > MOST), ("down", x < -MOST))
+    )
+    is_either = ((above | up) & (below | down)) | ((above | below) & ~(overflows(data_type, sums) | up | down))
+    return is_either & ~(is_nan | (up & down))
+
+
+def open_products(data_type: str, x: Any, scan: Scan) -> Any:
+    """Say for which running products the association decides whether one on the way overflows or underflows."""
+    conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))
+    is_zero, is_infinite, is_nan = (held(name, at, scan) for name, at in conditions)
+    sums, most, least = of_runs(np.log2(np.where(np.isfinite(x) & (x != 0), np.abs(x), 1)), scan)
+    of = FORMATS[data_type]
+    high, low = np.log2(of.largest * (1 + of.unit_roundoff / 2)), of.least_exponent
+    is_over, is_under = most > high, least < low
+    is_either = (is_over & is_under) | (is_over & (sums <= high)) | (is_under & (sums >= low))
+    return np.where(is_zero, is_over, np.where(is_infinite, is_under, is_either)) & ~is_nan
+
+
+MOST = np.finfo(np.float64).max
+
+
+def held(name: str, at: Any, scan: Scan) -> Any:
+    """Say at which elements a condition holds, or held before."""
+    return scan(name, np.logical_or, at)
+
+
+def of_runs(x: Any, scan: Scan) -> tuple[Any, Any, Any]:
+    """Return the running sums, and the largest and the least sum of any run of elements up to each, 0 that of none."""
+    sums = scan("sums", np.add, x)
+    least, most = (scan(name, of, of(sums, 0)) for name, of in (("lowest", np.minimum), ("highest", np.maximum)))
+    return sums, scan("most", np.maximum, sums - least), scan("least", np.minimum, sums - most)
