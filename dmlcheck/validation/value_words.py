@@ -5,6 +5,7 @@ Like the words of a desc, each yields a finding for every way in which the claim
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
@@ -58,7 +59,9 @@ def distinct_indices(desc: OperatorDesc, claim: dict[str, str], inputs: Inputs) 
     """No two indices along an axis name one element, of which negative indices count from the end."""
     axis, target = desc.values.get(claim["axis"]), desc.tensor(claim["of"])
     for label, path, values in _given(desc, [claim["indices"]], inputs):
-        if axis is not None and target is not None and axis < len(target.sizes):
+        if axis is None or target is None or axis >= len(target.sizes):
+            continue
+        if _repeats(_named(values, axis, target.sizes[axis]), values.size // values.shape[axis] * target.sizes[axis]):
             rows = np.moveaxis(_from_start(values, target.sizes[axis]), axis, -1)
             twice = np.moveaxis(_repeated(rows) & (rows >= 0), -1, axis)
             yield from _wrong(label, path, values, twice, "an index of its own")
@@ -73,13 +76,12 @@ def distinct_tuples(desc: OperatorDesc, claim: dict[str, str], inputs: Inputs) -
         width = values.shape[-1]
         sizes = target.sizes[len(target.sizes) - count :][:width]
         if len(sizes) == width:
-            places = np.stack([_from_start(values[..., number], size) for number, size in enumerate(sizes)])
-            flat = np.ravel_multi_index(tuple(np.maximum(places, 0)), sizes)
-            flat = np.where((places >= 0).all(axis=0), flat, -1)
-            twice = (_repeated(flat.reshape(-1)) & (flat.reshape(-1) >= 0)).reshape(flat.shape)
-            first = np.zeros(width, dtype=bool)
-            first[0] = True
-            yield from _wrong(label, path, values, twice[..., None] & first, "part of a tuple of its own")
+            rows = values.reshape(-1, width)
+            if _repeats((flat[flat >= 0] for flat in _named_by_tuples(rows, sizes)), math.prod(sizes)):
+                flat = np.concatenate(list(_named_by_tuples(rows, sizes)))
+                twice = (_repeated(flat) & (flat >= 0)).reshape(*values.shape[:-1], 1)
+                first = np.arange(width) == 0
+                yield from _wrong(label, path, values, twice & first, "part of a tuple of its own")
 
 
 def columns_in_order(desc: OperatorDesc, claims: dict[str, list[list[int]]], inputs: Inputs) -> Iterator[Finding]:
@@ -135,6 +137,35 @@ def _marked(flat: Array) -> Iterator[int]:
             return
         yield at
         start = at + 1
+
+
+def _repeats(named: Iterator[Array], count: int) -> bool:
+    """Whether an element, of a number of them, is named twice."""
+    seen, total = np.zeros(count, dtype=bool), 0
+    for elements in named:
+        seen[elements] = True
+        total += elements.size
+    return total > int(np.count_nonzero(seen))
+
+
+def _named(values: Array, axis: int, size: int) -> Iterator[Array]:
+    """Yield which elements of a tensor of this size along an axis the indices along it name, a block after another."""
+    flat, inner = values.reshape(-1), math.prod(values.shape[axis + 1 :])
+    for start in range(0, flat.size, _BLOCK):
+        index = _from_start(flat[start : start + _BLOCK], size)
+        at = np.arange(start, start + index.size)[index >= 0]
+        yield (at // (values.shape[axis] * inner) * size + index[index >= 0]) * inner + at % inner
+
+
+def _named_by_tuples(rows: Array, sizes: tuple[int, ...]) -> Iterator[Array]:
+    """Yield which elements of a tensor tuples of indices name, -1 for those outside, a block after another."""
+    for start in range(0, len(rows), _BLOCK):
+        block = rows[start : start + _BLOCK]
+        places = np.stack([_from_start(block[:, number], size) for number, size in enumerate(sizes)])
+        yield np.where((places >= 0).all(axis=0), np.ravel_multi_index(tuple(np.maximum(places, 0)), sizes), -1)
+
+
+_BLOCK = 1 << 18
 
 
 def _from_start(values: Array, size: int) -> Array:

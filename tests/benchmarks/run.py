@@ -258,10 +258,6 @@ def moving(operator: str, x: Any, sizes: tuple[int, int], fields: dict[str, Any]
 
 def resample(_: Path) -> tuple[Job, Job]:
     """Return RESAMPLE of 16 images of 128 x 128 FLOAT32 to twice the size, LINEAR, and NumPy's of rows and columns."""
-
-
-def gather(_: Path) -> tuple[Job, Job]:
-    """Return GATHER of 20,000 rows of 64 FLOAT32 of 50,000, and numpy.take of the same."""
     import numpy as np
 
     import dmlcheck as library

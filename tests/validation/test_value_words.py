@@ -58,6 +58,14 @@ def test_a_nan_is_within_no_bounds() -> None:
 CLAIM = {"indices": "B", "axis": "Axis", "of": "A"}
 
 
+@pytest.fixture(params=[1, 2, None])
+def block(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at so many indices at a time."""
+    if request.param is not None:
+        monkeypatch.setattr(value_words, "_BLOCK", request.param)
+
+
+@pytest.mark.usefixtures("block")
 @pytest.mark.parametrize(
     ("axis", "values", "expected"),
     [
@@ -73,6 +81,7 @@ def test_indices_along_an_axis_are_distinct(axis: int, values: list[list[int]], 
     assert places("distinct_indices", CLAIM, {"B": array}, B=tensor(2, 3), Axis=axis) == expected
 
 
+@pytest.mark.usefixtures("block")
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -86,6 +95,19 @@ def test_tuples_of_indices_are_distinct(values: list[list[int]], expected: list[
     claim = {"indices": "B", "dimensions": "Axis", "of": "A"}
     array = np.array(values, dtype=np.int64)
     assert places("distinct_tuples", claim, {"B": array}, B=tensor(3, 2), Axis=2) == expected
+
+
+@pytest.mark.usefixtures("block")
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_indices_are_distinct_in_every_line_of_their_own(axis: int) -> None:
+    """Along each axis all lines have the indices 0, 2, 1, which one wrong element repeats in its line alone."""
+    array = np.moveaxis(np.broadcast_to(np.array([0, 2, 1], np.int32), (3, 3, 3)), -1, axis).copy()
+    tensors: dict[str, Any] = {"A": tensor(3, 3, 3), "B": tensor(3, 3, 3), "Axis": axis}
+    assert places("distinct_indices", CLAIM, {"B": array}, **tensors) == []
+    place = [1, 2, 0]
+    place[axis] = 2
+    array[tuple(place)] = -1
+    assert places("distinct_indices", CLAIM, {"B": array}, **tensors) == ["inputs.B" + "".join(f"[{i}]" for i in place)]
 
 
 def test_unsigned_indices_do_not_count_from_the_end() -> None:

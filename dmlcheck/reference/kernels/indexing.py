@@ -13,8 +13,8 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_along
 from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 
-LIMIT = 4 * BLOCK  # elements of a piece, which are moved and not computed
-COPIED = 8 * LIMIT  # of one that is copied whole, so that it takes less time than to start threads
+LIMIT = 4 * BLOCK  # elements of a piece
+COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
 
 
 # ---- indices
@@ -99,10 +99,8 @@ def gather_nd1(
     Indices' last dimension has the coordinates of a tuple. Left open are elements of which a coordinate is outside, and
     all where there are several tensors in the dimensions before those that count.
     """
-    (x, is_open), (tuples, more) = (
-        last_dimensions(input, input_dimension_count),
-        last_dimensions(indices, indices_dimension_count),
-    )
+    x, is_open = last_dimensions(input, input_dimension_count)
+    tuples, more = last_dimensions(indices, indices_dimension_count)
     count, width = tuples.ndim - 1, tuples.shape[-1]
     for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
         full = right_aligned(index, count + x.ndim - batch_dimension_count - width)
@@ -148,7 +146,7 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Pi
 
     Left open is what an index outside may hit: the first and the last element of its line.
     """
-    for index in tiles_along(range(input.ndim), input.shape, LIMIT):
+    for index in tiles_along(range(input.ndim), input.shape, COPIED):
         lines, starts = whole_along(axis, index), starts_of(index)
         columns = partial(coordinates_with, axis=axis, starts=starts)
         formula = partial(replaced, columns=columns, count=input.ndim, sizes=input.shape, starts=starts)
@@ -176,15 +174,10 @@ def scatter_nd(
     sizes = input.shape[: lead + tuples.shape[-1]]
     blocks = updates.reshape((*tuples.shape[:-1], *input.shape[len(sizes) :]))
     columns = partial(coordinates_of_tuples, lead=lead)
-    for index in tiles_along(range(input.ndim), input.shape, LIMIT):
-        options = {"sizes": sizes, "starts": starts_of(index), "is_open": is_open or more}
+    formula = partial(replaced, columns=columns, count=count, sizes=sizes, is_open=is_open or more)
+    for index in tiles_along(range(input.ndim), input.shape, COPIED):
         part = blocks[(*[slice(None)] * count, *index[len(sizes) :])]
-        yield Piece(
-            index,
-            partial(replaced, columns=columns, count=count, **options),
-            (input[index], tuples, part),
-            is_exact=True,
-        )
+        yield Piece(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part), is_exact=True)
 
 
 def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
@@ -286,11 +279,11 @@ def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
 def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]:
     """The first elements of sorted sequences, and their indices; of a long one a run after another is sorted in."""
     cuts = list(tiles_along((axis,), x.shape, max(LIMIT, k)))
-    numbers = np.broadcast_to(np.arange(x.shape[axis]).reshape(along(axis, x.ndim)), x.shape)
     first = partial(first_of, axis=axis, k=k, is_decreasing=is_decreasing)
-    found, at = first(x[cuts[0]], numbers[cuts[0]])
+    found, at = first(x[cuts[0]], numbers(x, cuts[0], axis))
     for cut in cuts[1:]:
-        found, at = first(np.concatenate((found, x[cut]), axis), np.concatenate((at, numbers[cut]), axis))
+        more = np.concatenate((at, numbers(x, cut, axis)), axis)
+        found, at = first(np.concatenate((found, x[cut]), axis), more)
     if not is_float(x):
         return {"output_value": found, "output_index": at}
 
@@ -303,11 +296,17 @@ def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]
     return {"output_value": Open(found, is_open), "output_index": Open(at, is_open | zeros)}
 
 
-def first_of(x: Any, numbers: Any, *, axis: int, k: int, is_decreasing: bool) -> tuple[Any, Any]:
+def numbers(x: Any, cut: Index, axis: int) -> Any:
+    """Return the number along an axis of each element of a part of x."""
+    start, stop, _ = cut[axis].indices(x.shape[axis])
+    return np.broadcast_to(np.arange(start, stop).reshape(along(axis, x.ndim)), x[cut].shape)
+
+
+def first_of(x: Any, at: Any, *, axis: int, k: int, is_decreasing: bool) -> tuple[Any, Any]:
     """The first elements of sorted sequences, and their numbers; of equal ones the first comes first."""
     order = np.argsort(descending(x) if is_decreasing else comparable(x), axis=axis, kind="stable")
     order = order[(*[slice(None)] * axis, slice(k))]
-    return np.take_along_axis(x, order, axis), np.take_along_axis(numbers, order, axis)
+    return np.take_along_axis(x, order, axis), np.take_along_axis(at, order, axis)
 
 
 def descending(x: Any) -> Any:
