@@ -114,7 +114,9 @@ def padding(generator: np.random.Generator, operator: str) -> Made:
     """Return PADDING or PADDING1, whose padding may be larger than the tensor."""
     data_type = type_of(generator, operator)
     sizes = some_sizes(generator, int(generator.integers(1, 6)))
-    before, after = (generator.choice([0, 0, 1, 2, 7], len(sizes)).tolist() for _ in "ab")
+    before, after = (
+        generator.choice([0, 0, 1, 2, 7] if len(sizes) < 4 else [0, 0, 0, 1], len(sizes)).tolist() for _ in "ab"
+    )
     larger = tuple(map(sum, zip(sizes, before, after, strict=True)))
     fields: dict[str, Any] = {
         "InputTensor": tensor(data_type, sizes),

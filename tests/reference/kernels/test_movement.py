@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from random_movement import MOVEMENT, Made, bits, built, movements, parts_of, tensor
 
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.blocks import BLOCK_AS_IS
@@ -211,6 +214,25 @@ def test_each_element_is_that_of_its_origin_bit_by_bit(operator: str) -> None:
 
 def test_every_operator_of_the_family_is_compared() -> None:
     assert set(MOVEMENT) == {*ORIGINS, "REVERSE_SUBSEQUENCES"} == set(movement.KERNELS)
+
+
+@pytest.mark.parametrize("operator", MOVEMENT)
+def test_an_element_that_is_next_to_the_right_one_is_refused(operator: str) -> None:
+    seen = 0
+    for desc, inputs in movements(operator, 20):
+        for label, (values, unspecified) in engine.evaluate(desc, inputs).items():
+            tensor_desc = next(part.tensor for part in desc.tensors() if part.label == label)
+            changed = values.copy()
+            judged = np.ones(values.shape, bool) if unspecified is None else ~unspecified
+            judged &= np.isfinite(values)
+            changed[judged] = np.nextafter(values, -values)[judged] if values.dtype.kind == "f" else values[judged] ^ 1
+            judged &= changed != values  # 0 is next to 0
+            limit = limit_for(desc, None, "FLOAT16")
+            bounds_of = partial(bounds, desc, inputs, accumulate="FLOAT16")
+            found, _ = compare({label: (tensor_desc, values)}, {label: changed}, limit, bounds_of)[label]
+            assert found.mismatches == judged.sum()
+            seen += found.mismatches
+    assert seen > 20
 
 
 # ---- JOIN and SPLIT
