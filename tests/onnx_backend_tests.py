@@ -61,7 +61,8 @@ def model_of(
         infos(names[1], outputs),
         [numpy_helper.from_array(value, name) for name, value in zip(names[0][given:], inputs[given:], strict=True)],
     )
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+    opsets = [helper.make_opsetid("", opset), *(helper.make_opsetid(name, 1) for name in [node.domain] if name)]
+    return helper.make_model(graph, opset_imports=opsets, ir_version=8)
 
 
 def imported(tmp_path: Path, type: str, inputs: list[Any], outputs: list[Any], **more: Any) -> tuple[Any, str]:

@@ -14,6 +14,7 @@ from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
+from dmlcheck.formats.onnx.to_onnx.proto import CONTRIBUTED
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 
@@ -36,11 +37,11 @@ def _only_node(test: BackendTest) -> Node:
     if len(nodes) != 1:
         raise Refused(f"the model has {len(nodes)} operators, and a case has one")
     (node,) = nodes
-    if node.domain not in DOMAINS:
+    if node.domain not in (*DOMAINS, CONTRIBUTED):
         raise Refused(f"{node.op_type} is of the domain {node.domain}")
     opset = opset_of(test.model)
     return Node(
-        node.op_type,
+        node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
         opset,
         _attributes(node, opset),
         tuple(values.get(name) if name else None for name in node.input),
@@ -64,19 +65,26 @@ def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
 
 
 def _attributes(node: Any, opset: int) -> dict[str, Any]:
+    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain."""
+    from onnx import helper
+
+    attributes = _defaults(node.op_type, opset) if node.domain in DOMAINS else {}
+    attributes.update((attribute.name, helper.get_attribute_value(attribute)) for attribute in node.attribute)
+    return {name: _plain(value) for name, value in attributes.items()}
+
+
+def _defaults(type: str, opset: int) -> dict[str, Any]:
     from onnx import defs, helper
 
     try:
-        schema = defs.get_schema(node.op_type, opset)
+        schema = defs.get_schema(type, opset)
     except defs.SchemaError:
-        raise Refused(f"this onnx does not know {node.op_type} of opset {opset}") from None
-    attributes = {
+        raise Refused(f"this onnx does not know {type} of opset {opset}") from None
+    return {
         name: helper.get_attribute_value(attribute.default_value)
         for name, attribute in schema.attributes.items()
         if attribute.default_value.type
     }
-    attributes.update((attribute.name, helper.get_attribute_value(attribute)) for attribute in node.attribute)
-    return {name: _plain(value) for name, value in attributes.items()}
 
 
 def _plain(value: Any) -> Any:

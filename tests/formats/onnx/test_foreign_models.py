@@ -101,6 +101,19 @@ def test_a_slice_is_a_window_that_is_walked(
     assert tuple(case["desc"][name][0] for name in names) == window
 
 
+def test_onnxruntimes_own_operators_have_the_attributes_that_are_given(tmp_path: Path) -> None:
+    """(10 - 2) * 0.5 + (6 - 4) * 1 = 6, and 6 / 2 + 1 = 4; (0 - 2) * 0.5 + (9 - 4) * 1 = 4, and 4 / 2 + 1 = 3."""
+    numbers = [np.float32(0.5), np.uint8(2), np.float32(1), np.uint8(4), np.float32(2), np.uint8(1)]
+    scales = [np.array(number) for number in numbers]
+    inputs = [np.array([10, 0], np.uint8), *scales[:2], np.array([6, 9], np.uint8), *scales[2:]]
+    output = [np.array([4, 3], np.uint8)]
+    case, printed = imported(tmp_path, "QLinearAdd", inputs, output, domain="com.microsoft")
+    assert case is not None, printed
+    assert case["operator"] == "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    (result,) = run_cases(api.load_cases(str(tmp_path / "imported" / "test_one.yaml")))
+    assert result.outcome == "passed"
+
+
 def left_out(tmp_path: Path, *arguments: Any, **more: Any) -> str:
     case, output = imported(tmp_path, *arguments, **more)
     assert case is None

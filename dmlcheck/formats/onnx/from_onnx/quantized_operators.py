@@ -1,4 +1,4 @@
-"""Operators on quantized numbers: products, convolutions, and floats quantized by their range."""
+"""Operators on quantized numbers, some of them onnxruntime's own: products, convolutions, sums, averages, ranges."""
 
 from __future__ import annotations
 
@@ -22,6 +22,10 @@ def _of_columns(rank: int) -> Shaped:
 
 def _of_channels(rank: int) -> Shaped:
     return lambda values: channels(values, rank)
+
+
+def _of_one(rank: int) -> Shaped:
+    return lambda values: sized(values, (1,) * rank)
 
 
 def _tensors(node: Node, *places: tuple[int, str, Shaped]) -> dict[str, Array]:
@@ -83,10 +87,45 @@ def _by_range(node: Node) -> Counterpart:
     return Counterpart("DYNAMIC_QUANTIZE_LINEAR", {**node.tensors(), **outputs})
 
 
+def _product_to_float(node: Node) -> Counterpart:
+    rank, tensors = _matrices(node, 1)
+    places = [
+        (index, f"{name}{kind}Tensor", shaped)
+        for first, kind in ((2, "Scale"), (4, "ZeroPoint"))
+        for index, name, shaped in ((first, "A", _of_rows(rank)), (first + 1, "B", _of_columns(rank)))
+    ]
+    bias = node.optional(6)
+    more = {} if bias is None else {"BiasTensor": repeated(bias, node.output().shape)}
+    return Counterpart("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**tensors, **_tensors(node, *places), **more})
+
+
+def _sum(node: Node) -> Counterpart:
+    output = node.output()
+    own = _of_one(output.ndim)
+    names = ("AScaleTensor", "AZeroPointTensor", "", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
+             "OutputZeroPointTensor")  # fmt: skip
+    numbers = _tensors(node, *((index, name, own) for index, name in enumerate(names, start=1) if name))
+    addends = {"ATensor": repeated(node.input(0), output.shape), "BTensor": repeated(node.input(3), output.shape)}
+    return Counterpart("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**addends, **numbers, "OutputTensor": output})
+
+
+def _average(node: Node) -> Counterpart:
+    x, sizes = node.input(0), list(node.get("kernel_shape"))
+    if node.get("channels_last", 0):
+        raise Refused(f"{node.type} of channels last")
+    names = ("InputScaleTensor", "InputZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor")
+    numbers = _tensors(node, *((index, name, _of_one(x.ndim)) for index, name in enumerate(names, start=1)))
+    fields = {"WindowSize": sizes, **window(node, x, sizes), "IncludePadding": node.get("count_include_pad", 0)}
+    return Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**node.tensors(), **numbers, **fields})
+
+
 OPERATORS: dict[str, Maker] = {
     "ConvInteger": _convolution_of_integers,
     "DynamicQuantizeLinear": _by_range,
     "MatMulInteger": _product_of_integers,
     "QLinearConv": _quantized_convolution,
     "QLinearMatMul": _quantized_product,
+    "com.microsoft.MatMulIntegerToFloat": _product_to_float,
+    "com.microsoft.QLinearAdd": _sum,
+    "com.microsoft.QLinearAveragePool": _average,
 }

@@ -9,7 +9,7 @@ from dmlcheck import __version__
 from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, Constant, Graph, Inexpressible, Node, Value
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
-_CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
+CONTRIBUTED = "com.microsoft"  # the domain of onnxruntime's own operators, which a node's type may begin with
 
 
 def model_proto(graph: Graph) -> Any:
@@ -35,8 +35,8 @@ def model_proto(graph: Graph) -> Any:
     )
     opsets = [helper.make_opsetid("", graph.opset)]
     oldest = helper.find_min_ir_version_for(opsets)
-    if any(node.type.startswith(_CONTRIBUTED) for node in graph.nodes):
-        opsets.append(helper.make_opsetid(_CONTRIBUTED, 1))
+    if any(node.type.startswith(CONTRIBUTED) for node in graph.nodes):
+        opsets.append(helper.make_opsetid(CONTRIBUTED, 1))
     return helper.make_model(
         body, opset_imports=opsets, ir_version=oldest, producer_name="dmlcheck", producer_version=__version__
     )

@@ -75,3 +75,40 @@ def test_a_range_gives_a_scale_and_a_zero_point_of_one_element() -> None:
     made = found("DynamicQuantizeLinear", [zeros(2, 3)], whole(2, 3), zeros(), whole())
     assert made.operator == "DYNAMIC_QUANTIZE_LINEAR"
     assert shapes(made) == {"Input": (2, 3), "Output": (2, 3), "OutputScale": (1, 1), "OutputZeroPoint": (1, 1)}
+
+
+def test_a_product_to_floats_repeats_its_bias() -> None:
+    a, b, one = whole(5, 2, 3), whole(3, 4), zeros()
+    made = found("com.microsoft.MatMulIntegerToFloat", [a, b, one, zeros(4), whole(), None, zeros(4)], zeros(5, 2, 4))
+    assert made.operator == "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"
+    assert shapes(made) == {
+        "A": (5, 2, 3), "AScale": (1, 1, 1), "AZeroPoint": (1, 1, 1),
+        "B": (5, 3, 4), "BScale": (1, 1, 4), "Bias": (5, 2, 4), "Output": (5, 2, 4),
+    }  # fmt: skip
+    assert made.fields["BiasTensor"].strides == (0, 0, 1)
+
+
+def test_a_quantized_sum_repeats_its_addends() -> None:
+    one, point = zeros(), whole(1)
+    inputs = [whole(2, 3), one, point, whole(3), one, None, one, point]
+    made = found("com.microsoft.QLinearAdd", inputs, whole(2, 3))
+    assert made.operator == "ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    assert shapes(made) == {
+        "A": (2, 3), "AScale": (1, 1), "AZeroPoint": (1, 1), "B": (2, 3), "BScale": (1, 1), "Output": (2, 3),
+        "OutputScale": (1, 1), "OutputZeroPoint": (1, 1),
+    }  # fmt: skip
+    assert made.fields["BTensor"].strides == (0, 1)
+
+
+def test_a_quantized_average_has_a_window() -> None:
+    x, one, point = whole(1, 2, 5, 5), zeros(), whole()
+    attributes = {"kernel_shape": [3, 3], "strides": [2, 2], "count_include_pad": 1}
+    made = found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], whole(1, 2, 2, 2), **attributes)
+    assert made.operator == "QUANTIZED_LINEAR_AVERAGE_POOLING"
+    assert fields(made) == {
+        "WindowSize": [3, 3], "Strides": [2, 2], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0],
+        "IncludePadding": 1,
+    }  # fmt: skip
+    assert shapes(made)["OutputScale"] == (1, 1, 1, 1)
+    with pytest.raises(Refused, match="of channels last"):
+        found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], x, channels_last=1, **attributes)
