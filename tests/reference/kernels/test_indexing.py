@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import indexed
@@ -25,9 +26,13 @@ from random_indices import (
 )
 
 from dmlcheck import validation
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import indexing
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
 
@@ -145,3 +150,41 @@ def test_the_first_k_are_the_start_of_a_whole_sort() -> None:
         assert np.array_equal(
             np.take_along_axis(x, found[7]["OutputIndexTensor"].astype(int), 1), found[7]["OutputValueTensor"]
         )
+
+
+# ---- comparison
+
+
+@pytest.mark.parametrize("maker", MAKERS.values(), ids=MAKERS)
+def test_a_wrong_element_is_refused_and_one_that_is_left_open_is_not(
+    maker: Callable[[np.random.Generator], Made],
+) -> None:
+    generator = np.random.default_rng(7)
+    planted = 0
+    for _ in range(60):
+        operator, fields, inputs, _ = maker(generator)
+        desc, _ = validation.validate(f"DML_OPERATOR_{operator}", fields, NEWEST_LEVEL)
+        assert desc is not None
+        results = engine.evaluate(desc, inputs)
+        expected = {part.label: (part.tensor, results[part.label].values) for part in desc.tensors(OUTPUT)}
+        wrong = {label: changed(generator, part) for label, part in results.items()}
+        actual = {label: faulty for label, (faulty, _) in wrong.items()}
+        found = compare(expected, actual, limit_for(desc, None, "FLOAT32"), partial(bounds, desc, inputs))
+        for label, (_, place) in wrong.items():
+            refused = found[label].refused
+            assert (refused is None) == (place is None)
+            assert refused is None or np.argwhere(refused).tolist() == [list(place or ())]
+            planted += place is not None
+    assert planted > 20
+
+
+def changed(generator: np.random.Generator, part: engine.Computed) -> tuple[Array, tuple[int, ...] | None]:
+    """Return results with one element changed, and all that are left open; and where that one is, if there is any."""
+    is_open = np.zeros(part.values.shape, bool) if part.unspecified is None else part.unspecified
+    faulty = np.where(is_open, part.values.dtype.type(77), part.values)
+    places = [tuple(place) for place in np.argwhere(~is_open & (part.values == part.values)).tolist()]
+    if not places:
+        return faulty, None
+    place = places[int(generator.integers(len(places)))]
+    faulty[place] = 3 if faulty[place] in (0, 1) or np.isinf(float(faulty[place])) else 0
+    return faulty, place
