@@ -10,7 +10,7 @@ import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.specs.names import parse_level
+from dmlcheck.specs.names import parse_level, parse_version
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
@@ -34,6 +34,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="float32",
         help="the type that the implementation may accumulate in (default: float32)",
     )
+    group.addoption(
+        "--dmlcheck-directml-version",
+        metavar="VERSION",
+        help="the implementation is this version of DirectML: expect the failures that are known of it",
+    )
     group.addoption("--dmlcheck-timeout", type=float, metavar="SECONDS", help="limit each case")
     group.addoption("--dmlcheck-expectations", metavar="FILE", help="known results of this implementation")
 
@@ -43,6 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
     level = config.getoption("--dmlcheck-feature-level")
     if level is not None and parse_level(level) is None:
         raise pytest.UsageError(f"--dmlcheck-feature-level: {level} is not a feature level")
+    version = config.getoption("--dmlcheck-directml-version")
+    if version is not None and parse_version(version) is None:
+        raise pytest.UsageError(f"--dmlcheck-directml-version: {version} is not a version of DirectML; write 1.8.0")
     seconds = config.getoption("--dmlcheck-timeout")
     if seconds is not None and not 0 < seconds <= _WEEK:
         raise pytest.UsageError(f"--dmlcheck-timeout: {seconds:g} is not a time; write a number of seconds above 0")
@@ -187,7 +195,12 @@ class CaseItem(pytest.Item):
 
         option = self.config.getoption
         accumulate = option("--dmlcheck-accumulate").upper()
-        info = RunInfo(option("--dmlcheck-implementation"), _level(self.config), accumulate=accumulate)
+        info = RunInfo(
+            option("--dmlcheck-implementation"),
+            _level(self.config),
+            accumulate=accumulate,
+            directml_version=option("--dmlcheck-directml-version"),
+        )
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
         return again(info, result._replace(case=result.case._replace(file=file)))
 
@@ -242,7 +255,8 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.running.processes import Apart
 
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
-    settings = Settings(_level(config), config.getoption("--dmlcheck-accumulate").upper())
+    version = config.getoption("--dmlcheck-directml-version")
+    settings = Settings(_level(config), config.getoption("--dmlcheck-accumulate").upper(), directml_version=version)
     implementation = make(name, timeout)
     if timeout is None or keeps_time(implementation):
         config.add_cleanup(lambda: close(implementation))

@@ -215,3 +215,17 @@ def test_options_that_mean_nothing_are_refused(words: list[str]) -> None:
 def test_the_plugin_costs_nothing_where_it_is_not_used() -> None:
     script = "import sys, dmlcheck.pytest_plugin; assert not {'numpy', 'yaml', 'click', 'rich'} & sys.modules.keys()"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.slow
+def test_failures_that_are_known_of_a_version_of_directml_are_xfailed(folder: Path) -> None:
+    text = FILE.replace("FLOAT32", "FLOAT16").partition("cases:")[0]
+    text += "cases:\n- {name: sum, outputs: {OutputTensor: [7]}}\n"
+    (folder / "cases" / "sum.yaml").write_text(text, encoding="utf-8")
+    words = ["--dmlcheck", "cases/sum.yaml"]
+    assert counts(run(*words).stdout) == "1 failed"
+    result = run(*words, "--dmlcheck-directml-version", "1.8.0", "-rx")
+    assert counts(result.stdout) == "1 xfailed"
+    assert "XFAIL cases/sum.yaml::sum - FLOAT16 SUM and AVERAGE can overflow" in result.stdout
+    wrong = run(*words, "--dmlcheck-directml-version", "eight")
+    assert (wrong.returncode, "eight is not a version of DirectML; write 1.8.0" in wrong.stderr) == (4, True)

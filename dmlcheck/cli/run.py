@@ -15,7 +15,7 @@ from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.cli.options import complete_files, completing, examples, level_option, listed, select_option
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
-from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
+from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard, Version
 from dmlcheck.cli.selection import selector, targets
 from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make
 from dmlcheck.reports.records import Earlier, RunInfo
@@ -36,6 +36,7 @@ class Options(NamedTuple):
     max_failures: int | None
     level: str | None
     implementation: str
+    directml_version: str | None
     accumulate: str
     strict: bool
     fail_on_skipped: bool
@@ -51,7 +52,7 @@ class Options(NamedTuple):
     @property
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
-        settings = Settings(self.level, self.accumulate.upper(), self.strict)
+        settings = Settings(self.level, self.accumulate.upper(), self.strict, self.directml_version)
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         digests = self.wanted.files["json"] is not None
@@ -74,6 +75,7 @@ class Options(NamedTuple):
             self.warned_above,
             earlier,
             self.strict,
+            self.directml_version,
         )
 
 
@@ -100,6 +102,12 @@ class Options(NamedTuple):
     show_default=True,
     help="What to judge, see below.",
     shell_complete=completing(lambda: KINDS),
+)
+@click.option(
+    "--directml-version",
+    type=Version(),
+    metavar="VERSION",
+    help="It is this version of DirectML (1.8.0): expect the failures that are known of it.",
 )
 @click.option(
     "--accumulate",

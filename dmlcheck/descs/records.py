@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.specs.names import DATA_TYPES
-from dmlcheck.specs.records import DATA_TYPE, OUTPUT, Deviation, OperatorSpec
+from dmlcheck.specs.records import DATA_TYPE, OUTPUT, OperatorSpec
 
 
 class TensorDesc(NamedTuple):
@@ -141,15 +141,6 @@ class OperatorDesc(NamedTuple):
             return outputs[0].tensor.data_type if outputs else ""
         value = self.values.get(field)
         return value.data_type if isinstance(value, TensorDesc) else value
-
-    def known_deviations(self) -> tuple[Deviation, ...]:
-        """Return what some versions of DirectML are known to get wrong of descs like this one."""
-        strided = {part.path[0] for part in self.tensors() if part.tensor.strides is not None}
-        return tuple(
-            row
-            for row in self.spec.known_deviations
-            if self.matches(row.when) and (not row.strided or not strided.isdisjoint(row.strided))
-        )
 
     def inputs_with(self, values: Mapping[str, Any]) -> Iterator[tuple[Part, Any]]:
         """Yield every input tensor with its values, which are by field, those of an array of tensors in a list."""

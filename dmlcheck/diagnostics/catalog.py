@@ -415,6 +415,15 @@ RULES: dict[str, Rule] = {
         _replace(_NORMALIZATION, "P: 2", "P: 3"),
         _NORMALIZATION,
     ),
+    "known-deviation": Rule(
+        "operator",
+        "some versions of DirectML are known to get such a desc wrong",
+        "known of DirectML ({versions}): {text} ({source})",
+        "The desc is legal, and stays so: this is a note. Release notes, threads or tests say that some versions of "
+        "DirectML, or some devices, give wrong results for descs like it, or crash. `dmlcheck show` with the operator "
+        "lists what is known. `dmlcheck run --directml-version VERSION` expects the failures that are known of one "
+        "version.",
+    ),
     # ---- data
     "missing-tensor": Rule(
         "data",

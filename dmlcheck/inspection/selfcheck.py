@@ -16,7 +16,7 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
-from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, parse_version
 from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import constraint_words, expressions
 
@@ -188,8 +188,13 @@ def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[st
 
 
 def _deviation_problems(spec: OperatorSpec, row: Deviation) -> Iterator[str]:
-    """Yield what is wrong with the descs that a known deviation is of."""
-    yield from _desc_problems(spec, f'the known deviation "{row.text}"', row.when, row.strided)
+    """Yield what is wrong with the descs and the versions that a known deviation is of."""
+    where = f'the known deviation "{row.text}"'
+    yield from _desc_problems(spec, where, row.when, row.strided)
+    names = expressions.names_in(row.where) if row.where else frozenset()
+    yield from (f"{where} names {name}, which is not a field" for name in sorted(names - spec.fields.keys()))
+    versions = [version for version in (row.since, row.until) if version is not None]
+    yield from (f"{where}: {version} is no version" for version in versions if parse_version(version) is None)
 
 
 def _desc_problems(

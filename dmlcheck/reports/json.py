@@ -41,6 +41,7 @@ class JsonReport:
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
             "strict": info.is_strict,
+            **({} if info.directml_version is None else {"directml_version": info.directml_version}),
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
         }
@@ -221,7 +222,7 @@ def validation_text(descs: Iterable[Validated]) -> str:
                     "feature_level": desc.feature_level,
                     "valid": desc.is_valid,
                     "minimum_feature_level": desc.minimum,
-                    "diagnostics": [diagnostic.as_dict() for diagnostic in desc.diagnostics],
+                    "diagnostics": [diagnostic.as_dict() for diagnostic in (*desc.diagnostics, *desc.notes)],
                     **_levels(desc),
                 }
                 for desc in listed

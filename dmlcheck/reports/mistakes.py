@@ -12,9 +12,9 @@ from dmlcheck.running.legality import Validated
 def validated_problems(descs: Iterable[Validated]) -> Iterator[tuple[Validated, Diagnostic]]:
     """Yield what of validated descs is to be shown: not what a negative case breaks as it says."""
     for desc in descs:
-        for diagnostic in desc.diagnostics:
-            if diagnostic.severity != NOTE or desc.operator is None:
-                yield desc, diagnostic if diagnostic.file is not None else diagnostic._replace(file=desc.file)
+        broken = (found for found in desc.diagnostics if found.severity != NOTE or desc.operator is None)
+        for diagnostic in (*broken, *desc.notes):
+            yield desc, diagnostic if diagnostic.file is not None else diagnostic._replace(file=desc.file)
 
 
 def mistake_of(problem: Diagnostic) -> tuple[object, ...] | None:

@@ -60,7 +60,7 @@ class RunInfo(NamedTuple):
 
     `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
     type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass,
-    `is_strict` whether it fails those of an unlikely error.
+    `is_strict` whether it fails those of an unlikely error. Of `directml_version` the known failures are expected.
     """
 
     implementation: str
@@ -72,6 +72,7 @@ class RunInfo(NamedTuple):
     warn_above: float | None = None
     compared_to: Earlier | None = None
     is_strict: bool = False
+    directml_version: str | None = None
 
     @property
     def judged(self) -> str:
@@ -85,7 +86,10 @@ class RunInfo(NamedTuple):
         own = "at its own feature level" if cases == 1 else "at their own feature levels"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
-        return f"{level}, accumulation in {self.accumulate}{shard}"
+        known = (
+            "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"
+        )
+        return f"{level}, accumulation in {self.accumulate}{shard}{known}"
 
     @property
     def is_of_reference(self) -> bool:

@@ -25,6 +25,7 @@ _ALIKE = {
     "tool": "version",
     "accumulate": "--accumulate",
     "strict": "--strict",
+    "directml_version": "--directml-version",
     "warn_above": "--warn-above",
     "compared_to": "--compare-to",
 }
@@ -138,6 +139,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             value_of(report, "warn_above", NUMBER_OR_NONE),
             _earlier(report.get("compared_to")),
             report.get("strict") is True,
+            value_of(report, "directml_version", TEXT_OR_NONE),
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

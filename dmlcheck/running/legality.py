@@ -8,12 +8,13 @@ from typing import NamedTuple
 
 from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, is_or_are
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
-from dmlcheck.validation import check, minimum_level, validate
+from dmlcheck.validation import check, deviations, minimum_level, validate
 
 
 class AtLevel(NamedTuple):
@@ -25,7 +26,10 @@ class AtLevel(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator."""
+    """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator.
+
+    `notes` are what is known of a legal desc, which stays legal.
+    """
 
     file: str
     name: str
@@ -35,6 +39,7 @@ class Validated(NamedTuple):
     diagnostics: tuple[Diagnostic, ...]
     is_plain: bool = True
     levels: tuple[AtLevel, ...] = ()
+    notes: tuple[Diagnostic, ...] = ()
 
     @property
     def is_valid(self) -> bool:
@@ -97,7 +102,13 @@ def _validated_case(case: Case, level: str | None, *, all_levels: bool) -> Valid
         found = _beside_its_list(case, findings, found)
     levels = _at_levels(case, reading) if all_levels else ()
     operator = full_name(case.operator) or case.operator
-    return Validated(case.file, case.name, operator, asked, minimum_level(reading), found, levels=levels)
+    notes = () if findings or reading.desc is None else _notes(case, reading.desc)
+    return Validated(case.file, case.name, operator, asked, minimum_level(reading), found, levels=levels, notes=notes)
+
+
+def _notes(case: Case, desc: OperatorDesc) -> tuple[Diagnostic, ...]:
+    """Return what is to be noted of a legal desc: what versions of DirectML are known to get wrong of it."""
+    return tuple(note._replace(severity=NOTE) for note in in_order(case.origin, deviations.notes(desc)))
 
 
 def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...]) -> Validated:

@@ -13,24 +13,29 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
-from dmlcheck.implementations import Failure, TimedOut, Unsupported, is_directml
+from dmlcheck.implementations import Failure, TimedOut, Unsupported, about, is_directml
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.open_elements import Masks, masks_of
-from dmlcheck.running.results import ERRORED, FAILED, FAILURES, LEGAL, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, FAILURES, LEGAL, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
+from dmlcheck.validation import deviations
 
 UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 _NOTHING = "nothing to compare: the documentation leaves every expected element open"
 
 
 class Settings(NamedTuple):
-    """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors."""
+    """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors.
+
+    `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
+    """
 
     feature_level: str | None = None
     accumulate: str = "FLOAT32"
     is_strict: bool = False
+    directml_version: str | None = None
 
 
 class Run:
@@ -43,8 +48,9 @@ class Run:
         from dmlcheck.reference import engine  # noqa: F401
 
         self.implementation = implementation
-        self.is_directml = is_directml(implementation)
         self.settings = settings or Settings()
+        self.is_directml = self.settings.directml_version is not None or is_directml(implementation)
+        self.device = about(implementation).device if self.is_directml else ""
         self.descs = LegalDescs()
         self.limits = Limits(self.settings.accumulate)
 
@@ -106,8 +112,23 @@ def _ending(case: Case, run: Run) -> Ending:
     if reason is not None:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
-    is_told = run.is_directml and ending.outcome in FAILURES
-    return ending._replace(known=prepared.desc.known_deviations()) if is_told else ending
+    return _of_directml(ending, prepared.desc, run) if run.is_directml else ending
+
+
+def _of_directml(ending: Ending, desc: OperatorDesc, run: Run) -> Ending:
+    """Return an ending with what is known of DirectML; a failure that is known of its version is an expected one.
+
+    A case passes against expectation where all such descs are known to come out wrong.
+    """
+    version = run.settings.directml_version
+    known = deviations.known_deviations(desc, version, run.device)
+    expected = () if version is None else deviations.foretold(known, run.device)
+    because = " ".join(row.text for row in expected)
+    if ending.outcome == PASSED and any(row.is_certain for row in expected):
+        return ending._replace(outcome=XPASSED, reason=f"expected failed, and passes: {because}")
+    if ending.outcome not in FAILURES:
+        return ending
+    return ending._replace(outcome=XFAILED, reason=because) if expected else ending._replace(known=known)
 
 
 def _level_beyond(case: Case, most: str | None) -> str | None:

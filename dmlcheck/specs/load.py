@@ -156,8 +156,30 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
 
 
 def _deviation(raw: dict[str, Any]) -> Deviation:
-    limits = {"when": _condition(raw.get("when")), "strided": tuple(raw.get("strided", ()))}
-    return Deviation(**{**raw, **limits})
+    return Deviation(
+        text=raw["text"],
+        versions=_versions(raw),
+        source=raw["source"],
+        when=_condition(raw.get("when")),
+        strided=tuple(raw.get("strided", ())),
+        where=raw.get("where"),
+        since=raw.get("since"),
+        until=raw.get("until"),
+        device=raw.get("device"),
+        is_certain=raw.get("is_certain", False),
+        is_of_graphs=raw.get("is_of_graphs", False),
+    )
+
+
+def _versions(raw: dict[str, Any]) -> str:
+    """Return in words which versions of DirectML have a deviation, and on what device."""
+    since, until = raw.get("since"), raw.get("until")
+    if until is None:
+        text = f"not fixed as of {raw['as_of']}"
+    else:
+        text = f"before {until}" if since is None else f"fixed in {until}"
+    device = f", on {raw['device']}" if "device" in raw else ""
+    return (text if since is None else f"from {since}, {text}") + device
 
 
 def _tolerance(raw: dict[str, Any]) -> Tolerance:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
@@ -71,6 +72,14 @@ def level_name(level: str) -> str:
 def level_and_version(level: str) -> str:
     """Return a level with the DirectML that brought it: `DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)`."""
     return f"{LEVEL_PREFIX}{level} (DirectML {FEATURE_LEVELS[level].directml})"
+
+
+def parse_version(text: str) -> tuple[int, ...] | None:
+    """Return a version of DirectML (`1.8.0`, `1.8`) as numbers that compare, or None where it is none."""
+    if not re.fullmatch(r"[0-9]{1,6}(\.[0-9]{1,6}){1,3}", text, re.ASCII):
+        return None
+    numbers = [int(part) for part in text.split(".")]
+    return (*numbers, *[0] * (4 - len(numbers)))
 
 
 class DataType(NamedTuple):

@@ -90,10 +90,12 @@ class Erratum(NamedTuple):
 
 
 class Deviation(NamedTuple):
-    """A result that some versions of DirectML are known to get wrong.
+    """A result that some versions of DirectML are known to get wrong; `versions` says in words which, and on what.
 
-    `when` and `strided` limit it to descs with these values of fields (a tensor's value is its data type, `DataType`
-    that of the first output) and with strides of one of these tensors.
+    `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
+    `DataType` that of the first output), with strides of one of these tensors, and of which an expression is true.
+    `since` is the first version that has it, `until` the first that has it no longer, `device` a part of the device's
+    name. `is_certain` says that every such desc comes out wrong, `is_of_graphs` that only compiled graphs do.
     """
 
     text: str
@@ -101,6 +103,12 @@ class Deviation(NamedTuple):
     source: str
     when: Mapping[str, tuple[str, ...]] | None = None
     strided: tuple[str, ...] = ()
+    where: str | None = None
+    since: str | None = None
+    until: str | None = None
+    device: str | None = None
+    is_certain: bool = False
+    is_of_graphs: bool = False
 
 
 class Tolerance(NamedTuple):

@@ -87,3 +87,26 @@ def test_the_json_report_says_of_every_desc_why_it_is_not_valid() -> None:
         (True, 0),
         (True, 0),
     ]
+
+
+KNOWN = DESC.replace("FLOAT32", "FLOAT16").replace("INT32", "FLOAT16")
+NOTE = "known of DirectML (not fixed as of 2023): FLOAT16 SUM and AVERAGE can overflow to infinity"
+
+
+def test_what_is_known_of_directml_is_noted_in_every_format() -> None:
+    write("a.yaml", KNOWN)
+    text = dmlcheck("validate", "a.yaml")
+    assert (text.exit_code, f"a.yaml:1:11: note[known-deviation]: {NOTE}" in text.stdout) == (0, True)
+    assert "a.yaml: DML_OPERATOR_REDUCE is valid from" in text.stdout
+    report = json.loads(dmlcheck("validate", "a.yaml", "--format", "json").stdout)
+    (desc,) = report["descs"]
+    (found,) = desc["diagnostics"]
+    assert (report["valid"], desc["valid"], found["rule"], found["severity"]) == (True, True, "known-deviation", "note")
+    assert found["message"].startswith(NOTE)
+    (result,) = json.loads(dmlcheck("validate", "a.yaml", "--format", "sarif").stdout)["runs"][0]["results"]
+    assert (result["ruleId"], result["level"]) == ("known-deviation", "note")
+    notice = dmlcheck("validate", "a.yaml", "--format", "github")
+    assert notice.exit_code == 0
+    assert notice.stdout.startswith("::notice file=a.yaml,line=1,")
+    write("b.yaml", DESC)
+    assert "known-deviation" not in dmlcheck("validate", "b.yaml").stdout

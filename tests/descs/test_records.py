@@ -8,8 +8,6 @@ import pytest
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Deviation
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
 SPLIT = {"InputTensor": TENSOR, "OutputTensors": [TENSOR, TENSOR], "Axis": 0}
@@ -68,34 +66,6 @@ def test_operators_inside_another_come_with_their_paths() -> None:
     assert [(path, nested.spec.short) for path, nested in desc.nested()] == [(("FusedActivation",), "ACTIVATION_RELU")]
     desc = desc_of("RNN", {"ActivationDescs": [fused, {"Type": "ACTIVATION_TANH"}]})
     assert [path for path, _ in desc.nested()] == [("ActivationDescs", 0), ("ActivationDescs", 1)]
-
-
-DEVIATIONS = (
-    Deviation("of every desc", "all", "a page"),
-    Deviation("of SUM", "all", "a page", when={"Function": ("SUM", "AVERAGE")}),
-    Deviation("of FLOAT16 outputs", "all", "a page", when={"DataType": ("FLOAT16",)}),
-    Deviation("of INT8 inputs", "all", "a page", when={"InputTensor": ("INT8",)}),
-    Deviation("of strided inputs", "all", "a page", strided=("InputTensor",)),
-    Deviation("of other strided tensors", "all", "a page", strided=("OutputTensor",)),
-)
-
-
-@pytest.mark.parametrize(
-    ("function", "data_type", "strides", "texts"),
-    [
-        ("SUM", "FLOAT32", None, ["of every desc", "of SUM"]),
-        ("MAX", "FLOAT16", None, ["of every desc", "of FLOAT16 outputs"]),
-        ("AVERAGE", "INT8", None, ["of every desc", "of SUM", "of INT8 inputs"]),
-        ("L1", "FLOAT32", (1, 2), ["of every desc", "of strided inputs"]),
-    ],
-)
-def test_a_known_deviation_is_of_descs_of_its_function_type_and_layout(
-    function: str, data_type: str, strides: tuple[int, ...] | None, texts: list[str]
-) -> None:
-    spec = load_spec("DML_OPERATOR_REDUCE")._replace(known_deviations=DEVIATIONS)
-    given, found = TensorDesc(data_type, (2, 3), strides), TensorDesc(data_type, (2, 1))
-    desc = OperatorDesc.of(spec, {"Function": function, "InputTensor": given, "OutputTensor": found, "Axes": (1,)})
-    assert [row.text for row in desc.known_deviations()] == texts
 
 
 def test_tensors_are_found_by_the_name_of_their_field_and_by_their_label() -> None:

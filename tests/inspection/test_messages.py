@@ -97,7 +97,10 @@ def test_every_message_is_in_a_log_above_and_says_all_that_it_must() -> None:
     for message in messages.messages():
         assert set(message.rules) <= RULES.keys()
         assert set(message.words) <= WORDS.keys()
-        assert all(re.match(r"https://learn\.microsoft\.com/|[\w-]+/[\w.-]+#\d+", source) for source in message.sources)
+        assert all(
+            re.match(r"https://learn\.microsoft\.com/|[\w-]+/[\w.-]+(#\d+|, Releases)", source)
+            for source in message.sources
+        )
         assert message.by
         assert message.remedy.endswith(".")
         assert message.sources

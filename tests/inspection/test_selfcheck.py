@@ -58,6 +58,8 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_deviation(when={"DataType": ("FLOAT8",)}), 'the known deviation "wrong" has the type FLOAT8'),
         (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),
         (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),
+        (with_deviation(where="Axis == 0"), 'the known deviation "wrong" names Axis, which is not a field'),
+        (with_deviation(until="1.x"), 'the known deviation "wrong": 1.x is no version'),
         (with_tolerance(), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, ulp=1.0), "row 1 of the tolerance must either be exact or have limits"),
         (with_tolerance(exact=True, source=""), "row 1 of the tolerance has no source"),

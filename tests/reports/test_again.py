@@ -52,6 +52,11 @@ INFO = RunInfo("reference")
             failed(),
             "dmlcheck run --implementation command:./it --accumulate float16 cases/sum.yaml::sum",
         ),
+        (
+            INFO._replace(directml_version="1.8.0"),
+            failed(),
+            "dmlcheck run --directml-version 1.8.0 cases/sum.yaml::sum",
+        ),
         (INFO._replace(compared_to=Earlier("old.json")), failed(), "dmlcheck run cases/sum.yaml::sum"),
         (
             INFO._replace(compared_to=Earlier("old.json", max_drift=0.5)),

@@ -39,8 +39,10 @@ def test_of_a_desc_all_is_shown_but_what_a_negative_case_lists() -> None:
     descs = [
         Validated("a.yaml", "a", "DML_OPERATOR_REDUCE", "6_4", None, (listed, Diagnostic("size-mismatch", "no"))),
         Validated("a.yaml", "note", None, None, None, (listed,)),
+        Validated("b.yaml", "b", "DML_OPERATOR_REDUCE", "6_4", "1_0", (), notes=(Diagnostic("known-deviation", "no"),)),
     ]
     assert [(desc.name, problem.rule, problem.file) for desc, problem in validated_problems(descs)] == [
         ("a", "size-mismatch", "a.yaml"),
         ("note", "output-mismatch", "cases/sum.yaml"),
+        ("b", "known-deviation", "b.yaml"),
     ]

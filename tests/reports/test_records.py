@@ -74,6 +74,11 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
     [
         (RunInfo("x"), "x", "1 case at its own feature level, accumulation in FLOAT32"),
         (
+            RunInfo("x", directml_version="1.8.0"),
+            "x",
+            "1 case at its own feature level, accumulation in FLOAT32, with the known failures of DirectML 1.8.0",
+        ),
+        (
             RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),
             "x 1.2 (GPU 0)",
             "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT16",

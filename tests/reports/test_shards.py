@@ -18,6 +18,7 @@ from dmlcheck.running.accuracy import Compared
 from dmlcheck.running.results import CaseResult
 
 INFO = RunInfo("onnxruntime", "4_1", None, "1.2", "CPU", "FLOAT16", 0.5, Earlier("old.json", "1.1", 2.0, "onnxruntime"))
+INFO = INFO._replace(directml_version="1.8.0")
 Change = Callable[[dict[str, Any]], Any]
 
 

@@ -153,3 +153,22 @@ def test_what_is_not_directml_is_noted_and_breaks_nothing() -> None:
 def test_an_operator_that_there_is_not_keeps_its_name() -> None:
     (desc,) = all_of({"operator": "ARGMAXX", "desc": {}})
     assert (desc.operator, rules(desc)) == ("ARGMAXX", [("unknown-operator", ERROR)])
+
+
+def test_a_legal_desc_that_is_known_to_come_out_wrong_has_a_note_and_stays_legal() -> None:
+    tensor = {"DataType": "FLOAT16", "Sizes": [2, 3]}
+    known = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [2, 1]}}}  # type: ignore[dict-item]
+    (desc,) = all_of(known)
+    assert (desc.is_valid, desc.errors, desc.diagnostics) == (True, 0, ())
+    (note,) = desc.notes
+    assert (note.rule, note.severity, note.pointer, note.line) == ("known-deviation", NOTE, "operator", 1)
+    assert all_of(REDUCE)[0].notes == ()
+
+
+def test_a_desc_that_is_not_legal_and_a_negative_case_have_no_notes() -> None:
+    tensor = {"DataType": "FLOAT16", "Sizes": [2, 3]}
+    wrong = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": tensor, "OutputTensor": tensor}}  # type: ignore[dict-item]
+    (desc,) = all_of(wrong)
+    assert (desc.is_valid, desc.notes) == (False, ())
+    (desc,) = all_of({**wrong, "invalid": ["size-mismatch"]})
+    assert (desc.errors, desc.notes) == (0, ())

@@ -322,3 +322,70 @@ def test_what_directml_gets_wrong_is_told_where_it_is_directml_that_fails(answer
     assert [[row.text[:8] for row in known] for known in found] == [["FLOAT16 "], []]
     right = {"OutputTensor": np.full(1, 3, np.float16)}
     assert run_case(given, Run(DirectMLLike(right))).known == ()
+
+
+GROUPED = {
+    "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
+    "FilterTensor": {"DataType": "FLOAT32", "Sizes": [2, 1, 1, 1]},
+    "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 2, 1, 1]},
+    "Mode": "CROSS_CORRELATION",
+    "Direction": "FORWARD",
+    **{name: [1, 1] for name in ("Strides", "Dilations")},
+    **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
+    "GroupCount": 2,
+}
+CONVOLVED = {"operator": "CONVOLUTION", "desc": GROUPED, "inputs": {"InputTensor": [1, 2], "FilterTensor": [10, 20]}}
+GROUPS = "Wrong results with GroupCount > 1, as in depth-wise convolution."
+
+
+@pytest.mark.parametrize(
+    ("version", "expected", "outcome", "reason"),
+    [
+        ("1.8.0", [10, 41], "xfailed", GROUPS),
+        ("1.8.0", [10, 40], "xpassed", f"expected failed, and passes: {GROUPS}"),
+        ("1.6.0", [10, 41], "failed", "output mismatch"),
+        ("1.8.2", [10, 41], "failed", "output mismatch"),
+        ("1.8.2", [10, 40], "passed", None),
+        (None, [10, 41], "failed", "output mismatch"),
+    ],
+)
+def test_failures_that_are_known_of_a_version_of_directml_are_expected_of_it(
+    version: str | None, expected: list[int], outcome: str, reason: str | None
+) -> None:
+    given = case(**CONVOLVED, outputs={"OutputTensor": expected})
+    assert ending(given, directml_version=version)[:2] == (outcome, reason)
+
+
+def test_an_error_is_expected_as_a_wrong_result_is() -> None:
+    given = case(**CONVOLVED, outputs={"OutputTensor": [10, 40]})
+    assert ending(given, Answering(Failure("E_FAIL")), directml_version="1.8.0")[:2] == ("xfailed", GROUPS)
+    assert ending(given, Answering({}, "no groups"), directml_version="1.8.0")[0] == "skipped"
+
+
+def test_a_case_that_may_come_out_wrong_may_pass() -> None:
+    tensor = {"DataType": "FLOAT16", "Sizes": [2]}
+    desc = {"InputTensor": tensor, "OutputTensor": {**tensor, "Sizes": [1]}, "Axes": [0], "Function": "SUM"}
+    given = case(operator="REDUCE", desc=desc, inputs={"InputTensor": [1, 2]}, outputs={"OutputTensor": [3]})
+    assert ending(given, directml_version="1.8.0")[0] == "passed"
+    assert ending(given._replace(outputs={"OutputTensor": [4]}), directml_version="1.8.0")[0] == "xfailed"
+
+
+@pytest.mark.parametrize(("device", "outcome"), [("", "failed"), ("Intel(R) Iris(R) Xe Graphics", "xfailed")])
+def test_a_failure_of_one_device_is_expected_where_the_device_says_that_it_is_that_one(
+    device: str, outcome: str
+) -> None:
+    desc = {
+        **GROUPED,
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [4, 16, 32, 32]},
+        "FilterTensor": {"DataType": "FLOAT32", "Sizes": [16, 16, 3, 3]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [4, 16, 32, 32]},
+        **{name: [1, 1] for name in ("StartPadding", "EndPadding")},
+        "GroupCount": 1,
+    }
+    inputs = {"InputTensor": {"fill": 0}, "FilterTensor": {"fill": 0}}
+    given = case(operator="CONVOLUTION", desc=desc, inputs=inputs, outputs={"OutputTensor": {"fill": 0}})
+    answering = Answering({"OutputTensor": np.ones((4, 16, 32, 32), np.float32)})
+    answering.device = device  # type: ignore[attr-defined]
+    result = run_case(given, Run(answering, Settings(directml_version="1.13.0")))
+    assert result.outcome == outcome
+    assert bool(result.known) == (device == "")

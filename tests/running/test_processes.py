@@ -380,7 +380,7 @@ def test_a_mismatch_of_directml_names_what_it_is_known_to_get_wrong_of_such_a_de
     write("a.yaml", WRONG)
     text = Path("a.yaml").read_text(encoding="utf-8").replace("INT32", "FLOAT16")
     Path("a.yaml").write_text(text, encoding="utf-8")
-    known = "  known of DirectML (not recorded; seen in 2023): FLOAT16 SUM and AVERAGE can overflow to infinity "
+    known = "  known of DirectML (not fixed as of 2023): FLOAT16 SUM and AVERAGE can overflow to infinity "
     printed = run("a.yaml", "--implementation", "python:misbehaving:DirectMLLike", "-j", jobs).stdout
     assert (known in printed, "LOG_SUM_EXP" in printed) == (True, False)
     assert "known of DirectML" not in run("a.yaml", "--implementation", BAD, "-j", jobs).stdout

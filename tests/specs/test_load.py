@@ -132,3 +132,27 @@ def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: s
 @pytest.mark.parametrize("name", ["specs", "cases"])
 def test_the_data_are_beside_the_package_or_in_it(name: str) -> None:
     assert Path(load.data_folder(name)).is_dir()
+
+
+@pytest.mark.parametrize(
+    ("row", "versions"),
+    [
+        ("until: 1.9.0", "before 1.9.0"),
+        ("since: 1.7.0, until: 1.8.2", "from 1.7.0, fixed in 1.8.2"),
+        ("as_of: 2025-11", "not fixed as of 2025-11"),
+        ("since: 1.7.0, as_of: 2025-11", "from 1.7.0, not fixed as of 2025-11"),
+        ("as_of: 2025-11, device: GPU 0", "not fixed as of 2025-11, on GPU 0"),
+    ],
+)
+def test_a_known_deviation_says_in_words_which_versions_have_it(specs: Path, row: str, versions: str) -> None:
+    name = f"VERSIONS_{abs(hash(row))}"
+    text = SPEC + f"known_deviations:\n  - {{text: Wrong., source: a page, {row}}}\n"
+    (known,) = load.load_spec(write(specs, name, text)).known_deviations
+    assert known.versions == versions
+
+
+def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
+    row = "when: {Axes: 1}, strided: [InputTensor], where: AxisCount > 1, since: 1.7.0, until: 1.8.2, device: GPU"
+    text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_certain: true, is_of_graphs: true}}\n"
+    (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
+    assert known[3:] == ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True, True)

@@ -74,3 +74,16 @@ def test_scatter_goes_by_both_names_of_the_header() -> None:
 def test_an_operators_short_name_has_no_prefix() -> None:
     assert names.short_operator("DML_OPERATOR_ARGMAX") == "ARGMAX"
     assert names.short_operator("ARGMAX") == "ARGMAX"
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("1.8.0", (1, 8, 0, 0)),
+        ("1.8", (1, 8, 0, 0)),
+        ("1.15.4.2", (1, 15, 4, 2)),
+        *[(text, None) for text in ("1", "1.8.", "1.8.0.0.0", "v1.8", "1.8-rc", "", "\u0661.8", "1.1234567")],
+    ],
+)
+def test_a_version_of_directml_is_numbers(text: str, version: tuple[int, ...] | None) -> None:
+    assert names.parse_version(text) == version

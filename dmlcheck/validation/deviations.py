@@ -1,0 +1,55 @@
+"""What versions of DirectML are known to get wrong of descs like a given one: the rows of the specs that fit."""
+
+from __future__ import annotations
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.specs.names import parse_version
+from dmlcheck.specs.records import Deviation
+from dmlcheck.validation.expressions import evaluate
+
+
+def known_deviations(desc: OperatorDesc, version: str | None = None, device: str = "") -> tuple[Deviation, ...]:
+    """Return the known deviations that are about a desc by itself: not those of compiled graphs.
+
+    With a version (`1.8.0`) or a device, only those of that version and device; of one that is not known, all.
+    """
+    return tuple(
+        row
+        for row in desc.spec.known_deviations
+        if _is_about(row, desc) and _is_in(row, version) and (not device or _is_on(row, device))
+    )
+
+
+def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, ...]:
+    """Return those of some deviations that make a case fail on a device; of "", which is not known, no device's own."""
+    return tuple(row for row in rows if _is_on(row, device))
+
+
+def notes(desc: OperatorDesc) -> list[Finding]:
+    """Return what is to be noted of a legal desc: the deviations that are about it."""
+    return [
+        Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
+        for row in known_deviations(desc)
+    ]
+
+
+def _is_about(row: Deviation, desc: OperatorDesc) -> bool:
+    if (
+        row.is_of_graphs
+        or not desc.matches(row.when)
+        or (row.where is not None and evaluate(row.where, desc) is not True)
+    ):
+        return False
+    strided = {part.path[0] for part in desc.tensors() if part.tensor.strides is not None}
+    return not row.strided or not strided.isdisjoint(row.strided)
+
+
+def _is_in(row: Deviation, version: str | None) -> bool:
+    """Whether a version has a deviation; one that is not known may."""
+    asked, since, until = (parse_version(text or "") for text in (version, row.since, row.until))
+    return asked is None or ((since is None or asked >= since) and (until is None or asked < until))
+
+
+def _is_on(row: Deviation, device: str) -> bool:
+    return row.device is None or row.device.casefold() in device.casefold()
