@@ -5,8 +5,8 @@
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
 processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, a
-resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an element-wise operator 4, and 3
-times the memory of the same NumPy expression in FLOAT32.
+resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise
+operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -169,6 +169,29 @@ def convolution(_: Path) -> tuple[Job, Job]:
         return np.einsum("nchwij,kcij->nkhw", windows, filter_, optimize=True)
 
     return lambda: library.evaluate("CONVOLUTION", desc, tensors), plain
+
+
+def attention(_: Path) -> tuple[Job, Job]:
+    """Return MULTIHEAD_ATTENTION of 8 heads of 512 queries and keys of size 64, and its formula in NumPy's float64."""
+    import numpy as np
+
+    import dmlcheck as library
+
+    generator = np.random.default_rng(7)
+    names = ("QueryTensor", "KeyTensor", "ValueTensor")
+    inputs = {name: generator.standard_normal((1, 512, 512), dtype=np.float32) for name in names}
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 512, 512]}
+    fields = {"Scale": 0.125, "MaskFilterValue": -10000, "HeadCount": 8, "MaskType": "NONE"}
+    desc = {**dict.fromkeys((*names, "OutputTensor"), tensor), **fields}
+
+    def plain() -> object:
+        q, k, v = (x.astype(np.float64).reshape(1, 512, 8, 64).transpose(0, 2, 1, 3) for x in inputs.values())
+        scores = q @ k.swapaxes(-1, -2) * 0.125
+        weights = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        found = weights / weights.sum(axis=-1, keepdims=True) @ v
+        return found.transpose(0, 2, 1, 3).reshape(1, 512, 512).astype(np.float32)
+
+    return lambda: library.evaluate("MULTIHEAD_ATTENTION", desc, inputs), plain
 
 
 def pooling(_: Path) -> tuple[Job, Job]:
@@ -424,6 +447,7 @@ BENCHMARKS = {
     "gather": (gather, 6.0, 25),
     "top": (top, 2.0, 5),
     "lstm": (lstm, 3.0, 25),
+    "attention": (attention, 3.0, 9),
     "padding": (padding, 2.0, 9),
     "slice": (slice_, 2.0, 9),
     "join": (join, 2.0, 9),

@@ -1,0 +1,190 @@
+"""Random descs of MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1 with their inputs, and what is right of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+Array = np.ndarray[Any, Any]
+ATTENTION = ("MULTIHEAD_ATTENTION", "MULTIHEAD_ATTENTION1")
+FORMS = ("separate", "StackedQueryKey", "StackedKeyValue", "StackedQueryKeyValue", "past")
+MASKS = ("NONE", "BOOLEAN", "KEY_SEQUENCE_LENGTH", "KEY_SEQUENCE_END_START")
+
+
+class Attention(NamedTuple):
+    """Query {batch, length, heads * size}, key and value likewise, and what else there may be; and some fields."""
+
+    query: Array
+    key: Array | None
+    value: Array | None
+    heads: int
+    groups: int
+    form: str
+    bias: Array | None = None
+    position: Array | None = None
+    past_key: Array | None = None
+    past_value: Array | None = None
+    mask: Array | None = None
+    mask_type: str = "NONE"
+    scale: float = 0.5
+    filter_value: float = -10000.0
+
+
+def drawn(generator: np.random.Generator, operator: str, form: str, mask_type: str, dtype: Any) -> Attention:
+    """Return a random attention in one of the forms of query, key and value."""
+    batch, length, count, heads, size, width = generator.integers(1, 5, 6).tolist()
+    past = int(generator.integers(0, 4)) + (form == "past")
+    groups = heads
+    if operator.endswith("1") and form == "separate":
+        heads *= int(generator.integers(1, 4))
+    count = length if "Query" in form else 0 if form == "past" else count
+    width = size if "KeyValue" in form else width
+
+    def normal(*sizes: int) -> Array:
+        return generator.normal(size=sizes).astype(dtype)
+
+    def maybe(*sizes: int) -> Array | None:
+        return normal(*sizes) if generator.integers(2) else None
+
+    return Attention(
+        normal(batch, length, heads * size),
+        normal(batch, count, groups * size) if count else None,
+        normal(batch, count, groups * width) if count else None,
+        heads,
+        groups,
+        form,
+        maybe(heads * size + groups * (size + width)),
+        maybe(batch, heads, length, past + count),
+        normal(batch, groups, past, size) if past else None,
+        normal(batch, groups, past, width) if past else None,
+        masking(generator, mask_type, (batch, heads, length, past + count)),
+        mask_type,
+        float(generator.choice([0.5, 1.25, -0.7])),
+        float(generator.choice([-10000, -3e4, -200])),
+    )
+
+
+def masking(generator: np.random.Generator, mask_type: str, sizes: tuple[int, ...]) -> Array | None:
+    """Return a mask, which may hide all keys of some queries."""
+    batch, count = sizes[0], sizes[-1]
+    if mask_type == "BOOLEAN":
+        return generator.integers(0, 2, sizes, np.int32)
+    if mask_type == "KEY_SEQUENCE_LENGTH":
+        return generator.integers(0, count + 2, (1, batch), np.int32)
+    if mask_type == "KEY_SEQUENCE_END_START":
+        ends, starts = generator.integers(1, count + 2, batch), generator.integers(0, 2, batch)
+        return np.stack([ends, starts]).astype(np.int32)
+    return None
+
+
+def tensors(made: Attention) -> dict[str, Array]:
+    """Return the input tensors by the names of their fields without `Tensor`."""
+    parts = {"Query": made.query, "Key": made.key, "Value": made.value}
+    given = {name: x for name, x in parts.items() if x is not None and name not in made.form}
+    stacks = [
+        x.reshape(*x.shape[:2], made.heads, -1) for name, x in parts.items() if x is not None and name in made.form
+    ]
+    given |= {made.form: np.stack(stacks, 3)} if stacks else {}
+    more = {
+        "Bias": made.bias,
+        "RelativePositionBias": made.position,
+        "PastKey": made.past_key,
+        "PastValue": made.past_value,
+        "Mask": made.mask,
+    }
+    return given | {name: x for name, x in more.items() if x is not None}
+
+
+def built(
+    operator: str, made: Attention, *, present: bool = True, **fields: Any
+) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return the desc of an attention with its inputs; the present tensors hold the past and this step."""
+    given = {f"{name}Tensor": x for name, x in tensors(made).items()}
+    keys, values = (held(*pair, made.groups) for pair in ((made.past_key, made.key), (made.past_value, made.value)))
+    outputs = {"OutputTensor": (*made.query.shape[:2], made.heads * values[3])}
+    if present:
+        outputs |= {"OutputPresentKeyTensor": keys, "OutputPresentValueTensor": values}
+    kind = made.query.dtype.name.upper()
+    desc: dict[str, Any] = {
+        name: {"DataType": "INT32" if name == "MaskTensor" else kind, "Sizes": list(sizes)}
+        for name, sizes in {**{name: x.shape for name, x in given.items()}, **outputs}.items()
+    }
+    desc |= {"Scale": made.scale, "MaskFilterValue": made.filter_value, "MaskType": made.mask_type}
+    counts = {"QueryHeadCount": made.heads, "KeyValueHeadCount": made.groups}
+    desc |= counts if operator.endswith("1") else {"HeadCount": made.heads}
+    found, problems = validation.validate(f"DML_OPERATOR_{operator}", {**desc, **fields}, NEWEST_LEVEL)
+    assert found is not None
+    assert not problems, problems
+    return found, given
+
+
+def held(past: Array | None, own: Array | None, groups: int) -> tuple[int, int, int, int]:
+    """Return the sizes of keys or values, with those of earlier steps."""
+    if own is None:
+        assert past is not None
+        return past.shape
+    before = 0 if past is None else past.shape[2]
+    return own.shape[0], groups, before + own.shape[1], own.shape[2] // groups
+
+
+def attentions(operator: str, rounds: int = 6) -> Iterator[tuple[OperatorDesc, dict[str, Array]]]:
+    """Yield random descs of every form and mask, with their inputs."""
+    for dtype in (np.float32, np.float16):
+        generator = np.random.default_rng(7)
+        for number in range(rounds * len(FORMS) * len(MASKS)):
+            made = drawn(generator, operator, FORMS[number % 5], MASKS[number // 5 % 4], dtype)
+            yield built(operator, made, present=bool(generator.integers(2)))
+
+
+# ---- what is right
+
+
+def is_hidden(made: Attention, batch: int, head: int, query: int, key: int) -> bool:
+    """Say whether the mask hides a key from a query."""
+    if made.mask is None:
+        return False
+    if made.mask_type == "BOOLEAN":
+        return bool(made.mask[batch, head, query, key] == 0)
+    if made.mask_type == "KEY_SEQUENCE_LENGTH":
+        return bool(key >= made.mask[0, batch])
+    return bool(key >= made.mask[0, batch] or key < made.mask[1, batch])
+
+
+def apart(x: Array | None, heads: int) -> Any:
+    """Return a tensor with the heads before the length, in extended precision."""
+    return None if x is None else x.astype(np.longdouble).reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def right(made: Attention) -> tuple[Array, Array, Array]:
+    """Return the output, the keys and the values, each of those of the past and this step; query by query."""
+    q, k, v = apart(made.query, made.heads), apart(made.key, made.groups), apart(made.value, made.groups)
+    size, batch, length = q.shape[3], len(q), q.shape[2]
+    if made.bias is not None:
+        ends = (made.heads * size, (made.heads + made.groups) * size)
+        own = [part.astype(np.longdouble) for part in np.split(made.bias, ends)]
+        q = q + own[0].reshape(made.heads, 1, -1)
+        k, v = (
+            None if x is None else x + part.reshape(made.groups, 1, -1) for x, part in zip((k, v), own[1:], strict=True)
+        )
+    keys, values = (
+        np.concatenate([x.astype(np.longdouble) for x in pair if x is not None], axis=2)
+        for pair in ((made.past_key, k), (made.past_value, v))
+    )
+    found = np.empty((batch, length, made.heads, values.shape[3]), np.longdouble)
+    for b, h, s in np.ndindex(batch, made.heads, length):
+        group = h // (made.heads // made.groups)
+        scores = np.longdouble(np.float32(made.scale)) * (keys[b, group] @ q[b, h, s])
+        scores = scores if made.position is None else scores + made.position[b, h, s]
+        hidden = [is_hidden(made, b, h, s, t) for t in range(len(scores))]
+        weights = np.exp(np.where(hidden, scores + made.filter_value, scores))
+        if all(hidden):
+            found[b, s, h] = np.nan
+        else:
+            found[b, s, h] = weights @ values[b, group] / weights.sum()
+    return found.reshape(batch, length, -1), keys, values

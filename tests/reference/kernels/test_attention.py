@@ -1,0 +1,327 @@
+"""Attention against its formula query by query, its properties, what is left open, and its bounds."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from bounds_of import gathered
+from elements import misrounded, refused
+from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, right
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference import engine, products
+from dmlcheck.reference.kernels import attention
+from dmlcheck.specs.records import OUTPUT
+
+Array = np.ndarray[Any, Any]
+
+INF = math.inf
+TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
+RESULTS = ("OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor")
+
+
+# ---- what is right
+
+
+@pytest.mark.parametrize("largest", [6, products.LARGEST])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("operator", ATTENTION)
+def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
+    operator: str, form: str, largest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(products, "LARGEST", largest)
+    monkeypatch.setattr(attention, "LARGEST", largest)
+    monkeypatch.setattr(attention, "BLOCK", largest)
+    generator = np.random.default_rng(1)
+    for mask_type, data_type, _ in itertools.product(MASKS, TYPES, range(3)):
+        made = drawn(generator, operator, form, mask_type, TYPES[data_type])
+        found = engine.evaluate(*built(operator, made))
+        for label, expected in zip(RESULTS, right(made), strict=True):
+            wide, is_open = expected.astype(np.float64), np.isnan(expected)
+            assert not (misrounded(found[label].values, wide) & ~is_open).any(), (made, label)
+            mark = found[label].unspecified
+            assert np.array_equal(np.zeros(wide.shape, bool) if mark is None else mark, is_open)
+
+
+def test_the_output_is_the_same_without_the_present_tensors() -> None:
+    generator = np.random.default_rng(2)
+    for operator, form in itertools.product(ATTENTION, FORMS):
+        made = drawn(generator, operator, form, "NONE", np.float32)
+        alone, all_three = (engine.run(*built(operator, made, present=present)) for present in (False, True))
+        assert list(alone) == ["OutputTensor"]
+        assert np.array_equal(alone["OutputTensor"], all_three["OutputTensor"])
+
+
+def simple(data_type: str = "FLOAT32", **more: Any) -> Attention:
+    """Return an attention of 3 queries, 4 keys, and 2 heads of size 2."""
+    generator = np.random.default_rng(3)
+    parts = (generator.normal(size=(2, length, 4)).astype(TYPES[data_type]) for length in (3, 4, 4))
+    return Attention(*parts, 2, 2, "separate", **more)
+
+
+def output(made: Attention, operator: str = "MULTIHEAD_ATTENTION", **fields: Any) -> Array:
+    return engine.run(*built(operator, made, present=False, **fields))["OutputTensor"]
+
+
+def test_a_constant_value_comes_out_whatever_the_weights_are() -> None:
+    made = simple()
+    assert made.value is not None
+    assert (output(made._replace(value=np.full_like(made.value, 0.1))) == np.float32(0.1)).all()
+
+
+def test_the_output_is_linear_in_the_values() -> None:
+    made = simple()
+    assert made.value is not None
+    double = output(made._replace(value=made.value * 2))
+    assert np.array_equal(double, output(made) * 2)
+
+
+def test_the_order_of_keys_and_the_same_number_for_all_products_change_nothing() -> None:
+    made = simple(position=np.zeros((2, 2, 3, 4), np.float32))
+    assert made.key is not None
+    assert made.value is not None
+    first = output(made)
+    turned = made._replace(key=made.key[:, ::-1], value=made.value[:, ::-1])
+    assert output(turned) == pytest.approx(first, rel=1e-6)
+    assert output(made._replace(position=np.full((2, 2, 3, 4), 7, np.float32))) == pytest.approx(first, rel=1e-6)
+
+
+def test_a_past_is_as_good_as_keys_of_this_step() -> None:
+    made = simple()
+    assert made.key is not None
+    assert made.value is not None
+    pasts = [x[:, :3].reshape(2, 3, 2, 2).transpose(0, 2, 1, 3) for x in (made.key, made.value)]
+    later = made._replace(key=made.key[:, 3:], value=made.value[:, 3:], past_key=pasts[0], past_value=pasts[1])
+    assert np.array_equal(output(later), output(made))
+
+
+def test_one_key_head_for_several_query_heads_is_as_good_as_copies_of_it() -> None:
+    made = simple()
+    assert made.key is not None
+    assert made.value is not None
+    copies = [np.repeat(x.reshape(2, 4, 2, 2), 3, axis=2).reshape(2, 4, 12) for x in (made.key, made.value)]
+    query = np.random.default_rng(4).normal(size=(2, 3, 12)).astype(np.float32)
+    shared = output(made._replace(query=query, heads=6), "MULTIHEAD_ATTENTION1")
+    own = made._replace(query=query, key=copies[0], value=copies[1], heads=6, groups=6)
+    assert np.array_equal(shared, output(own))
+
+
+def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
+    generator = np.random.default_rng(5)
+    x = generator.normal(size=(2, 3, 4)).astype(np.float32)
+    made = Attention(x, x[:, :, :2], x[:, :, 2:], 2, 1, "separate")
+    below = np.broadcast_to(np.tril(np.ones((3, 3), np.int32)), (2, 2, 3, 3)).copy()
+    expected = output(made._replace(mask=below, mask_type="BOOLEAN"), "MULTIHEAD_ATTENTION1")
+    desc, inputs = built("MULTIHEAD_ATTENTION1", made, PastSequenceLengthsTensor={"DataType": "INT32", "Sizes": [2]})
+    found = engine.run(desc, {**inputs, "PastSequenceLengthsTensor": np.zeros(2, np.int32)})
+    assert np.array_equal(found["OutputTensor"], expected)
+
+
+# ---- what is left open
+
+
+def marks(operator: str, made: Attention, **fields: Any) -> list[Any]:
+    """Return what is left open of each output: all, none, or which."""
+    desc, inputs = built(operator, made, **fields)
+    found = engine.evaluate(desc, inputs)
+    given = bounds_of(desc, inputs)
+    result: list[Any] = []
+    for label, own in found.items():
+        mark = np.zeros(own.values.shape, bool) if own.unspecified is None else own.unspecified
+        assert np.array_equal(given[label].unspecified, mark.reshape(-1))
+        result.append(mark if mark.any() and not mark.all() else bool(mark.any()))
+    return result
+
+
+def bounds_of(
+    desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT32", *, is_likely: bool = False
+) -> dict[str, engine.Bound]:
+    asked = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
+    return gathered(desc, inputs, asked, accumulate, is_likely=is_likely)
+
+
+@pytest.mark.parametrize(
+    ("filter_value", "is_open"),
+    [(-10000, False), (-60, False), (-25, False), (-12, True), (-1, True), (0, True), (50, True)],
+)
+def test_hidden_keys_that_keep_a_weight_leave_the_query_open(filter_value: float, *, is_open: bool) -> None:
+    lengths = np.array([[2, 9]], np.int32)
+    made = simple(mask=lengths, mask_type="KEY_SEQUENCE_LENGTH", filter_value=filter_value)
+    (found,) = marks("MULTIHEAD_ATTENTION", made, present=False)
+    assert (
+        np.array_equal(found, np.array([True, False])[:, None, None] & np.ones((2, 3, 4), bool))
+        if is_open
+        else not found
+    )
+
+
+def test_a_query_without_keys_is_left_open() -> None:
+    mask = np.ones((2, 2, 3, 4), np.int32)
+    mask[1, 0, 2] = 0
+    (found,) = marks("MULTIHEAD_ATTENTION", simple(mask=mask, mask_type="BOOLEAN"), present=False)
+    assert np.argwhere(found).tolist() == [[1, 2, 0], [1, 2, 1]]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"MaskType": "NONE"},
+        {"MaskType": "KEY_QUERY_SEQUENCE_LENGTH_START_END", "MaskTensor": {"DataType": "INT32", "Sizes": [8]}},
+        {"MaskType": "BOOLEAN"},
+    ],
+)
+def test_masks_of_which_the_page_says_nothing_leave_the_output_open(fields: dict[str, Any]) -> None:
+    count = 8 if "MaskTensor" in fields else 2
+    made = simple(mask=np.ones((1, count), np.int32), mask_type="KEY_SEQUENCE_LENGTH")
+    assert marks("MULTIHEAD_ATTENTION", made, **fields) == [True, False, False]
+
+
+def test_a_mask_type_without_a_mask_leaves_the_output_open() -> None:
+    assert marks("MULTIHEAD_ATTENTION", simple(mask_type="BOOLEAN")) == [True, False, False]
+    assert marks("MULTIHEAD_ATTENTION", simple(position=np.ones((1, 2, 3, 4), np.float32))) == [True, False, False]
+
+
+def test_present_tensors_of_this_step_alone_are_open_where_there_is_a_past() -> None:
+    past = np.ones((2, 2, 5, 2), np.float32)
+    made = simple(past_key=past, past_value=past)
+    sizes = {"DataType": "FLOAT32", "Sizes": [2, 2, 4, 2]}
+    fields = {"OutputPresentKeyTensor": sizes, "OutputPresentValueTensor": sizes}
+    assert marks("MULTIHEAD_ATTENTION", made) == [False] * 3
+    assert marks("MULTIHEAD_ATTENTION", made, **fields) == [False, True, True]
+
+
+def test_a_past_of_the_key_alone_leaves_all_open() -> None:
+    made = simple(past_key=np.ones((2, 2, 5, 2), np.float32))
+    assert marks("MULTIHEAD_ATTENTION", made, present=False) == [True]
+
+
+@pytest.mark.parametrize(("heads", "groups"), [(3, 2), (4, 1), (2, 3), (1, 2)])
+def test_numbers_of_heads_that_do_not_fit_the_sizes_leave_all_open(heads: int, groups: int) -> None:
+    fields = {"QueryHeadCount": heads, "KeyValueHeadCount": groups}
+    assert marks("MULTIHEAD_ATTENTION1", simple(), present=False, **fields) == [True]
+
+
+@pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
+@pytest.mark.parametrize("scale", [1.0, 1e-3])
+def test_products_beyond_the_type_are_left_open(data_type: str, size: float, scale: float) -> None:
+    made = simple(data_type, scale=scale)
+    query, key = (np.zeros_like(x) for x in (made.query, made.key))
+    query[0, 1, 0], key[0, 2, 0], query[1, :, 3] = size, -size, 1
+    (found,) = marks("MULTIHEAD_ATTENTION", made._replace(query=query, key=key), present=False)
+    assert np.argwhere(found).tolist() == [[0, 1, 0], [0, 1, 1]]
+    key[0, 2, 0] = 100
+    assert marks("MULTIHEAD_ATTENTION", made._replace(query=query, key=key), present=False) == [False]
+
+
+# ---- bounds
+
+
+def in_type(made: Attention, *, is_scaled_first: bool, is_divided_last: bool) -> Array:
+    """Return what an implementation computes in the type of the tensors."""
+    kind = made.query.dtype.type
+    parts = [x.reshape(*x.shape[:2], made.heads, -1).transpose(0, 2, 1, 3) for x in (made.query, made.key, made.value)]
+    assert made.bias is not None
+    q, k, v = (x + own.reshape(made.heads, 1, -1) for x, own in zip(parts, np.split(made.bias, 3), strict=True))
+    scale = kind(made.scale)
+    scores = (scale * q) @ k.swapaxes(-1, -2) if is_scaled_first else scale * (q @ k.swapaxes(-1, -2))
+    scores = scores + made.position
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    sums = powers.sum(axis=-1, keepdims=True)
+    found = powers @ v / sums if is_divided_last else (powers / sums) @ v
+    return np.asarray(found.transpose(0, 2, 1, 3).reshape(made.query.shape))
+
+
+def large(data_type: str, count: int = 60) -> Attention:
+    """Return an attention of as many queries as keys, with all that may be added."""
+    generator = np.random.default_rng(6)
+    sizes = (*[(2, count, 12)] * 3, (36,), (2, 3, count, count))
+    q, k, v, bias, position = (generator.normal(size=own).astype(TYPES[data_type]) for own in sizes)
+    return Attention(q, k, v, 3, 3, "separate", bias, position)
+
+
+@pytest.mark.parametrize("is_scaled_first", [False, True])
+@pytest.mark.parametrize("is_divided_last", [False, True])
+@pytest.mark.parametrize("data_type", TYPES)
+def test_an_implementation_in_the_type_of_the_tensors_is_within_the_bounds(
+    data_type: str, *, is_scaled_first: bool, is_divided_last: bool
+) -> None:
+    made = large(data_type)
+    found = in_type(made, is_scaled_first=is_scaled_first, is_divided_last=is_divided_last).reshape(-1)
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    for is_likely in (False, True):
+        given = bounds_of(desc, inputs, data_type, is_likely=is_likely)["OutputTensor"]
+        assert not refused(found, given).any()
+
+
+def test_an_implementation_may_keep_what_is_on_the_way_in_float16() -> None:
+    made = large("FLOAT16")
+    wide = made._replace(
+        **{name: x.astype(np.float32) for name, x in made._asdict().items() if isinstance(x, np.ndarray)}
+    )
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    found = in_type(wide, is_scaled_first=False, is_divided_last=False).astype(np.float16)
+    assert not refused(found.reshape(-1), given).any()
+
+    def held(x: Array) -> Array:
+        return x.astype(np.float16).astype(np.float32)
+
+    parts = [x.reshape(2, -1, 3, 4).transpose(0, 2, 1, 3) for x in (wide.query, wide.key, wide.value)]
+    assert wide.bias is not None
+    q, k, v = (held(x + own.reshape(3, 1, 4)) for x, own in zip(parts, np.split(wide.bias, 3), strict=True))
+    scores = held(np.float32(0.5) * (q @ k.swapaxes(-1, -2)) + wide.position)
+    powers = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    found = held(powers / powers.sum(axis=-1, keepdims=True)) @ v
+    assert not refused(found.transpose(0, 2, 1, 3).astype(np.float16).reshape(-1), given).any()
+
+
+FAULTS: dict[str, Callable[[Attention], Attention]] = {
+    "no bias": lambda made: made._replace(bias=np.zeros_like(made.bias)),
+    "no relative position": lambda made: made._replace(position=np.zeros_like(made.position)),
+    "the position is scaled": lambda made: made._replace(position=made.position * np.float32(made.scale)),
+    "no scale": lambda made: made._replace(scale=1),
+    "key and value exchanged": lambda made: made._replace(key=made.value, value=made.key),
+    "the heads turned": lambda made: made._replace(value=np.roll(made.value, 4, axis=2)),
+    "one key less": lambda made: made._replace(
+        key=made.key[:, 1:],
+        value=made.value[:, 1:],
+        position=made.position[..., 1:],
+    ),
+    "the heads interleaved": lambda made: made._replace(
+        value=made.value.reshape(2, -1, 3, 4).swapaxes(2, 3).reshape(2, -1, 12)
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_are_refused(fault: str) -> None:
+    made = large("FLOAT32")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    wrong = in_type(FAULTS[fault](made), is_scaled_first=False, is_divided_last=False)
+    assert refused(wrong.reshape(-1), given).mean() > 0.8
+
+
+def test_a_lost_tail_of_the_softmax_is_refused() -> None:
+    made = large("FLOAT32")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    given = bounds_of(desc, inputs)["OutputTensor"]
+    right_one = in_type(made, is_scaled_first=True, is_divided_last=True)
+    assert refused((right_one * np.float32(1 + 1e-4)).reshape(-1), given).mean() > 0.9
+
+
+def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None:
+    made = simple(past_key=np.full((2, 2, 1, 2), 0.1, np.float32), past_value=np.full((2, 2, 1, 2), 0.3, np.float32))
+    for bias in (None, np.full(12, 0.7, np.float32)):
+        desc, inputs = built("MULTIHEAD_ATTENTION", made._replace(bias=bias))
+        given = bounds_of(desc, inputs)
+        for label in RESULTS[1:]:
+            values = engine.run(desc, inputs)[label]
+            assert not refused(values.reshape(-1), given[label]).any()
+            assert given[label].is_rounded == (bias is not None)
+            assert (given[label].slack <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
