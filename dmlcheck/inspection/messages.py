@@ -16,7 +16,7 @@ from dmlcheck.specs.records import OperatorSpec, SupportTable
 from dmlcheck.validation.expressions import names_in
 
 _NEAREST = 3  # messages that are offered for an unknown one
-_WORD, _NUMBER = r"[\w\[\]]+", r"\d+"
+_WORD, _NUMBER = r"[\w\[\]]{1,99}", r"[0-9]{1,9}"
 _PLACEHOLDERS = {
     **dict.fromkeys(("tensor", "other", "type", "other_type", "binding", "operator"), _WORD),
     **dict.fromkeys(("count", "least", "most", "size", "other_size", "axis", "other_axis", "index", "line"), _NUMBER),

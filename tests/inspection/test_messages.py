@@ -62,6 +62,19 @@ LOGS = [
         "[Windows::AI::MachineLearning::Adapter::InferAndVerifyOutputSizes(!(expected_size == actual_size))]",
         "never reached DirectML",
     ),
+    (
+        (
+            "[W:onnxruntime:, inference_session.cc:411] Having memory pattern enabled is not supported while using the "
+            "DML Execution Provider. So disabling it for this session since it uses the DML Execution Provider."
+        ),
+        "enable_mem_pattern was on",
+    ),
+    ("Some nodes were not assigned to the preferred execution providers which may or may not", "run on the CPU"),
+    ("ValueError: DmlExecutionProvider does not contain a subset of available providers ['CPU']", "has no DirectML"),
+    ("Unable to find an entry point named 'OrtSessionOptionsAppendExecutionProvider_Dml' in DLL", "has no DirectML"),
+    ("RuntimeError: Unknown provider type: dml", "has no DirectML"),
+    ("HRESULT failed with 0x887a0001: dml_device_->GetDeviceRemovedReason()", "was removed"),
+    ("FusedGraphKernel.cpp(64) Exception(1) tid(9770) 80004002 No such interface supported", "does not exist"),
     ("Failed to execute 'build' on 'MLGraphBuilder': DirectML: This operator (gru) is not supported.", "browser"),
     ("dml_tensor_desc.cc:81] Check failed: rank <= DML_TENSOR_DIMENSION_COUNT_MAX", "more than 5 dimensions"),
     ("CHECK failed: ((((HRESULT)((backend_->dml_device->CreateOperator(&op_desc_, __uuidof", "refused the desc"),
@@ -168,6 +181,10 @@ def test_tensors_lead_to_the_constraints_that_name_both() -> None:
 def test_a_tensor_in_an_expression_counts_by_way_of_let_too() -> None:
     sizes = "Mismatched tensor sizes. Tensor 'B' has size of 1 in dimension 1, while tensor 'Output' has size of 2"
     assert "GEMM/C4" in [label for label, _ in origins(sizes)]  # (*ATensor.Sizes[:-2], m, n), where n is of BTensor
+
+
+def test_a_number_without_end_leads_nowhere() -> None:
+    assert origins(RANK.replace("5", "5" * 9999)) == []
 
 
 def test_an_operator_that_the_text_names_is_the_only_one() -> None:
