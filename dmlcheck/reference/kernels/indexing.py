@@ -149,7 +149,7 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Pi
     for index in tiles_along(range(input.ndim), input.shape, COPIED):
         lines, starts = whole_along(axis, index), starts_of(index)
         columns = partial(coordinates_with, axis=axis, starts=starts)
-        formula = partial(replaced, columns=columns, count=input.ndim, sizes=input.shape, starts=starts)
+        formula = partial(replaced, columns=columns, sizes=input.shape, starts=starts)
         yield Piece(index, formula, (input[index], indices[lines], updates[lines]), is_exact=True)
 
 
@@ -170,13 +170,13 @@ def scatter_nd(
     """
     _, is_open = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
-    lead, count = input.ndim - input_dimension_count, tuples.ndim - 1
+    lead = input.ndim - input_dimension_count
     sizes = input.shape[: lead + tuples.shape[-1]]
     blocks = updates.reshape((*tuples.shape[:-1], *input.shape[len(sizes) :]))
     columns = partial(coordinates_of_tuples, lead=lead)
-    formula = partial(replaced, columns=columns, count=count, sizes=sizes, is_open=is_open or more)
+    formula = partial(replaced, columns=columns, sizes=sizes, is_open=is_open or more)
     for index in tiles_along(range(input.ndim), input.shape, COPIED):
-        part = blocks[(*[slice(None)] * count, *index[len(sizes) :])]
+        part = blocks[(*[slice(None)] * (tuples.ndim - 1), *index[len(sizes) :])]
         yield Piece(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part), is_exact=True)
 
 
@@ -196,19 +196,17 @@ def replaced(
     updates: Any,
     *,
     columns: Callable[[Any, Index], Sequence[Any]],
-    count: int,
     sizes: Sequence[int],
     starts: Sequence[int],
     is_open: bool = False,
 ) -> Open:
-    """A part of a tensor, which begins at `starts`, with the updates that go there; x is what it was.
+    """A part of a tensor, which begins at `starts`, with the updates that go there.
 
-    The first `count` dimensions of the updates number them. The coordinates along dimensions of some sizes that
-    `columns` gives for a part of the indices say where each goes.
+    `columns` gives the coordinates of a part of the updates along the first dimensions of the tensor, of these sizes.
     """
     found, mark = x.copy(), np.full(x.shape, is_open)
-    numbers, block = updates.shape[:count], math.prod(updates.shape[count:])
-    for cut in tiles_along(range(count), numbers, max(1, BLOCK // block)):
+    count = updates.ndim - x.ndim + len(sizes)  # of the dimensions that number the updates
+    for cut in tiles_along(range(count), updates.shape[:count], max(1, BLOCK // math.prod(updates.shape[count:]))):
         at, outside = zip(*map(places, columns(indices[cut], cut), sizes), strict=True)
         beyond = reduce(np.logical_or, outside)
         where, here = inside(at, ~beyond, starts, x.shape)
