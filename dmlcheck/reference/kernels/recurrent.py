@@ -307,16 +307,15 @@ def lstm(
     couple_input_forget: bool,
     input_type: str,
 ) -> Iterator[Piece]:
-    """H(t) = o . h(C(t)) and C(t) = f . C(t-1) + i . g, with i, f, o, g of clip(X(t) W^T + H(t-1) R^T + Wb + Rb).
+    """H(t) = o . h(C(t)) and C(t) = f . C(t-1) + i . g, gates of clip(X(t) W^T + H(t-1) R^T + P . C(t-1) + Wb + Rb).
 
-    i, f and o have the activation f, and P . C(t-1) in their sums, o P . C(t) or P . C(t-1): left open where that makes
-    a difference. So is clipping before h. Coupled, f = 1 - i. Else it is left open what GRU leaves open.
+    f makes i, o and f of them, g makes g, without P. Coupled, f = 1 - i. Left open, where it makes a difference, are
+    whether o has P . C(t) and whether h clips; so is what GRU leaves open.
     """
     limit = clip_threshold if use_clip_threshold else None
     step = partial(lstm_step, limit=limit, is_coupled=couple_input_forget)
-    states = [hidden_init, cell_mem_init]
-    network = Network(step, 4, activation_descs, direction, input_type)
-    return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, states, peephole))
+    tensors = Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init, cell_mem_init], peephole)
+    return recurrences(Network(step, 4, activation_descs, direction, input_type), tensors)
 
 
 KERNELS: dict[str, Kernel] = {

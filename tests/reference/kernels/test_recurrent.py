@@ -220,11 +220,11 @@ def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: p
 # ---- bounds
 
 
-def in_float32(desc: OperatorDesc, inputs: Inputs) -> Inputs:
-    """Return the results of a program that rounds every operation to FLOAT32."""
-    functions = {"TANH": np.tanh, "SIGMOID": lambda x: np.float32(1) / (np.float32(1) + np.exp(-x))}
+def rounded(desc: OperatorDesc, inputs: Inputs, dtype: Any = np.float32) -> Inputs:
+    """Return the results of a program that rounds every operation to a type."""
+    functions = {"TANH": np.tanh, "SIGMOID": lambda x: dtype(1) / (dtype(1) + np.exp(-x))}
     own = [functions[each.spec.short.removeprefix("ACTIVATION_")] for each in desc.values["ActivationDescs"]]
-    found = plain.network(STEPS[desc.spec.short], inputs, own, desc.values["Direction"], np.float32, **options(desc))
+    found = plain.network(STEPS[desc.spec.short], inputs, own, desc.values["Direction"], dtype, **options(desc))
     return plain.arrays(found, inputs, float)
 
 
@@ -249,7 +249,19 @@ def usual(operator: str, steps: int, size: int = 6, seed: int = 4, scale: float 
 def test_a_program_in_float32_is_within_the_bounds(operator: str) -> None:
     for seed in range(6):
         desc, inputs = usual(operator, 12, seed=seed)
-        assert passes(desc, inputs, in_float32(desc, inputs))
+        assert passes(desc, inputs, rounded(desc, inputs))
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_a_program_in_float16_is_within_the_bounds_of_float16_alone(operator: str) -> None:
+    desc, inputs = usual(operator, 8, 16)
+    own = {name: x.astype(np.float16) for name, x in inputs.items()}
+    found = rounded(again(desc, own), own, np.float16)
+    assert passes(again(desc, own), own, found, "FLOAT16")
+    single = {name: x.astype(np.float32) for name, x in own.items()}
+    as_float32 = {name: x.astype(np.float32) for name, x in found.items()}
+    assert passes(again(desc, single), single, as_float32, "FLOAT16")
+    assert not passes(again(desc, single), single, as_float32, "FLOAT32")
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
@@ -258,7 +270,7 @@ def test_a_weight_that_is_off_by_a_twentieth_is_noticed(operator: str, name: str
     desc, inputs = usual(operator, 6)
     off = {**inputs, name: inputs[name].copy()}
     off[name].flat[1] *= 1.05
-    assert not passes(desc, inputs, in_float32(desc, off))
+    assert not passes(desc, inputs, rounded(desc, off))
 
 
 @pytest.mark.parametrize("operator", OPERATORS)
