@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from random_attention import ATTENTION, attentions
 from random_fills import FILLS, fills
 from random_folds import FOLDS, folds
 from random_images import IMAGES, images
@@ -73,6 +74,7 @@ pytestmark = [
 ]
 
 RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, Any]]]]] = {
+    **dict.fromkeys(ATTENTION, attentions),
     **dict.fromkeys(RANDOM, random_descs),
     **dict.fromkeys(FILLS, fills),
     **dict.fromkeys(IMAGES, images),
@@ -941,6 +943,8 @@ ONE_PROGRAM = {
     "DML_OPERATOR_MAX_POOLING",
     "DML_OPERATOR_MAX_POOLING1",
     "DML_OPERATOR_MAX_POOLING2",
+    "DML_OPERATOR_MULTIHEAD_ATTENTION",
+    "DML_OPERATOR_MULTIHEAD_ATTENTION1",
     "DML_OPERATOR_QUANTIZED_LINEAR_AVERAGE_POOLING",
     "DML_OPERATOR_ROI_POOLING",
 }

@@ -122,6 +122,37 @@ def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
     assert np.array_equal(found["OutputTensor"], expected)
 
 
+def test_onnxruntime_gives_the_same_for_a_first_step_of_grouped_queries() -> None:
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+    generator = np.random.default_rng(8)
+    q, k, v = (generator.normal(size=(2, 5, width)).astype(np.float32) for width in (32, 16, 16))
+    fields = {"num_heads": 4, "kv_num_heads": 2, "scale": 0.3}
+    inputs = ["q", "k", "v", "", "", "lengths", "total"]
+    node = onnx.helper.make_node("GroupQueryAttention", inputs, ["o", "pk", "pv"], domain="com.microsoft", **fields)
+    kinds = {
+        name: onnx.TensorProto.INT32 if name in ("lengths", "total") else 1
+        for name in (*inputs, "o", "pk", "pv")
+        if name
+    }
+    typed = {name: onnx.helper.make_tensor_value_info(name, kind, None) for name, kind in kinds.items()}
+    graph = onnx.helper.make_graph(
+        [node], "g", [typed[name] for name in inputs if name], [typed[name] for name in ("o", "pk", "pv")]
+    )
+    opsets = [onnx.helper.make_opsetid("", 20), onnx.helper.make_opsetid("com.microsoft", 1)]
+    model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=10)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    lengths = {"lengths": np.full(2, 4, np.int32), "total": np.array([5], np.int32)}  # of the last key, and of all
+    theirs = session.run(None, {"q": q, "k": k, "v": v, **lengths})
+    fields = {"PastSequenceLengthsTensor": {"DataType": "INT32", "Sizes": [2]}}
+    desc, given = built("MULTIHEAD_ATTENTION1", Attention(q, k, v, 4, 2, "separate", scale=0.3), **fields)
+    given = {**given, "PastSequenceLengthsTensor": np.zeros(2, np.int32)}
+    bounds = bounds_of(desc, given)
+    for label, found in zip(RESULTS, theirs, strict=True):
+        assert not bounds[label].unspecified.any()
+        assert not refused(found.reshape(-1), bounds[label]).any()
+
+
 # ---- what is left open
 
 

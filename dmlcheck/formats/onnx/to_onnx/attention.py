@@ -27,6 +27,8 @@ class _Pair(NamedTuple):
 def attention(g: Builder, desc: OperatorDesc) -> None:
     """MULTIHEAD_ATTENTION and MULTIHEAD_ATTENTION1, with one number of heads for query, key and value."""
     heads = _head_count(g, desc)
+    if as_float32(desc.values["Scale"]) == 0:
+        raise Inexpressible("MultiHeadAttention takes a scale of 0 for none, and then has one of its own")
     query, own, past = _operands(g)
     bias = g.optional("BiasTensor")
     if own.key is None:  # what an earlier step computed takes the place of key and value
@@ -34,24 +36,25 @@ def attention(g: Builder, desc: OperatorDesc) -> None:
             raise Inexpressible("MultiHeadAttention has no bias beside a key of an earlier step alone")
         own, past = past, _Pair(None, None)
     _require_one_head_size(g, own, past, heads)
+    products = (*g.tensor("OutputTensor").sizes[-3:-2], heads, g.tensor("OutputTensor").sizes[-2], _length(own, past))
     inputs = [
         query,
         *own,
         None if bias is None else g.reshape(bias, bias.sizes[-1:]),
-        _mask(g, desc),
-        _four_dimensions(g, "RelativePositionBiasTensor"),
+        _mask(g, desc, products),
+        _position(g, products),
         *past,
     ]
-    labels = _output_labels(g, past)
+    labels = _output_labels(g, products[-1])
     made = g.nodes_of(
         "com.microsoft.MultiHeadAttention",
         inputs,
-        [_output_type(g, label) for label in labels],
+        _output_types(g, labels, past, products),
         num_heads=heads,
         scale=as_float32(desc.values["Scale"]),
         mask_filter_value=as_float32(desc.values["MaskFilterValue"]),
     )
-    for label, result in zip(labels, made, strict=True):
+    for label, result in zip(labels, made, strict=False):
         g.output(label, result)
 
 
@@ -99,9 +102,20 @@ def _require_one_head_size(g: Builder, own: _Pair, past: _Pair, heads: int) -> N
         raise Inexpressible("MultiHeadAttention has one head size for the values of this step and of earlier ones")
 
 
-def _mask(g: Builder, desc: OperatorDesc) -> Value | None:
-    """Return a mask as lengths of keys, or as which keys each query sees."""
+def _length(own: _Pair, past: _Pair) -> int:
+    """Return how many keys there are; Inexpressible unless there are as many values."""
+    if own.key is None or own.value is None or (past.key is None) != (past.value is None):
+        raise Inexpressible("MultiHeadAttention has the past of both key and value, or of neither")
+    if len(own.key.sizes) == 4 and own.key.sizes != own.value.sizes:
+        raise Inexpressible("MultiHeadAttention has one head size for a key and a value of an earlier step alone")
+    return own.key.sizes[-2] + (0 if past.key is None else past.key.sizes[-2])
+
+
+def _mask(g: Builder, desc: OperatorDesc, products: tuple[int, ...]) -> Value | None:
+    """Return a mask as lengths of keys, or as which keys each query sees, of products of these sizes."""
     kind = desc.values["MaskType"]
+    if (kind == "NONE") == g.has("MaskTensor"):
+        raise Inexpressible("the page does not say what a mask without a type is, or a type without a mask")
     if kind == "NONE":
         return None
     mask = g.input("MaskTensor")
@@ -109,8 +123,8 @@ def _mask(g: Builder, desc: OperatorDesc) -> Value | None:
         return g.last_dimensions(mask, 1)
     if kind != "BOOLEAN":
         raise Inexpressible(f"MultiHeadAttention has no mask like {kind}")
-    if len(mask.sizes) < 4:
-        raise Inexpressible("the page does not say what a BOOLEAN mask of fewer than four dimensions is")
+    if mask.sizes[-4:] != products:
+        raise Inexpressible("the page does not say what a BOOLEAN mask of other sizes than the products' is")
     mask = g.last_dimensions(mask, 4)
     strides = g.tensor("MaskTensor").strides
     if mask.sizes[1] > 1 and (strides is None or strides[-3] != 0):
@@ -125,26 +139,46 @@ def _first_head(g: Builder, mask: Value) -> Value:
     return g.reshape(mask, (batch, queries, keys))
 
 
+def _position(g: Builder, products: tuple[int, ...]) -> Value | None:
+    """Return the relative position bias, of products of these sizes."""
+    found = _four_dimensions(g, "RelativePositionBiasTensor")
+    if found is not None and found.sizes != products:
+        raise Inexpressible(
+            "the page does not say what a RelativePositionBiasTensor of other sizes than the products' is"
+        )
+    return found
+
+
 # ---- outputs
 
 
-def _output_labels(g: Builder, past: _Pair) -> list[str]:
+def _output_labels(g: Builder, count: int) -> list[str]:
     """Return the outputs that there are: the first, or all three."""
     labels = ["OutputTensor", "OutputPresentKeyTensor", "OutputPresentValueTensor"]
     if not any(map(g.has, labels[1:])):
         return labels[:1]
     if not all(map(g.has, labels)):
         raise Inexpressible("MultiHeadAttention gives both present key and value, or neither")
-    if past.key is not None and g.tensor(labels[1]).sizes[-2] <= past.key.sizes[-2]:
+    if g.tensor(labels[1]).sizes[-2] != count:
         raise Inexpressible("MultiHeadAttention's present key and value hold those of earlier steps too")
     return labels
 
 
-def _output_type(g: Builder, label: str) -> tuple[tuple[int, ...], str, None]:
-    """Return the sizes of an output without the dimensions that ONNX lacks, and its type."""
-    tensor = g.tensor(label)
-    rank = 3 if label == "OutputTensor" else 4
-    return tensor.sizes[len(tensor.sizes) - rank :], tensor.data_type, None
+def _output_types(
+    g: Builder, labels: list[str], past: _Pair, products: tuple[int, ...]
+) -> list[tuple[tuple[int, ...], str, None]]:
+    """Return the sizes of the outputs without the dimensions that ONNX lacks, and their types.
+
+    With a past there are always three: onnxruntime leaves the past out where nothing asks for key and value.
+    """
+    found = [
+        (g.tensor(label).sizes[-3 if label == "OutputTensor" else -4 :], g.tensor(label).data_type, None)
+        for label in labels
+    ]
+    if past.key is None or past.value is None or len(labels) > 1:
+        return found
+    batch, heads, _, count = products
+    return [*found, *(((batch, heads, count, x.sizes[-1]), x.data_type, None) for x in (past.key, past.value))]
 
 
 MAPPINGS: dict[str, Maker] = {"MULTIHEAD_ATTENTION": attention, "MULTIHEAD_ATTENTION1": attention}

@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 from onnx_models import expect, f32, small
 
+from dmlcheck import validation
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
+from dmlcheck.specs.names import NEWEST_LEVEL
+
 Array = np.ndarray[Any, Any]
 
 
@@ -68,6 +73,7 @@ def test_attention_puts_the_past_before_this_step_or_takes_it_alone() -> None:
     outputs = {name: f32(value) for name, value in outputs.items()}
     inputs = {"QueryTensor": q, "KeyTensor": k, "ValueTensor": v, **past}
     expect("MULTIHEAD_ATTENTION", inputs, outputs, 1e-5, BY_RUNTIME, **ATTENTION)
+    expect("MULTIHEAD_ATTENTION", inputs, {"OutputTensor": outputs["OutputTensor"]}, 1e-5, BY_RUNTIME, **ATTENTION)
     alone, _, _ = attended(q, side_by_side(past_k, k)[:, :3], side_by_side(past_v, v)[:, :3], 2, 0.5)
     inputs = {"QueryTensor": q, **past}
     expect("MULTIHEAD_ATTENTION", inputs, {"OutputTensor": f32(alone)}, 1e-5, BY_RUNTIME, **ATTENTION)
@@ -87,3 +93,40 @@ def test_attention_masks_keys_by_length_or_one_by_one() -> None:
     fields = ATTENTION | {"MaskType": "BOOLEAN", "MaskTensor": {"Strides": [15, 0, 5, 1]}}
     masked = {**inputs, "MaskTensor": mask}
     expect("MULTIHEAD_ATTENTION", masked, {"OutputTensor": f32(wanted)}, 1e-5, BY_RUNTIME, **fields)
+
+
+SIZES: dict[str, list[int]] = {
+    "QueryTensor": [2, 3, 4],
+    "KeyTensor": [2, 5, 4],
+    "ValueTensor": [2, 5, 4],
+    "OutputTensor": [2, 3, 4],
+}
+
+
+@pytest.mark.parametrize(
+    ("more", "fields", "reason"),
+    [
+        ({}, {"Scale": 0}, "a scale of 0"),
+        ({"PastKeyTensor": [2, 2, 1, 2]}, {}, "the past of both key and value"),
+        ({"KeyTensor": None, "ValueTensor": None, "PastKeyTensor": [2, 2, 5, 2], "PastValueTensor": [2, 2, 5, 1]},
+         {"OutputTensor": {"DataType": "FLOAT32", "Sizes": [2, 3, 2]}}, "one head size for a key and a value"),
+        ({"RelativePositionBiasTensor": [1, 2, 3, 5]}, {}, "RelativePositionBiasTensor of other sizes"),
+        ({}, {"MaskType": "BOOLEAN", "MaskTensor": {"DataType": "INT32", "Sizes": [2, 1, 1, 5]}}, "BOOLEAN mask of"),
+        ({}, {"MaskType": "BOOLEAN"}, "a type without a mask"),
+        ({}, {"MaskTensor": {"DataType": "INT32", "Sizes": [1, 2]}}, "a mask without a type"),
+        ({"PastKeyTensor": [2, 2, 5, 2], "PastValueTensor": [2, 2, 5, 2], "OutputPresentKeyTensor": [2, 2, 5, 2],
+          "OutputPresentValueTensor": [2, 2, 5, 2]}, {}, "hold those of earlier steps too"),
+    ],
+)  # fmt: skip
+def test_what_multi_head_attention_does_not_do_is_refused_with_the_reason(
+    more: dict[str, list[int] | None], fields: dict[str, Any], reason: str
+) -> None:
+    sizes = {name: own for name, own in {**SIZES, **more}.items() if own is not None}
+    tensors = {name: {"DataType": "FLOAT32", "Sizes": own} for name, own in sizes.items()}
+    desc, findings = validation.validate(
+        "DML_OPERATOR_MULTIHEAD_ATTENTION", {**tensors, **ATTENTION, **fields}, NEWEST_LEVEL
+    )
+    assert desc is not None
+    assert not findings
+    with pytest.raises(Inexpressible, match=reason):
+        build(desc)
