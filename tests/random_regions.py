@@ -1,4 +1,4 @@
-"""Random descs of ROI_ALIGN and ROI_ALIGN1, with their inputs."""
+"""Random descs of ROI_ALIGN, ROI_ALIGN1 and ROI_ALIGN_GRAD, with their inputs."""
 
 from __future__ import annotations
 
@@ -68,3 +68,22 @@ def aligned(operator: str, count: int = 120) -> Iterator[Made]:
         tensors, sizes, fields = drawn(generator, operator)
         output = {"OutputTensor": {"DataType": tensors["Input"].dtype.name.upper(), "Sizes": list(sizes)}}
         yield checked(operator, tensors, output, **fields)
+
+
+def returning(count: int = 80) -> Iterator[tuple[Made, Made]]:
+    """Yield descs of ROI_ALIGN1 and of its gradient, with their inputs, always the same ones."""
+    generator = np.random.default_rng(17)
+    for _ in range(count):
+        tensors, sizes, fields = drawn(generator, "ROI_ALIGN1")
+        tensors = {name: x.astype(np.float32) if x.dtype.kind == "f" else x for name, x in tensors.items()}
+        fields["OutOfBoundsInputValue"] = 0
+        forward = checked("ROI_ALIGN1", tensors, _float32("Output", sizes), **fields)
+        del fields["OutOfBoundsInputValue"]
+        given = {"InputGradient": generator.integers(-9, 10, sizes).astype(np.float32)}
+        outputs = _float32("OutputGradient", tensors["Input"].shape)
+        outputs |= _float32("OutputROIGradient", tensors["ROI"].shape)
+        yield forward, checked("ROI_ALIGN_GRAD", tensors | given, outputs, **fields)
+
+
+def _float32(name: str, sizes: tuple[int, ...]) -> dict[str, Any]:
+    return {f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes)}}

@@ -216,26 +216,50 @@ def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share
     return parts
 
 
-def spread(gradient: Any, near: Sequence[Sequence[Share]], sizes: Sequence[int]) -> Open:
+class Sums(NamedTuple):
+    """What came back to elements: the sums, what is left open, and of their terms number, sizes and squares."""
+
+    value: Any
+    is_open: Any
+    count: Any = 0.0
+    absolute: Any = 0.0
+    squares: Any = 0.0
+
+    def and_(self, other: Sums) -> Sums:
+        """Return the sums of both."""
+        return Sums(self.value + other.value, self.is_open | other.is_open, *map(np.add, self[2:], other[2:]))
+
+    def rounded(self) -> Open:
+        """Return the sums with the error of adding up their terms in any order."""
+        if not isinstance(self.value, Tracked):
+            return Open(self.value, self.is_open)
+        value, arithmetic = self.value, self.value.arithmetic
+        own = summing_error(np.maximum(self.count - 1, 0), raw(value), self.absolute, self.squares, arithmetic)
+        found = Tracked.result(raw(value), value.slack + own, arithmetic, int(np.max(self.count, initial=0)))
+        return Open(found, self.is_open)
+
+
+def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequence[int]) -> Sums:
     """Return for each element the sum of what is at all places, each times the weight that the element has there.
 
-    It is the transpose of `nearest` and `linear`. The sums may be added in any order. Left open are weights of 0 for
-    what is not finite.
+    It is the transpose of `nearest` and `linear`; an axis of None stays as it is. Left open are weights of 0 for what
+    is not finite.
     """
     along = partial(_spread, near=near, sizes=sizes)
-    found, is_open = along(gradient), False
-    is_finite = np.isfinite(raw(gradient))
+    found, is_open = along(gradient), np.zeros((), bool)
+    value, is_finite = raw(gradient), np.isfinite(raw(gradient))
     if not is_finite.all():
         lost = (~is_finite).astype(np.float64)
         is_open = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
-    if isinstance(found, Tracked):
-        value, size = raw(gradient), np.abs(raw(gradient)) + slack(gradient)
-        count = along(np.ones(gradient.shape), weigh=_has_weight)
-        absolute = along(size, weigh=lambda weight: np.abs(raw(weight)) + slack(weight))
-        squares = along(value * value, weigh=lambda weight: raw(weight) ** 2)
-        own = summing_error(np.maximum(count - 1, 0), found.value, absolute, squares, found.arithmetic)
-        found = Tracked.result(found.value, found.slack + own, found.arithmetic, int(count.max(initial=0)))
-    return Open(found, is_open)
+    if not isinstance(found, Tracked):
+        return Sums(found, is_open)
+    return Sums(
+        found,
+        is_open,
+        along(np.ones(value.shape), weigh=_has_weight),
+        along(np.abs(value) + slack(gradient), weigh=lambda weight: np.abs(raw(weight)) + slack(weight)),
+        along(value * value, weigh=lambda weight: raw(weight) ** 2),
+    )
 
 
 def _has_weight(weight: Any) -> Array:
@@ -243,12 +267,15 @@ def _has_weight(weight: Any) -> Array:
 
 
 def _spread(
-    x: Any, near: Sequence[Sequence[Share]], sizes: Sequence[int], weigh: Callable[[Any], Any] = lambda weight: weight
+    x: Any,
+    near: Sequence[Sequence[Share] | None],
+    sizes: Sequence[int],
+    weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
         shape = (-1, *[1] * (x.ndim - 1 - axis))
-        parts = [grouped(x * weigh(weight).reshape(shape), index, sizes[axis], axis) for index, weight in near[axis]]
-        x = reduce(np.add, parts)
+        parts = [grouped(x * weigh(weight).reshape(shape), at, sizes[axis], axis) for at, weight in near[axis] or ()]
+        x = reduce(np.add, parts) if parts else x
     return x
 
 

@@ -165,11 +165,15 @@ def test_what_has_the_same_number_is_added_in_any_order() -> None:
 
 def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
     ones = [Share(np.zeros(10, int), np.ones(10)), Share(np.ones(10, int), np.zeros(10))]
-    found = spread(Tracked(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
-    assert raw(found.value).tolist() == [[300], [0]]
-    assert slack(found.value).tolist() == [[100 * 2.0**-24 * 300], [0]]
-    assert found.value.terms == 100
-    assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).value.tolist() == [[300], [0]]
+    sums = spread(Tracked(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
+    found = sums.rounded().value
+    assert raw(found).tolist() == [[300], [0]]
+    assert slack(found).tolist() == [[100 * 2.0**-24 * 300], [0]]
+    assert found.terms == 100
+    both = sums.and_(sums).rounded().value
+    assert (raw(both).tolist(), slack(both).tolist()) == ([[600], [0]], [[200 * 2.0**-24 * 600], [0]])
+    assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).rounded().value.tolist() == [[300], [0]]
+    assert spread(np.full((2, 10), 3.0), [None, ones[:1]], [2, 1]).value.tolist() == [[30], [30]]
 
 
 @np.errstate(invalid="ignore")
@@ -179,9 +183,9 @@ def test_only_a_weight_of_0_leaves_what_comes_back_of_an_infinity_open() -> None
         Share(np.array([1, 2, 3]), np.array([0.0, 0.5, 0.0])),
     ]
     found = spread(np.array([np.inf, 2, 4]), [near], [4])
-    assert found.where.tolist() == [False, True, False, False]
+    assert found.is_open.tolist() == [False, True, False, False]
     found = spread(np.array([1, np.inf, 4]), [near], [4])
-    assert np.array(found.where).any() == np.False_
+    assert not found.is_open.any()
     assert found.value.tolist() == [1, np.inf, np.inf, 0]
 
 

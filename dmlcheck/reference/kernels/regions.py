@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -10,8 +11,22 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, tiles_along
-from dmlcheck.reference.interpolation import half_up, linear, nearest, nearest_of_several, total_together
-from dmlcheck.reference.numbers import Array, Claim, Tracked, raw
+from dmlcheck.reference.interpolation import (
+    Share,
+    Sums,
+    clamped,
+    computed,
+    half_up,
+    is_lost,
+    linear,
+    nearest,
+    nearest_of_several,
+    shares,
+    spread,
+    taken,
+    total_together,
+)
+from dmlcheck.reference.numbers import Array, Claim, Tracked, raw, slack
 from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of
 
 Counts = tuple[int, int]
@@ -47,11 +62,13 @@ def places(corners: Any, axis: int, samples: Array, count: int, sampling: Sampli
 
 def sample_counts(corners: Array, sizes: Sequence[int], sampling: Sampling) -> Counts | None:
     """Return how many samples an element has along height and width, None where that is left open."""
-    height, width = (float(raw(scale)) for scale in sampling.scales)
-    plain = sampling._replace(scales=(height, width))
+    numbers = [float(raw(x)) for x in (*sampling.scales, sampling.input_offset, sampling.output_offset)]
+    if not (np.isfinite(corners).all() and np.isfinite(numbers).all()):
+        return None
+    plain = sampling._replace(scales=(numbers[0], numbers[1]))
     found = [count_of(ends(Tracked(corners, 0.0), axis, plain), size, plain) for axis, size in enumerate(sizes)]
     is_single = sampling.is_aligned and any(count == size == 1 for count, size in zip(found, sizes, strict=True))
-    return None if 0 in found or is_single or not np.isfinite(corners).all() else (found[0], found[1])
+    return None if 0 in found or is_single else (found[0], found[1])
 
 
 def count_of(region: tuple[Tracked, Tracked], size: int, sampling: Sampling) -> int:
@@ -75,16 +92,22 @@ def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, outside: Any
     Farther beyond an edge than one element it is `outside`. A nearest element that is a result by itself is one of
     those that rounding may choose.
     """
-    axes = list(zip(at, image.shape[1:], strict=True))
-    beyond = crossed(*((x < -1) | (x > size) for x, size in axes))
+    beyond, unclear = limits(at, image.shape[1:], sampling)
     if sampling.mode == "LINEAR":
         found = linear(image, [np.arange(len(image)), *at])
     else:
         found = (nearest if is_single else nearest_of_several)(image, [np.arange(len(image)), *at], half_up)
     ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
     values = one_of(*(np.where(beyond, outside, way) for way in ways))
-    is_open = crossed(*(is_unclear(x, size, sampling) for x, size in axes)) | found.where
-    return Open(values, is_open if sampling.is_aligned else is_open & ~certain(beyond))
+    return Open(values, unclear | (found.where & ~certain(beyond)))
+
+
+def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
+    """Say which samples are farther beyond an edge than one element, and of which it is left open what they are."""
+    axes = list(zip(at, sizes, strict=True))
+    beyond = crossed(*((x < -1) | (x > size) for x, size in axes))
+    unclear = crossed(*(is_unclear(x, size, sampling) for x, size in axes))
+    return beyond, unclear if sampling.is_aligned else unclear & ~certain(beyond)
 
 
 def crossed(rows: Any, columns: Any) -> Any:
@@ -253,7 +276,275 @@ def roi_align(
     return crops(input, roi, batch_indices, sampling, out_of_bounds_input_value, output)
 
 
+# ---- gradients of images
+
+
+class Region(NamedTuple):
+    """A region, by its number, with the samples of an element along height and width."""
+
+    number: int
+    counts: Counts
+
+
+def gradient_of_image(
+    corners: Any,
+    *,
+    gradient: Array,
+    image: Array | None,
+    regions: Sequence[Region],
+    tile: Sequence[range],
+    sizes: Sequence[int],
+    sampling: Sampling,
+) -> Open:
+    """What all regions of an image give back to some of its rows and columns."""
+    counts = [len(gradient[0]), *map(len, tile)]
+    total = Sums(np.zeros(counts), np.zeros((), bool))
+    rounding = None if sampling.mode == "LINEAR" else half_up
+    for number, of_each in regions:
+        at = grid(corners[number], gradient.shape[2:], of_each, sampling)
+        near = [shares(x, size, rounding) for x, size in zip(at, sizes, strict=True)]
+        near = [
+            [Share(element - own.start, weight) for element, weight in of] for of, own in zip(near, tile, strict=True)
+        ]
+        if not all(any(is_in(element, own) for element, _ in of) for of, own in zip(near, tile, strict=True)):
+            continue
+        samples = gradient_of_samples(computed(gradient[number], at), at, image, of_each, sampling, sizes)
+        found = spread(samples.value, [None, *near], counts)
+        is_open = has_part(samples.where, at, tile, sizes, sampling) | np.any(is_lost(at))
+        total = total.and_(found._replace(is_open=found.is_open | is_open))
+    return total.rounded()
+
+
+def grid(corners: Any, sizes: Sequence[int], counts: Counts, sampling: Sampling) -> list[Any]:
+    """Return where all samples of a region are, along height and width."""
+    return [
+        places(corners, axis, np.arange(size * count), size * count, sampling)
+        for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
+    ]
+
+
+def is_in(elements: Array, part: range) -> bool:
+    """Whether some elements, counted from the start of a part of an axis, are in it."""
+    return bool(((elements >= 0) & (elements < len(part))).any())
+
+
+def gradient_of_samples(
+    gradient: Any, at: Sequence[Any], image: Any, counts: Counts, sampling: Sampling, sizes: Sequence[int]
+) -> Open:
+    """What each sample gets of the gradient: its part of the average, or all of it if it is the largest.
+
+    Those beyond the limit get nothing. Left open are those that are not clear, and equal or unclear ones for MAX.
+    """
+    beyond, unclear = limits(at, sizes, sampling)
+    given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
+    if sampling.function == "AVERAGE":
+        number = counts[0] * counts[1]
+        return Open(np.where(beyond, 0.0, given / number if number > 1 else given), unclear)
+    samples = samples_at(image, at, sampling, 0.0, is_single=False)
+    chosen = which_is_largest(samples.value, counts)
+    is_open = in_each(np.any, unclear | samples.where | possible(beyond), given.shape, counts) | chosen.where
+    is_none = beyond | (raw(chosen.value) + slack(chosen.value) == 0)
+    return Open(np.where(is_none, 0.0, given * chosen.value), is_open)
+
+
+def which_is_largest(samples: Any, counts: Counts) -> Open:
+    """Return 1 for the largest sample of each element and 0 for the others; of several that it may be, each may be it.
+
+    Left open are equal samples, and those with a NaN among them.
+    """
+    value, error = raw(samples), slack(samples)
+    may_be = value + error >= in_each(np.max, value - error, value.shape, counts)
+    half = np.where(may_be & (in_each(np.sum, may_be, value.shape, counts) > 1), 0.5, 0.0)
+    is_equal = value == in_each(np.max, value, value.shape, counts)
+    chosen = Tracked(may_be - half, half, samples.arithmetic) if isinstance(samples, Tracked) else may_be - half
+    return Open(chosen, in_each(np.sum, is_equal, value.shape, counts) != 1)
+
+
+def in_each(reduction: Any, samples: Array, sizes: Sequence[int], counts: Counts) -> Array:
+    """Return a reduction of the samples of each element, for each of them."""
+    channels, height, width = sizes
+    of_each = (channels, height // counts[0], counts[0], width // counts[1], counts[1])
+    found = reduction(np.broadcast_to(samples, sizes).reshape(of_each), axis=(2, 4), keepdims=True)
+    reduced: Array = np.broadcast_to(found, of_each).reshape(sizes)
+    return reduced
+
+
+def has_part(samples: Any, at: Sequence[Any], tile: Sequence[range], sizes: Sequence[int], sampling: Sampling) -> Array:
+    """Say which elements have, or may have, a part in samples that are marked."""
+    if not np.any(samples):
+        return np.zeros((), bool)
+    roundings = [None] if sampling.mode == "LINEAR" else [half_up, lambda x: np.ceil(x - 0.5)]
+    near = [
+        [Share(of - own.start, weight) for rounding in roundings for of, weight in shares(raw(x), size, rounding)]
+        for x, size, own in zip(at, sizes, tile, strict=True)
+    ]
+    marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at)))).astype(np.float64)
+    found: Array = spread(marks, [None, *near], [len(marks), *map(len, tile)]).value > 0
+    return found
+
+
+# ---- gradients of regions
+
+
+def gradient_of_region(corners: Any, *, gradient: Array, image: Array, sampling: Sampling) -> Open:
+    """The sums of InputGradient times the slope of a sample along x and y, as far as it moves with each corner.
+
+    The slopes are 0 beyond the edges. Left open are those at an element, where there is one on each side.
+    """
+    at = grid(corners, gradient.shape[1:], (1, 1), sampling)
+    beyond, unclear = limits(at, image.shape[1:], sampling)
+    is_finite = np.isfinite(image).all() and np.isfinite(gradient).all()
+    given = np.where(beyond, 0.0, computed(gradient, at))
+    results: list[Any] = [None] * 4
+    marks = np.full(4, unclear.any() or np.any(is_lost(at)) or not is_finite)
+    for axis, slopes in enumerate(slopes_of(image, at)):
+        moved = given * slopes * sampling.scales[axis]
+        share = shares_of_ends(axis, gradient.shape[1 + axis], sampling)
+        results[1 - axis] = total_together(moved * (1 - share), (0, 1, 2))
+        results[3 - axis] = total_together(moved * share, (0, 1, 2))
+        is_kink = np.expand_dims(kinks(at[axis], image.shape[1 + axis]), 1 - axis) & ~certain(beyond)
+        marks[1 - axis : 4 - axis : 2] |= is_kink.any()
+    return Open(np.stack(results), marks)
+
+
+def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
+    """Return how far along height (0) or width (1) of a region its samples are: how much each moves with the end."""
+    share = (np.arange(count) - sampling.output_offset) / (count - 1 if sampling.is_aligned else count)
+    return share.reshape(-1, 1) if axis == 0 else share
+
+
+def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
+    """Return how steep an image is at some places along height and width, between the elements beside each."""
+    low = [clamped(np.floor(raw(x)), size) for x, size in zip(at, image.shape[1:], strict=True)]
+    high = [clamped(np.floor(raw(x)) + 1, size) for x, size in zip(at, image.shape[1:], strict=True)]
+    every = np.arange(len(image))
+    corners = [[computed(taken(image, [every, y, x]), at) for x in (low[1], high[1])] for y in (low[0], high[0])]
+    (top_left, top_right), (bottom_left, bottom_right) = corners
+    down, across = (x - np.floor(raw(x)) for x in at)
+    down = down.reshape(-1, 1)
+    along_height = (1 - across) * (bottom_left - top_left) + across * (bottom_right - top_right)
+    return along_height, (1 - down) * (top_right - top_left) + down * (bottom_right - bottom_left)
+
+
+def kinks(x: Any, size: int) -> Array:
+    """Say which places are, or may be, at an element, where the slope changes."""
+    low, high = (np.floor(raw(x) + side * slack(x)) for side in (-1, 1))
+    is_inside = (raw(x) + slack(x) >= 0) & (raw(x) - slack(x) <= size - 1)
+    found: Array = is_inside & ((low != high) | (raw(x) == low)) & (size > 1)
+    return found
+
+
+# ---- both
+
+
+def either_reading(corners: Any, *, formula: Callable[..., Open], sampling: Sampling, output: str) -> dict[str, Any]:
+    """Return a gradient with the offsets as the forward operator has them, or as if they had changed their roles."""
+    swapped = sampling._replace(input_offset=sampling.output_offset, output_offset=sampling.input_offset)
+    is_same = raw(sampling.input_offset) == raw(sampling.output_offset)
+    ways = tuple(formula(corners, sampling=way) for way in ([sampling] if is_same else [sampling, swapped]))
+    return {output: ways[0] if is_same else OneOf(ways)}
+
+
+def piece_of(
+    output: str,
+    index: Any,
+    formula: Callable[..., Open] | None,
+    corners: Array,
+    sampling: Sampling,
+    sizes: Sequence[int],
+) -> Piece:
+    """Return a piece of an output, which is left open where there is no formula."""
+    if formula is None:
+        return Piece({output: index}, lambda: {output: left_open(sizes)})
+    return Piece(
+        {output: index}, partial(either_reading, formula=formula, sampling=sampling, output=output), (corners,)
+    )
+
+
+def gradients_of_images(
+    input: Array | None,
+    gradient: Array,
+    corners: Array,
+    images: Array,
+    counts: Sequence[Counts | None],
+    sampling: Sampling,
+    sizes: Sequence[int],
+) -> Iterator[Piece]:
+    """Yield the pieces of the gradient of all images: some channels, rows and columns of one."""
+    batch, channels, *plane = sizes
+    most = max((down * across for down, across in filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
+    for image in range(batch):
+        own = np.flatnonzero(images == image).tolist()
+        regions = [Region(number, found) for number in own if (found := counts[number]) is not None]
+        for index in tiles_along(
+            range(3), (channels, *plane), max(1, 4 * BLOCK * math.prod(plane) // max(most, math.prod(plane)))
+        ):
+            where = (image, *index)
+            formula = partial(
+                gradient_of_image,
+                gradient=gradient[:, index[0]],
+                image=None if input is None else input[image][index[0]],
+                regions=regions,
+                tile=[range(*part.indices(size)) for part, size in zip(index[1:], plane, strict=True)],
+                sizes=plane,
+            )
+            part = [len(range(size)[at]) for size, at in zip((channels, *plane), index, strict=True)]
+            yield piece_of(
+                "output_gradient", where, formula if len(regions) == len(own) else None, corners, sampling, part
+            )
+
+
+def roi_align_grad(
+    input: Any,
+    input_gradient: Any,
+    roi: Any,
+    batch_indices: Any,
+    *,
+    reduction_function: str,
+    interpolation_mode: str,
+    spatial_scale_x: Any,
+    spatial_scale_y: Any,
+    input_pixel_offset: Any,
+    output_pixel_offset: Any,
+    minimum_samples_per_output: int,
+    maximum_samples_per_output: int,
+    align_regions_to_corners: bool,
+    output_gradient: TensorDesc | None,
+    output_roi_gradient: TensorDesc | None,
+) -> Iterator[Piece]:
+    """What ROI_ALIGN1 gives back. OutputGradient: the sum of InputGradient of each sample times the element's weight.
+
+    A sample has InputGradient / their number for AVERAGE, all of it for MAX if it is the largest, and nothing beyond
+    the limit. OutputROIGradient, for AVERAGE, LINEAR and one sample: the sum of InputGradient * dv/dx * SpatialScaleX *
+    (1 - t) for x1 and * t for x2, where t = (s - OutputPixelOffset) / width is how far a sample is across; y alike.
+    Left open is what ROI_ALIGN1 leaves open; equal samples of MAX, and any beyond the limit; dv/dx at an element.
+    """
+    sampling = Sampling(
+        interpolation_mode,
+        reduction_function,
+        (spatial_scale_y, spatial_scale_x),
+        minimum_samples_per_output,
+        maximum_samples_per_output,
+        input_pixel_offset,
+        output_pixel_offset,
+        align_regions_to_corners,
+    )
+    corners = roi.reshape(-1, 4)
+    counts = [sample_counts(own, input_gradient.shape[2:], sampling) for own in corners]
+    if output_gradient is not None:
+        yield from gradients_of_images(
+            input, input_gradient, corners, batch_indices.reshape(-1), counts, sampling, output_gradient.sizes
+        )
+    for number, own in enumerate(corners if output_roi_gradient is not None else ()):
+        index = (*[0] * (roi.ndim - 2), number)
+        is_known = (interpolation_mode, reduction_function, counts[number]) == ("LINEAR", "AVERAGE", (1, 1))
+        image = input[int(batch_indices.reshape(-1)[number])]
+        formula = partial(gradient_of_region, gradient=input_gradient[number], image=image)
+        yield piece_of("output_roi_gradient", index, formula if is_known else None, own, sampling, (4,))
+
+
 KERNELS: dict[str, Kernel] = {
     "ROI_ALIGN": Kernel(roi_align),
     "ROI_ALIGN1": Kernel(roi_align1),
+    "ROI_ALIGN_GRAD": Kernel(roi_align_grad),
 }

@@ -205,7 +205,7 @@ def returned(
         [Share(element - own[0], weight) for element, weight in shares(at, size, rounding)]
         for at, size, own in zip(places, sizes, elements, strict=True)
     ]
-    return spread(computed(gradient[tuple(seen)], [scales]), near, counts)
+    return spread(computed(gradient[tuple(seen)], [scales]), near, counts).rounded()
 
 
 def reached(elements: Array, size: int, count: int, scale: Any, input_offset: Any, output_offset: Any) -> slice:

@@ -12,7 +12,7 @@ import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
 from random_pooling import checked
-from random_regions import REGIONS, aligned
+from random_regions import REGIONS, aligned, returning
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
@@ -335,3 +335,207 @@ def test_a_region_in_float16_is_within_the_bound_of_that_arithmetic() -> None:
     found = engine.run(desc, moved)["OutputTensor"].reshape(-1)
     assert not refused(found, bound(desc, inputs, accumulate="FLOAT16")).any()
     assert refused(found, bound(desc, inputs)).any()
+
+
+# ---- gradients
+
+
+def marked(computed: Any) -> Array:
+    return np.zeros(computed.values.shape, bool) if computed.unspecified is None else computed.unspecified
+
+
+@pytest.mark.parametrize(("block", "count"), [(1, 20), (1 << 16, 80)])
+def test_the_gradient_of_images_is_the_transpose_of_the_forward_operator(
+    block: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(regions, "BLOCK", block)
+    compared = 0
+    for (desc, inputs), (back, given) in returning(count):
+        forward = engine.evaluate(desc, inputs)["OutputTensor"]
+        known = np.where(marked(forward), np.float32(0), given["InputGradientTensor"])  # the rest gives nothing back
+        found = engine.evaluate(back, given | {"InputGradientTensor": known})["OutputGradientTensor"]
+        if any(image.all() for image in marked(found)):  # the number of samples of a region is not known
+            continue
+        # Maxima of averages are homogeneous: what a largest sample is, is its weights times the elements.
+        expected = (forward.values.astype(np.float64) * known).sum()
+        assert (found.values.astype(np.float64) * inputs["InputTensor"]).sum() == pytest.approx(expected, abs=2e-3), (
+            desc
+        )
+        compared += 1
+    assert compared > count / 2
+
+
+def shaken(desc: OperatorDesc, inputs: dict[str, Array], region: int, corner: int) -> Fraction | None:
+    """Return the derivative of the sum of all outputs of a region times their gradient, exactly, from differences."""
+    tiny = Fraction(1, 2**60)
+    sums = []
+    for step in (tiny, -tiny):
+        corners = [Fraction(at) for at in inputs["ROITensor"][region].tolist()]
+        corners[corner] += step
+        sums.append(total_of(desc, inputs, region, corners))
+    return None if None in sums else (sums[0] - sums[1]) / (2 * tiny)
+
+
+def total_of(desc: OperatorDesc, inputs: dict[str, Array], region: int, corners: list[Any]) -> Any:
+    fields, (_, channels, height, width) = dict(desc.values), desc.values["InputGradientTensor"].sizes
+    plain = fields | {"MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 1, "OutOfBoundsInputValue": 0}
+    rows, columns = (along(corners, axis, (height, width)[axis], plain) for axis in range(2))
+    if rows is None or columns is None:
+        return None
+    total = Fraction(0)
+    for channel, row, column in np.ndindex(channels, height, width):
+        image = inputs["InputTensor"][inputs["BatchIndicesTensor"][region], channel]
+        value = sample(image, rows[row][0], columns[column][0], plain)
+        if value is None:
+            return None
+        total += value * Fraction(inputs["InputGradientTensor"][region, channel, row, column].item())
+    return total
+
+
+def test_the_gradient_of_regions_is_the_derivative_where_it_is_known() -> None:
+    compared = 0
+    for _, (desc, inputs) in returning(200):
+        found = engine.evaluate(desc, inputs)["OutputROIGradientTensor"]
+        fields = desc.values
+        is_known = (fields["InterpolationMode"], fields["ReductionFunction"]) == ("LINEAR", "AVERAGE")
+        for place in np.ndindex(found.values.shape):
+            if marked(found)[place]:
+                continue
+            assert is_known
+            expected = shaken(desc, inputs, *place)
+            assert expected is not None
+            assert found.values[place] == pytest.approx(float(expected), rel=1e-4, abs=1e-3), (desc, inputs)
+            compared += 1
+    assert compared > 60
+
+
+PLANE: dict[str, Any] = {name: value for name, value in (FIELDS | OFFSETS).items() if name != "OutOfBoundsInputValue"}
+EQUAL = {"InputPixelOffset": 0.25, "OutputPixelOffset": 0.25}
+
+
+def returned(corners: Any, given: Any, x: Any, *outputs: str, **fields: Any) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return a ROI_ALIGN_GRAD of the first of some images."""
+    roi, images = np.array(corners, np.float32).reshape(-1, 4), np.array(x, np.float32)
+    tensors = {"Input": images, "InputGradient": np.array(given, np.float32), "ROI": roi}
+    tensors |= {"BatchIndices": np.zeros(len(roi), np.uint32)}
+    sizes = {"OutputGradient": images.shape, "OutputROIGradient": roi.shape}
+    described = {f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes[name])} for name in outputs}
+    return checked("ROI_ALIGN_GRAD", tensors, described, **(PLANE | EQUAL | fields))
+
+
+def returned_bounds(made: tuple[OperatorDesc, dict[str, Array]], **options: Any) -> dict[str, Bound]:
+    desc, inputs = made
+    asked = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors("output_tensor")}
+    return gathered(desc, inputs, asked, **options)
+
+
+def test_offsets_may_have_changed_their_roles() -> None:
+    given = np.ones((1, 1, 1, 3))
+    image = np.arange(8.0).reshape(1, 1, 1, 8)
+    ways = []
+    for before, after in ((0.5, -0.25), (-0.25, 0.5)):
+        fields = {"InputPixelOffset": before, "OutputPixelOffset": after}
+        made = returned([1, 0.5, 5, 0.5], given, image, "OutputGradient", **fields)
+        bound = returned_bounds(made)["OutputGradientTensor"]
+        assert len(bound.others) == 1
+        ways.append([bound.value.tolist(), bound.others[0].value.tolist()])
+    assert ways[0][0] != ways[0][1]
+    assert ways[0] == ways[1][::-1]
+    assert (
+        returned_bounds(returned([1, 0.5, 5, 0.5], given, image, "OutputGradient"))["OutputGradientTensor"].others == ()
+    )
+
+
+LARGEST = {"ReductionFunction": "MAX", "MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
+
+
+@pytest.mark.parametrize(
+    ("x", "expected", "is_left_open"),
+    [
+        # samples at 1.5 and 2.5 of two rows: the averages of elements 1 and 2, and of 2 and 3
+        ([0, 1, 5, 2, 0], [0, 0, 4, 4, 0], []),
+        ([0, 3, 5, 2, 0], [0, 4, 4, 0, 0], []),
+        ([0, 2, 5, 2, 0], None, [1, 2, 3]),
+        ([0, NAN, 5, 2, 0], None, [1, 2, 3]),
+        ([9, 1, 5, 2, INF], [0, 0, 4, 4, 0], []),
+    ],
+)
+def test_the_largest_sample_gets_all_of_the_gradient_and_equal_ones_leave_it_open(
+    x: list[float], expected: list[float] | None, is_left_open: list[int]
+) -> None:
+    image = [[[x, [-100] * 5]]]
+    made = returned([1.5, 0, 3.5, 1], [[[[8]]]], image, "OutputGradient", **LARGEST, **dict.fromkeys(EQUAL, 0))
+    found = engine.evaluate(*made)["OutputGradientTensor"]
+    assert np.flatnonzero(marked(found)[0, 0, 0]).tolist() == is_left_open
+    assert expected is None or found.values[0, 0].tolist() == [expected, [0] * 5]
+
+
+def test_of_samples_that_may_be_the_largest_each_may_get_the_gradient() -> None:
+    close = [0, 1, 5, 1 + 2.0**-23, 0]
+    image = [[[close, [-100] * 5]]]
+    made = returned([1.5, 0, 3.5, 1], [[[[8]]]], image, "OutputGradient", **LARGEST, **dict.fromkeys(EQUAL, 0))
+    bound = returned_bounds(made)["OutputGradientTensor"]
+    assert (bound.value - bound.slack)[:5].tolist() == pytest.approx([0] * 5, abs=1e-4)
+    assert (bound.value + bound.slack)[:5].tolist() == pytest.approx([0, 4, 8, 4, 0], abs=1e-4)
+    assert (bound.value[5:] == 0).all()
+
+
+def single_gradients(desc: OperatorDesc, inputs: dict[str, Array]) -> dict[str, Array]:
+    """Return both gradients of averages of one sample in FLOAT32, one sample after the other, with equal offsets."""
+    f32, fields = np.float32, desc.values
+    x, given = inputs["InputTensor"], inputs["InputGradientTensor"]
+    back, of_regions = np.zeros_like(x), np.zeros_like(inputs["ROITensor"])
+    scale, offset = f32(fields["SpatialScaleX"]), f32(fields["InputPixelOffset"])
+    for region, channel, row, column in np.ndindex(given.shape):
+        x1, y1, x2, y2 = inputs["ROITensor"][region] * scale
+        shares = [(f32(at) - offset) / f32(count) for at, count in zip((row, column), given.shape[2:], strict=True)]
+        y, x_ = shares[0] * (y2 - y1) + (y1 - offset), shares[1] * (x2 - x1) + (x1 - offset)
+        value, image, target = given[region, channel, row, column], x[0, channel], back[0, channel]
+        top, left = int(np.floor(y)), int(np.floor(x_))
+        down, across = y - f32(top), x_ - f32(left)
+        for place, weight in (
+            ((top, left), (1 - down) * (1 - across)),
+            ((top, left + 1), (1 - down) * across),
+            ((top + 1, left), down * (1 - across)),
+            ((top + 1, left + 1), down * across),
+        ):
+            target[place] += weight * value
+        steep = image[top : top + 2, left : left + 2]
+        slopes = [
+            (1 - down) * (steep[0, 1] - steep[0, 0]) + down * (steep[1, 1] - steep[1, 0]),
+            (1 - across) * (steep[1, 0] - steep[0, 0]) + across * (steep[1, 1] - steep[0, 1]),
+        ]
+        for corner, share in enumerate((1 - shares[1], 1 - shares[0], shares[1], shares[0])):
+            of_regions[region, corner] += value * slopes[corner % 2] * scale * share
+    return {"OutputGradientTensor": back, "OutputROIGradientTensor": of_regions}
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_gradients_in_float32_are_within_the_bounds_and_those_of_moved_regions_are_not(count: int) -> None:
+    generator = np.random.default_rng(count)
+    x, given = generator.normal(size=(1, 2, 12, 12)), generator.normal(size=(2, 2, count, count))
+    region = np.array([[1.7, 2.1, 8.3, 8.9], [3.2, 1.9, 7.1, 9.6]]) / 0.3
+    fields = {"SpatialScaleX": 0.3, "SpatialScaleY": 0.3, "InputPixelOffset": 0.25, "OutputPixelOffset": 0.25}
+    desc, inputs = returned(region, given, x, "OutputGradient", "OutputROIGradient", **fields)
+    moved = single_gradients(desc, inputs | {"ROITensor": (region + 1e-3).astype(np.float32)})
+    for label, found in single_gradients(desc, inputs).items():
+        for is_likely in (False, True):
+            bound = returned_bounds((desc, inputs), is_likely=is_likely)[label]
+            assert not refused(found.reshape(-1), bound).any(), label
+        reads = (bound.value != 0) & ~bound.unspecified
+        assert refused(moved[label].reshape(-1), bound)[reads].mean() > 0.5, label
+
+
+def test_no_gradient_of_a_region_but_of_linear_averages_of_one_sample_is_known() -> None:
+    image, given, region = np.arange(20.0).reshape(1, 1, 4, 5) ** 2, np.ones((1, 1, 2, 2)), [0.8, 0.6, 3.7, 2.9]
+    others: list[dict[str, Any]] = [
+        {"InterpolationMode": "NEAREST_NEIGHBOR"},
+        {"ReductionFunction": "MAX"},
+        {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2},
+        {"MinimumSamplesPerOutput": 0},
+    ]
+    for changed in ({}, *others):
+        made = returned(region, given, image, "OutputROIGradient", **changed)
+        assert marked(engine.evaluate(*made)["OutputROIGradientTensor"]).all() == bool(changed)
+    made = returned([1, 0.6, 3.7, 2.9], given, image, "OutputROIGradient", InputPixelOffset=0, OutputPixelOffset=0)
+    assert marked(engine.evaluate(*made)["OutputROIGradientTensor"])[0].tolist() == [True, False, True, False]
