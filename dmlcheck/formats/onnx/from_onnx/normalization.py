@@ -38,6 +38,15 @@ def _layer(node: Node) -> Counterpart:
     return _mean_variance(node, x, tensors, axes, note)
 
 
+def _by_size(node: Node) -> Counterpart:
+    """MEAN_VARIANCE_NORMALIZATION2 without the mean, along the last axes."""
+    x = node.input(0)
+    axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
+    tensors = {"InputTensor": x, "ScaleTensor": ranked(node.input(1), x.ndim), "OutputTensor": node.output()}
+    numbers = {"Axes": axes, "UseMean": 0, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    return Counterpart("MEAN_VARIANCE_NORMALIZATION2", {**tensors, **numbers})
+
+
 def _groups(node: Node) -> Counterpart:
     """MEAN_VARIANCE_NORMALIZATION1, groups being a dimension; before opset 21 a group has one scale and one bias."""
     x, output, count = node.input(0), node.output(), node.get("num_groups")
@@ -77,4 +86,5 @@ OPERATORS: dict[str, Maker] = {
     "LRN": _local_response,
     "LayerNormalization": _layer,
     "LpNormalization": _norm,
+    "RMSNormalization": _by_size,
 }

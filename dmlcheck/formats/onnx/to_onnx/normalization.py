@@ -78,7 +78,9 @@ def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     axes = _axes(desc)
     others = [axis for axis in range(len(x.sizes)) if axis not in axes]
     pair = [g.optional(name) for name in ("ScaleTensor", "BiasTensor")]
-    if _is_1_along(pair, axes):
+    if not desc.values.get("UseMean", 1):
+        made = _by_size(g, desc, x, pair, axes)
+    elif _is_1_along(pair, axes):
         made = _instances(g, desc, x, pair, axes)
     elif _is_1_along(pair, others):
         made = _layers(g, desc, x, pair, axes)
@@ -93,8 +95,6 @@ def _require_mean_and_variance(desc: OperatorDesc) -> None:
         raise Inexpressible("Axes is empty")
     if not desc.values.get("NormalizeVariance", desc.values.get("UseVariance")):
         raise Inexpressible("ONNX has no normalization by the mean alone")
-    if not desc.values.get("UseMean", 1):
-        raise Inexpressible("ONNX has no normalization by the variance alone that adds a bias before it rounds")
 
 
 def _axes(desc: OperatorDesc) -> list[int]:
@@ -123,13 +123,36 @@ def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | 
 
 def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
     """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
+    return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
+
+
+def _by_size(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+    """Divide each row of elements by the root of its mean square, with a scale for each place in it."""
+    scale, bias = pair
+    if bias is not None:
+        raise Inexpressible("ONNX has no normalization by the mean square that adds a bias before it rounds")
+    if not _is_1_along([scale], [axis for axis in range(len(x.sizes)) if axis not in axes]):
+        raise Inexpressible("ScaleTensor of a normalization by the mean square follows what Axes does not name")
+    g.at_least(23)
+    return _of_rows(g, "RMSNormalization", desc, x, [(scale, 1)], axes)
+
+
+def _of_rows(
+    g: Builder,
+    type: str,
+    desc: OperatorDesc,
+    x: Value,
+    parameters: Sequence[tuple[Value | None, float]],
+    axes: Sequence[int],
+) -> Value:
+    """Normalize each row; the parameters, each with what stands for one that is left out, follow the places in it."""
     order = [*(axis for axis in range(len(x.sizes)) if axis not in axes), *axes]
     full = [x.sizes[axis] if axis in axes else 1 for axis in range(len(x.sizes))]
     length = math.prod(full)
     rows = g.reshape(g.transpose(x, order), (math.prod(x.sizes) // length, length))
-    parts = [_vector(g, each, full, start, x.data_type) for each, start in zip(pair, (1, 0), strict=True)]
+    parts = [_vector(g, each, full, start, x.data_type) for each, start in parameters]
     epsilon = as_float32(desc.values["Epsilon"])
-    made = g.node("LayerNormalization", [rows, *parts], rows.sizes, x.data_type, axis=1, epsilon=epsilon)
+    made = g.node(type, [rows, *parts], rows.sizes, x.data_type, axis=1, epsilon=epsilon)
     return _back(g, made, x, order)
 
 

@@ -38,6 +38,13 @@ def test_a_layer_is_what_follows_its_axis() -> None:
     assert made.note == "Mean and InvStdDev are not compared."
 
 
+def test_a_mean_square_needs_no_mean() -> None:
+    made = found("RMSNormalization", [X, zeros(4, 4)], X, axis=2, epsilon=0.5)
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION2"
+    assert made.fields["ScaleTensor"].shape == (1, 1, 4, 4)
+    assert fields(made) == {"Axes": [2, 3], "UseMean": 0, "UseVariance": 1, "Epsilon": 0.5}
+
+
 @pytest.mark.parametrize(("opset", "count", "shape"), [(18, 2, (1, 2, 1, 1, 1)), (21, 6, (1, 2, 3, 1, 1))])
 def test_groups_of_channels_are_a_dimension_of_their_own(opset: int, count: int, shape: tuple[int, ...]) -> None:
     x = np.arange(2 * 6 * 4, dtype=np.float32).reshape(2, 6, 2, 2)

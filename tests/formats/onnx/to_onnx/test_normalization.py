@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_models import expect, f32, whole
+from onnx_models import expect, f32, made, whole
+
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 
 Array = np.ndarray[Any, Any]
 
@@ -67,6 +70,27 @@ def test_mean_and_variance_are_those_of_the_axes(
             inputs["BiasTensor"] = whole(1, 3, 1, 1)
         wanted = wanted * inputs["ScaleTensor"] + inputs["BiasTensor"]
     expect(operator, inputs, {"OutputTensor": f32(wanted)}, 1e-5, Epsilon=0.25, **fields)
+
+
+@pytest.mark.parametrize("has_scale", [False, True])
+def test_without_the_mean_rows_are_divided_by_the_root_of_their_mean_square(has_scale: bool) -> None:
+    x = whole(2, 3, 4, step=7, wrap=13)
+    inputs = {"InputTensor": x, **({"ScaleTensor": whole(2, 1, 4, step=3)} if has_scale else {})}
+    wanted = x / np.sqrt((x.astype(np.float64) ** 2).mean((0, 2), keepdims=True) + 0.25) * inputs.get("ScaleTensor", 1)
+    fields = {"Axes": [2, 0], "UseMean": False, "UseVariance": True, "Epsilon": 0.25}
+    expect("MEAN_VARIANCE_NORMALIZATION2", inputs, {"OutputTensor": f32(wanted)}, 1e-5, **fields)
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "reason"),
+    [("BiasTensor", (1, 1, 4), "adds a bias before it rounds"), ("ScaleTensor", (1, 3, 1), "what Axes does not name")],
+)
+def test_a_mean_square_goes_with_scales_of_its_axes_alone(name: str, sizes: tuple[int, ...], reason: str) -> None:
+    x = whole(2, 3, 4)
+    fields = {"Axes": [0, 2], "UseMean": False, "UseVariance": True, "Epsilon": 0.25}
+    desc = made("MEAN_VARIANCE_NORMALIZATION2", {"InputTensor": x, name: whole(*sizes)}, {"OutputTensor": x}, **fields)
+    with pytest.raises(Inexpressible, match=reason):
+        build(desc)
 
 
 def test_a_local_response_is_taken_over_neighbouring_channels() -> None:
