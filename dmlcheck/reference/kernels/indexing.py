@@ -16,6 +16,8 @@ from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
 LIMIT = 4 * BLOCK  # elements of a piece
 COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
 
+moving = partial(Piece, is_exact=True)
+
 
 # ---- indices
 
@@ -27,8 +29,13 @@ def places(indices: Any, size: int) -> tuple[Any, Any]:
     """
     at = np.asarray(np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
     np.add(at, size, out=at, where=at < 0)
-    outside = (at < 0) | (at >= size)
+    outside = ~is_inside(at, size)
     return np.clip(at, 0, size - 1, out=at), outside
+
+
+def is_inside(at: Any, size: int) -> Any:
+    """Say which places are in a dimension."""
+    return (at >= 0) & (at < size)
 
 
 def whole_along(axis: int, index: Index) -> Index:
@@ -60,7 +67,7 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output
     for index in tiles_along(range(len(output.sizes)), output.sizes, COPIED):
         full = right_aligned(index, input.ndim - 1 + index_dimensions)
         part = input[(*full[:axis], slice(None), *full[after:])]
-        yield Piece(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]), is_exact=True)
+        yield moving(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]))
 
 
 def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
@@ -76,7 +83,7 @@ def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
     corner = input[whole_along(axis, tuple(map(slice, indices.shape)))]
     for index in tiles_along(range(input.ndim), indices.shape, LIMIT):
         lines = corner[whole_along(axis, index)]
-        yield Piece(index, partial(taken_along, axis=axis), (lines, indices[index]), is_exact=True)
+        yield moving(index, partial(taken_along, axis=axis), (lines, indices[index]))
 
 
 def taken_along(x: Any, indices: Any, *, axis: int) -> Open:
@@ -107,7 +114,7 @@ def gather_nd1(
         batches, rest = full[:batch_dimension_count], full[count:]
         part = x[(*batches, *[slice(None)] * width, *rest)]
         formula = partial(taken_by_tuples, batches=len(batches), is_open=is_open or more)
-        yield Piece(index, formula, (part, tuples[full[:count]]), is_exact=True)
+        yield moving(index, formula, (part, tuples[full[:count]]))
 
 
 def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open:
@@ -150,13 +157,13 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Pi
         lines, starts = whole_along(axis, index), starts_of(index)
         columns = partial(coordinates_with, axis=axis, starts=starts)
         formula = partial(replaced, columns=columns, sizes=input.shape, starts=starts)
-        yield Piece(index, formula, (input[index], indices[lines], updates[lines]), is_exact=True)
+        yield moving(index, formula, (input[index], indices[lines], updates[lines]))
 
 
 def coordinates_with(indices: Any, cut: Index, *, axis: int, starts: Sequence[int]) -> Sequence[Any]:
     """Return the coordinates of elements, with their indices for that of an axis; `cut` counts from `starts`."""
-    firsts = (start + own for start, own in zip(starts, starts_of(cut), strict=True))
-    grid = np.ogrid[tuple(slice(first, first + size) for first, size in zip(firsts, indices.shape, strict=True))]
+    first = np.add(starts, starts_of(cut))
+    grid = np.ogrid[tuple(map(slice, first, first + indices.shape))]
     return (*grid[:axis], indices, *grid[axis + 1 :])
 
 
@@ -177,7 +184,7 @@ def scatter_nd(
     formula = partial(replaced, columns=columns, sizes=sizes, is_open=is_open or more)
     for index in tiles_along(range(input.ndim), input.shape, COPIED):
         part = blocks[(*[slice(None)] * (tuples.ndim - 1), *index[len(sizes) :])]
-        yield Piece(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part), is_exact=True)
+        yield moving(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part))
 
 
 def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
@@ -212,15 +219,14 @@ def replaced(
         where, here = inside(at, ~beyond, starts, x.shape)
         found[where] = updates[cut][here]
         for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]) if beyond.any() else ():
-            guess = [np.where(is_out, end, one) for is_out, end, one in zip(outside, ends, at, strict=True)]
-            mark[inside(guess, beyond, starts, x.shape)[0]] = True
+            mark[inside(list(map(np.where, outside, ends, at)), beyond, starts, x.shape)[0]] = True
     return Open(found, mark)
 
 
 def inside(at: Sequence[Any], mask: Any, starts: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
     """Return the coordinates, of those that a mask has, in the part of a tensor that begins at `starts`; and a mask."""
-    own = [one - start for one, start in zip(at, starts, strict=False)]
-    here = reduce(np.logical_and, ((one >= 0) & (one < size) for one, size in zip(own, sizes, strict=False)), mask)
+    own = list(map(np.subtract, at, starts))
+    here = reduce(np.logical_and, map(is_inside, own, sizes), mask)
     return tuple(np.broadcast_to(one, here.shape)[here] for one in own), here
 
 
@@ -236,7 +242,7 @@ def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iter
     size = output.sizes[axis]
     for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
         formula = partial(marked, at=np.arange(size)[index[axis]].reshape(along(axis, indices.ndim)), size=size)
-        yield Piece(index, formula, (indices[whole_along(axis, index)], off, on), is_exact=True)
+        yield moving(index, formula, (indices[whole_along(axis, index)], off, on))
 
 
 def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
@@ -262,7 +268,7 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Pi
     others = [other for other in range(input.ndim) if other != axis]
     formula = partial(leading, axis=axis, k=k, is_decreasing=axis_direction == "DECREASING")
     for index in tiles_along(others, input.shape, max(1, LIMIT // input.shape[axis])):
-        yield Piece(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],), is_exact=True)
+        yield moving(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],))
 
 
 def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
@@ -329,7 +335,7 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterat
         part = input[index]
         formula = partial(coordinates, start=start, sizes=input.shape, count=count, is_open=is_open)
         stop = row + int(np.count_nonzero(part))
-        yield Piece({"output_coordinates": (*first, slice(row, stop))}, formula, (part,), is_exact=True)
+        yield moving({"output_coordinates": (*first, slice(row, stop))}, formula, (part,))
         row, start, is_open = stop, start + part.size, is_open or bool(in_doubt(part).any())
     yield Piece({"output_count": ()}, lambda: {"output_count": Open(np.array([row]), is_open)})
     for start in range(row, rows, LIMIT):
@@ -358,15 +364,17 @@ def unwritten(rows: int, count: int) -> dict[str, Any]:
     return {"output_coordinates": Open(np.zeros((rows, count), np.uint32), np.ones((rows, count), bool))}
 
 
+exact = partial(Kernel, is_exact=True)
+
 KERNELS: dict[str, Kernel] = {
-    "GATHER": Kernel(gather, is_exact=True),
-    "GATHER_ELEMENTS": Kernel(gather_elements, is_exact=True),
-    "GATHER_ND": Kernel(gather_nd, is_exact=True),
-    "GATHER_ND1": Kernel(gather_nd1, is_exact=True),
-    "NONZERO_COORDINATES": Kernel(nonzero_coordinates, is_exact=True),
-    "ONE_HOT": Kernel(one_hot, is_exact=True),
-    "SCATTER": Kernel(scatter, is_exact=True),
-    "SCATTER_ND": Kernel(scatter_nd, is_exact=True),
-    "TOP_K": Kernel(top_k, is_exact=True),
-    "TOP_K1": Kernel(top_k1, is_exact=True),
+    "GATHER": exact(gather),
+    "GATHER_ELEMENTS": exact(gather_elements),
+    "GATHER_ND": exact(gather_nd),
+    "GATHER_ND1": exact(gather_nd1),
+    "NONZERO_COORDINATES": exact(nonzero_coordinates),
+    "ONE_HOT": exact(one_hot),
+    "SCATTER": exact(scatter),
+    "SCATTER_ND": exact(scatter_nd),
+    "TOP_K": exact(top_k),
+    "TOP_K1": exact(top_k1),
 }
