@@ -73,12 +73,15 @@ def _back(g: Builder, made: Value, x: Value, order: Sequence[int]) -> Value:
 
 def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     """MEAN_VARIANCE_NORMALIZATION to ...2: an instance, a layer or a group, by what Scale and Bias follow."""
-    _require_mean_and_variance(desc)
     x = g.input("InputTensor")
     axes = _axes(desc)
+    if not axes:
+        raise Inexpressible("Axes is empty")
     others = [axis for axis in range(len(x.sizes)) if axis not in axes]
     pair = [g.optional(name) for name in ("ScaleTensor", "BiasTensor")]
-    if not desc.values.get("UseMean", 1):
+    if not desc.values.get("NormalizeVariance", desc.values.get("UseVariance")):
+        made = _centred(g, desc, x, pair, axes)
+    elif not desc.values.get("UseMean", 1):
         made = _by_size(g, desc, x, pair, axes)
     elif _is_1_along(pair, axes):
         made = _instances(g, desc, x, pair, axes)
@@ -87,14 +90,6 @@ def mean_variance(g: Builder, desc: OperatorDesc) -> None:
     else:
         made = _groups(g, desc, x, pair, axes)
     g.output("OutputTensor", fused(g, made, desc))
-
-
-def _require_mean_and_variance(desc: OperatorDesc) -> None:
-    """Refuse what ONNX's normalizations do not do."""
-    if not _axes(desc):
-        raise Inexpressible("Axes is empty")
-    if not desc.values.get("NormalizeVariance", desc.values.get("UseVariance")):
-        raise Inexpressible("ONNX has no normalization by the mean alone")
 
 
 def _axes(desc: OperatorDesc) -> list[int]:
@@ -124,6 +119,21 @@ def _instances(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | 
 def _layers(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
     """Normalize each row of elements for itself, with a scale and a bias for each place in it."""
     return _of_rows(g, "LayerNormalization", desc, x, list(zip(pair, (1, 0), strict=True)), axes)
+
+
+def _centred(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:
+    """Subtract the mean alone, then scale and add, all in FLOAT64: the result is rounded once."""
+    if not desc.values.get("UseMean", 1):
+        raise Inexpressible("neither mean nor variance is used")
+    wide, *parameters = (each if each is None else g.cast(each, "FLOAT64") for each in (x, *pair))
+    means = [1 if axis in axes else size for axis, size in enumerate(x.sizes)]
+    g.at_least(18)  # axes are an input from there on
+    mean = g.node("ReduceMean", [wide, g.constant(axes)], means, "FLOAT64", keepdims=1)
+    made = g.node("Sub", [wide, mean], x.sizes, "FLOAT64")
+    for name, each in zip(("Mul", "Add"), parameters, strict=True):
+        if each is not None:
+            made = g.node(name, [made, each], x.sizes, "FLOAT64")
+    return g.cast(made, x.data_type)
 
 
 def _by_size(g: Builder, desc: OperatorDesc, x: Value, pair: Sequence[Value | None], axes: Sequence[int]) -> Value:

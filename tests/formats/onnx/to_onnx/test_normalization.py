@@ -72,6 +72,22 @@ def test_mean_and_variance_are_those_of_the_axes(
     expect(operator, inputs, {"OutputTensor": f32(wanted)}, 1e-5, Epsilon=0.25, **fields)
 
 
+@pytest.mark.parametrize("has_parameters", [False, True])
+@pytest.mark.parametrize("kind", ["float32", "float16"])
+def test_without_the_variance_the_mean_is_subtracted_and_the_result_rounded_once(
+    kind: str, has_parameters: bool
+) -> None:
+    """The mean of rows of 3 is no number of either type."""
+    x = whole(2, 3, 4, step=7, wrap=13).astype(kind)
+    inputs = {"InputTensor": x}
+    wanted = x - x.astype(np.float64).mean((0, 1), keepdims=True)
+    if has_parameters:
+        inputs |= {"ScaleTensor": whole(1, 3, 4).astype(kind), "BiasTensor": whole(2, 1, 1).astype(kind)}
+        wanted = wanted * inputs["ScaleTensor"] + inputs["BiasTensor"]
+    fields = {"Axes": [1, 0], "NormalizeVariance": False, "Epsilon": 0.25}
+    expect("MEAN_VARIANCE_NORMALIZATION1", inputs, {"OutputTensor": wanted.astype(kind)}, **fields)
+
+
 @pytest.mark.parametrize("has_scale", [False, True])
 def test_without_the_mean_rows_are_divided_by_the_root_of_their_mean_square(has_scale: bool) -> None:
     x = whole(2, 3, 4, step=7, wrap=13)
