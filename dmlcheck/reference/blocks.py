@@ -46,6 +46,16 @@ def runs(sizes: tuple[int, ...]) -> Iterator[tuple[Index, int, tuple[int, ...]]]
         start += part.size
 
 
+def ranges(index: Index, sizes: tuple[int, ...]) -> list[range]:
+    """Return which places of each dimension an index of slices has."""
+    return [range(size)[at] for at, size in zip(index, sizes, strict=True)]
+
+
+def at_once(count: int) -> int:
+    """Return how many elements a piece may have that takes `count` others for each."""
+    return max(1, BLOCK // max(1, count))
+
+
 def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of each group of elements along `axes`.
 

@@ -290,3 +290,21 @@ def test_operands_with_size_1_along_the_axes_come_with_every_block(sizes: tuple[
             assert part.tolist() == (tensor * 10 + other)[piece.where][cut].tolist()
         assert isinstance(piece.operands[1], Blocks) == (sizes[1:] != (1, 1))
     assert len(pieces) == 3
+
+
+def test_runs_follow_each_other_and_have_every_element_once() -> None:
+    with blocks_of(7):
+        found = list(blocks.runs((3, 4, 5)))
+    numbers = np.arange(60).reshape(3, 4, 5)
+    assert [start for _, start, _ in found] == [int(numbers[index].reshape(-1)[0]) for index, _, _ in found]
+    assert [sizes for _, _, sizes in found] == [numbers[index].shape for index, _, _ in found]
+    assert np.concatenate([numbers[index].reshape(-1) for index, _, _ in found]).tolist() == list(range(60))
+
+
+def test_ranges_are_the_places_of_an_index() -> None:
+    assert blocks.ranges((slice(None), slice(1, 9), slice(2, 3)), (4, 5, 6)) == [range(4), range(1, 5), range(2, 3)]
+
+
+def test_a_piece_has_an_element_at_the_least() -> None:
+    with blocks_of(12):
+        assert [blocks.at_once(count) for count in (0, 1, 5, 12, 100)] == [12, 12, 2, 1, 1]

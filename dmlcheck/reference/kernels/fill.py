@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, runs, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Index, ranges, runs, tiles_along
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, infinite, opened, truncated
 from dmlcheck.reference.sums import progression
@@ -22,7 +22,7 @@ MASK = 2**64 - 1
 def fill_value_constant(*, value: Any, output: TensorDesc) -> Iterator[Piece]:
     """Value."""
     for index, _, sizes in runs(output.sizes):
-        yield Piece(index, partial(np.full, sizes, value), is_exact=True)
+        yield Piece(index, partial(np.full, sizes, value))
 
 
 # ---- sequences
@@ -59,10 +59,10 @@ def integer_sequence(i: Any, *, start: int, delta: int) -> Any:
 def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes matrices of x - y, column less row, and of their place."""
     for index in tiles_along(range(len(output.sizes)), output.sizes, BLOCK):
-        *batches, rows, columns = (np.arange(*at.indices(size)) for at, size in zip(index, output.sizes, strict=True))
-        sizes = (*map(len, batches), len(rows), len(columns))
-        diagonals = np.broadcast_to(columns - rows[:, None], sizes)
-        yield Piece(index, partial(formula, diagonals, index), is_exact=True)
+        places = ranges(index, output.sizes)
+        *_, rows, columns = map(np.array, places)
+        diagonals = np.broadcast_to(columns - rows[:, None], [*map(len, places)])
+        yield Piece(index, partial(formula, diagonals, index))
 
 
 def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
@@ -96,9 +96,11 @@ def diagonal_matrix1(
     return of_diagonals(formula, output)
 
 
+exact = partial(Kernel, is_exact=True)
+
 KERNELS: dict[str, Kernel] = {
     "DIAGONAL_MATRIX": Kernel(diagonal_matrix),
-    "DIAGONAL_MATRIX1": Kernel(diagonal_matrix1, is_exact=True),
-    "FILL_VALUE_CONSTANT": Kernel(fill_value_constant, is_exact=True),
+    "DIAGONAL_MATRIX1": exact(diagonal_matrix1),
+    "FILL_VALUE_CONSTANT": exact(fill_value_constant),
     "FILL_VALUE_SEQUENCE": Kernel(fill_value_sequence),
 }

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.blocks import Index, at_once, ranges, tiles_along
 from dmlcheck.reference.pieces import Kernel, Open, Piece, holds, is_float
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.windows import Phase, Places, Window, part, phases, views, windows
+from dmlcheck.reference.windows import Places, Window, part, phases, views, windows
 from dmlcheck.specs.names import DATA_TYPES
 
 Sizes = tuple[int, ...]
@@ -53,7 +53,7 @@ def blocks(window: Window, sizes: Sizes, ends: Sizes) -> Sizes:
 
 def of_columns(index: Index, sizes: Sizes, rows: int) -> Index:
     """Return where some batches, channels and places, a row-major run, are among columns with so many rows each."""
-    batch, channels, *places = (range(size)[at] for at, size in zip(index, sizes, strict=True))
+    batch, channels, *places = ranges(index, sizes)
     first = int(np.ravel_multi_index([at[0] for at in places], sizes[2:]))
     run = slice(first, first + math.prod(map(len, places)))
     return slice(batch[0], batch[-1] + 1), slice(channels[0] * rows, (channels[-1] + 1) * rows), run
@@ -63,8 +63,7 @@ def columns(seen: Any, *, places: Places, window: Window, is_open: bool) -> Open
     """Return what a window sees at each place as a column."""
     view, count = windows(seen, places, window), len(places)
     order = [0, 1, *range(2 + count, 2 + 2 * count), *range(2, 2 + count)]
-    rows = view.shape[1] * math.prod(window.size)
-    return Open(view.transpose(order).reshape(view.shape[0], rows, -1), is_open)
+    return Open(view.transpose(order), is_open)
 
 
 def fold(
@@ -86,23 +85,22 @@ def fold(
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     channels, counts = output.sizes[:2], blocks(window, output.sizes[2:], end_padding)
-    x = input.reshape(*channels, -1, *counts)
+    x = input.reshape(*channels, math.prod(window_sizes), *counts)
     is_open = 0 in dilations or input_type != output_type
     for phase in phases(window, output.sizes[2:]):
-        taps = np.ravel_multi_index(np.ix_(*phase.taps), window_sizes).reshape(-1)
+        taps = np.ravel_multi_index(np.ix_(*phase.taps), window_sizes).ravel()
         sizes = (*channels, *phase.counts)
-        for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // max(1, taps.size))):
-            places = [slice(*at.indices(size)[:2]) for at, size in zip(index[2:], phase.counts, strict=True)]
-            seen = part(x[index[:2]], places, phase.window)[:, :, taps]
-            where = (*index[:2], *every(phase, places, strides))
+        for index in tiles_along(range(len(sizes)), sizes, at_once(taps.size)):
+            batch, channel, *places = (slice(at.start, at.stop) for at in ranges(index, sizes))
+            seen = part(x[batch, channel], places, phase.window)[:, :, taps]
+            where = (batch, channel, *map(every, phase.first, places, strides))
             formula = partial(added, places=places, window=phase.window, is_open=is_open, output_type=output_type)
             yield Piece(where, formula, (seen,), is_exact=taps.size < 2)
 
 
-def every(phase: Phase, places: Places, strides: Sizes) -> Iterator[slice]:
-    """Yield where the places of a phase are along each spatial dimension."""
-    for first, at, stride in zip(phase.first, places, strides, strict=True):
-        yield slice(first + at.start * stride, first + (at.stop - 1) * stride + 1, stride)
+def every(first: int, at: slice, stride: int) -> slice:
+    """Return where some places of a phase are along a spatial dimension."""
+    return slice(first + at.start * stride, first + at.stop * stride, stride)
 
 
 def added(seen: Any, *, places: Places, window: Window, is_open: bool, output_type: str) -> Open:
@@ -118,4 +116,7 @@ def added(seen: Any, *, places: Places, window: Window, is_open: bool, output_ty
     return Open(np.where(fits, sums, 0), ~fits | is_open)
 
 
-KERNELS: dict[str, Kernel] = {"FOLD": Kernel(fold), "UNFOLD": Kernel(unfold, is_exact=True)}
+KERNELS: dict[str, Kernel] = {
+    "FOLD": Kernel(fold),
+    "UNFOLD": Kernel(unfold, is_exact=True),
+}

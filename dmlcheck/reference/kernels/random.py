@@ -13,10 +13,10 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import runs
 from dmlcheck.reference.pieces import Kernel, Piece
 
-MULTIPLIERS = 0xD2511F53, 0xCD9E8D57
-INCREMENTS = 0x9E3779B9, 0xBB67AE85
+MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
+INCREMENT0, INCREMENT1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
+LOW, WIDTH = np.uint64(0xFFFFFFFF), np.uint64(32)
 ROUNDS = 10
-LOW = 0xFFFFFFFF
 
 
 def random_generator(input_state: Any, *, output: TensorDesc) -> Iterator[Piece]:
@@ -25,12 +25,12 @@ def random_generator(input_state: Any, *, output: TensorDesc) -> Iterator[Piece]
     The state is the counter, four words, and the key, two words, each with the least significant word first.
     OutputState has the counter + ceil(number of elements / 4) modulo 2^128, and the same key.
     """
-    words = input_state.reshape(-1).tolist()
-    counter, key = number(words[:4]), words[4:]
+    *words, key0, key1 = input_state.ravel().tolist()
+    counter = number(words)
     for index, start, sizes in runs(output.sizes):
-        yield Piece({"output": index}, partial(random_words, counter, key, start, sizes), is_exact=True)
-    after = words_of(counter + math.ceil(output.element_count / 4)) + key
-    yield Piece({"output_state": ()}, lambda: {"output_state": np.array(after, np.uint32)}, is_exact=True)
+        yield Piece({"output": index}, partial(random_words, counter, (key0, key1), start, sizes))
+    after = [*words_of(counter + math.ceil(output.element_count / 4)), key0, key1]
+    yield Piece({"output_state": ()}, lambda: {"output_state": np.array(after, np.uint32)})
 
 
 def number(words: list[int]) -> int:
@@ -40,27 +40,27 @@ def number(words: list[int]) -> int:
 
 def words_of(counter: int) -> list[int]:
     """Return the four words of a counter modulo 2^128, the least significant first."""
-    return [counter >> 32 * place & LOW for place in range(4)]
+    return [counter >> 32 * place & 0xFFFFFFFF for place in range(4)]
 
 
-def random_words(counter: int, key: list[int], start: int, sizes: tuple[int, ...]) -> dict[str, Any]:
+def random_words(counter: int, key: tuple[int, int], start: int, sizes: tuple[int, ...]) -> dict[str, Any]:
     """Return as many words as a tensor has elements, from word `start` on."""
     count = math.prod(sizes)
     first, skipped = divmod(start, 4)
     found = philox(counter + first, key, math.ceil((skipped + count) / 4))
-    return {"output": found.reshape(-1)[skipped : skipped + count].reshape(sizes)}
+    return {"output": found.ravel()[skipped : skipped + count]}
 
 
-def philox(counter: int, key: list[int], count: int) -> Any:
+def philox(counter: int, key: tuple[int, int], count: int) -> Any:
     """Return blocks of four words, one for each of `count` counters from a first one on."""
     word0, word1, word2, word3 = counters(counter, count)
-    low, high = MULTIPLIERS
-    for number_of_round in range(ROUNDS):
-        key0, key1 = (k + number_of_round * step & LOW for k, step in zip(key, INCREMENTS, strict=True))
-        first, second = word0 * np.uint64(low), word2 * np.uint64(high)
-        word0, word1 = second >> 32 ^ word1 ^ np.uint64(key0), second & LOW
-        word2, word3 = first >> 32 ^ word3 ^ np.uint64(key1), first & LOW
-    return np.stack([word0, word1, word2, word3], axis=-1)
+    key0, key1 = map(np.uint64, key)
+    for _ in range(ROUNDS):
+        first, second = word0 * MULTIPLIER0, word2 * MULTIPLIER1
+        word0, word1 = second >> WIDTH ^ word1 ^ key0, second & LOW
+        word2, word3 = first >> WIDTH ^ word3 ^ key1, first & LOW
+        key0, key1 = key0 + INCREMENT0 & LOW, key1 + INCREMENT1 & LOW
+    return np.stack([word0, word1, word2, word3], 1)
 
 
 def counters(first: int, count: int) -> tuple[Any, ...]:
@@ -68,7 +68,9 @@ def counters(first: int, count: int) -> tuple[Any, ...]:
     low, high = (np.uint64(number(words_of(first)[part : part + 2])) for part in (0, 2))
     lower = low + np.arange(count, dtype=np.uint64)
     upper = high + (lower < low).astype(np.uint64)
-    return tuple(half >> shift & LOW for half in (lower, upper) for shift in (np.uint64(0), np.uint64(32)))
+    return tuple(half >> shift & LOW for half in (lower, upper) for shift in (np.uint64(0), WIDTH))
 
 
-KERNELS: dict[str, Kernel] = {"RANDOM_GENERATOR": Kernel(random_generator, is_exact=True)}
+KERNELS: dict[str, Kernel] = {
+    "RANDOM_GENERATOR": Kernel(random_generator, is_exact=True),
+}

@@ -1,0 +1,47 @@
+"""Numbers in another format of floats: the nearest, or the neighbour on the other side, where either is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import is_float, one_of
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+
+def to_floats(x: Any, input_type: str, output_type: str) -> Any:
+    """Return floats or 64-bit integers as floats of a type: the nearest; within a bound the other neighbour too.
+
+    A denormal FLOAT32 may also be 0. Beyond the largest number infinity is the neighbour of that.
+    """
+    numbers = raw(x)
+    nearest = numbers.astype(NUMPY_TYPES[output_type])
+    if _is_certain(x, output_type):
+        return nearest
+    beyond = _beyond(nearest.astype(np.float64), numbers)
+    other = np.where(beyond > 0, np.nextafter(nearest, -np.inf, dtype=nearest.dtype), nearest)
+    other = np.where(beyond < 0, np.nextafter(nearest, np.inf, dtype=nearest.dtype), other)
+    is_denormal = (numbers > -_SMALLEST) & (numbers < _SMALLEST) & ("FLOAT32" in (input_type, output_type))
+    return one_of(nearest, other, np.where(is_denormal, np.copysign(0, nearest), nearest))
+
+
+def _is_certain(x: Any, output_type: str) -> bool:
+    """Return whether no bound is asked for, or a type of floats has all of some integers."""
+    if is_float(x):
+        return not isinstance(x, Tracked)
+    most = 2 ** FORMATS[output_type].precision
+    return bool(-most <= x.min() and x.max() <= most)
+
+
+def _beyond(nearest: Any, x: Any) -> Any:
+    """Return how far float64 numbers are above others next to them, with the right sign also for 64-bit integers."""
+    if x.dtype.kind == "f":
+        return nearest - x
+    lower = x & x.dtype.type(_LOW)
+    return (nearest - (x - lower).astype(np.float64)) - lower.astype(np.float64)
+
+
+_LOW = 2**32 - 1
+_SMALLEST = 2.0 ** FORMATS["FLOAT32"].least_exponent

@@ -1,0 +1,78 @@
+"""Numbers in another format of floats: both neighbours within a bound, the nearest without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.conversions import to_floats
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.pieces import OneOf
+
+INF = float("inf")
+
+
+def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[float]]:
+    """Return all right results, the reference's first."""
+    found = to_floats(x, input_type, output_type)
+    return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, OneOf) else (found,))]
+
+
+@pytest.fixture(autouse=True)
+def without_warnings() -> Any:
+    """Overflow silently, as the engine does."""
+    with np.errstate(all="ignore"):
+        yield
+
+
+def test_without_a_bound_the_nearest_is_the_result() -> None:
+    x = np.array([0.1, 65519.0, 65520, -INF, 2049])
+    assert np.array_equal(to_floats(x, "FLOAT64", "FLOAT16"), x.astype(np.float16))
+
+
+def test_within_a_bound_the_neighbour_on_the_other_side_is_right_too() -> None:
+    x = Tracked(np.array([2049.5, -2049.5, 2050, 65519, 65520, -70000, INF]))
+    nearest, other = ways(x, "FLOAT16")
+    assert nearest == [2050, -2050, 2050, 65504, INF, -INF, INF]
+    assert other == [2048, -2048, 2050, INF, 65504, -65504, INF]
+
+
+def test_numbers_that_a_type_has_have_no_other_result() -> None:
+    assert ways(Tracked(np.array([0.5, -2048, INF, np.nan])), "FLOAT16") == [
+        pytest.approx([0.5, -2048, INF, np.nan], nan_ok=True)
+    ]
+
+
+@pytest.mark.parametrize(("input_type", "output_type"), [("FLOAT64", "FLOAT32"), ("FLOAT32", "FLOAT64")])
+def test_a_denormal_float32_may_be_0(input_type: str, output_type: str) -> None:
+    x = Tracked(np.array([2.0**-140, -(2.0**-130), 2.0**-126, 0]))
+    nearest, *others = ways(x, output_type, input_type)
+    assert nearest == [2.0**-140, -(2.0**-130), 2.0**-126, 0]
+    assert others == [[0, 0, 2.0**-126, 0]]
+
+
+def test_a_denormal_float16_stays() -> None:
+    assert ways(Tracked(np.array([2.0**-24])), "FLOAT16") == [[2.0**-24]]
+
+
+@pytest.mark.parametrize(
+    ("number", "others"),
+    [
+        (2**24 + 1, [2**24, 2**24 + 2]),
+        (2**24 + 2, [2**24 + 2]),
+        (-(2**24) - 3, [-(2**24) - 4, -(2**24) - 2]),
+        (2**62 + 2**38 + 1, [2**62 + 2**39, 2**62]),
+        (2**63 - 1, [2**63, 2**63 - 2**39]),
+        (-(2**63), [-(2**63)]),
+        (2**40 + 1, [2**40, 2**40 + 2**17]),
+    ],
+)
+def test_integers_are_beside_two_floats_or_one_of_them(number: int, others: list[int]) -> None:
+    assert [way[0] for way in ways(np.array([number], np.int64), "FLOAT32", "INT64")] == others
+
+
+def test_the_largest_unsigned_integer_is_beside_2_to_the_64() -> None:
+    x = np.array([2**64 - 1, 2**64 - 2**40], np.uint64)
+    assert ways(x, "FLOAT32", "UINT64") == [[2.0**64, 2.0**64 - 2.0**40], [2.0**64 - 2.0**40, 2.0**64 - 2.0**40]]
