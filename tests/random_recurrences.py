@@ -35,11 +35,14 @@ OUTPUTS = {
 
 # Activations with parameters of more than a few bits.
 ACTIVATIONS: tuple[dict[str, Any], ...] = (
+    {"Type": "ACTIVATION_CELU", "Alpha": 1},
     {"Type": "ACTIVATION_ELU", "Alpha": 0.7},
     {"Type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.2, "Beta": 0.5},
     {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.1},
     {"Type": "ACTIVATION_LINEAR", "Alpha": 0.6, "Beta": 0.1},
+    {"Type": "ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha": 1, "Beta": 1},
     {"Type": "ACTIVATION_RELU"},
+    {"Type": "ACTIVATION_SCALED_ELU", "Alpha": 1.7, "Gamma": 1},
     {"Type": "ACTIVATION_SCALED_TANH", "Alpha": 1.3, "Beta": 0.4},
     {"Type": "ACTIVATION_SIGMOID"},
     {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1},

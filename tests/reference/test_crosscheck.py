@@ -473,8 +473,8 @@ def squares_beyond_float16(seen: Seen) -> Any:
 
 
 def has_function(seen: Seen, name: str) -> bool:
-    """Whether an activation is one of those of a recurrence."""
-    return any(each.spec.short == name for each in seen.value("ActivationDescs"))
+    """Whether an activation with this in its name is one of those of a recurrence."""
+    return any(name in each.spec.short for each in seen.value("ActivationDescs"))
 
 
 FLOAT16_MOST = 65504.0
@@ -802,6 +802,20 @@ KNOWN = [
         FLOATS,
         "without a threshold it clips sums at the largest number, which makes numbers of infinity and NaN",
         lambda seen: any(not np.isfinite(x).all() for x in seen.inputs.values()),
+    ),
+    Known(
+        "onnxruntime",
+        "GRU",
+        ("FLOAT32",),
+        "a softplus whose exponential overflows above 88",
+        lambda seen: (np.abs(seen.expected).max() > 88) & has_function(seen, "SOFTPLUS"),
+    ),
+    Known(
+        "onnxruntime",
+        "GRU",
+        ("FLOAT16",),
+        "a sigmoid whose error is absolute, up to 1.6e-7: too many units in the last place below 1/16",
+        lambda seen: (np.abs(seen.expected) < 2**-4) & has_function(seen, "ACTIVATION_SIGMOID"),
     ),
     Known(
         "onnxruntime",

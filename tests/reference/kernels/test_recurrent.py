@@ -36,14 +36,17 @@ DEFAULTS: dict[str, dict[str, Any]] = {
 
 def mp_function(activation: OperatorDesc) -> Callable[[Any], Any]:
     """Return an activation of mpmath's numbers, by the formula of its page."""
-    names = ("Alpha", "Beta", "Steepness")
-    alpha, beta, steepness = (mpf(float(np.float32(activation.values.get(name, 0)))) for name in names)
+    names = ("Alpha", "Beta", "Gamma", "Steepness")
+    alpha, beta, gamma, steepness = (mpf(float(np.float32(activation.values.get(name, 0)))) for name in names)
     return {
+        "CELU": lambda x: x if x >= 0 else alpha * mpmath.expm1(x / alpha),
         "ELU": lambda x: x if x >= 0 else alpha * mpmath.expm1(x),
         "HARD_SIGMOID": lambda x: max(mpf(0), min(alpha * x + beta, mpf(1))),
         "LEAKY_RELU": lambda x: x if x >= 0 else alpha * x,
         "LINEAR": lambda x: alpha * x + beta,
+        "PARAMETRIC_SOFTPLUS": lambda x: alpha * mpmath.log1p(mpmath.exp(beta * x)),
         "RELU": lambda x: max(x, mpf(0)),
+        "SCALED_ELU": lambda x: gamma * (x if x > 0 else alpha * mpmath.expm1(x)),
         "SCALED_TANH": lambda x: alpha * mpmath.tanh(beta * x),
         "SIGMOID": lambda x: 1 / (1 + mpmath.exp(-x)),
         "SOFTPLUS": lambda x: mpmath.log1p(mpmath.exp(steepness * x)) / steepness,

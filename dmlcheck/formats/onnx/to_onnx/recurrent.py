@@ -10,19 +10,22 @@ from dmlcheck.formats.onnx.to_onnx.builder import Builder, Maker
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Value
 from dmlcheck.formats.onnx.to_onnx.representable import as_float32
 
-# ONNX's function for each activation, and the fields that are its alpha and its beta.
-_FUNCTIONS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "ELU": ("Elu", ("Alpha",)),
-    "HARD_SIGMOID": ("HardSigmoid", ("Alpha", "Beta")),
-    "LEAKY_RELU": ("LeakyRelu", ("Alpha",)),
-    "LINEAR": ("Affine", ("Alpha", "Beta")),
-    "RELU": ("Relu", ()),
-    "SCALED_TANH": ("ScaledTanh", ("Alpha", "Beta")),
-    "SIGMOID": ("Sigmoid", ()),
-    "SOFTPLUS": ("Softplus", ()),
-    "SOFTSIGN": ("Softsign", ()),
-    "TANH": ("Tanh", ()),
-    "THRESHOLDED_RELU": ("ThresholdedRelu", ("Alpha",)),
+# ONNX's function for each activation, the fields that are its alpha and its beta, and those that have to be 1.
+_FUNCTIONS: dict[str, tuple[str, tuple[str, ...], tuple[str, ...]]] = {
+    "CELU": ("Elu", ("Alpha",), ("Alpha",)),
+    "ELU": ("Elu", ("Alpha",), ()),
+    "HARD_SIGMOID": ("HardSigmoid", ("Alpha", "Beta"), ()),
+    "LEAKY_RELU": ("LeakyRelu", ("Alpha",), ()),
+    "LINEAR": ("Affine", ("Alpha", "Beta"), ()),
+    "PARAMETRIC_SOFTPLUS": ("Softplus", (), ("Alpha", "Beta")),
+    "RELU": ("Relu", (), ()),
+    "SCALED_ELU": ("Elu", ("Alpha",), ("Gamma",)),
+    "SCALED_TANH": ("ScaledTanh", ("Alpha", "Beta"), ()),
+    "SIGMOID": ("Sigmoid", (), ()),
+    "SOFTPLUS": ("Softplus", (), ("Steepness",)),
+    "SOFTSIGN": ("Softsign", (), ()),
+    "TANH": ("Tanh", (), ()),
+    "THRESHOLDED_RELU": ("ThresholdedRelu", ("Alpha",), ()),
 }
 
 
@@ -88,19 +91,23 @@ def _activations(desc: OperatorDesc) -> dict[str, Any]:
     names: list[str] = []
     numbers: tuple[list[float], list[float]] = [], []
     for activation in desc.values["ActivationDescs"]:
-        short = activation.spec.short.removeprefix("ACTIVATION_")
-        if short == "IDENTITY":
-            name, values = "Affine", [1.0, 0.0]
-        elif short in _FUNCTIONS and activation.values.get("Steepness", 1) == 1:
-            name, fields = _FUNCTIONS[short]
-            values = [as_float32(activation.values[each]) for each in fields]
-        else:
-            raise Inexpressible(f"ONNX's recurrent networks have no {activation.spec.short} with its parameters")
+        name, values = _function(activation)
         names.append(name)
         for value, into in zip(values, numbers, strict=False):
             into.append(value)
     alpha, beta = numbers
     return {"activations": names, "activation_alpha": alpha or None, "activation_beta": beta or None}
+
+
+def _function(activation: OperatorDesc) -> tuple[str, list[float]]:
+    """Return an activation's name and its numbers."""
+    short = activation.spec.short.removeprefix("ACTIVATION_")
+    if short == "IDENTITY":
+        return "Affine", [1.0, 0.0]
+    name, fields, ones = _FUNCTIONS.get(short, ("", (), ()))
+    if not name or any(as_float32(activation.values[each]) != 1 for each in ones):
+        raise Inexpressible(f"ONNX's recurrent networks have no {activation.spec.short} with its parameters")
+    return name, [as_float32(activation.values[each]) for each in fields]
 
 
 MAPPINGS: dict[str, Maker] = {name: partial(recurrent, name) for name in ("GRU", "LSTM", "RNN")}

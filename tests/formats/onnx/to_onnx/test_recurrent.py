@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx_models import expect, f32, is_before, small
+from random_recurrences import described
+
+from dmlcheck.formats.onnx.to_onnx.mappings import build
+from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
 
 Array = np.ndarray[Any, Any]
 
@@ -131,3 +135,33 @@ def test_numbers_of_activations_go_to_those_that_have_them() -> None:
     activations = [{"Type": "ACTIVATION_TANH"}, {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.25}]
     fields = {"ActivationDescs": activations, "Direction": "BIDIRECTIONAL"}
     expect("RNN", both, {"OutputSequenceTensor": made}, 1e-5, by=("onnxruntime",), **fields)
+
+
+@pytest.mark.parametrize(
+    ("activation", "expected"),
+    [
+        ({"Type": "ACTIVATION_CELU", "Alpha": 1}, ("Elu", [1], None)),
+        ({"Type": "ACTIVATION_CELU", "Alpha": 2}, None),
+        ({"Type": "ACTIVATION_IDENTITY"}, ("Affine", [1], [0])),
+        ({"Type": "ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha": 1, "Beta": 1}, ("Softplus", None, None)),
+        ({"Type": "ACTIVATION_PARAMETRIC_SOFTPLUS", "Alpha": 1, "Beta": 2}, None),
+        ({"Type": "ACTIVATION_SCALED_ELU", "Alpha": 2, "Gamma": 1}, ("Elu", [2], None)),
+        ({"Type": "ACTIVATION_SCALED_ELU", "Alpha": 1, "Gamma": 2}, None),
+        ({"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1}, ("Softplus", None, None)),
+        ({"Type": "ACTIVATION_SOFTPLUS", "Steepness": 2}, None),
+        ({"Type": "ACTIVATION_GELU"}, None),
+    ],
+)
+def test_an_activation_is_a_function_that_onnx_has_with_its_numbers(activation: Any, expected: Any) -> None:
+    inputs, _ = network(1, "FORWARD")
+    desc = described(
+        "RNN", inputs, {"OutputSequenceTensor": (3, 1, 2, 2)}, ActivationDescs=[activation], Direction="FORWARD"
+    )
+    if expected is None:
+        with pytest.raises(Inexpressible, match=f"no {activation['Type']} with its parameters"):
+            build(desc)
+        return
+    attributes = next(node.attributes for node in build(desc).nodes if node.type == "RNN")
+    name, alpha, beta = expected
+    assert attributes["activations"] == [name]
+    assert (attributes.get("activation_alpha"), attributes.get("activation_beta")) == (alpha, beta)
