@@ -17,22 +17,11 @@ def with_bytes(graph: Graph) -> Graph:
         node._replace(inputs=_renamed(node.inputs, names), outputs=_renamed(node.outputs, names))
         for node in graph.nodes
     ]
-    before = [
-        Node("Cast", (value.name,), (names[value.name],), {"to": TYPES[value.data_type]})
-        for value in graph.inputs
-        if value.name in names
-    ]
-    after = [
-        Node("Cast", (names[value.name],), (value.name,), {"to": TYPES[BYTES_OF[value.data_type]]})
-        for value in graph.outputs
-        if value.name in names
-    ]
-    return graph._replace(
-        nodes=(*before, *nodes, *after),
-        inputs=tuple(map(_outer, graph.inputs)),
-        outputs=tuple(map(_outer, graph.outputs)),
-        values=(*graph.values, *inner.values()),
-    )
+    inputs, outputs = tuple(map(_outer, graph.inputs)), tuple(map(_outer, graph.outputs))
+    before = [_cast(outer, inner[outer.name]) for outer in inputs if outer.name in inner]
+    after = [_cast(inner[outer.name], outer) for outer in outputs if outer.name in inner]
+    values = (*graph.values, *inner.values())
+    return graph._replace(nodes=(*before, *nodes, *after), inputs=inputs, outputs=outputs, values=values)
 
 
 def _inner(value: Value) -> Value:
@@ -45,3 +34,7 @@ def _outer(value: Value) -> Value:
 
 def _renamed(names: Sequence[str], new: dict[str, str]) -> tuple[str, ...]:
     return tuple(new.get(name, name) for name in names)
+
+
+def _cast(before: Value, after: Value) -> Node:
+    return Node("Cast", (before.name,), (after.name,), {"to": TYPES[after.data_type]})
