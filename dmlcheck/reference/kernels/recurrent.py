@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index
 from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
@@ -169,12 +170,8 @@ class Tensors(NamedTuple):
         of_way = [self.weight[0, way], self.recurrence[0, way]]
         of_way += [x if x is None else x[0, 0, way] for x in (self.bias, self.peephole)]
         states = [x if x is None else x[0, way, batch] for x in self.states]
-        return [
-            self.input[0, :, batch],
-            None if self.lengths is None else self.lengths[0, 0, 0, batch],
-            *of_way,
-            *states,
-        ]
+        lengths = None if self.lengths is None else self.lengths[0, 0, 0, batch]
+        return [in_steps(self.input[0, :, batch]), lengths, *of_way, *states]
 
 
 def recurrences(network: Network, tensors: Tensors) -> Iterator[Piece]:
@@ -192,23 +189,42 @@ def recurrences(network: Network, tensors: Tensors) -> Iterator[Piece]:
             yield Piece(where, formula, tuple(tensors.part(way, batch)))
 
 
-def of_direction(network: Network, x: Any, lengths: Any, *operands: Any, is_backward: bool) -> dict[str, Open]:
+def in_steps(x: Any) -> Blocks:
+    """Return sequences in blocks of some steps."""
+    width = max(1, BLOCK // (x.size // len(x)))
+    return Blocks(x.shape, [(slice(at, at + width),) for at in range(0, len(x), width)], x.__getitem__)
+
+
+def of_direction(network: Network, x: Blocks, lengths: Any, *operands: Any, is_backward: bool) -> dict[str, Open]:
     """Return the states of all steps of some sequences in one direction, and the last ones."""
-    (count, batch), (weight, recurrence, bias, peephole, *initial) = x.shape[:2], operands
+    (count, batch, _), (weight, recurrence, bias, peephole, *initial) = x.shape, operands
     lengths = np.full(batch, count) if lengths is None else lengths
-    runs = np.arange(count)[:, None, None] < lengths[:, None]
+    is_wrong = ((lengths < 1) | (lengths > count))[:, None]
     gates, shape = gates_of(network.gates, weight, recurrence, bias, peephole), (batch, recurrence.shape[1])
     step = partial(network.step, gates=gates, functions=network.functions)
     states = [first(*each, shape) for each in zip(initial, (recurrence, peephole), strict=False)]
     sequence = [states[0]] * count
-    for t in reversed(range(count)) if is_backward else range(count):
-        states = after(step, x[t], states, runs[t], network.data_type)
-        sequence[t] = states[0]
-    value, mark = (np.stack(parts) for parts in zip(*sequence, strict=True))
-    whole = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded))
-    is_wrong = ((lengths < 1) | (lengths > count))[:, None]
-    named = zip(("output_sequence", *SINGLE), (whole, *states), strict=False)
-    return {name: Open(value, mark | is_wrong) for name, (value, mark) in named}
+    for t, now in steps(x, is_backward=is_backward):
+        runs = (t < lengths)[:, None]
+        states = after(step, now, states, runs, network.data_type)
+        value, mark = states[0]
+        sequence[t] = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded) | is_wrong)
+    last = {name: Open(value, mark | is_wrong) for name, (value, mark) in zip(SINGLE, states, strict=False)}
+    parts = (Blocks((count, *shape), x.cuts, partial(stacked, list(each))) for each in zip(*sequence, strict=True))
+    return {"output_sequence": Open(*parts), **last}
+
+
+def steps(x: Blocks, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each step with what the input has at it."""
+    for cut in reversed(x.cuts) if is_backward else x.cuts:
+        part, times = x.block(cut), range(*cut[0].indices(x.shape[0]))
+        for t in reversed(times) if is_backward else times:
+            yield t, part[t - times.start]
+
+
+def stacked(rows: list[Any], cut: Index) -> Any:
+    """Return what there is of some steps as one array."""
+    return np.stack(rows[cut[0]])
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:

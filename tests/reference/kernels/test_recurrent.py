@@ -14,6 +14,7 @@ import plain_recurrences as plain
 import pytest
 from bounds_of import gathered
 from mpmath import mpf
+from products_of import peak
 from random_recurrences import OUTPUTS, RECURRENCES, described, outputs_of, recurrences
 
 from dmlcheck.comparison.compare import compare
@@ -214,10 +215,22 @@ def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: p
     made = list(recurrences(operator, 10))
     whole = [values(*each) for each in made]
     monkeypatch.setattr(recurrent, "LARGEST", 1)
+    monkeypatch.setattr(recurrent, "BLOCK", 5)
     for (desc, inputs), expected in zip(made, whole, strict=True):
         assert len(list(engine.pieces(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
         found = values(desc, inputs)
         assert all(np.array_equal(found[label], expected[label]) for label in expected)
+
+
+def test_a_long_sequence_is_not_copied_as_a_whole() -> None:
+    inputs = {
+        "InputTensor": np.ones((1, 2000, 1, 512), np.float32),
+        "WeightTensor": np.ones((1, 1, 8, 512), np.float32),
+        "RecurrenceTensor": np.zeros((1, 1, 8, 8), np.float32),
+    }
+    desc = linear(inputs)
+    assert peak(desc, inputs) < inputs["InputTensor"].nbytes / 2
+    assert np.array_equal(values(desc, inputs)["OutputSequenceTensor"], np.full((2000, 1, 1, 8), 512))
 
 
 # ---- bounds
