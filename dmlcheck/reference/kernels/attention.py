@@ -72,7 +72,7 @@ def parts_of(given: Given, heads: int, groups: int, output: Sizes) -> tuple[Part
     agree = (
         *(fits(x, batch, groups, size) for x in (key.own, key.past)),
         *(fits(x, batch, groups, width) for x in (value.own, value.past)),
-        fits(q, batch, heads, size) and q.shape[2] == length and key.length == value.length > 0,
+        fits(q, batch, heads, size) and q.shape[2] == length and key.length == value.length,
         given.bias is None or given.bias.size == sum(map(math.prod, zip(counts, (size, size, width), strict=True))),
     )
     return (Part(q, bias[0]), key, value) if all(agree) else None
@@ -231,8 +231,7 @@ def weighs(powers: Any, hidden: Any, hidden_power: Any, data_type: str) -> Any:
     others = np.where(hidden, 0, powers).sum(axis=-1, keepdims=True)
     by_adding = np.where(hidden, powers, 0).sum(axis=-1, keepdims=True)
     by_setting = np.broadcast_to(hidden, powers.shape).sum(axis=-1, keepdims=True) * hidden_power
-    weight = np.maximum(by_adding, by_setting)
-    return (weight > 0) & ~(weight <= FORMATS[data_type].unit_roundoff * (others + weight))
+    return np.maximum(by_adding, by_setting) > FORMATS[data_type].unit_roundoff * others
 
 
 # ---- the pieces

@@ -19,6 +19,7 @@ from dmlcheck.reference.windows import (
     Places,
     Window,
     around,
+    coordinates,
     first_place,
     over,
     part,
@@ -43,25 +44,35 @@ class Target(NamedTuple):
     window: Window
 
 
-def targets(window: Window, output: TensorDesc) -> Iterator[Target]:
-    """Yield the parts of an output gradient: elements that are in windows as the same elements of these."""
+def targets(window: Window, counts: Sizes, output: TensorDesc) -> Iterator[Target]:
+    """Yield the parts of an output gradient: elements that are in windows as the same elements of these.
+
+    `counts` are the numbers of places that there are. The pieces are small enough for all that windows see of them.
+    """
     lead, spatial = output.sizes[:2], output.sizes[2:]
     for phase in phases(window, spatial):
         sizes = (*lead, *phase.counts)
-        for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // math.prod(window.size))):
+        back = Window(*zip(*map(_no_more, by_dimension(phase.window), counts), strict=True))
+        most = math.prod(map(min, window.size, counts))
+        for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // most)):
             places = [slice(*at.indices(size)[:2]) for at, size in zip(index[2:], phase.counts, strict=True)]
             where = map(_spread, places, phase.first, window.strides)
-            yield Target((*index[:2], *where), places, _of_something(phase.window, phase.counts))
+            yield Target((*index[:2], *where), places, back)
+
+
+def _no_more(own: Window, count: int) -> tuple[int, ...]:
+    """Return a dimension of a window over some places; one that has more elements than there are places sees them all.
+
+    One of no elements becomes one that sees an element beyond the edge.
+    """
+    ((size, *rest),) = zip(*own, strict=True)
+    if size == 0:
+        return (1, 0, 1, count)
+    return (size, *rest) if size <= count else (count, 0, 1, 0)
 
 
 def _spread(places: slice, first: int, stride: int) -> slice:
     return slice(first + places.start * stride, first + places.stop * stride, stride)
-
-
-def _of_something(window: Window, counts: Sizes) -> Window:
-    """Return a window, in the place of one that has no elements one whose only element is always beyond the edge."""
-    ones = (1,) * len(counts)
-    return window if all(window.size) else Window(ones, ones, ones, counts)
 
 
 def by_dimension(window: Window) -> list[Window]:
@@ -86,14 +97,34 @@ def is_forward(count: int, total: int, end: int, size: int, stride: int, dilatio
 # ---- averages
 
 
-def from_averages(dy: Any, divisors: Any, beyond: Any, *, target: Target, is_open: bool) -> Open:
+def from_averages(dy: Any, divisors: Any, beyond: Any, *, members: Any, target: Target, is_open: bool) -> Open:
     """The sum of what the windows with an element give to each of theirs; equal shares may be added up undivided."""
     _, places, window = target
-    ways = [lambda: over(np.add, dy / divisors, places, window)]
+
+    def gathered(ufunc: np.ufunc, x: Any) -> Any:
+        if members is None:
+            return over(ufunc, x, places, window)
+        return ufunc.reduce(np.where(members, windows(x, places, window), 0), axis=tuple(range(-len(places), 0)))
+
+    ways = [lambda: gathered(np.add, dy / divisors)]
     if not divisors.ndim:
-        ways.insert(0, lambda: over(np.add, dy, places, window) / divisors)
-    mark = is_open if beyond is None else over(np.logical_or, beyond, places, window)
-    return Open(widest(*ways), mark | is_open)
+        ways.insert(0, lambda: gathered(np.add, dy) / divisors)
+    return Open(widest(*ways), is_open if beyond is None else gathered(np.logical_or, beyond) | is_open)
+
+
+def members_of(target: Target, window: Window) -> Any:
+    """Say which of the windows that an element sees have it; None where all do, but for those beyond the edge."""
+    if all(target.window.strides):
+        return None
+    tables = map(_have, target.where[2:], coordinates(target.places, target.window), *window)
+    found, rank = reduce(np.logical_and.outer, tables), len(target.places)
+    return found.transpose(*range(0, 2 * rank, 2), *range(1, 2 * rank, 2))
+
+
+def _have(where: slice, seen: Any, size: int, stride: int, _: int, padding: int) -> Any:
+    """Say which places along a dimension have the elements that see them in their window."""
+    element = where.start + np.arange(len(seen))[:, None] * where.step
+    return (element + padding >= seen * stride) & (element + padding < seen * stride + size)
 
 
 def average_pooling_grad(
@@ -120,11 +151,12 @@ def average_pooling_grad(
     seen = [np.maximum(count, 1) for count in map(seen_count, *rows, zip(sizes))]
     beyond = list(map(reaches_beyond, *rows, zip(ends)))
     whole = np.array(math.prod(window_size)) if include_padding else None
-    for target in targets(window, output_gradient):
+    for target in targets(window, counts, output_gradient):
         divisors = of_dimensions(np.multiply, seen, target, 1) if whole is None else whole
         marks = None if whole is None else of_dimensions(np.logical_or, beyond, target)
         dy = part(input_gradient[target.where[:2]], target.places, target.window)
-        yield Piece(target.where, partial(from_averages, target=target, is_open=is_open), (dy, divisors, marks))
+        formula = partial(from_averages, members=members_of(target, window), target=target, is_open=is_open)
+        yield Piece(target.where, formula, (dy, divisors, marks))
 
 
 # ---- maxima
@@ -151,7 +183,8 @@ def from_largest(
 
 def places_seen(target: Target, counts: Sizes) -> Places:
     """Return the places of the forward window that the window of a target sees, `counts` of them."""
-    starts = [at.start - padding for at, padding in zip(target.places, target.window.padding, strict=True)]
+    rows = zip(target.places, target.window.strides, target.window.padding, strict=True)
+    starts = [at.start * stride - padding for at, stride, padding in rows]
     return list(map(slice, starts, map(add, starts, counts)))
 
 
@@ -209,7 +242,7 @@ def max_pooling_grad(
     seen = map(seen_count, [(slice(0, count),) for count in counts], by_dimension(window), zip(sizes))
     is_open = not (all(map(is_forward, counts, sizes, ends, *window)) and all(map(np.all, seen)))
     options = {"window": window, "sizes": sizes, "counts": counts, "is_open": is_open}
-    for target in targets(window, output_gradient):
+    for target in targets(window, counts, output_gradient):
         lead = target.where[:2]
         dy = part(input_gradient[lead], target.places, target.window)
         x = part(input[lead], places_seen(target, dy.shape[2:]), window, -np.inf)

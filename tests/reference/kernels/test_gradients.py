@@ -28,6 +28,10 @@ NAN, INF = math.nan, math.inf
 TYPES = {"FLOAT32": np.float32, "FLOAT16": np.float16}
 
 
+ROW = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+MAX_ROW = {**ROW, "Dilations": [1, 1]}
+
+
 # ---- pooling: what is right, window by window
 
 
@@ -142,6 +146,29 @@ def test_windows_without_a_distance_have_each_element_once() -> None:
     assert engine.run(desc, inputs)["OutputGradientTensor"].reshape(-1).tolist() == [0, 11, 0, 7, 0, 8]
 
 
+@pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
+def test_windows_over_more_than_there_are_places_come_in_few_pieces(operator: str) -> None:
+    sizes, places = (1, 1, 512, 512), (1, 1, 1, 2)
+    fields = {
+        **ROW,
+        "WindowSize": [512, 511],
+        **({"IncludePadding": False} if operator == "AVERAGE" else {"Dilations": [1, 1]}),
+    }
+    tensors = {"InputGradient": places, "OutputGradient": sizes} | ({"Input": sizes} if operator == "MAX" else {})
+    desc = described(f"{operator}_POOLING_GRAD", tensors, **fields)
+    x = np.zeros(sizes, np.float32)
+    x[0, 0, 3, 5], x[0, 0, 7, 511] = 1, 2
+    inputs = {"InputGradientTensor": np.array([3, 5], np.float32).reshape(places), "InputTensor": x}
+    assert len(list(engine.pieces(desc, inputs))) < 20
+    found = engine.run(desc, inputs)["OutputGradientTensor"][0, 0].astype(np.float64)
+    if operator == "MAX":
+        assert np.argwhere(found).tolist() == [[3, 5], [7, 511]]
+        assert found[[3, 7], [5, 511]].tolist() == [3, 5]
+    else:
+        assert (found[:, 1:511] == np.float32(8 / (511 * 512))).all()
+        assert (found[:, [0, 511]] == np.array([3, 5], np.float32) / np.float32(511 * 512)).all()
+
+
 # ---- pooling: derivatives of the forward operators
 
 
@@ -202,10 +229,6 @@ def marks(operator: str, fields: dict[str, Any], sizes: Sizes, places: Sizes, x:
     desc = described(f"{operator}_POOLING_GRAD", tensors, **fields)
     found = engine.evaluate(desc, inputs)["OutputGradientTensor"].unspecified
     return None if found is None else found.reshape(-1).astype(int).tolist()
-
-
-ROW = {"Strides": [1, 1], "WindowSize": [1, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
-MAX_ROW = {**ROW, "Dilations": [1, 1]}
 
 
 @pytest.mark.parametrize(
