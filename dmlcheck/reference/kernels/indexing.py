@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_along
-from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
+from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, is_float
 
 LIMIT = 4 * BLOCK  # elements of a piece
 COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
@@ -27,6 +27,7 @@ def places(indices: Any, size: int) -> tuple[Any, Any]:
 
     Negative indices of signed types count from the end.
     """
+    indices = np.asarray(indices)
     at = np.asarray(np.minimum(indices, size) if indices.dtype.kind == "u" else indices).astype(np.int64)
     np.add(at, size, out=at, where=at < 0)
     outside = ~is_inside(at, size)
@@ -46,6 +47,11 @@ def whole_along(axis: int, index: Index) -> Index:
 def right_aligned(index: Index, rank: int) -> Index:
     """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
     return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
+
+
+def with_ones_after(x: Any, count: int) -> Any:
+    """Return an array with so many dimensions of size 1 after its own."""
+    return x[(..., *[None] * count)]
 
 
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
@@ -75,7 +81,7 @@ def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
     at, outside = places(indices, x.shape[axis])
     mark = np.asarray(outside | is_open)
     found = np.take(x, at, axis) if x.flags.c_contiguous else x[(*[slice(None)] * axis, at)]  # take copies others first
-    return Open(found, mark.reshape((*mark.shape, *[1] * (x.ndim - axis - 1))))
+    return Open(found, with_ones_after(mark, x.ndim - axis - 1))
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
@@ -122,9 +128,9 @@ def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open
     count, width = tuples.ndim - 1, tuples.shape[-1]
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
     found = [places(tuples[..., p], x.shape[batches + p]) for p in range(width)]
-    batch = [at.reshape((*at.shape, *[1] * (count - batches))) for at in own]
+    batch = [with_ones_after(at, count - batches) for at in own]
     mark = np.asarray(reduce(np.logical_or, (outside for _, outside in found), is_open))
-    return Open(x[(*batch, *(at for at, _ in found))], mark.reshape((*mark.shape, *[1] * (x.ndim - batches - width))))
+    return Open(x[(*batch, *(at for at, _ in found))], with_ones_after(mark, x.ndim - batches - width))
 
 
 def gather_nd(
@@ -189,7 +195,7 @@ def scatter_nd(
 
 def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
     """Return the coordinates that tuples have, after those of the dimensions before, which are 0."""
-    return (*[np.zeros((), np.int64)] * lead, *np.moveaxis(tuples, -1, 0))
+    return (*[0] * lead, *np.moveaxis(tuples, -1, 0))
 
 
 def starts_of(index: Index) -> list[int]:
@@ -241,7 +247,7 @@ def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iter
     off, on = np.split(values.flat[:2], 2)
     size = output.sizes[axis]
     for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
-        formula = partial(marked, at=np.arange(size)[index[axis]].reshape(along(axis, indices.ndim)), size=size)
+        formula = partial(marked, at=with_ones_after(np.arange(size)[index[axis]], indices.ndim - axis - 1), size=size)
         yield moving(index, formula, (indices[whole_along(axis, index)], off, on))
 
 
@@ -249,11 +255,6 @@ def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
     """The second value where the place along an axis is the index, else the first."""
     found, outside = places(indices, size)
     return Open(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
-
-
-def along(axis: int, rank: int) -> list[int]:
-    """Return the sizes to give a sequence to have it lie along an axis."""
-    return [-1 if other == axis else 1 for other in range(rank)]
 
 
 # ---- sorting
@@ -291,19 +292,16 @@ def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]
     if not is_float(x):
         return {"output_value": found, "output_index": at}
 
-    def hold(test: Callable[[Any], Any]) -> Any:
-        return reduce(np.logical_or, (test(x[cut]).any(axis=axis, keepdims=True) for cut in cuts))
-
-    is_open, zeros = hold(np.isnan), found == 0
-    if zeros.any():
-        zeros &= hold(lambda part: (part == 0) & np.signbit(part)) & hold(lambda part: (part == 0) & ~np.signbit(part))
+    is_open, zeros = np.isnan(np.maximum.reduce(x, axis=axis, keepdims=True)), found == 0
+    for zero in as_bits(np.array([0.0, -0.0], x.dtype)) if zeros.any() else ():
+        zeros &= (as_bits(x) == zero).any(axis=axis, keepdims=True)
     return {"output_value": Open(found, is_open), "output_index": Open(at, is_open | zeros)}
 
 
 def numbers(x: Any, cut: Index, axis: int) -> Any:
     """Return the number along an axis of each element of a part of x."""
     start, stop, _ = cut[axis].indices(x.shape[axis])
-    return np.broadcast_to(np.arange(start, stop).reshape(along(axis, x.ndim)), x[cut].shape)
+    return np.broadcast_to(with_ones_after(np.arange(start, stop), x.ndim - axis - 1), x[cut].shape)
 
 
 def first_of(x: Any, at: Any, *, axis: int, k: int, is_decreasing: bool) -> tuple[Any, Any]:
@@ -347,7 +345,7 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterat
 def coordinates(x: Any, *, start: int, sizes: Sequence[int], count: int, is_open: bool) -> dict[str, Any]:
     """The last coordinates of the elements that are not 0 in a row-major run of a tensor."""
     at = np.flatnonzero(x)
-    found = np.stack(np.unravel_index(start + at, sizes)[len(sizes) - count :], axis=-1)
+    found = np.stack(np.unravel_index(start + at, sizes)[len(sizes) - count :], axis=1)
     doubt = np.logical_or.accumulate(in_doubt(x).reshape(-1))[at] | is_open
     return {"output_coordinates": Open(found, doubt[:, None])}
 
