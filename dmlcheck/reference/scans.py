@@ -93,7 +93,7 @@ def open_sums(data_type: str, x: Any, scan: Scan) -> Any:
     sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
     above, below = overflows(data_type, most), overflows(data_type, least)
     is_nan, up, down = (
-        held(name, at, scan) for name, at in (("nan", np.isnan(x)), ("up", x > MOST), ("down", x < -MOST))
+        held(name, at, scan) for name, at in (("nan", np.isnan(x)), ("up", x == np.inf), ("down", x == -np.inf))
     )
     is_either = ((above | up) & (below | down)) | ((above | below) & ~(overflows(data_type, sums) | up | down))
     return is_either & ~(is_nan | (up & down))
@@ -109,9 +109,6 @@ def open_products(data_type: str, x: Any, scan: Scan) -> Any:
     is_over, is_under = most > high, least < low
     is_either = (is_over & is_under) | (is_over & (sums <= high)) | (is_under & (sums >= low))
     return np.where(is_zero, is_over, np.where(is_infinite, is_under, is_either)) & ~is_nan
-
-
-MOST = np.finfo(np.float64).max
 
 
 def held(name: str, at: Any, scan: Scan) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -9,7 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from grouped import blocks_of, bound, computed, marks
+from grouped import blocks_of, bound, built, computed, marks
+
+from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 
 Array = np.ndarray[Any, Any]
 
@@ -154,6 +158,25 @@ def test_lines_of_more_than_a_block_go_on_where_the_block_before_ended(
             assert np.array_equal(computed(operator, tensor, **fields(operator, axis, **how)), right, equal_nan=True)
             allowed = bound(operator, tensor, **fields(operator, axis, **how))
         assert np.array_equal(allowed.value.astype(np.float32), right.reshape(-1), equal_nan=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("operator", [SUM, PRODUCT])
+def test_a_long_line_takes_little_memory(operator: str) -> None:
+    desc, inputs = built(operator, np.ones(1 << 22, np.float32), **fields(operator, is_decreasing=True))
+    asked = {"OutputTensor": np.ones(1 << 22, bool)}
+    kept = {"values": 4 << 22, "bounds": 0}
+    for measured in kept:
+        tracemalloc.start()
+        try:
+            if measured == "values":
+                assert engine.run(desc, inputs)["OutputTensor"].size == 1 << 22
+            else:
+                assert sum(at.size for _, at, _ in bounds(desc, inputs, asked)) == 1 << 22
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak - kept[measured] < 64 << 20, measured
 
 
 # ---- what the order decides
