@@ -47,6 +47,7 @@ def _spec(
         "operator": name,
         "introduced": introduced,
         "in_place": False,
+        "kernel": "unary",
         "page": {"folder": "", "file": "", "date": ""},
         "fields": fields,
         "support": [{"levels": {introduced: tensors}}],

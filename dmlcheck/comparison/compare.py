@@ -168,7 +168,7 @@ class _Tally:
     @property
     def may_be_unlikely(self) -> bool:
         """Whether all is within the bound, and a sum was on the way whose likely error is less."""
-        return self.terms > 1 and not self.mismatches and self.limit.is_derived
+        return self.terms > 1 and not self.mismatches and not self.limit.is_own
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound | None) -> None:
         """Take elements that differ, by their positions."""
@@ -178,7 +178,7 @@ class _Tally:
             self.unspecified += int(at.size - kept.sum())
             at, wanted, found = at[kept], wanted[kept], found[kept]
             bound = bound.of(kept)
-            self.is_rounded = self.is_rounded or (self.limit.is_derived and bool(bound.slack.any()))
+            self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
             self.has_bound = self.has_bound or self.is_rounded
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
@@ -265,7 +265,7 @@ class _Judged(NamedTuple):
 
 def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
     judge = _judge_floats if data_type in FORMATS else _judge_integers
-    judged = judge(wanted, found, data_type, limit, bound if limit.is_derived else None)
+    judged = judge(wanted, found, data_type, limit, None if limit.is_own else bound)
     return judged if bound is None or not bound.others else _by_any(judged, data_type, limit, bound)
 
 

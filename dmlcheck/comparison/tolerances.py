@@ -14,30 +14,27 @@ from dmlcheck.specs.records import Tolerance
 class Limit(NamedTuple):
     """What an output is compared under.
 
-    `tolerance` is the case's own if `is_own`, else the row that the operator's spec has for the desc, or None. Where
-    `is_derived`, the bound follows from the operator's formula, with the roundings of the type in `accumulate`; a
-    published limit in the spec counts where it is wider. `whose` names the tolerance in words.
+    `tolerance` is the case's own if `is_own`. Else the bound follows from the operator's formula, with the roundings of
+    the type in `accumulate`; `tolerance` is the row that the operator's spec has for the desc, or None, and counts
+    where it is wider. `whose` names the tolerance in words.
     """
 
     tolerance: Tolerance | None
     is_own: bool = False
-    is_derived: bool = False
     accumulate: str = "FLOAT32"
     whose: str = ""
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
-        if self.tolerance is None or self.tolerance.exact:
-            return self.tolerance is None and self.is_derived and is_float(data_type)
+        if self.tolerance is not None and self.tolerance.exact:
+            return False
         return self.is_own or is_float(data_type)
 
     def text(self, data_type: str, allowed: float = 0.0) -> str:
         """Say in words what is allowed; where that differs from one element to another, the units of one of them."""
-        if self.is_derived:
-            return _units(allowed, data_type) if allowed else "exact"
-        if self.tolerance is None or not self.has_bound(data_type):
-            return "exact"
-        return (" or " if self.is_own else " + ").join(limit_parts(self.tolerance))
+        if self.is_own and self.tolerance is not None:
+            return "exact" if self.tolerance.exact else " or ".join(limit_parts(self.tolerance))
+        return _units(allowed, data_type) if allowed else "exact"
 
     def decided_by(self, data_type: str, terms: int = 0, *, is_rounded: bool = True) -> str:
         """Say in words whose limit it is, and the reason or the source that it gives.
@@ -47,7 +44,7 @@ class Limit(NamedTuple):
         row = self.tolerance
         why = "" if row is None else row.reason if self.is_own else row.source
         own = f"{self.whose}: {why}" if why else self.whose
-        if self.is_derived and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
+        if not self.is_own and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
             formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{sums}"
             is_wider = row is not None and not row.exact and is_float(data_type)
@@ -89,9 +86,8 @@ def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOA
     if own is not None:
         return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance")
     row, chosen = published(desc)
-    is_derived = desc.spec.kernel is not None
     whose = f"the limit of {name}" + (f" with {chosen}" if chosen else "")
-    return Limit(row, is_derived=is_derived, accumulate=accumulate, whose=whose)
+    return Limit(row, accumulate=accumulate, whose=whose)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:
@@ -100,13 +96,3 @@ def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:
         if desc.matches(row.when) and all(desc.values.get(name) is not None for name in row.present):
             return row, ", ".join([*(f"{field} {desc.value_of(field)}" for field in row.when or ()), *row.present])
     return None, ""
-
-
-def missing_bound(desc: OperatorDesc, own: Tolerance | None) -> str | None:
-    """Return why a desc's outputs cannot be compared: their bound needs a kernel, and there is none."""
-    if own is not None or desc.spec.kernel is not None:
-        return None
-    row, _ = published(desc)
-    if row is not None and not row.accumulate:
-        return None
-    return "its bound needs the reference kernel, which does not exist yet"

@@ -44,9 +44,8 @@ def _table_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
     yield from (f"no case is rejected for {edge}" for edge in coverage.table_edges(spec) if edge not in rejected)
     found = coverage.of_operator(spec, cases).parts["support rows accepted"]
     yield from (f"no case is accepted in {row}" for row in found.missing)
-    if spec.kernel is not None:
-        computed = coverage.accepted(spec, [case for case in cases if case.outputs is not None])
-        yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)
+    computed = coverage.accepted(spec, [case for case in cases if case.outputs is not None])
+    yield from (f"no case with outputs has {part}" for part in coverage.newest_parts(spec) if part not in computed)
 
 
 def _unbroken(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:

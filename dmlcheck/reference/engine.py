@@ -117,11 +117,6 @@ def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
 # ---- values
 
 
-def unsupported(desc: OperatorDesc) -> str | None:
-    """Return why there is no result: the operator has no kernel yet."""
-    return None if desc.spec.kernel else "no reference kernel yet"
-
-
 def run(desc: OperatorDesc, inputs: Inputs) -> dict[str, Array]:
     """Return the values of the outputs of a valid desc by label."""
     return {label: computed.values for label, computed in evaluate(desc, inputs).items()}

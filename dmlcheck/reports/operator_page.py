@@ -34,7 +34,7 @@ def _head(spec: OperatorSpec) -> Iterator[Line]:
     yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
     if spec.supersedes:
         yield Text("  supersedes: ", ", ".join(spec.supersedes))
-    yield f"  in place: {'yes' if spec.in_place else 'no'}; reference kernel: {'yes' if spec.kernel else 'not yet'}"
+    yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 
 def _constraints(spec: OperatorSpec) -> Iterator[Line]:
@@ -86,8 +86,7 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
 
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
     """Yield one line for each operator."""
-    rows = [[spec.operator, spec.introduced, "yes" if spec.kernel else "not yet"] for spec in specs]
-    yield Table(("operator", "from", "reference"), rows, right=False)
+    yield Table(("operator", "from"), [[spec.operator, spec.introduced] for spec in specs], right=False)
 
 
 def _section(title: str) -> Iterator[Line]:
@@ -137,12 +136,10 @@ def _support(table: SupportTable) -> Iterator[Line]:
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     """Yield how far results may be off: the bound that follows from the formula, and the limits that are published."""
-    if spec.tolerance or spec.kernel:
+    lines = [*_derived(spec.operator), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
+    if lines:
         yield from _section("Tolerance")
-    if spec.kernel:
-        yield from _derived(spec.operator)
-    for tolerance in spec.tolerance:
-        yield from _item("-", _tolerance(tolerance))
+    yield from lines
 
 
 def _derived(operator: str) -> Iterator[Line]:
@@ -164,9 +161,7 @@ def _tolerance(tolerance: Tolerance) -> str:
     if tolerance.exact:
         limit = "exact"
     else:
-        parts = ["n * u * sum|terms|"] if tolerance.accumulate else []
-        parts += limit_parts(tolerance)
-        limit = " + ".join(parts) + ("" if DATA_TYPE in (tolerance.when or ()) else ", integers exact")
+        limit = " + ".join(limit_parts(tolerance)) + ("" if DATA_TYPE in (tolerance.when or ()) else ", integers exact")
     chosen = [condition_text(tolerance.when)] if tolerance.when else []
     chosen += [f"with {name}" for name in tolerance.present]
     where = f"{', '.join(chosen)}: " if chosen else ""

@@ -32,9 +32,6 @@ def evaluate_case(case: Case) -> Evaluated:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
     prepared = prepare(case._replace(outputs=None), case.level)
     desc, findings = prepared.desc, prepared.findings
-    reason = None if desc is None else engine.unsupported(desc)
-    if reason is not None:
-        return Evaluated(case.name, remark=reason)
     if desc is None or findings:
         return _refused(case, *findings)
     try:

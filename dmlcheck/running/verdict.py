@@ -86,7 +86,7 @@ def _right(desc: OperatorDesc, prepared: Prepared, of_reference: Masks | None) -
 
     What a case does not give is the reference engine's.
     """
-    is_known = of_reference is not None or not (desc.spec.kernel and desc.spec.unspecified)
+    is_known = of_reference is not None or not desc.spec.unspecified
     if prepared.expected and is_known:
         return prepared.expected, of_reference or {}
     from dmlcheck.reference import engine
@@ -97,9 +97,7 @@ def _right(desc: OperatorDesc, prepared: Prepared, of_reference: Masks | None) -
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
-    """Return what gives the bounds of a desc's elements, None where the engine does not compute the operator."""
-    if not desc.spec.kernel:
-        return None
+    """Return what gives the bounds of a desc's elements."""
 
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds

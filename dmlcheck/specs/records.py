@@ -116,17 +116,15 @@ class Tolerance(NamedTuple):
 
     A case's own limits (`ulp`, `absolute`, `relative`) each accept an element alone. Those in a row of an operator's
     spec add up; `ulp` counts units in the last place of the expected value, and `ulp_per_exponent` those for each unit
-    of |ln r| of a result r that is computed as a power. A row is there where a source gives a limit
-    for the operator itself, or where an operator has no kernel yet: then `accumulate` says that its bound grows with
-    the terms of a sum. `when` and `present` say which descs a row is for; DataType in `when` is the data type of the
-    first output. `source` says where a row comes from, `reason` why a case has its own.
+    of |ln r| of a result r that is computed as a power. A row is there where a source gives a limit for the operator
+    itself. `when` and `present` say which descs a row is for; DataType in `when` is the data type of the first output.
+    `source` says where a row comes from, `reason` why a case has its own.
     """
 
     exact: bool = False
     ulp: float | None = None
     absolute: float | None = None
     relative: float | None = None
-    accumulate: bool = False
     when: Mapping[str, tuple[str, ...]] | None = None
     source: str = ""
     reason: str = ""
@@ -142,7 +140,7 @@ class OperatorSpec(NamedTuple):
     in_place: bool
     supersedes: tuple[str, ...]
     page: Mapping[str, str]
-    kernel: str | None
+    kernel: str
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
     let: Mapping[str, str]

@@ -11,7 +11,7 @@ from dmlcheck.specs.load import operator_names
 
 def test_without_an_operator_all_are_listed() -> None:
     head, *rows = dmlcheck("show").stdout.splitlines()
-    assert head.split() == ["operator", "from", "reference"]
+    assert head.split() == ["operator", "from"]
     assert [row.split()[0] for row in rows] == list(operator_names())
 
 

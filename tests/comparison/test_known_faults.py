@@ -61,7 +61,7 @@ def cause_of(
     desc: OperatorDesc, inputs: dict[str, Array], wanted: tuple[TensorDesc, Array], found: Array, limit: Limit
 ) -> str | None:
     """Return the likely cause of what a comparison finds wrong."""
-    bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate) if desc.spec.kernel else None
+    bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate)
     marks = compare({"OutputTensor": wanted}, {"OutputTensor": found}, limit, bounds_of)["OutputTensor"].refused
     return None if marks is None else likely_cause(desc, inputs, "OutputTensor", wanted, found, limit, marks)
 
@@ -125,14 +125,13 @@ def test_denormal_inputs_are_told_from_denormal_results() -> None:
     )
 
 
-def addition(has_kernel: bool = True, **strides: list[int]) -> OperatorDesc:
+def addition(**strides: list[int]) -> OperatorDesc:
     tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 3]}
     tensors = {
         name: {**tensor, **({"Strides": strides[name]} if name in strides else {})}
         for name in ("ATensor", "BTensor", "OutputTensor")
     }
-    desc = desc_of("ELEMENT_WISE_ADD", **tensors)
-    return desc if has_kernel else desc._replace(spec=desc.spec._replace(kernel=None))
+    return desc_of("ELEMENT_WISE_ADD", **tensors)
 
 
 def cause_of_sum(desc: OperatorDesc, a: Any, b: Any, expected: Any, actual: Any) -> str | None:
@@ -156,18 +155,12 @@ def test_the_one_input_is_named_whose_strides_are_ignored() -> None:
     assert words.startswith("likely cause: the strides of BTensor seem to be ignored")
 
 
-@pytest.mark.parametrize("has_kernel", [True, False])
-def test_an_output_written_packed_is_named_with_and_without_a_kernel(has_kernel: bool) -> None:
-    desc = addition(has_kernel, OutputTensor=[6, 6, 1, 2])
+def test_an_output_written_packed_is_named() -> None:
+    desc = addition(OutputTensor=[6, 6, 1, 2])
     # The buffer 0 1 2 3 4 5, read with the strides 1 and 2.
     words = cause_of_sum(desc, COUNTED, NOTHING, COUNTED, [[0, 2, 4], [1, 3, 5]])
     assert words is not None
     assert words.startswith("likely cause: the strides of OutputTensor seem to be ignored")
-
-
-def test_nothing_else_is_looked_for_without_a_kernel() -> None:
-    desc = addition(has_kernel=False, ATensor=[6, 6, 1, 2])
-    assert cause_of_sum(desc, COUNTED, NOTHING, COUNTED, [[0, 3, 1], [4, 2, 5]]) is None
 
 
 # ---- what is not

@@ -17,13 +17,13 @@ from dmlcheck import validation
 from dmlcheck.cli import main
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.records import OutputResult
-from dmlcheck.comparison.tolerances import limit_for, missing_bound, published
+from dmlcheck.comparison.tolerances import limit_for, published
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.inspection import selfcheck
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.specs.records import DATA_TYPE, Tolerance
+from dmlcheck.specs.records import Tolerance
 
 SPECS = [load_spec(name) for name in operator_names()]
 SMALLEST = 2.0**-126  # the least FLOAT32 that is not denormal
@@ -117,17 +117,8 @@ def test_activations_have_the_ulp_of_the_webnn_tests(
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.short)
-def test_every_row_has_a_source_and_every_type_without_a_kernel_a_row(spec: Any) -> None:
+def test_every_row_has_a_source(spec: Any) -> None:
     assert all(row.source for row in spec.tolerance)
-    types = {
-        kind
-        for table in spec.support
-        for supports in table.rows.values()
-        for kind in (supports[spec.outputs[0].name].types if spec.outputs[0].name in supports else ())
-    }
-    plain = [row for row in spec.tolerance if not row.present and set(row.when or ()) <= {DATA_TYPE}]
-    if not spec.kernel:
-        assert all(any(kind in (row.when or {}).get(DATA_TYPE, types) for row in plain) for kind in types)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +127,6 @@ def test_every_row_has_a_source_and_every_type_without_a_kernel_a_row(spec: Any)
         (Tolerance(ulp=1), "has no source"),
         (Tolerance(source="none"), "must either be exact or have limits"),
         (Tolerance(exact=True, ulp=1, source="none"), "must either be exact or have limits"),
-        (Tolerance(accumulate=True, source="none"), "accumulates, which the bound of the kernel's formula covers"),
         (Tolerance(ulp=1, when={"DataType": ("FLOAT33",)}, source="none"), "has the type FLOAT33"),
         (Tolerance(ulp=1, when={"Alpha": ("1",)}, source="none"), "asks for the field Alpha, which does not exist"),
         (Tolerance(ulp=1, present=("Alpha",), source="none"), "names Alpha, which is not a field"),
@@ -147,19 +137,15 @@ def test_the_self_check_finds_wrong_rows(row: Tolerance, problem: str) -> None:
     assert problem in "\n".join(selfcheck._spec_problems(spec))
 
 
-def test_only_an_operator_without_a_kernel_needs_a_row() -> None:
-    spec = load_spec("DML_OPERATOR_ELEMENT_WISE_EXP")._replace(tolerance=())
-    assert not list(selfcheck._spec_problems(spec))
-    assert list(selfcheck._spec_problems(spec._replace(kernel=None))) == ["it has no tolerance"]
-
-
 # ---- which limit holds
 
 
 def test_the_data_type_of_the_output_selects_the_row() -> None:
+    halves = Tolerance(ulp=1, when={"DataType": ("FLOAT16",)}, source="a table")
     tensor = {"DataType": "INT32", "Sizes": [1, 1, 1, 1]}
-    assert limits_of("CAST", "FLOAT16", InputTensor=tensor) == {"ulp": 1}
-    assert limits_of("CAST", "FLOAT16", OutputTensor=tensor) == {"exact": True}
+    for other, row in (("InputTensor", halves), ("OutputTensor", None)):
+        desc = described("CAST", "FLOAT16", **{other: tensor})
+        assert published(desc._replace(spec=desc.spec._replace(tolerance=(halves,))))[0] == row
     assert limits_of("ELEMENT_WISE_ADD", "INT32") == {"exact": True}
 
 
@@ -207,24 +193,6 @@ def test_words_on_integers_name_roundings_only_where_there_are_any(
     limit = limit_for(described(operator, data_type, **fields, **to), None)
     found = limit.decided_by("INT8" if to else "INT32", is_rounded=is_rounded)
     assert found == text if is_rounded else found.startswith(text)
-
-
-@pytest.mark.parametrize(
-    ("operator", "fields", "own", "is_missing"),
-    [
-        ("GEMM", {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}, None, True),
-        ("GEMM", {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}, Tolerance(ulp=2), False),
-        ("ELEMENT_WISE_ADD", {}, None, False),
-        ("TILE", {"RepeatsCount": 4, "Repeats": [1, 1, 1, 1]}, None, False),
-    ],
-)
-def test_a_bound_that_needs_a_kernel_is_missing_without_one(
-    operator: str, fields: dict[str, Any], own: Tolerance | None, is_missing: bool
-) -> None:
-    text = "its bound needs the reference kernel, which does not exist yet"
-    desc = described(operator, **fields)
-    without = desc._replace(spec=desc.spec._replace(kernel=None)) if operator == "GEMM" else desc
-    assert missing_bound(without, own) == (text if is_missing else None)
 
 
 # ---- how far they reach

@@ -20,12 +20,10 @@ import pytest
 from dmlcheck import load_cases, run_cases, validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
-from dmlcheck.descs import read
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, Unavailable, Unsupported, about, close, make
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -441,19 +439,6 @@ cases:
 """
 
 
-def test_what_is_bounded_by_a_kernel_that_does_not_exist_is_skipped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = load_spec("DML_OPERATOR_GEMM")._replace(kernel=None)
-    monkeypatch.setattr(read, "load_spec", lambda _: spec)
-    path = tmp_path / "gemm.yaml"
-    path.write_text(GEMM, encoding="utf-8")
-    bound, own = run_cases(load_cases(path), "onnxruntime")
-    reason = "its bound needs the reference kernel, which does not exist yet"
-    assert (bound.outcome, bound.reason, bound.diagnostics, bound.outputs) == ("skipped", reason, (), {})
-    assert (own.outcome, own.outputs["OutputTensor"].max_ulp) == ("passed", 0)
-
-
 @pytest.mark.slow
 def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Path) -> None:
     report = tmp_path / "report.json"
@@ -464,7 +449,7 @@ def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Pa
     assert found["summary"]["passed"] > 3500
     assert [case["id"] for case in found["cases"] if case["outcome"] == "error"] == []
     reasons = {case["reason"] for case in found["cases"] if case["outcome"] == "skipped"}
-    known = ("unsupported-by-implementation: ", "a plain desc: ", "no expected outputs, and ", "its bound needs the ")
+    known = ("unsupported-by-implementation: ", "a plain desc: ", "no expected outputs, and ")
     assert all(reason.startswith(known) for reason in reasons), reasons
     assert [case["id"] for case in found["cases"] if case["outcome"] == "passed" and case["diagnostics"]] == []
     if VERSION != SEEN:
@@ -477,12 +462,12 @@ def test_the_bundled_cases_fail_only_where_it_is_known_and_said_why(tmp_path: Pa
 
 
 def descs_without_values() -> Iterator[OperatorDesc]:
-    """Yield a valid desc of the bundled ones for each choice of data types of each operator with a kernel."""
+    """Yield a valid desc of the bundled ones for each choice of data types of each operator."""
     seen = set()
     for path in sorted(CASES.glob("*/accepts.yaml")):
         for case in load_cases(path):
             desc, _ = validation.validate(case.operator, case.desc, case.level)
-            if desc is None or not desc.spec.kernel:
+            if desc is None:
                 continue
             key = (desc.spec.short, *(part.tensor.data_type for part in desc.tensors()))
             if key not in seen and all(part.tensor.element_count < 2**12 for part in desc.tensors()):

@@ -41,12 +41,6 @@ def test_it_marks_what_the_documentation_leaves_open() -> None:
     assert (found.unspecified.tolist(), found.values[1]) == ([True, False], 3)
 
 
-def test_it_says_what_has_none() -> None:
-    desc = described("ACTIVATION_RELU", {"InputTensor": TENSOR, "OutputTensor": TENSOR})
-    without = desc._replace(spec=desc.spec._replace(kernel=None))
-    assert Reference().unsupported(without) == "no reference kernel yet"
-
-
 def test_it_says_which_version_it_is_and_what_it_runs_on() -> None:
     assert about(Reference()) == (__version__, f"NumPy {np.__version__}")
     assert Reference().name == "reference"

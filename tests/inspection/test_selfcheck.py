@@ -54,7 +54,6 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_row(when={"Functoin": ("SUM",)}), "C1 asks for the field Functoin, which does not exist"),
         (with_row(unless={"Function": ("SUMM",)}), "C1: SUMM is not a value of DML_REDUCE_FUNCTION"),
         (with_row(word="value", args={"Axes": "i < AxesCount"}), "C1: AxesCount in an expression is not a field"),
-        (lambda spec: spec._replace(tolerance=(), kernel=None), "it has no tolerance"),
         (with_deviation(when={"DataType": ("FLOAT8",)}), 'the known deviation "wrong" has the type FLOAT8'),
         (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),
         (with_deviation(strided=("Output",)), 'the known deviation "wrong" names Output, which is not a field'),

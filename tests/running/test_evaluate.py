@@ -37,11 +37,6 @@ def test_a_negative_case_has_nothing_to_compute() -> None:
     assert evaluate_case(ONE._replace(invalid=())).remark == "a negative case: nothing to compute"
 
 
-def test_an_operator_without_a_kernel_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "unsupported", lambda _: "no reference kernel yet")
-    assert evaluate_case(ONE).remark == "no reference kernel yet"
-
-
 @pytest.mark.parametrize(
     ("fields", "rules"),
     [

@@ -9,13 +9,10 @@ import pytest
 
 from dmlcheck import implementations
 from dmlcheck.cases.records import Case
-from dmlcheck.descs import read
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import Failure, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, Settings, run_case, run_cases
-from dmlcheck.specs.load import load_spec
-from dmlcheck.specs.records import Tolerance
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
@@ -103,27 +100,6 @@ def test_what_an_implementation_does_not_support_is_skipped() -> None:
     reason = "unsupported-by-implementation: no FLOAT32"
     assert ending(case(), Answering({}, "no FLOAT32")) == ("skipped", reason, [])
     assert ending(case(), Answering(Unsupported("no FLOAT32"))) == ("skipped", reason, [])
-
-
-@pytest.mark.parametrize(
-    ("rows", "own", "is_missing"),
-    [
-        ((Tolerance(ulp=1, accumulate=True, source="by hand"),), None, True),
-        ((), None, True),
-        ((Tolerance(ulp=1, source="by hand"),), None, False),
-        ((Tolerance(ulp=1, accumulate=True, source="by hand"),), Tolerance(ulp=1), False),
-    ],
-)
-def test_without_a_kernel_what_needs_its_bound_is_skipped(
-    rows: tuple[Tolerance, ...], own: Tolerance | None, is_missing: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    spec = load_spec("DML_OPERATOR_ELEMENT_WISE_ADD")._replace(kernel=None, tolerance=rows)
-    monkeypatch.setattr(read, "load_spec", lambda _: spec)
-    answer = Answering({"OutputTensor": np.float32([4, 6 + 2.0**-21])})  # 1 ULP off
-    reason = "its bound needs the reference kernel, which does not exist yet"
-    assert ending(case(tolerance=own), answer) == (("skipped", reason, []) if is_missing else ("passed", None, []))
-    wrong = Answering({"OutputTensor": np.float32([4, 7])})
-    assert ending(case(tolerance=own), wrong)[0] == ("skipped" if is_missing else "failed")
 
 
 # ---- cases that are wrong

@@ -13,6 +13,7 @@ SPEC = """\
 operator: DML_OPERATOR_TWICE
 introduced: "2_0"
 in_place: true
+kernel: unary
 supersedes: [DML_OPERATOR_ONCE]
 page: {folder: "win32/api", file: "twice.md", date: 2025-01-01}
 fields:
@@ -59,7 +60,7 @@ def test_a_spec_is_what_its_file_says(specs: Path) -> None:
     assert table.rows["3_0"]["InputTensor"] == TensorSupport((1, 2, 3, 5), ("FLOAT32",))
     assert table.rows["3_0"]["OutputTensor"] == TensorSupport((4,), ())
     assert [row.ulp for row in spec.tolerance] == [1]
-    assert (spec.kernel, spec.let, spec.errata, spec.examples) == (None, {}, (), ())
+    assert (spec.kernel, spec.let, spec.errata, spec.examples) == ("unary", {}, (), ())
 
 
 def test_a_constraint_is_a_word_with_its_arguments_and_when_it_applies(specs: Path) -> None:

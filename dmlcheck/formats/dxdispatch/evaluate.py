@@ -97,12 +97,6 @@ def _dispatched(
     desc: OperatorDesc, command: Command, model: Model, resources: Mapping[str, Resource]
 ) -> Iterator[Finding]:
     """Compute a dispatch into the resources that are bound to its outputs; yield what keeps it from that."""
-    reason = engine.unsupported(desc)
-    if reason is not None:
-        problem = f"cannot dispatch {command.target}: {reason}"
-        params = {"implementation": "reference", "problem": problem}
-        yield Finding("unsupported-by-implementation", command.path, params)
-        return
     inputs, wrong_inputs = collected(bound_inputs(desc, command, model, resources))
     outputs, wrong_outputs = collected(bound_outputs(desc, command, model, resources))
     yield from (*wrong_inputs, *wrong_outputs)

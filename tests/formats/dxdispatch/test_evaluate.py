@@ -130,13 +130,6 @@ def test_a_command_that_cannot_be_carried_out_ends_the_run(
     assert list(tmp_path.rglob("x.*")) == []
 
 
-def test_an_operator_without_a_kernel_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("dmlcheck.reference.engine.unsupported", lambda _: "no reference kernel yet")
-    (step,) = steps(tmp_path, [DISPATCH, PRINT])
-    assert problems(step) == [("unsupported-by-implementation", "commands[0]")]
-    assert step.diagnostics[0].message.endswith("cannot dispatch argmax: no reference kernel yet")
-
-
 @pytest.mark.parametrize(("dimensions", "shape"), [(None, (3,)), ([1, 3], (1, 3)), ([], (3,))])
 def test_a_npy_file_has_the_dimensions_that_are_given(tmp_path: Path, dimensions: Any, shape: tuple[int, ...]) -> None:
     command = {"type": "writeFile", "resource": "out", "targetPath": "a/out.npy", "dimensions": dimensions}
