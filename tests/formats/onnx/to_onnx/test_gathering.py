@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from onnx_models import expect, f32, made
+from onnx_models import evaluate, expect, f32, made
 
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible
@@ -32,3 +32,17 @@ def test_max_unpooling_puts_elements_where_the_indices_say() -> None:
     wanted.flat[[0, 15, 6, 9]] = [5, 6, 7, 8]
     indices = np.array([[[[0, 15], [6, 9]]]], np.uint32)
     expect("MAX_UNPOOLING", {"InputTensor": x, "IndicesTensor": indices}, {"OutputTensor": wanted}, by=("onnxruntime",))
+
+
+@pytest.mark.parametrize("index", [2**63, 2**64 - 2])
+def test_an_index_that_int64_cannot_hold_stays_outside(index: int) -> None:
+    """As INT64, the second would be -2, which is a row."""
+    inputs = {
+        "InputTensor": f32([[1], [2], [3]]),
+        "IndicesTensor": np.array([[index]], np.uint64),
+        "UpdatesTensor": f32([[9]]),
+    }
+    counts = {"InputDimensionCount": 2, "IndicesDimensionCount": 2}
+    desc = made("SCATTER_ND", inputs, {"OutputTensor": inputs["InputTensor"]}, **counts)
+    with pytest.raises(IndexError, match="9223372036854775807 is out of bounds"):
+        evaluate(desc, inputs)
