@@ -47,6 +47,11 @@ def taken(x: Array, indices: Sequence[Array]) -> Array:
     return x
 
 
+def left_open(sizes: Sequence[int]) -> Open:
+    """Return results that are left open, all of them."""
+    return Open(np.zeros(sizes), where=True)
+
+
 # ---- nearest elements
 
 

@@ -18,6 +18,7 @@ from dmlcheck.reference.interpolation import (
     computed,
     half_up,
     is_lost,
+    left_open,
     linear,
     nearest,
     nearest_of_several,
@@ -199,11 +200,6 @@ def crops(
             rows = range(*part.indices(height))
             formula = partial(crop, image=input[int(image)][own], rows=rows, **options)
             yield Piece((region, own, part), formula, (corners,))
-
-
-def left_open(sizes: Sequence[int]) -> Open:
-    """Return results that are left open."""
-    return Open(np.zeros(sizes), where=True)
 
 
 def roi_align1(

@@ -19,6 +19,7 @@ from dmlcheck.reference.interpolation import (
     coordinates,
     half_up,
     is_lost,
+    left_open,
     linear,
     nearest,
     shares,
@@ -50,7 +51,7 @@ def resampled(
     """What is at some places of an output: the nearest element, or the weighted average of those beside it."""
     numbers = (scales, input_offsets, output_offsets)
     if is_filtered or not has_places(*numbers):
-        return Open(np.zeros([len(at) for at in places], input.dtype), where=True)
+        return left_open([len(at) for at in places])
     found = [coordinates(*of) for of in zip(places, *numbers, strict=True)]
     if mode == "NEAREST_NEIGHBOR":
         return nearest(input, found, rounding)
@@ -189,32 +190,29 @@ def returned(
     *,
     gradient: Array,
     elements: Sequence[Array],
+    seen: Sequence[range],
     sizes: Sequence[int],
     rounding: Rounding | None,
 ) -> Any:
-    """What comes back to some elements of the forward input, which has these sizes."""
+    """What some places give back to some elements of the forward input, which has these sizes."""
     counts = [len(at) for at in elements]
-    if not has_places(scales, input_offsets, output_offsets):
-        return Open(np.zeros(counts), where=True)
-    numbers = (scales, output_offsets, input_offsets)  # which change their roles
-    seen = [reached(*of) for of in zip(elements, sizes, gradient.shape, *map(raw, numbers), strict=True)]
-    places = [coordinates(np.arange(at.start, at.stop), *of) for at, *of in zip(seen, *numbers, strict=True)]
-    if np.any(is_lost(places)):
-        return Open(np.zeros(counts), where=True)
+    numbers = zip(scales, output_offsets, input_offsets, strict=True)  # the offsets change their roles
+    places = [coordinates(np.array(at), *of) for at, of in zip(seen, numbers, strict=True)]
+    if not has_places(scales, input_offsets, output_offsets) or np.any(is_lost(places)):
+        return left_open(counts)
     near = [
         [Share(element - own[0], weight) for element, weight in shares(at, size, rounding)]
         for at, size, own in zip(places, sizes, elements, strict=True)
     ]
-    return spread(computed(gradient[tuple(seen)], [scales]), near, counts).rounded()
+    given = gradient[tuple(slice(at.start, at.stop) for at in seen)]
+    return spread(computed(given, [scales]), near, counts).rounded()
 
 
-def reached(elements: Array, size: int, count: int, scale: Any, input_offset: Any, output_offset: Any) -> slice:
-    """Return which of `count` places of a forward output may read some elements of an axis: a few more than do."""
-    ends = (elements[0] - _MARGIN, elements[-1] + _MARGIN)
-    first, last = (np.clip((end + input_offset) * scale + output_offset, -1, count) for end in ends)
-    start = 0 if elements[0] == 0 else max(0, math.floor(first) - 1)
-    stop = count if elements[-1] == size - 1 else min(count, math.ceil(last) + 2)
-    return slice(min(start, count - 1), max(stop, min(start, count - 1) + 1))
+def reached(places: Array, elements: Array) -> range:
+    """Return which of an axis's places, clipped to the elements, may read some of these: a few more than do."""
+    start, stop = np.searchsorted(places, (elements[0] - _MARGIN, elements[-1] + _MARGIN)).tolist()
+    first = min(start, len(places) - 1)
+    return range(first, max(stop, first + 1))
 
 
 _MARGIN = 6  # elements: what has a part, and as far as errors reach
@@ -223,11 +221,14 @@ _MARGIN = 6  # elements: what has a part, and as far as errors reach
 def gradients(
     gradient: Array, output: TensorDesc, numbers: Sequence[Numbers], rounding: Rounding | None
 ) -> Iterator[Piece]:
-    """Yield the pieces of a gradient, given scales, input offsets and output offsets; None is for LINEAR."""
-    given = tuple(np.array(x, np.float32) for x in numbers)
+    """Yield the pieces of a gradient, given scales, input offsets and output offsets; no rounding is for LINEAR."""
+    scales, input_offsets, output_offsets = given = tuple(np.array(x, np.float32) for x in numbers)
     formula = partial(returned, gradient=gradient, sizes=output.sizes, rounding=rounding)
+    axes = zip(gradient.shape, output.sizes, scales, output_offsets, input_offsets, strict=True)
+    places = [np.clip(coordinates(np.arange(count), *of), 0, size - 1) for count, size, *of in axes]
     for index, elements in tiled(output.sizes, BLOCK * math.prod(output.sizes) // gradient.size):
-        yield Piece(index, partial(formula, elements=elements), given)
+        seen = [reached(at, own) for at, own in zip(places, elements, strict=True)]
+        yield Piece(index, partial(formula, elements=elements, seen=seen), given)
 
 
 def resample_grad(

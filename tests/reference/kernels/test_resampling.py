@@ -376,6 +376,18 @@ def transposed(desc: OperatorDesc, given: Array) -> Array:
     return found
 
 
+@pytest.mark.parametrize("mode", ["NEAREST_NEIGHBOR", "LINEAR"])
+def test_elements_that_no_place_reads_get_nothing_in_parts_too(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "BLOCK", 3)
+    fields = {"Scales": [0.01], "InputPixelOffsets": [0], "OutputPixelOffsets": [0], "InterpolationMode": mode}
+    found = engine.run(*returning("RESAMPLE_GRAD", np.array([1, 2, 4], np.float32), (500,), **fields))
+    assert {at: value for at, value in enumerate(found["OutputGradientTensor"].tolist()) if value > 0.01} == {
+        0: 1,
+        100: pytest.approx(2, abs=1e-4),
+        200: pytest.approx(4, abs=1e-4),
+    }
+
+
 def test_a_gradient_of_ones_adds_up_to_the_number_of_places() -> None:
     fields = {"Scales": [2.5, 1 / 3], "InputPixelOffsets": [-0.5, -0.25], "OutputPixelOffsets": [0.5, 0.75]}
     for mode in ("NEAREST_NEIGHBOR", "LINEAR"):
