@@ -65,8 +65,8 @@ def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
 
     Left open is a place whose error has more than a few elements in its reach.
     """
-    ways = (candidates(at, size, rounding) for at, size in zip(places, x.shape, strict=True))
-    return Open(one_of(*(taken(x, indices) for indices in product(*ways))), is_lost(places))
+    ways = product(*map(partial(candidates, rounding=rounding), places, x.shape))
+    return Open(one_of(*(taken(x, indices) for indices in ways)), is_lost(places))
 
 
 def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
@@ -117,9 +117,9 @@ def linear(x: Array, places: Sequence[Any]) -> Open:
 
     Left open is a weight of 0 for an element that is not finite, and what `nearest` leaves open.
     """
-    near = [beside(at, size) for at, size in zip(places, x.shape, strict=True)]
+    near = list(map(beside, places, x.shape))
     kept = [np.unique(np.concatenate([index for way in ways for index in way[:2]])) for ways in near]
-    near = [[_within(index, way) for way in ways] for index, ways in zip(kept, near, strict=True)]
+    near = list(map(_within, kept, near))
     elements = taken(x, kept)
     found = computed(elements, places)
     for axis, ways in enumerate(near):
@@ -141,9 +141,9 @@ def beside(places: Any, size: int) -> list[Between]:
     return [Between(clamped(np.floor(x), size), clamped(np.floor(x) + 1, size), x - np.floor(x)) for x in ways]
 
 
-def _within(kept: Array, way: Between) -> Between:
+def _within(kept: Array, ways: list[Between]) -> list[Between]:
     """Return indices as positions among those that are kept."""
-    return Between(np.searchsorted(kept, way.low), np.searchsorted(kept, way.high), way.part)
+    return [Between(np.searchsorted(kept, low), np.searchsorted(kept, high), part) for low, high, part in ways]
 
 
 def computed(elements: Array, places: Sequence[Any]) -> Any:
@@ -192,15 +192,19 @@ class Share(NamedTuple):
     weight: Any
 
 
-def shares(places: Any, size: int, rounding: Rounding | None = None) -> list[Share]:
+def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = None) -> list[Share]:
     """Return the elements that have a part in places: the nearest ones by a rounding, or those beside them.
 
-    With them are all that errors of the places may give a part.
+    With them are all that errors of the places may give a part. They are counted from `start`.
     """
     if is_whole(places):
-        return [Share(clamped(places, size), np.ones(places.shape))]
-    if rounding is not None:
-        return _shares_of_nearest(places, size, rounding)
+        found = [Share(clamped(places, size), np.ones(places.shape))]
+    else:
+        found = _shares_beside(places, size) if rounding is None else _shares_of_nearest(places, size, rounding)
+    return [Share(element - start, weight) for element, weight in found]
+
+
+def _shares_beside(places: Any, size: int) -> list[Share]:
     places = np.clip(places, 0, size - 1)
     low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(slack(places), _FEW).max(initial=0)))
     steps = range(-reach, reach + 2) if (raw(places) > low).any() or reach else [0]

@@ -138,16 +138,17 @@ def test_shares_are_the_weights_of_the_averages() -> None:
     weights = dense(shares(places, 5), 5)
     assert X @ weights == pytest.approx(linear(X, [places]).value)
     assert weights.sum(axis=0) == pytest.approx(np.ones(7))
-    assert (X @ dense(shares(places, 5, half_up), 5)).tolist() == nearest(X, [places], half_up).value.tolist()
+    assert (X @ dense(shares(places, 5, rounding=half_up), 5)).tolist() == nearest(X, [places], half_up).value.tolist()
     assert [share.element.tolist() for share in shares(np.array([2, 3, 7]), 5)] == [[2, 3, 4]]
     assert [share.element.tolist() for share in shares(np.array([2.0, 3.0]), 5)] == [[2, 3]]
+    assert [share.element.tolist() for share in shares(np.array([2.5, 4.0]), 5, 2)] == [[0, 2], [1, 2]]
 
 
 def test_a_place_in_doubt_has_a_part_in_all_elements_that_it_may_be_beside() -> None:
     near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5)
     parts = {share.element.item(): (raw(share.weight).item(), slack(share.weight).item()) for share in near}
     assert {at: sum(part) > 0.04 for at, part in parts.items()} == {1: True, 2: True, 3: True, 4: False}
-    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5, np.floor)
+    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5, rounding=np.floor)
     assert [(share.element.item(), raw(share.weight).item(), slack(share.weight).item()) for share in near] == [
         (1, 0.5, 0.5),
         (2, 0.5, 0.5),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import chain, product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,7 +70,7 @@ def sample_counts(corners: Array, sizes: Sequence[int], sampling: Sampling) -> C
         return None
     plain = sampling._replace(scales=(numbers[0], numbers[1]))
     found = [count_of(ends(Tracked(corners, 0.0), axis, plain), size, plain) for axis, size in enumerate(sizes)]
-    is_single = sampling.is_aligned and any(count == size == 1 for count, size in zip(found, sizes, strict=True))
+    is_single = sampling.is_aligned and 1 in map(operator.mul, found, sizes)
     return None if 0 in found or is_single else (found[0], found[1])
 
 
@@ -105,15 +107,19 @@ def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, outside: Any
 
 def limits(at: Sequence[Any], sizes: Sequence[int], sampling: Sampling) -> tuple[Any, Any]:
     """Say which samples are farther beyond an edge than one element, and of which it is left open what they are."""
-    axes = list(zip(at, sizes, strict=True))
-    beyond = crossed(*((x < -1) | (x > size) for x, size in axes))
-    unclear = crossed(*(is_unclear(x, size, sampling) for x, size in axes))
+    beyond = crossed(*map(is_beyond, at, sizes))
+    unclear = crossed(*map(partial(is_unclear, sampling=sampling), at, sizes))
     return beyond, unclear if sampling.is_aligned else unclear & ~certain(beyond)
 
 
 def crossed(rows: Any, columns: Any) -> Any:
     """Return which elements of a grid are in one of some rows or columns."""
     return rows[:, None] | columns
+
+
+def is_beyond(x: Any, size: int) -> Any:
+    """Say which places along an axis are farther beyond an edge than one element."""
+    return (x < -1) | (x > size)
 
 
 def is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
@@ -156,13 +162,9 @@ def crop(
     outside: Any,
 ) -> Any:
     """Some rows of a region: each element is the average of its samples, or the largest."""
-    down, across = (
-        np.arange(part.start * n, part.stop * n) for part, n in zip((rows, range(width)), counts, strict=True)
-    )
-    at = (
-        places(corners, 0, down, height * counts[0], sampling),
-        places(corners, 1, across, width * counts[1], sampling),
-    )
+    samples = (np.arange(rows.start * counts[0], rows.stop * counts[0]), np.arange(width * counts[1]))
+    steps = (height * counts[0], width * counts[1])
+    at = list(map(partial(places, corners, sampling=sampling), (0, 1), samples, steps))
     found = samples_at(image, at, sampling, outside, is_single=counts == (1, 1))
     grid = (len(image), len(rows), counts[0], width, counts[1])
 
@@ -275,34 +277,24 @@ def roi_align(
 # ---- gradients of images
 
 
-class Region(NamedTuple):
-    """A region, by its number, with the samples of an element along height and width."""
-
-    number: int
-    counts: Counts
-
-
 def gradient_of_image(
     corners: Any,
     *,
     gradient: Array,
     image: Array | None,
-    regions: Sequence[Region],
+    regions: Sequence[tuple[int, Any]],
     tile: Sequence[range],
     sizes: Sequence[int],
     sampling: Sampling,
 ) -> Open:
-    """What all regions of an image give back to some of its rows and columns."""
+    """What regions, by number and with their samples, give back to some rows and columns of their image."""
     counts = [len(gradient[0]), *map(len, tile)]
     total = Sums(np.zeros(counts), np.zeros((), bool))
     rounding = None if sampling.mode == "LINEAR" else half_up
     for number, of_each in regions:
         at = grid(corners[number], gradient.shape[2:], of_each, sampling)
-        near = [shares(x, size, rounding) for x, size in zip(at, sizes, strict=True)]
-        near = [
-            [Share(element - own.start, weight) for element, weight in of] for of, own in zip(near, tile, strict=True)
-        ]
-        if not all(any(is_in(element, own) for element, _ in of) for of, own in zip(near, tile, strict=True)):
+        near = list(map(partial(shares, rounding=rounding), at, sizes, (part.start for part in tile)))
+        if not all(map(is_in, near, tile)):
             continue
         samples = gradient_of_samples(computed(gradient[number], at), at, image, of_each, sampling, sizes)
         found = spread(samples.value, [None, *near], counts)
@@ -313,15 +305,13 @@ def gradient_of_image(
 
 def grid(corners: Any, sizes: Sequence[int], counts: Counts, sampling: Sampling) -> list[Any]:
     """Return where all samples of a region are, along height and width."""
-    return [
-        places(corners, axis, np.arange(size * count), size * count, sampling)
-        for axis, (size, count) in enumerate(zip(sizes, counts, strict=True))
-    ]
+    steps = list(map(operator.mul, sizes, counts))
+    return list(map(partial(places, corners, sampling=sampling), (0, 1), map(np.arange, steps), steps))
 
 
-def is_in(elements: Array, part: range) -> bool:
+def is_in(near: Sequence[Share], part: range) -> bool:
     """Whether some elements, counted from the start of a part of an axis, are in it."""
-    return bool(((elements >= 0) & (elements < len(part))).any())
+    return any(((element >= 0) & (element < len(part))).any() for element, _ in near)
 
 
 def gradient_of_samples(
@@ -369,11 +359,10 @@ def has_part(samples: Any, at: Sequence[Any], tile: Sequence[range], sizes: Sequ
     """Say which elements have, or may have, a part in samples that are marked."""
     if not np.any(samples):
         return np.zeros((), bool)
+    starts = [part.start for part in tile]
     roundings = [None] if sampling.mode == "LINEAR" else [half_up, lambda x: np.ceil(x - 0.5)]
-    near = [
-        [Share(of - own.start, weight) for rounding in roundings for of, weight in shares(raw(x), size, rounding)]
-        for x, size, own in zip(at, sizes, tile, strict=True)
-    ]
+    ways = [list(map(partial(shares, rounding=rounding), map(raw, at), sizes, starts)) for rounding in roundings]
+    near = [list(chain.from_iterable(of)) for of in zip(*ways, strict=True)]
     marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at)))).astype(np.float64)
     found: Array = spread(marks, [None, *near], [len(marks), *map(len, tile)]).value > 0
     return found
@@ -411,11 +400,12 @@ def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
 
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     """Return how steep an image is at some places along height and width, between the elements beside each."""
-    low = [clamped(np.floor(raw(x)), size) for x, size in zip(at, image.shape[1:], strict=True)]
-    high = [clamped(np.floor(raw(x)) + 1, size) for x, size in zip(at, image.shape[1:], strict=True)]
+    sides = [
+        [clamped(np.floor(raw(x)) + step, size) for step in (0, 1)] for x, size in zip(at, image.shape[1:], strict=True)
+    ]
     every = np.arange(len(image))
-    corners = [[computed(taken(image, [every, y, x]), at) for x in (low[1], high[1])] for y in (low[0], high[0])]
-    (top_left, top_right), (bottom_left, bottom_right) = corners
+    corners = [computed(taken(image, [every, y, x]), at) for y, x in product(*sides)]
+    top_left, top_right, bottom_left, bottom_right = corners
     down, across = (x - np.floor(raw(x)) for x in at)
     down = down.reshape(-1, 1)
     along_height = (1 - across) * (bottom_left - top_left) + across * (bottom_right - top_right)
@@ -469,25 +459,21 @@ def gradients_of_images(
     """Yield the pieces of the gradient of all images: some channels, rows and columns of one."""
     batch, channels, *plane = sizes
     most = max((down * across for down, across in filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
-    for image in range(batch):
+    limit = max(1, 4 * BLOCK // (1 + most // math.prod(plane)))
+    for image, index in product(range(batch), tiles_along(range(3), (channels, *plane), limit)):
         own = np.flatnonzero(images == image).tolist()
-        regions = [Region(number, found) for number in own if (found := counts[number]) is not None]
-        for index in tiles_along(
-            range(3), (channels, *plane), max(1, 4 * BLOCK * math.prod(plane) // max(most, math.prod(plane)))
-        ):
-            where = (image, *index)
-            formula = partial(
-                gradient_of_image,
-                gradient=gradient[:, index[0]],
-                image=None if input is None else input[image][index[0]],
-                regions=regions,
-                tile=[range(*part.indices(size)) for part, size in zip(index[1:], plane, strict=True)],
-                sizes=plane,
-            )
-            part = [len(range(size)[at]) for size, at in zip((channels, *plane), index, strict=True)]
-            yield piece_of(
-                "output_gradient", where, formula if len(regions) == len(own) else None, corners, sampling, part
-            )
+        tile = [range(*part.indices(size)) for part, size in zip(index, (channels, *plane), strict=True)]
+        formula = partial(
+            gradient_of_image,
+            gradient=gradient[:, index[0]],
+            image=None if input is None else input[image][index[0]],
+            regions=[(number, counts[number]) for number in own],
+            tile=tile[1:],
+            sizes=plane,
+        )
+        is_known = all(counts[number] is not None for number in own)
+        where = (image, *index)
+        yield piece_of("output_gradient", where, formula if is_known else None, corners, sampling, list(map(len, tile)))
 
 
 def roi_align_grad(

@@ -14,7 +14,6 @@ from dmlcheck.reference import pieces
 from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
 from dmlcheck.reference.interpolation import (
     Rounding,
-    Share,
     computed,
     coordinates,
     half_up,
@@ -52,7 +51,7 @@ def resampled(
     numbers = (scales, input_offsets, output_offsets)
     if is_filtered or not has_places(*numbers):
         return left_open([len(at) for at in places])
-    found = [coordinates(*of) for of in zip(places, *numbers, strict=True)]
+    found = list(map(coordinates, places, *numbers))
     if mode == "NEAREST_NEIGHBOR":
         return nearest(input, found, rounding)
     average = linear(input, found)
@@ -87,8 +86,9 @@ def resamplings(
 
 def tiled(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[Index, list[Array]]]:
     """Yield parts of an output of at most so many elements: index, and the places of each dimension."""
+    places = list(map(np.arange, sizes))
     for index in tiles_along(range(len(sizes)), sizes, max(1, limit)):
-        yield index, [np.arange(*at.indices(size)) for at, size in zip(index, sizes, strict=True)]
+        yield index, list(map(np.ndarray.__getitem__, places, index))
 
 
 def resample(input: Any, *, interpolation_mode: str, scales: Numbers, output: TensorDesc) -> Iterator[Piece]:
@@ -175,8 +175,8 @@ def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, output:
 def enlarged(*, input: Array, places: Sequence[Array], factors: Sequence[int], mode: str) -> Any:
     """What is at some places of an output that has whole factors."""
     if mode == "NEAREST_NEIGHBOR":
-        return taken(input, [at // factor for at, factor in zip(places, factors, strict=True)])
-    found = [coordinates(at, factor, 0.5, -0.5) for at, factor in zip(places, factors, strict=True)]
+        return taken(input, list(map(np.floor_divide, places, factors)))
+    found = list(map(partial(coordinates, input_offset=0.5, output_offset=-0.5), places, factors))
     return Open(linear(input, found), max(factors) > 1)
 
 
@@ -196,14 +196,11 @@ def returned(
 ) -> Any:
     """What some places give back to some elements of the forward input, which has these sizes."""
     counts = [len(at) for at in elements]
-    numbers = zip(scales, output_offsets, input_offsets, strict=True)  # the offsets change their roles
-    places = [coordinates(np.array(at), *of) for at, of in zip(seen, numbers, strict=True)]
+    # The offsets change their roles.
+    places = list(map(coordinates, map(np.array, seen), scales, output_offsets, input_offsets))
     if not has_places(scales, input_offsets, output_offsets) or np.any(is_lost(places)):
         return left_open(counts)
-    near = [
-        [Share(element - own[0], weight) for element, weight in shares(at, size, rounding)]
-        for at, size, own in zip(places, sizes, elements, strict=True)
-    ]
+    near = list(map(partial(shares, rounding=rounding), places, sizes, (own[0] for own in elements)))
     given = gradient[tuple(slice(at.start, at.stop) for at in seen)]
     return spread(computed(given, [scales]), near, counts).rounded()
 
@@ -224,10 +221,10 @@ def gradients(
     """Yield the pieces of a gradient, given scales, input offsets and output offsets; no rounding is for LINEAR."""
     scales, input_offsets, output_offsets = given = tuple(np.array(x, np.float32) for x in numbers)
     formula = partial(returned, gradient=gradient, sizes=output.sizes, rounding=rounding)
-    axes = zip(gradient.shape, output.sizes, scales, output_offsets, input_offsets, strict=True)
-    places = [np.clip(coordinates(np.arange(count), *of), 0, size - 1) for count, size, *of in axes]
+    places = list(map(coordinates, map(np.arange, gradient.shape), scales, output_offsets, input_offsets))
+    held = [np.clip(at, 0, size - 1) for at, size in zip(places, output.sizes, strict=True)]
     for index, elements in tiled(output.sizes, BLOCK * math.prod(output.sizes) // gradient.size):
-        seen = [reached(at, own) for at, own in zip(places, elements, strict=True)]
+        seen = list(map(reached, held, elements))
         yield Piece(index, partial(formula, elements=elements, seen=seen), given)
 
 
