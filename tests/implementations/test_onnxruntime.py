@@ -248,10 +248,16 @@ EVEN = (
     "OpKernelInfo&) [with T = float] size_ % 2 == 1 was false."
 )
 
+LENGTHS = (
+    "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while running RNN node. Name:'' Status "
+    "Message: Invalid value/s in sequence_lens. All values must be >= 0 and <= seq_length. seq_length=2"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (LENGTHS, "Invalid value/s in sequence_lens. All values must be >= 0 and <= seq_length. seq_length=2"),
         (EVEN, "size_ % 2 == 1 was false"),
         (NO_CHANNELS, "Non per-tensor quantization is not supported now"),
         (TWO_DIMENSIONS, "ScalesValidation 'Linear' mode only supports 2-D inputs"),
