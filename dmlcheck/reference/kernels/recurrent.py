@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index
+from dmlcheck.reference.blocks import Blocks, Index
 from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
 
 LARGEST = 1 << 21  # elements of the sequences of a piece: 16 megabytes of float64
+STEPS = 8  # that are in memory as float64 together
 SINGLE = ("output_single", "output_cell_single")
 
 Step = Callable[..., list[Open]]
@@ -191,8 +192,7 @@ def recurrences(network: Network, tensors: Tensors) -> Iterator[Piece]:
 
 def in_steps(x: Any) -> Blocks:
     """Return sequences in blocks of some steps."""
-    width = max(1, BLOCK // (x.size // len(x)))
-    return Blocks(x.shape, [(slice(at, at + width),) for at in range(0, len(x), width)], x.__getitem__)
+    return Blocks(x.shape, [(slice(at, at + STEPS),) for at in range(0, len(x), STEPS)], x.__getitem__)
 
 
 def of_direction(network: Network, x: Blocks, lengths: Any, *operands: Any, is_backward: bool) -> dict[str, Open]:

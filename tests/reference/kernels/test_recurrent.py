@@ -215,7 +215,7 @@ def test_pieces_of_one_sequence_are_like_the_whole(operator: str, monkeypatch: p
     made = list(recurrences(operator, 10))
     whole = [values(*each) for each in made]
     monkeypatch.setattr(recurrent, "LARGEST", 1)
-    monkeypatch.setattr(recurrent, "BLOCK", 5)
+    monkeypatch.setattr(recurrent, "STEPS", 2)
     for (desc, inputs), expected in zip(made, whole, strict=True):
         assert len(list(engine.pieces(desc, inputs))) == expected["OutputSingleTensor"][0, :, :, 0].size
         found = values(desc, inputs)
