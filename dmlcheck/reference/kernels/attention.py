@@ -6,10 +6,10 @@ heads of the query in a row share one.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,14 +66,14 @@ def parts_of(given: Given, heads: int, groups: int, output: Sizes) -> tuple[Part
     if q is None or hidden % heads or heads % groups:
         return None
     size, width = q.shape[3], hidden // heads
-    counts = (heads, groups, groups)
-    bias = biases(given.bias, counts, (size, size, width))
+    bias = biases(given.bias, (heads, groups, groups), (size, size, width))
     key, value = Part(k, bias[1], last_four(given.past_key)), Part(v, bias[2], last_four(given.past_value))
     agree = (
         *(fits(x, batch, groups, size) for x in (key.own, key.past)),
         *(fits(x, batch, groups, width) for x in (value.own, value.past)),
         fits(q, batch, heads, size) and q.shape[2] == length and key.length == value.length,
-        given.bias is None or given.bias.size == sum(map(math.prod, zip(counts, (size, size, width), strict=True))),
+        not (k is None and given.key is not None) and not (v is None and given.value is not None),
+        given.bias is None or bias[0] is not None,
     )
     return (Part(q, bias[0]), key, value) if all(agree) else None
 
@@ -99,10 +99,10 @@ def last_four(x: Any) -> Any:
 
 
 def biases(x: Any, heads: Sequence[int], sizes: Sequence[int]) -> list[Any]:
-    """Return what is added to query, key and value: parts of a tensor, a row for each head."""
-    if x is None:
+    """Return what is added to query, key and value, a row for each head; None where a tensor has other sizes."""
+    ends = list(accumulate(map(mul, heads, sizes), initial=0))
+    if x is None or x.size != ends[-1]:
         return [None] * 3
-    ends = accumulate(map(math.prod, zip(heads, sizes, strict=True)), initial=0)
     parts = (x.reshape(-1)[start:end] for start, end in pairwise(ends))
     return [part.reshape(-1, 1, size) for part, size in zip(parts, sizes, strict=True)]
 

@@ -237,6 +237,20 @@ def test_numbers_of_heads_that_do_not_fit_the_sizes_leave_all_open(heads: int, g
     assert marks("MULTIHEAD_ATTENTION1", simple(), present=False, **fields) == [True]
 
 
+@pytest.mark.parametrize(
+    ("name", "sizes"), [("Bias", (11,)), ("Key", (2, 4, 3)), ("Value", (2, 4, 3)), ("PastKey", (2, 2, 5, 3))]
+)
+def test_sizes_that_do_not_fit_the_numbers_of_heads_leave_all_open(name: str, sizes: tuple[int, ...]) -> None:
+    past = np.ones((2, 2, 5, 2), np.float32)
+    made = simple(past_key=past, past_value=past)._replace(query=np.ones((2, 3, 8), np.float32), heads=4)
+    assert marks("MULTIHEAD_ATTENTION1", made) == [False] * 3
+    desc, inputs = built(
+        "MULTIHEAD_ATTENTION1", made, **{f"{name}Tensor": {"DataType": "FLOAT32", "Sizes": list(sizes)}}
+    )
+    found = engine.evaluate(desc, {**inputs, f"{name}Tensor": np.ones(sizes, np.float32)})
+    assert all(own.unspecified is not None and own.unspecified.all() for own in found.values())
+
+
 @pytest.mark.parametrize(("data_type", "size"), [("FLOAT16", 300.0), ("FLOAT32", 2.0**64)])
 @pytest.mark.parametrize("scale", [1.0, 1e-3])
 def test_products_beyond_the_type_are_left_open(data_type: str, size: float, scale: float) -> None:
