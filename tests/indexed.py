@@ -159,8 +159,15 @@ def top(
     return [found[place] for place in sorted(found)], [at[place] for place in sorted(at)]
 
 
-def nonzero(sizes: Sizes, values: Sequence[Any], count: int) -> tuple[int, list[Any]]:
-    """Return NONZERO_COORDINATES' count, and a row of the last `count` coordinates for every element of the tensor."""
-    rows = [place[len(sizes) - count :] for place, value in table(sizes, values).items() if value != 0]
-    written = [coordinate for row in rows for coordinate in row]
-    return len(rows), written + [OPEN] * (math.prod(sizes) * count - len(written))
+def nonzero(sizes: Sizes, values: Sequence[Any], count: int, normal: float = 0.0) -> tuple[Any, list[Any]]:
+    """Return NONZERO_COORDINATES' count, and a row of the last `count` coordinates for every element of the tensor.
+
+    Numbers below the smallest normal one, and NaN, may count as 0 or not.
+    """
+    rows: list[Any] = []
+    is_open = False
+    for place, value in table(sizes, values).items():
+        is_open = is_open or (value != 0 and not abs(value) >= normal)
+        rows += [OPEN if is_open else coordinate for coordinate in place[len(sizes) - count :]] if value != 0 else []
+    total = OPEN if is_open else len(rows) // count
+    return total, rows + [OPEN] * (math.prod(sizes) * count - len(rows))

@@ -220,6 +220,11 @@ def nonzero_coordinates(generator: np.random.Generator) -> Made:
     sizes = (*(1,) * int(generator.integers(3)), *sizes_of(generator, rank))
     x = generator.choice(np.array([0, 0, 1, 2, 3], data_type.lower()), sizes)
     x = np.where(x == 2, np.array(-0.0, x.dtype), x)
+    normal = 0.0
+    if x.dtype.kind == "f":
+        about = np.finfo(x.dtype)
+        normal, doubtful = float(about.smallest_normal), [np.nan, about.smallest_subnormal, -about.smallest_subnormal]
+        x = np.where(generator.random(sizes) < 0.05, generator.choice(np.array(doubtful, x.dtype), sizes), x)
     least = max([1, *(len(sizes) - axis for axis, size in enumerate(sizes) if size > 1)])
     count = int(generator.integers(least, len(sizes) + 1))
     lead = (1,) * int(generator.integers(3))
@@ -227,7 +232,7 @@ def nonzero_coordinates(generator: np.random.Generator) -> Made:
         "OutputCountTensor": ("UINT32", (*lead, 1)),
         "OutputCoordinatesTensor": ("UINT32", (*lead, x.size, count)),
     }
-    total, rows = indexed.nonzero(sizes, flat(x), count)
+    total, rows = indexed.nonzero(sizes, flat(x), count, normal)
     expected = {"OutputCountTensor": [total], "OutputCoordinatesTensor": rows}
     return "NONZERO_COORDINATES", desc_of({"InputTensor": x}, outputs), {"InputTensor": x}, expected
 

@@ -57,8 +57,8 @@ def test_random_descs_give_what_plain_python_gives_in_pieces_of_any_size(
     monkeypatch: pytest.MonkeyPatch, maker: Callable[[np.random.Generator], Made], limit: int | None
 ) -> None:
     if limit is not None:
-        monkeypatch.setattr(indexing, "LIMIT", limit)
-        monkeypatch.setattr(indexing, "BLOCK", limit)
+        for name in ("LIMIT", "COPIED", "BLOCK"):
+            monkeypatch.setattr(indexing, name, limit)
     generator = np.random.default_rng(7)
     for _ in range(150):
         operator, desc, inputs, expected = maker(generator)
