@@ -44,13 +44,18 @@ def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes)
 # ---- averages
 
 
-def average(x: Any, *, places: Places, window: Window, sizes: Sizes, ends: Sizes, include_padding: bool) -> Open:
-    """The sum of the elements / their number, or with IncludePadding the number of elements of the window."""
-    count = seen_count(places, window, sizes)
-    sums = over(np.add, x, places, window)
+def divisor(places: Places, window: Window, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> tuple[Any, Any]:
+    """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open."""
     if include_padding:
-        return Open(sums / math.prod(window.size), reaches_beyond(places, window, ends))
-    return Open(sums / np.maximum(count, 1), count == 0)
+        return math.prod(window.size), reaches_beyond(places, window, ends)
+    count = seen_count(places, window, sizes)
+    return np.maximum(count, 1), count == 0
+
+
+def average(x: Any, *, places: Places, window: Window, **of: Any) -> Open:
+    """The sum of the elements / their number, or with IncludePadding the number of elements of the window."""
+    count, is_open = divisor(places, window, **of)
+    return Open(over(np.add, x, places, window) / count, is_open)
 
 
 def average_pooling1(
@@ -266,15 +271,11 @@ def quantized_average(
     *,
     places: Places,
     window: Window,
-    sizes: Sizes,
-    ends: Sizes,
-    include_padding: bool,
     output_type: str,
+    **of: Any,
 ) -> Open:
     """The average of (x - zero) * Scale, quantized; implementations scale sums of integers or add up scaled numbers."""
-    whole = difference(x, zero)
-    seen = seen_count(places, window, sizes)
-    count = math.prod(window.size) if include_padding else np.maximum(seen, 1)
+    whole, (count, is_open) = difference(x, zero), divisor(places, window, **of)
     found = requantized(
         over(np.add, whole, places, window),
         lambda: over(np.add, whole * scale, places, window) / count,
@@ -283,7 +284,7 @@ def quantized_average(
         zero_point,
         output_type,
     )
-    return Open(found, reaches_beyond(places, window, ends) if include_padding else seen == 0)
+    return Open(found, is_open)
 
 
 def quantized_linear_average_pooling(
