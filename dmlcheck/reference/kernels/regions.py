@@ -166,18 +166,16 @@ def crop(
     steps = (height * counts[0], width * counts[1])
     at = list(map(partial(places, corners, sampling=sampling), (0, 1), samples, steps))
     found = samples_at(image, at, sampling, outside, is_single=counts == (1, 1))
-    grid = (len(image), len(rows), counts[0], width, counts[1])
-
+    of_each = (len(image), len(rows), counts[0], width, counts[1])
     reduced = largest if sampling.function == "MAX" else average
     ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
-    value = one_of(*ways, of=lambda samples: reduced(samples.reshape(grid)))
-    return Open(value, np.broadcast_to(found.where, ways[0].shape).reshape(grid).any(axis=(2, 4)))
+    value = one_of(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
+    return Open(value, np.broadcast_to(found.where, ways[0].shape).reshape(of_each).any(axis=(2, 4)))
 
 
 def average(samples: Any) -> Any:
     """Return the averages of the samples of each element, whose places all may be off in one direction."""
-    count = samples.shape[2] * samples.shape[4]
-    return total_together(samples, (2, 4)) / count if count > 1 else samples[:, :, 0, :, 0]
+    return total_together(samples, (2, 4)) / (samples.shape[2] * samples.shape[4])
 
 
 def largest(samples: Any) -> Open:
@@ -198,7 +196,7 @@ def crops(
             continue
         options = {"height": height, "width": width, "counts": counts, "sampling": sampling, "outside": outside}
         of_each = counts[0] * counts[1] * width  # samples of a row
-        for own, part in tiles_along(range(2), (channels, height), max(1, 4 * BLOCK // of_each)):
+        for own, part in tiles_along(range(2), (channels, height), 4 * BLOCK // of_each):
             rows = range(*part.indices(height))
             formula = partial(crop, image=input[int(image)][own], rows=rows, **options)
             yield Piece((region, own, part), formula, (corners,))
@@ -311,7 +309,7 @@ def grid(corners: Any, sizes: Sequence[int], counts: Counts, sampling: Sampling)
 
 def is_in(near: Sequence[Share], part: range) -> bool:
     """Whether some elements, counted from the start of a part of an axis, are in it."""
-    return any(((element >= 0) & (element < len(part))).any() for element, _ in near)
+    return any((np.clip(element, 0, len(part) - 1) == element).any() for element, _ in near)
 
 
 def gradient_of_samples(
@@ -324,8 +322,7 @@ def gradient_of_samples(
     beyond, unclear = limits(at, sizes, sampling)
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
-        number = counts[0] * counts[1]
-        return Open(np.where(beyond, 0.0, given / number if number > 1 else given), unclear)
+        return Open(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
     samples = samples_at(image, at, sampling, 0.0, is_single=False)
     chosen = which_is_largest(samples.value, counts)
     is_open = in_each(np.any, unclear | samples.where | possible(beyond), given.shape, counts) | chosen.where
@@ -459,7 +456,7 @@ def gradients_of_images(
     """Yield the pieces of the gradient of all images: some channels, rows and columns of one."""
     batch, channels, *plane = sizes
     most = max((down * across for down, across in filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
-    limit = max(1, 4 * BLOCK // (1 + most // math.prod(plane)))
+    limit = 4 * BLOCK // (1 + most // math.prod(plane))
     for image, index in product(range(batch), tiles_along(range(3), (channels, *plane), limit)):
         own = np.flatnonzero(images == image).tolist()
         tile = [range(*part.indices(size)) for part, size in zip(index, (channels, *plane), strict=True)]

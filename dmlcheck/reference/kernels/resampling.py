@@ -14,6 +14,7 @@ from dmlcheck.reference import pieces
 from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
 from dmlcheck.reference.interpolation import (
     Rounding,
+    clamped,
     computed,
     coordinates,
     half_up,
@@ -87,7 +88,7 @@ def resamplings(
 def tiled(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[Index, list[Array]]]:
     """Yield parts of an output of at most so many elements: index, and the places of each dimension."""
     places = list(map(np.arange, sizes))
-    for index in tiles_along(range(len(sizes)), sizes, max(1, limit)):
+    for index in tiles_along(range(len(sizes)), sizes, limit):
         yield index, list(map(np.ndarray.__getitem__, places, index))
 
 
@@ -206,10 +207,9 @@ def returned(
 
 
 def reached(places: Array, elements: Array) -> range:
-    """Return which of an axis's places, clipped to the elements, may read some of these: a few more than do."""
+    """Return which places, given by the elements that they are at, may read some elements: a few more than do."""
     start, stop = np.searchsorted(places, (elements[0] - _MARGIN, elements[-1] + _MARGIN)).tolist()
-    first = min(start, len(places) - 1)
-    return range(first, max(stop, first + 1))
+    return range(start, stop) or range(1)  # which gives nothing to others than it reads
 
 
 _MARGIN = 6  # elements: what has a part, and as far as errors reach
@@ -222,7 +222,7 @@ def gradients(
     scales, input_offsets, output_offsets = given = tuple(np.array(x, np.float32) for x in numbers)
     formula = partial(returned, gradient=gradient, sizes=output.sizes, rounding=rounding)
     places = list(map(coordinates, map(np.arange, gradient.shape), scales, output_offsets, input_offsets))
-    held = [np.clip(at, 0, size - 1) for at, size in zip(places, output.sizes, strict=True)]
+    held = list(map(clamped, places, output.sizes))
     for index, elements in tiled(output.sizes, BLOCK * math.prod(output.sizes) // gradient.size):
         seen = list(map(reached, held, elements))
         yield Piece(index, partial(formula, elements=elements, seen=seen), given)
