@@ -26,7 +26,6 @@ from dmlcheck.reference.windows import (
     phases,
     reaches_beyond,
     seen_count,
-    views,
     windows,
 )
 
@@ -375,10 +374,19 @@ def local_response_normalization_grad(
     is_open = local_size % 2 == 0 or (local_size > 1 and not cross_channel)
     options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
     ones = np.broadcast_to(np.True_, input.shape)
-    for index, places, seen in views(input, both, input.shape):
-        around_it = (part(x, places, back) for x in (input_gradient, ones))
-        operands = (input[index], input_gradient[index], seen, *around_it)
-        yield Piece(index, partial(of_neighbours, **options), operands)
+    for places in regions(input.shape, axes, both):
+        index = tuple(places)
+        around_it = (part(input, places, both), *(part(x, places, back) for x in (input_gradient, ones)))
+        yield Piece(index, partial(of_neighbours, **options), (input[index], input_gradient[index], *around_it))
+
+
+def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Places]:
+    """Yield parts of a tensor, whole along some axes unless these are long, so that no neighbour is seen twice."""
+    whole = math.prod(sizes[axis] for axis in axes)
+    cut = [axis for axis in range(len(sizes)) if axis not in axes or whole > BLOCK]
+    limit = BLOCK // (math.prod(window.size) if whole > BLOCK else whole)
+    for index in tiles_along(cut, sizes, max(1, limit)):
+        yield [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]
 
 
 KERNELS: dict[str, Kernel] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -370,3 +371,17 @@ def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None
             assert not refused(values.reshape(-1), given[label]).any()
             assert given[label].is_rounded == (bias is not None)
             assert (given[label].slack <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
+
+
+@pytest.mark.slow
+def test_many_keys_take_little_memory() -> None:
+    keys = np.zeros((1, 40_000, 64), np.float32)
+    values = np.broadcast_to(np.arange(64, dtype=np.float32), keys.shape)
+    made = Attention(np.ones((1, 40, 64), np.float32), keys, values, 1, 1, "separate")
+    desc, inputs = built("MULTIHEAD_ATTENTION", made, present=False)
+    tracemalloc.start()
+    found = engine.run(desc, inputs)["OutputTensor"]
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == pytest.approx(np.broadcast_to(np.arange(64), found.shape))
+    assert most < 128 << 20

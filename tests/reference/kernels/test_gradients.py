@@ -17,7 +17,7 @@ from grouped import blocks_of
 from random_pooling import drawn
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, windows
+from dmlcheck.reference import engine
 from dmlcheck.reference.kernels import gradients
 from dmlcheck.specs.records import OUTPUT
 
@@ -464,7 +464,7 @@ def neighbours(shape: Sizes, **fields: Any) -> OperatorDesc:
 def test_gradients_of_local_response_normalization_are_derivatives(
     size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
 ) -> None:
-    monkeypatch.setattr(windows, "BLOCK", block)
+    monkeypatch.setattr(gradients, "BLOCK", block)
     generator = np.random.default_rng(size)
     shape = (2, 4, 3, 1) if cross else (1, 2, 3, 3)
     x, dy = generator.normal(size=shape) * 2, generator.normal(size=shape)
