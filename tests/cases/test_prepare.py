@@ -6,33 +6,13 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
+from additions import ADD, TENSOR, add, all_of, at_newest, wrong
 
 from dmlcheck import validation
 from dmlcheck.cases import values as case_values
-from dmlcheck.cases.prepare import LegalDescs, Prepared, prepare
+from dmlcheck.cases.prepare import LegalDescs, prepare
 from dmlcheck.cases.records import Case
-from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.values import memory
-
-TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
-ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
-
-
-def add(**fields: Any) -> Case:
-    return Case("", "", "", "ELEMENT_WISE_ADD", None, fields.pop("desc", ADD), **fields)
-
-
-def all_of(tensor: dict[str, Any]) -> dict[str, Any]:
-    """Return the desc of an addition of tensors that are all the same."""
-    return dict.fromkeys(ADD, tensor)
-
-
-def wrong(prepared: Prepared) -> list[tuple[str, str]]:
-    return [(finding.rule, pointer(finding.path)) for finding in prepared.findings]
-
-
-def at_newest(case: Case) -> Prepared:
-    return prepare(case, case.level)
 
 
 def test_of_a_desc_that_is_not_legal_nothing_is_read() -> None:

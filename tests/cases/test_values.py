@@ -3,35 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from additions import TENSOR, add, all_of, at_newest, wrong
 from case_files import cases_of
 
-from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.cases.values import bytes_needed
-from dmlcheck.diagnostics.wording import pointer
-
-TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
-ADD = {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}
-
-
-def add(**fields: Any) -> Case:
-    return Case("", "", "", "ELEMENT_WISE_ADD", None, fields.pop("desc", ADD), **fields)
-
-
-def all_of(tensor: dict[str, Any]) -> dict[str, Any]:
-    """Return the desc of an addition of tensors that are all the same."""
-    return dict.fromkeys(ADD, tensor)
-
-
-def wrong(prepared: Prepared) -> list[tuple[str, str]]:
-    return [(finding.rule, pointer(finding.path)) for finding in prepared.findings]
-
-
-def at_newest(case: Case) -> Prepared:
-    return prepare(case, case.level)
 
 
 def test_inputs_go_by_field_and_outputs_by_label_with_their_tensors() -> None:
