@@ -16,6 +16,7 @@ _FAMILIES = (
     "elementwise",
     "fills_and_diagonals",
     "gathering",
+    "gradients",
     "matrix_products",
     "moved_elements",
     "normalization",

@@ -42,6 +42,8 @@ FIELDS = {
     "ACTIVATION_THRESHOLDED_RELU": {"Alpha": 1.0},
     "ELEMENT_WISE_CLIP": {"Min": 1.0, "Max": 2.0},
     "ELEMENT_WISE_CLIP1": {"MinMaxDataType": "${T}", "Min": 1, "Max": 2},
+    "ELEMENT_WISE_CLIP_GRAD": {"Min": 1.0, "Max": 2.0},
+    "ELEMENT_WISE_CLIP_GRAD1": {"MinMaxDataType": "${T}", "Min": 1, "Max": 2},
     "ELEMENT_WISE_CONSTANT_POW": {"Exponent": 2.0},
     "ELEMENT_WISE_IS_INFINITY": {"InfinityMode": "EITHER"},
     "ELEMENT_WISE_ROUND": {"RoundingMode": "HALVES_TO_NEAREST_EVEN"},
