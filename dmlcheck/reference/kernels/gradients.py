@@ -290,7 +290,7 @@ def of_training(
     is_open = (square <= 0) | np.isinf(factor)
     is_other = np.abs(centre - point) > unit * count * mean(np.abs(x), axes)
     results = (
-        Open(result, is_open | is_other),
+        Open(result, is_open | is_other | (not axes)),
         Open(of_scale(x, dy, centre, root, about_centre, axes), is_open),
         sums,
     )
@@ -321,7 +321,8 @@ def batch_normalization_training_grad(
     """Scale / sqrt(V) * (dy - mean(dy) - c * mean(dy * c) / V), the sum of dy * (x - Mean) / sqrt(V), and that of dy.
 
     V is Variance + Epsilon and c is x - mean(x); means and sums are over the dimensions in which MeanTensor has size 1.
-    Left open are a V of 0 or less and an infinite factor; and the first result where MeanTensor is not mean(x).
+    Left open are a V of 0 or less and an infinite factor; and the first result where MeanTensor is not mean(x), or has
+    no such dimension.
     """
     formula = partial(of_training, epsilon=epsilon, unit=float(np.finfo(input.dtype).eps))
     return of_batches(formula, input, input_gradient, mean, variance, scale)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from bounds_of import gathered
 from elements import misrounded, refused
-from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, right
+from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, is_hidden, right
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, products
@@ -121,6 +121,32 @@ def test_lengths_of_0_let_each_query_have_the_keys_up_to_its_own() -> None:
     desc, inputs = built("MULTIHEAD_ATTENTION1", made, PastSequenceLengthsTensor={"DataType": "INT32", "Sizes": [2]})
     found = engine.run(desc, {**inputs, "PastSequenceLengthsTensor": np.zeros(2, np.int32)})
     assert np.array_equal(found["OutputTensor"], expected)
+
+
+def test_onnx_evaluator_gives_the_same_for_attention_with_additions_and_a_past() -> None:
+    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+    from onnx.reference import ReferenceEvaluator
+
+    generator = np.random.default_rng(9)
+    for number in range(40):
+        made = drawn(generator, "MULTIHEAD_ATTENTION1", "separate", MASKS[number % 4], np.float32)._replace(bias=None)
+        desc, given = built("MULTIHEAD_ATTENTION1", made)
+        past = [x for x in (made.past_key, made.past_value) if x is not None]
+        query = made.query * np.float32(math.copysign(1, made.scale))
+        sizes = (len(query), made.heads, query.shape[1], desc.values["OutputPresentKeyTensor"].sizes[2])
+        added = np.zeros(sizes) if made.position is None else made.position.astype(np.float64)
+        added += made.filter_value * np.array([is_hidden(made, *at) for at in np.ndindex(*sizes)]).reshape(sizes)
+        names = ["q", "k", "v", "added", *["past_k", "past_v"][: len(past)]]
+        heads = {"q_num_heads": made.heads, "kv_num_heads": made.groups}
+        node = onnx.helper.make_node("Attention", names, list("opr"), scale=abs(float(np.float32(made.scale))), **heads)
+        typed = {name: onnx.helper.make_tensor_value_info(name, 11, None) for name in (*names, *"opr")}
+        graph = onnx.helper.make_graph([node], "g", [typed[name] for name in names], [typed[name] for name in "opr"])
+        model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 23)])
+        arrays = (query, made.key, made.value, added, *past)
+        feeds = {name: np.asarray(x, np.float64) for name, x in zip(names, arrays, strict=True)}
+        bounds = bounds_of(desc, given)
+        for label, found in zip(RESULTS, ReferenceEvaluator(model).run(None, feeds), strict=True):
+            assert not refused(found.astype(np.float32).reshape(-1), bounds[label]).any()
 
 
 def test_onnxruntime_gives_the_same_for_a_first_step_of_grouped_queries() -> None:
