@@ -228,16 +228,9 @@ def roi_align1(
     with AlignRegionsToCorners all beyond the edges, and a single sample; with NEAREST_NEIGHBOR what is beyond the edges
     up to the limit, and halves.
     """
-    sampling = Sampling(
-        interpolation_mode,
-        reduction_function,
-        (spatial_scale_y, spatial_scale_x),
-        minimum_samples_per_output,
-        maximum_samples_per_output,
-        input_pixel_offset,
-        output_pixel_offset,
-        align_regions_to_corners,
-    )
+    names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
+    counts = (minimum_samples_per_output, maximum_samples_per_output)
+    sampling = Sampling(*names, scales, *counts, input_pixel_offset, output_pixel_offset, align_regions_to_corners)
     return crops(input, roi, batch_indices, sampling, out_of_bounds_input_value, output)
 
 
@@ -262,13 +255,8 @@ def roi_align(
     there is what is at them, farther beyond OutOfBoundsInputValue. Left open are places at this limit; a p that is not
     whole; MAX of a NaN; and with NEAREST_NEIGHBOR what is beyond the edges up to the limit, and halves.
     """
-    sampling = Sampling(
-        interpolation_mode,
-        reduction_function,
-        (spatial_scale_y, spatial_scale_x),
-        minimum_samples_per_output,
-        maximum_samples_per_output,
-    )
+    names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
+    sampling = Sampling(*names, scales, minimum_samples_per_output, maximum_samples_per_output)
     return crops(input, roi, batch_indices, sampling, out_of_bounds_input_value, output)
 
 
@@ -445,17 +433,13 @@ def piece_of(
 
 
 def gradients_of_images(
-    input: Array | None,
-    gradient: Array,
-    corners: Array,
-    images: Array,
-    counts: Sequence[Counts | None],
-    sampling: Sampling,
-    sizes: Sequence[int],
+    input: Array | None, gradient: Array, roi: Array, images: Array, sampling: Sampling, sizes: Sequence[int]
 ) -> Iterator[Piece]:
     """Yield the pieces of the gradient of all images: some channels, rows and columns of one."""
     batch, channels, *plane = sizes
-    most = max((down * across for down, across in filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
+    corners = roi.reshape(-1, 4)
+    counts = [sample_counts(own, gradient.shape[2:], sampling) for own in corners]
+    most = max(map(math.prod, filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
     limit = 4 * BLOCK // (1 + most // math.prod(plane))
     for image, index in product(range(batch), tiles_along(range(3), (channels, *plane), limit)):
         own = np.flatnonzero(images == image).tolist()
@@ -468,9 +452,20 @@ def gradients_of_images(
             tile=tile[1:],
             sizes=plane,
         )
-        is_known = all(counts[number] is not None for number in own)
-        where = (image, *index)
-        yield piece_of("output_gradient", where, formula if is_known else None, corners, sampling, list(map(len, tile)))
+        chosen = None if None in (counts[number] for number in own) else formula
+        yield piece_of("output_gradient", (image, *index), chosen, corners, sampling, list(map(len, tile)))
+
+
+def gradients_of_regions(
+    input: Array, gradient: Array, roi: Array, images: Array, sampling: Sampling
+) -> Iterator[Piece]:
+    """Yield the gradient of each region."""
+    for number, (corners, image) in enumerate(zip(roi.reshape(-1, 4), images.reshape(-1), strict=True)):
+        counts = sample_counts(corners, gradient.shape[2:], sampling)
+        is_known = (sampling.mode, sampling.function, counts) == ("LINEAR", "AVERAGE", (1, 1))
+        formula = partial(gradient_of_region, gradient=gradient[number], image=input[int(image)])
+        index = (*[0] * (roi.ndim - 2), number)
+        yield piece_of("output_roi_gradient", index, formula if is_known else None, corners, sampling, (4,))
 
 
 def roi_align_grad(
@@ -498,28 +493,13 @@ def roi_align_grad(
     (1 - t) for x1 and * t for x2, where t = (s - OutputPixelOffset) / width is how far a sample is across; y alike.
     Left open is what ROI_ALIGN1 leaves open; equal samples of MAX, and any beyond the limit; dv/dx at an element.
     """
-    sampling = Sampling(
-        interpolation_mode,
-        reduction_function,
-        (spatial_scale_y, spatial_scale_x),
-        minimum_samples_per_output,
-        maximum_samples_per_output,
-        input_pixel_offset,
-        output_pixel_offset,
-        align_regions_to_corners,
-    )
-    corners = roi.reshape(-1, 4)
-    counts = [sample_counts(own, input_gradient.shape[2:], sampling) for own in corners]
+    names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
+    counts = (minimum_samples_per_output, maximum_samples_per_output)
+    sampling = Sampling(*names, scales, *counts, input_pixel_offset, output_pixel_offset, align_regions_to_corners)
     if output_gradient is not None:
-        yield from gradients_of_images(
-            input, input_gradient, corners, batch_indices.reshape(-1), counts, sampling, output_gradient.sizes
-        )
-    for number, own in enumerate(corners if output_roi_gradient is not None else ()):
-        index = (*[0] * (roi.ndim - 2), number)
-        is_known = (interpolation_mode, reduction_function, counts[number]) == ("LINEAR", "AVERAGE", (1, 1))
-        image = input[int(batch_indices.reshape(-1)[number])]
-        formula = partial(gradient_of_region, gradient=input_gradient[number], image=image)
-        yield piece_of("output_roi_gradient", index, formula if is_known else None, own, sampling, (4,))
+        yield from gradients_of_images(input, input_gradient, roi, batch_indices, sampling, output_gradient.sizes)
+    if output_roi_gradient is not None:
+        yield from gradients_of_regions(input, input_gradient, roi, batch_indices, sampling)
 
 
 KERNELS: dict[str, Kernel] = {
