@@ -51,11 +51,6 @@ def ranges(index: Index, sizes: tuple[int, ...]) -> list[range]:
     return [range(size)[at] for at, size in zip(index, sizes, strict=True)]
 
 
-def at_once(count: int) -> int:
-    """Return how many elements a piece may have that takes `count` others for each."""
-    return max(1, BLOCK // max(1, count))
-
-
 def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of each group of elements along `axes`.
 

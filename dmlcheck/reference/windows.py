@@ -123,6 +123,11 @@ LARGE = 1 << 20  # elements: 8 megabytes of float64
 # ---- where windows are
 
 
+def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
+    """Return how many places a window has."""
+    return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
+
+
 def coordinates(places: Places, window: Window) -> list[Any]:
     """Return where in the input the elements of the window are: for each spatial dimension, place and element."""
     return [

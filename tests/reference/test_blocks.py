@@ -303,8 +303,3 @@ def test_runs_follow_each_other_and_have_every_element_once() -> None:
 
 def test_ranges_are_the_places_of_an_index() -> None:
     assert blocks.ranges((slice(None), slice(1, 9), slice(2, 3)), (4, 5, 6)) == [range(4), range(1, 5), range(2, 3)]
-
-
-def test_a_piece_has_an_element_at_the_least() -> None:
-    with blocks_of(12):
-        assert [blocks.at_once(count) for count in (0, 1, 5, 12, 100)] == [12, 12, 2, 1, 1]

@@ -13,7 +13,7 @@ from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correla
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
 from dmlcheck.reference.quantization import difference, requantized
-from dmlcheck.reference.windows import Window
+from dmlcheck.reference.windows import Window, placed
 
 Sizes = tuple[int, ...]
 
@@ -65,11 +65,6 @@ def grouped(x: Any, count: int, axis: int) -> Any:
 def of_channels(x: Any, count: int) -> Any:
     """Return one element, or one for each output channel, as {groups, channels of a group, 1}; None stays None."""
     return x if x is None else x.reshape(1 if x.size == 1 else count, -1, 1)
-
-
-def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
-    """Return how many places a window has."""
-    return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
 
 
 def spread(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from functools import partial, reduce
+from itertools import product
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import Index, at_once, ranges, tiles_along
+from dmlcheck.reference.blocks import Index, ranges, tiles_along
+from dmlcheck.reference.numbers import Tracked, total_of_parts
 from dmlcheck.reference.pieces import Kernel, Open, Piece, holds, is_float
-from dmlcheck.reference.sums import total
-from dmlcheck.reference.windows import Places, Window, part, phases, views, windows
+from dmlcheck.reference.windows import LARGE, Places, Window, placed, views, windows
 from dmlcheck.specs.names import DATA_TYPES
 
 Sizes = tuple[int, ...]
@@ -36,19 +38,11 @@ def unfold(
     all for a dilation of 0, or another type.
     """
     window = Window(window_sizes, strides, dilations, start_padding)
-    counts = blocks(window, input.shape[2:], end_padding)
+    counts = tuple(map(placed, input.shape[2:], *window, end_padding))
     is_open = 0 in dilations or input_type != output_type
     for index, places, seen in views(input, window, (*input.shape[:2], *counts)):
         where = of_columns(index, (*input.shape[:2], *counts), math.prod(window_sizes))
         yield Piece(where, partial(columns, places=places, window=window, is_open=is_open), (seen,), is_exact=True)
-
-
-def blocks(window: Window, sizes: Sizes, ends: Sizes) -> Sizes:
-    """Return how many places the window has along each spatial dimension."""
-    return tuple(
-        (total + start + end - (size - 1) * gap - 1) // stride + 1
-        for total, end, size, stride, gap, start in zip(sizes, ends, *window, strict=True)
-    )
 
 
 def of_columns(index: Index, sizes: Sizes, rows: int) -> Index:
@@ -84,32 +78,62 @@ def fold(
     integers of less than 32 bits that do not fit, and all for a dilation of 0, or another type.
     """
     window = Window(window_sizes, strides, dilations, start_padding)
-    channels, counts = output.sizes[:2], blocks(window, output.sizes[2:], end_padding)
-    x = input.reshape(*channels, math.prod(window_sizes), *counts)
-    is_open = 0 in dilations or input_type != output_type
-    for phase in phases(window, output.sizes[2:]):
-        taps = np.ravel_multi_index(np.ix_(*phase.taps), window_sizes).ravel()
-        sizes = (*channels, *phase.counts)
-        for index in tiles_along(range(len(sizes)), sizes, at_once(taps.size)):
-            batch, channel, *places = (slice(at.start, at.stop) for at in ranges(index, sizes))
-            seen = part(x[batch, channel], places, phase.window)[:, :, taps]
-            where = (batch, channel, *map(every, phase.first, places, strides))
-            formula = partial(added, places=places, window=phase.window, is_open=is_open, output_type=output_type)
-            yield Piece(where, formula, (seen,), is_exact=taps.size < 2)
+    sizes, counts = output.sizes, tuple(map(placed, output.sizes[2:], *window, end_padding))
+    x = input.reshape(*sizes[:2], *window_sizes, *counts)
+    formula = partial(added, is_open=0 in dilations or input_type != output_type, output_type=output_type)
+    depth = math.prod(map(overlap, window.size, window.strides, window.dilations))
+    for index in tiles_along(range(len(sizes)), sizes, max(1, LARGE // depth)):
+        batch, channel, *places = ranges(index, sizes)
+        fallen = product(*map(hits, places, counts, *window))
+        layers = layered(x[index[:2]], (len(batch), len(channel), *map(len, places)), fallen)
+        yield Piece(index, formula, layers, is_exact=len(layers) == 1)
 
 
-def every(first: int, at: slice, stride: int) -> slice:
-    """Return where some places of a phase are along a spatial dimension."""
-    return slice(first + at.start * stride, first + at.stop * stride, stride)
+class Hit(NamedTuple):
+    """Where an element of the window falls on some places of a dimension: its number, of which blocks, and on which.
+
+    Elements of one layer never fall on the same place.
+    """
+
+    layer: int
+    element: int
+    blocks: slice
+    places: slice
 
 
-def added(seen: Any, *, places: Places, window: Window, is_open: bool, output_type: str) -> Open:
-    """Return the sums of the elements that fall on one place, each of another row of the columns."""
-    view = windows(seen, places, window)
-    terms = [view[(slice(None), slice(None), row, ..., *at)] for row, at in enumerate(np.ndindex(*window.size))]
-    if not terms:
-        return Open(np.zeros(view.shape[:2] + view.shape[3 : 3 + len(places)]), is_open)
-    sums = terms[0] if len(terms) == 1 else total(np.stack(terms), (0,))[0]
+def hits(at: range, count: int, size: int, stride: int, gap: int, start: int) -> Iterator[Hit]:
+    """Yield where the elements of the windows of `count` blocks fall on the places `at` of a dimension."""
+    layers: Counter[int] = Counter()
+    for element in range(size):
+        shift = element * gap - start
+        layer, rest = layers[shift % stride], at.start - shift
+        layers[shift % stride] += 1
+        first, last = max(0, -(-rest // stride)), min(count, -(-(at.stop - shift) // stride))
+        if first < last:
+            yield Hit(layer, element, slice(first, last), slice(first * stride - rest, last * stride - rest, stride))
+
+
+def overlap(size: int, stride: int, gap: int) -> int:
+    """Return how many elements of windows may fall on one place of a dimension."""
+    return max(Counter(element * gap % stride for element in range(size)).values())
+
+
+def layered(x: Any, sizes: Sizes, fallen: Iterable[tuple[Hit, ...]]) -> tuple[Any, ...]:
+    """Return tensors whose sum is what falls on each place, 0 where nothing does."""
+    found: dict[tuple[int, ...], Any] = {}
+    for hit in fallen:
+        layer, elements, own, places = zip(*hit, strict=True)
+        if layer not in found:
+            found[layer] = np.zeros(sizes, x.dtype)
+        found[layer][(..., *places)] = x[(slice(None), slice(None), *elements, *own)]
+    return tuple(found.values()) or (np.zeros(sizes, x.dtype),)
+
+
+def added(*layers: Any, is_open: bool, output_type: str) -> Open:
+    """Return the sums of the elements that fall on one place."""
+    if isinstance(layers[0], Tracked):
+        return Open(total_of_parts((layer[None] for layer in layers), 0, keepdims=False), is_open)
+    sums = reduce(np.add, layers)
     if is_float(sums) or DATA_TYPES[output_type].bits >= 32:
         return Open(sums, is_open)
     fits = holds(output_type, sums)

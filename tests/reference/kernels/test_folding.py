@@ -14,7 +14,8 @@ from random_folds import Shape, made, shape
 from random_movement import Made, built, tensor
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import blocks, engine, windows
+from dmlcheck.reference import engine, windows
+from dmlcheck.reference.kernels import folding
 from dmlcheck.values.number_formats import round_exact
 
 Array = np.ndarray[Any, Any]
@@ -174,8 +175,8 @@ def test_small_pieces_give_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
             x = {"InputTensor": np.arange(inputs["InputTensor"].size, dtype=np.float32).reshape(of_input(desc))}
             right = engine.run(desc, x)["OutputTensor"]
             with monkeypatch.context() as patch:
-                for module in (blocks, windows):
-                    patch.setattr(module, "BLOCK", int(generator.integers(1, 40)))
+                patch.setattr(windows, "BLOCK", int(generator.integers(1, 40)))
+                patch.setattr(folding, "LARGE", int(generator.integers(1, 40)))
                 assert np.array_equal(engine.run(desc, x)["OutputTensor"], right)
 
 
