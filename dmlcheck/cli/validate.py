@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import click
 
 from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.cli.console import Console, write_command, write_json
+from dmlcheck.cli.console import Console, print_page, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option
 from dmlcheck.files import yaml
@@ -17,17 +18,40 @@ from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_document, read_file
 from dmlcheck.running.legality import Validated, errors_in, validated
 
+if TYPE_CHECKING:
+    from dmlcheck.running.models import ModelResult
+
+
+def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
+    """Return the sizes of `--dim` by their names."""
+    sizes: dict[str, int] = {}
+    for text in given:
+        name, equals, size = text.rpartition("=")
+        if not (name and equals and size.isascii() and size.isdigit() and 0 < int(size[:19]) < 2**63):
+            raise click.BadParameter(f"{text!r} is not NAME=SIZE, where SIZE is a whole number from 1")
+        sizes[name] = int(size)
+    return sizes
+
 
 @click.command(
     epilog=examples(
         "validate argmax.yaml",
         "validate argmax.yaml --all-levels",
         "validate cases/ --feature-level 4_1 --format json",
+        "validate model.onnx --dim batch=1 --feature-level 5_0",
     )
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print for each feature level: accepted, or the first reason why not.")
+@click.option(
+    "--dim",
+    "dims",
+    multiple=True,
+    metavar="NAME=SIZE",
+    callback=_sizes,
+    help="The size of a symbolic dimension of ONNX models; may be repeated.",
+)
 @click.option(
     "--format",
     "form",
@@ -36,45 +60,84 @@ from dmlcheck.running.legality import Validated, errors_in, validated
     show_default=True,
     help="How to print it.",
 )
-def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, form: str) -> None:
+def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, dims: dict[str, int], form: str) -> None:
     """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
 
-    Reads desc files, case files and DxDispatch models; `-` is standard input.
+    Reads desc files, case files, DxDispatch models and ONNX models; `-` is standard input.
     """
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
-    has_wrong_file = False
-    for file in _case_files(files):
+    models = list(_models(files, level, dims))
+    if models and all_levels:
+        raise click.UsageError("--all-levels is not for ONNX models")
+    has_wrong_file = any(model.is_wrong for model in models)
+    for file in _case_files(file for file in files if not _is_model(file)):
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
         descs.extend(validated(file, level, all_levels=all_levels))
-    _print(descs, documents, form)
+    checked = bool(descs) or any(model.checked for model in models)
+    _print(descs, models, documents, form)
+    descs.extend(desc for model in models for desc in model.descs)
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
-    if not descs:
+    if not checked:
         sys.exit(Exit.NOTHING_CHECKED)
     sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
 
 
-def _print(descs: list[Validated], documents: dict[str, Document], form: str) -> None:
+def _print(descs: list[Validated], models: list[ModelResult], documents: dict[str, Document], form: str) -> None:
+    every = [*descs, *(desc for model in models for desc in model.entries)]
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        write_json(validation_text(descs))
+        write_json(validation_text(every, models))
     elif form == "sarif":
         from dmlcheck.reports.sarif import sarif_text
 
-        write_json(sarif_text(descs))
+        write_json(sarif_text(every))
     elif form == "github":
         from dmlcheck.reports.github import annotate
 
-        annotate(descs, write_command)
+        annotate(every, write_command)
     else:
-        from dmlcheck.reports.validation import validation_lines
+        _print_text(descs, models, documents)
 
-        console = Console()
-        for text in validation_lines(descs, documents, console.style):
-            console.echo(text)
+
+def _print_text(descs: list[Validated], models: list[ModelResult], documents: dict[str, Document]) -> None:
+    from dmlcheck.reports.validation import validation_lines
+
+    console = Console()
+    for text in validation_lines(descs, documents, console.style):
+        console.echo(text)
+    if models:
+        from dmlcheck.reports.models import model_lines
+
+        for model in models:
+            print_page(model_lines(model, console.style))
+
+
+def _is_model(path: str) -> bool:
+    return path.lower().endswith(".onnx")
+
+
+def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> Iterator[ModelResult]:
+    """Yield what is found of the ONNX models among some files."""
+    paths = [path for path in files if _is_model(path)]
+    if sizes and not paths:
+        raise click.UsageError("--dim is for ONNX models, and none of the files is one")
+    if not paths:
+        return
+    from dmlcheck.formats.exporting import Unavailable
+    from dmlcheck.formats.onnx.exporter import require
+
+    try:
+        require()
+    except Unavailable as error:
+        raise click.UsageError(str(error)) from None
+    from dmlcheck.running.models import validated_model
+
+    for path in each_once(paths):
+        yield validated_model(path, level, sizes)
 
 
 def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:

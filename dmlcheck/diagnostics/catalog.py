@@ -133,12 +133,41 @@ RULES: dict[str, Rule] = {
     ),
     "onnx-syntax": Rule(
         "file",
-        "a file to import is not a model or a tensor of ONNX",
+        "a file is not a model or a tensor of ONNX, or a node of a model is wrong",
         "{problem}",
-        "`dmlcheck import onnx` reads models (`model.onnx`), and tensors (`input_0.pb`, `output_0.pb`) in the folders "
-        "`test_data_set_0`, `test_data_set_1` and so on beside them, as ONNX's own runner does. If a file was cut "
-        "short or has another format, fetch or export it again. A file of a few lines of text is a pointer of Git LFS: "
-        "the file itself was not fetched.",
+        "`dmlcheck validate` reads whole models. `dmlcheck import onnx` reads models of one operator (`model.onnx`), "
+        "and tensors (`input_0.pb`, `output_0.pb`) in the folders `test_data_set_0`, `test_data_set_1` and so on "
+        "beside them, as ONNX's own runner does. If a file was cut short or has another format, fetch or export it "
+        "again. A file of a few lines of text is a pointer of Git LFS: the file itself was not fetched. What is wrong "
+        "with a node is what the package onnx says of it; `onnx.checker.check_model` and "
+        "`onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too.",
+    ),
+    "runs-elsewhere": Rule(
+        "file",
+        "a node of an ONNX model makes no DirectML operator",
+        "{problem}",
+        "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types that "
+        "it registers them for. It leaves all other nodes to the CPU. ONNX Runtime also keeps reckoning with sizes on "
+        "the CPU, and computes what depends on constants alone when it loads a model. Such a node is not checked, and "
+        "needs no feature level. Another release of ONNX Runtime may take more. A node that runs on the CPU between "
+        "nodes that run on DirectML costs copies from one to the other.",
+    ),
+    "unknown-sizes": Rule(
+        "file",
+        "the sizes or the numbers that a node of an ONNX model needs are not known",
+        "{problem}",
+        "A desc has whole numbers for sizes, so a node can only be checked where all its sizes follow from those of "
+        "the model's inputs. Give a size to each symbolic dimension: `dmlcheck validate model.onnx --dim batch=1 --dim "
+        "sequence=128`. Sizes that only a run makes (of NonZero, of a loop) stay unknown, and so do those of operators "
+        "that the package onnx does not know: such nodes are not checked.",
+    ),
+    "not-mapped": Rule(
+        "file",
+        "dmlcheck does not know the descs that a node of an ONNX model becomes",
+        "{problem}",
+        "ONNX Runtime's DirectML provider takes the node, but dmlcheck does not have its mapping to DirectML's "
+        "operators, or not for these attributes. Whether its descs are legal is not known: the node is not checked. To "
+        "check it all the same, write the desc that you know it becomes into a file and validate that.",
     ),
     "duplicate-key": Rule(
         "file",

@@ -43,7 +43,9 @@ def read_plain(path: str, most: int) -> bytes:
         size = os.fstat(file.fileno()).st_size
         if size > most:
             raise TooLarge(size, most)
-        data = file.read(most + 1)
+        data = file.read(size + 1)  # memory is taken for as much as is asked for
+        if len(data) > size:
+            data += file.read(most + 1 - len(data))
     if len(data) > most:
         raise TooLarge(len(data), most)
     return data

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
@@ -16,6 +16,9 @@ from dmlcheck.running.accuracy import Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
+
+if TYPE_CHECKING:
+    from dmlcheck.running.models import ModelResult
 
 MOST = 4000  # characters of a desc
 LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
@@ -207,13 +210,15 @@ def _unrounded(element: Element) -> dict[str, bool]:
     return {"unrounded": True} if element.is_unrounded else {}
 
 
-def validation_text(descs: Iterable[Validated]) -> str:
+def validation_text(descs: Iterable[Validated], models: Iterable[ModelResult] = ()) -> str:
     """Return what `validate --format json` prints."""
     listed = list(descs)
+    whole = [_model(model) for model in models]
     return json.dumps(
         {
             "schema": VALIDATION_SCHEMA,
             "valid": not any(desc.errors for desc in listed),
+            **({"models": whole} if whole else {}),
             "descs": [
                 {
                     "file": desc.file,
@@ -224,6 +229,7 @@ def validation_text(descs: Iterable[Validated]) -> str:
                     "minimum_feature_level": desc.minimum,
                     "diagnostics": [diagnostic.as_dict() for diagnostic in (*desc.diagnostics, *desc.notes)],
                     **_levels(desc),
+                    **_source(desc),
                 }
                 for desc in listed
             ],
@@ -231,6 +237,23 @@ def validation_text(descs: Iterable[Validated]) -> str:
         indent=2,
         allow_nan=False,
     )
+
+
+def _source(desc: Validated) -> dict[str, Any]:
+    return {} if desc.node is None else {"node": desc.node, "onnx_operator": desc.onnx_operator}
+
+
+def _model(model: ModelResult) -> dict[str, Any]:
+    return {
+        "file": model.file,
+        "mapping": model.mapping,
+        "minimum_feature_level": model.minimum,
+        "checked": model.checked,
+        "elsewhere": model.noted("runs-elsewhere"),
+        "unknown": model.noted("unknown-sizes"),
+        "unmapped": model.noted("not-mapped"),
+        "wrong": model.noted("onnx-syntax"),
+    }
 
 
 def _levels(desc: Validated) -> dict[str, Any]:

@@ -28,7 +28,8 @@ class AtLevel(NamedTuple):
 class Validated(NamedTuple):
     """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator.
 
-    `notes` are what is known of a legal desc, which stays legal.
+    `notes` are what is known of a legal desc, which stays legal. `node` and `onnx_operator` (`Softmax-13`) say what of
+    an ONNX model the desc is made of.
     """
 
     file: str
@@ -40,6 +41,8 @@ class Validated(NamedTuple):
     is_plain: bool = True
     levels: tuple[AtLevel, ...] = ()
     notes: tuple[Diagnostic, ...] = ()
+    node: str | None = None
+    onnx_operator: str | None = None
 
     @property
     def is_valid(self) -> bool:

@@ -20,7 +20,7 @@ from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, TYPES
 _MOST_BYTES = 2**31 - 1  # a protobuf holds no more
 DOMAINS = ("", "ai.onnx")
 _DATA = re.compile(r"test_data_set_?(\d*)")
-_KNOWN = frozenset((*TYPES.values(), "BOOL"))
+KNOWN = frozenset((*TYPES.values(), "BOOL"))
 
 
 class Unreadable(Exception):
@@ -47,7 +47,7 @@ def read_model(path: str) -> Any:
     """Return a file as an onnx.ModelProto that onnx itself finds valid."""
     from onnx import ModelProto, checker
 
-    model = _parsed(ModelProto(), path, "an ONNX model")
+    model = parsed(ModelProto(), path, "an ONNX model")
     if not model.HasField("graph") or not model.opset_import:
         raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
     for tensor in model.graph.initializer:
@@ -59,7 +59,7 @@ def read_model(path: str) -> Any:
     return model
 
 
-def _parsed(message: Any, path: str, what: str) -> Any:
+def parsed(message: Any, path: str, what: str) -> Any:
     """Return a message of protobuf with what a file holds."""
     data = _bytes(path)
     try:
@@ -115,14 +115,16 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
             raise Refused(f"{info.name} is no tensor, but {form}")
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
-        tensor = _parsed(TensorProto(), path, "a tensor of ONNX")
+        tensor = parsed(TensorProto(), path, "a tensor of ONNX")
         try:
             values[info.name] = _array(tensor, info.name)
         except ValueError as error:
             raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
         declared = info.type.tensor_type.elem_type
         if declared != tensor.data_type:
-            raise Refused(f"{info.name} is {_type(tensor.data_type)} in its file and {_type(declared)} in the model")
+            raise Refused(
+                f"{info.name} is {element_type(tensor.data_type)} in its file and {element_type(declared)} in the model"
+            )
     return values
 
 
@@ -134,8 +136,8 @@ def _array(tensor: Any, name: str) -> Array:
     from onnx import numpy_helper
 
     _check_inside(tensor)
-    kind = _type(tensor.data_type)
-    if kind not in _KNOWN:
+    kind = element_type(tensor.data_type)
+    if kind not in KNOWN:
         raise Refused(f"{name} is {kind}, and tensors of that type are not imported")
     values: Array = numpy_helper.to_array(tensor)
     if kind in BYTES_OF:
@@ -161,7 +163,8 @@ def _check_inside(tensor: Any) -> None:
         )
 
 
-def _type(number: int) -> str:
+def element_type(number: int) -> str:
+    """Return ONNX's name of an element type."""
     from onnx import TensorProto
 
     names: dict[int, str] = {value: name for name, value in TensorProto.DataType.items()}

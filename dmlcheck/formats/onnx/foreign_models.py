@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def _only_node(test: BackendTest) -> Node:
     return Node(
         node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
         opset,
-        _attributes(node, opset),
+        attributes_of(node, opset),
         tuple(values.get(name) if name else None for name in node.input),
         tuple(test.outputs.get(name) if name else None for name in node.output),
     )
@@ -64,12 +64,16 @@ def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
     return values, nodes
 
 
-def _attributes(node: Any, opset: int) -> dict[str, Any]:
+def attributes_of(node: Any, opset: int) -> dict[str, Any]:
     """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain."""
     from onnx import helper
 
     attributes = _defaults(node.op_type, opset) if node.domain in DOMAINS else {}
-    attributes.update((attribute.name, helper.get_attribute_value(attribute)) for attribute in node.attribute)
+    attributes.update(
+        (attribute.name, helper.get_attribute_value(attribute))
+        for attribute in node.attribute
+        if not _is_graph(attribute)
+    )
     return {name: _plain(value) for name, value in attributes.items()}
 
 
@@ -79,7 +83,7 @@ def _defaults(type: str, opset: int) -> dict[str, Any]:
     try:
         schema = defs.get_schema(type, opset)
     except defs.SchemaError:
-        raise Refused(f"this onnx does not know {type} of opset {opset}") from None
+        return {}
     return {
         name: helper.get_attribute_value(attribute.default_value)
         for name, attribute in schema.attributes.items()
@@ -87,7 +91,15 @@ def _defaults(type: str, opset: int) -> dict[str, Any]:
     }
 
 
+def _is_graph(attribute: Any) -> bool:
+    return attribute.HasField("g") or bool(attribute.graphs)
+
+
 def _plain(value: Any) -> Any:
+    from onnx import TensorProto, numpy_helper
+
+    if isinstance(value, TensorProto):
+        return numpy_helper.to_array(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
@@ -98,7 +110,7 @@ def _plain(value: Any) -> Any:
 
 def _written(found: Counterpart, source: str) -> Written:
     """Return an operator and its fields as a case; Refused where the operator does not take them."""
-    fields, values = _described(found.fields)
+    fields, values = fields_of(found.fields), _values(found.fields)
     desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
@@ -111,18 +123,23 @@ def _written(found: Counterpart, source: str) -> Written:
     return Written("", desc, inputs, outputs, {"source": source, "note": found.note})
 
 
-def _described(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return fields with a tensor desc for every array, and the arrays: tensors have their type, sizes and strides."""
-    fields: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    for name, value in given.items():
-        if isinstance(value, (np.ndarray, Strided)):
-            fields[name], values[name] = _tensor(value), _logical(value)
-        elif isinstance(value, list) and value and isinstance(value[0], (np.ndarray, Strided)):
-            fields[name], values[name] = list(map(_tensor, value)), list(map(_logical, value))
-        else:
-            fields[name] = value
-    return fields, values
+def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with a tensor desc for every array: tensors have its type, sizes and strides."""
+    return {name: _each(_tensor, value) if _is_of_tensors(value) else value for name, value in given.items()}
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields that are tensors."""
+    return {name: _each(_logical, value) for name, value in given.items() if _is_of_tensors(value)}
+
+
+def _each(made: Callable[[Any], Any], value: Any) -> Any:
+    return list(map(made, value)) if isinstance(value, list) else made(value)
+
+
+def _is_of_tensors(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, (np.ndarray, Strided))
 
 
 def _tensor(values: Array | Strided) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def _clip(node: Node) -> Counterpart:
     info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
     limits = []
     for index, (name, default) in enumerate((("min", info.min), ("max", info.max)), start=1):
-        given = node.optional(index)
+        given = node.known(index)
         value = node.get(name, default) if given is None else given.reshape(-1)[0]
         limits.append(number(value, x.dtype))
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
@@ -125,6 +125,8 @@ def _blocks(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Arr
 def _of_each(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Array:
     """Return the scale or the zero point of each element."""
     place = axis_of(axis, len(shape))
+    if values.size > 1 and not any(values.strides):
+        return np.broadcast_to(values[(0,) * values.ndim], tuple(shape))
     repeats = np.repeat(values, min(block, shape[place]), place)
     return repeats[(slice(None),) * place + (slice(shape[place]),)]
 

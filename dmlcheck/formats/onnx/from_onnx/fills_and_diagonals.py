@@ -9,13 +9,16 @@ from dmlcheck.formats.onnx.from_onnx.tensors import type_name
 def _constant(node: Node) -> Counterpart:
     """FILL_VALUE_CONSTANT of what the output has everywhere."""
     output = node.output()
-    fields = {"ValueDataType": type_name(output), "Value": number(output.reshape(-1)[0], output.dtype)}
+    given = output if node.has_outputs else node.get("value")
+    value = 0 if given is None else given.reshape(-1)[0]
+    fields = {"ValueDataType": type_name(output), "Value": number(value, output.dtype)}
     return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})
 
 
 def _sequence(node: Node) -> Counterpart:
     output = node.output()
-    start, delta = (number(node.input(index).reshape(-1)[0], output.dtype) for index in (0, 2))
+    given = [node.known(index) for index in (0, 2)]
+    start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
     fields = {"ValueDataType": type_name(output), "ValueStart": start, "ValueDelta": delta}
     return Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})
 

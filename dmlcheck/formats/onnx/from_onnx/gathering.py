@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of
-from dmlcheck.formats.onnx.from_onnx.tensors import along, ranked, sized, unsigned
+from dmlcheck.formats.onnx.from_onnx.tensors import along, converted, ranked, sized, unsigned
 
 
 def _of_one_rank(fields: Mapping[str, Array], least: int = 1) -> dict[str, Array]:
@@ -59,8 +59,8 @@ def _one_hot(node: Node) -> Counterpart:
     axis = axis_of(node.get("axis", -1), output.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(output.shape)]
     indices = node.input(0)
-    if indices.dtype.kind == "f" and (indices == np.rint(indices)).all():
-        indices = indices.astype(np.int64)
+    if indices.dtype.kind == "f" and (0 in node.unknown or (indices == np.rint(indices)).all()):
+        indices = converted(indices, np.int64)
     tensors = {
         "IndicesTensor": sized(indices, sizes),
         "ValuesTensor": ranked(node.input(2), output.ndim),
@@ -83,6 +83,8 @@ def _top(node: Node) -> Counterpart:
 def _nonzero(node: Node) -> Counterpart:
     """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
     x, places = node.input(0), node.output()
+    if not node.has_outputs:
+        return _open_coordinates(x)
     rows = np.ma.MaskedArray(np.zeros((x.size, x.ndim), np.uint32), mask=True)
     rows[: places.shape[1]] = places.T
     count = np.full((1,), places.shape[1], np.uint32)
@@ -90,11 +92,19 @@ def _nonzero(node: Node) -> Counterpart:
     return Counterpart("NONZERO_COORDINATES", tensors)
 
 
+def _open_coordinates(x: Array) -> Counterpart:
+    """NONZERO_COORDINATES of values that are not known: as many rows as there are elements."""
+    zero = np.zeros((), np.uint32)
+    rows = np.broadcast_to(zero, (x.size, x.ndim))
+    tensors = {"InputTensor": x, "OutputCountTensor": zero.reshape(1), "OutputCoordinatesTensor": rows}
+    return Counterpart("NONZERO_COORDINATES", tensors)
+
+
 def _reversed(node: Node) -> Counterpart:
     x = node.input(0)
     batch, time = node.get("batch_axis", 1), node.get("time_axis", 0)
     sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
-    tensors = {"InputTensor": x, "SequenceLengthsTensor": along(node.input(1).astype(np.uint32), batch, sizes)}
+    tensors = {"InputTensor": x, "SequenceLengthsTensor": along(converted(node.input(1), np.uint32), batch, sizes)}
     return Counterpart(
         "REVERSE_SUBSEQUENCES", {**tensors, "OutputTensor": node.output(), "Axis": axis_of(time, x.ndim)}
     )

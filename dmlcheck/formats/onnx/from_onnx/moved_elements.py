@@ -75,7 +75,7 @@ def _pad(node: Node) -> Counterpart:
     start, end = [0] * x.ndim, [0] * x.ndim
     for index, axis in enumerate(axes):
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
-    given = node.optional(2)
+    given = node.known(2)
     value = node.get("value", 0) if given is None else given.reshape(-1)[0]
     fields = {"PaddingValueDataType": type_name(x), "PaddingValue": number(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}

@@ -17,14 +17,24 @@ class Refused(Exception):
     """A model that has no counterpart among DirectML's operators; the message says what is in the way."""
 
 
+class UnknownValues(Refused):
+    """A node of a model whose desc depends on numbers that only a run of the model makes."""
+
+
 class Node(NamedTuple):
-    """An operator of an opset; inputs and outputs that are left out are None."""
+    """An operator of an opset; inputs and outputs that are left out are None.
+
+    Of the inputs whose indices are in `unknown` only type and sizes are known, and of the outputs where
+    `has_outputs` is false.
+    """
 
     type: str
     opset: int
     attributes: Mapping[str, Any]
     inputs: tuple[Array | None, ...]
     outputs: tuple[Array | None, ...]
+    unknown: frozenset[int] = frozenset()
+    has_outputs: bool = True
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an attribute."""
@@ -44,6 +54,12 @@ class Node(NamedTuple):
     def optional(self, index: int) -> Array | None:
         """Return an input, or None."""
         return self.inputs[index] if self.has(index) else None
+
+    def known(self, index: int) -> Array | None:
+        """Return an input for its values, or None; UnknownValues where a run of the model makes them."""
+        if index in self.unknown:
+            raise UnknownValues(f"the values of input {index} of {self.type} are not known before a run")
+        return self.optional(index)
 
     def output(self, index: int = 0) -> Array:
         """Return the values that an output must have."""
@@ -66,7 +82,7 @@ class Node(NamedTuple):
         given = self.get(name)
         if given is not None:
             return [int(number) for number in given] if isinstance(given, (list, tuple)) else [int(given)]
-        values = None if index is None else self.optional(index)
+        values = None if index is None else self.known(index)
         return None if values is None else [int(number) for number in values.reshape(-1).tolist()]
 
 

@@ -94,19 +94,25 @@ def _padding_of_output(node: Node, x: Array, weights: Array, fields: Mapping[str
 
 
 def _pool(operator: str, node: Node, *, is_global: bool = False) -> Counterpart:
-    """Pooling, of the sizes that the model has, rounded down or up."""
+    """Pooling, of the sizes that the model has, rounded down or up; the oldest operator that has what is asked."""
     x = node.input(0)
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
     fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **window(node, x, sizes)}
-    if operator == "AVERAGE_POOLING1":
+    if operator == "AVERAGE_POOLING":
         fields["IncludePadding"] = node.get("count_include_pad", 0)
-    elif operator == "LP_POOLING1":
+    elif operator == "LP_POOLING":
         fields["P"] = node.get("p", 2)
     elif len(node.outputs) > 1 and node.outputs[1] is not None:
         if node.get("storage_order", 0):
             raise Refused("MaxPool that counts columns first")
         fields["OutputIndicesTensor"] = unsigned(node.output(1))
-    return Counterpart(operator, fields)
+    if "OutputIndicesTensor" not in fields and set(fields["Dilations"]) == {1}:
+        del fields["Dilations"]
+        return Counterpart(operator, fields)
+    return Counterpart(_DILATED[operator], fields)
+
+
+_DILATED = {"AVERAGE_POOLING": "AVERAGE_POOLING1", "LP_POOLING": "LP_POOLING1", "MAX_POOLING": "MAX_POOLING2"}
 
 
 def _regions(node: Node) -> Counterpart:
@@ -133,15 +139,16 @@ def _unpool(node: Node) -> Counterpart:
 
 
 OPERATORS: dict[str, Maker] = {
-    "AveragePool": partial(_pool, "AVERAGE_POOLING1"),
+    "AveragePool": partial(_pool, "AVERAGE_POOLING"),
     "Conv": partial(_convolution, "FORWARD"),
     "ConvTranspose": partial(_convolution, "BACKWARD"),
     "Gemm": _gemm,
-    "GlobalAveragePool": partial(_pool, "AVERAGE_POOLING1", is_global=True),
-    "GlobalMaxPool": partial(_pool, "MAX_POOLING2", is_global=True),
-    "LpPool": partial(_pool, "LP_POOLING1"),
+    "GlobalAveragePool": partial(_pool, "AVERAGE_POOLING", is_global=True),
+    "GlobalLpPool": partial(_pool, "LP_POOLING", is_global=True),
+    "GlobalMaxPool": partial(_pool, "MAX_POOLING", is_global=True),
+    "LpPool": partial(_pool, "LP_POOLING"),
     "MatMul": _matmul,
-    "MaxPool": partial(_pool, "MAX_POOLING2"),
+    "MaxPool": partial(_pool, "MAX_POOLING"),
     "MaxRoiPool": _regions,
     "MaxUnpool": _unpool,
 }

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
+from dmlcheck.formats.onnx.from_onnx.tensors import converted
 
 _DIRECTIONS = {"forward": "FORWARD", "reverse": "BACKWARD", "bidirectional": "BIDIRECTIONAL"}
 _DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
@@ -55,7 +56,7 @@ def _tensors(type: str, node: Node) -> dict[str, Array]:
     rows = {3: "BiasTensor", **({7: "PeepholeTensor"} if type == "LSTM" else {})}
     made |= {name: node.input(index)[None, None] for index, name in rows.items() if node.has(index)}
     if node.has(4):
-        made["SequenceLengthsTensor"] = node.input(4).astype(np.uint32)[None, None, None]
+        made["SequenceLengthsTensor"] = converted(node.input(4), np.uint32)[None, None, None]
     for index, name in enumerate(("OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor")):
         if index < len(node.outputs) and node.outputs[index] is not None:
             made[name] = sequence(node.output(index))[(None,) * (4 - node.output(index).ndim)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from math import prod
 
 import numpy as np
 
@@ -34,11 +35,13 @@ def _index(operator: str, node: Node) -> Counterpart:
 
 
 def _grouped(operator: str, node: Node) -> Counterpart:
-    """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1: before opset 13 the axis starts a group that goes to the last one."""
+    """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 their ancestors, on rows that start at it."""
     x = np.atleast_1d(node.input(0))
     axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)
-    axes = [axis] if node.opset >= 13 else list(range(axis, x.ndim))
-    return Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})
+    if node.opset >= 13:
+        return Counterpart(f"{operator}1", {"InputTensor": x, "OutputTensor": node.output(), "Axes": [axis]})
+    rows = (prod(x.shape[:axis]), prod(x.shape[axis:]))
+    return Counterpart(operator, {"InputTensor": sized(x, rows), "OutputTensor": sized(node.output(), rows)})
 
 
 _REDUCE = {
@@ -59,7 +62,7 @@ OPERATORS: dict[str, Maker] = {
     **{name: partial(_reduce, function) for name, function in _REDUCE.items()},
     "ArgMax": partial(_index, "ARGMAX"),
     "ArgMin": partial(_index, "ARGMIN"),
-    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX1"),
-    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX1"),
-    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX1"),
+    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX"),
+    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX"),
+    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX"),
 }

@@ -101,8 +101,10 @@ def _resize(node: Node) -> Counterpart:
 def _upsample(node: Node) -> Counterpart:
     """Resize before opset 11: coordinates are scaled alone, and rounded down."""
     given = node.get("scales")
-    scales = node.input(1).tolist() if given is None else given
-    return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in scales], "floor")
+    values = node.known(1) if given is None else np.asarray(given)
+    if values is None:
+        raise Refused(f"{node.type} without scales")
+    return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor")
 
 
 def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> Counterpart:
@@ -125,7 +127,7 @@ def _axes(node: Node) -> list[_Axis]:
     x, output = node.input(0), node.output()
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
     axes = [_Axis(size, size, Fraction(1)) for size in x.shape]
-    roi = node.optional(1)
+    roi = node.known(1) if node.get("coordinate_transformation_mode") == "tf_crop_and_resize" else None
     for place, (axis, scale) in enumerate(zip(named, _scales(node, named), strict=True)):
         axes[axis] = _Axis(x.shape[axis], output.shape[axis], scale)
         if roi is not None and roi.size:
@@ -136,7 +138,7 @@ def _axes(node: Node) -> list[_Axis]:
 
 def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
     """Return the scales that are given, or follow from the sizes that are."""
-    x, scales = node.input(0), node.optional(2)
+    x, scales = node.input(0), node.known(2)
     if scales is not None and scales.size:
         return [Fraction(float(scale)) for scale in scales]
     sizes = node.numbers("sizes", 3) or []
@@ -150,8 +152,8 @@ def _regions(node: Node) -> Counterpart:
     x, regions, images = node.input(0), node.input(1), node.input(2)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
     scale, count = number(node.get("spatial_scale")), node.get("sampling_ratio", 0)
-    lengths = (regions[:, 2:] - regions[:, :2]).astype(np.float64) * scale
-    if mode == "output_half_pixel" and (lengths < 1).any():
+    is_known = 1 not in node.unknown
+    if mode == "output_half_pixel" and is_known and ((regions[:, 2:] - regions[:, :2]).astype("f8") * scale < 1).any():
         raise Refused("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
         raise Refused("RoiAlign of maxima, of which ONNX says different things")

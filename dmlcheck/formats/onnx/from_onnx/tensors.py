@@ -48,6 +48,13 @@ def along(values: Array, axis: int, shape: Sequence[int]) -> Array | Strided:
     return repeated(values, shape)
 
 
+def converted(values: Array, dtype: Any) -> Array:
+    """Return values in another type; one element that repeats everywhere is converted once."""
+    if values.size > 1 and not any(values.strides):
+        return np.broadcast_to(values[(0,) * values.ndim].astype(dtype), values.shape)
+    return values.astype(dtype)
+
+
 def ranked(values: Array, rank: int) -> Array:
     """Return values with leading dimensions of size 1 up to a rank."""
     return values.reshape((1,) * (rank - values.ndim) + values.shape)
@@ -101,4 +108,4 @@ def channels(values: Array, rank: int) -> Array:
 
 def unsigned(indices: Array) -> Array:
     """Return indices, none of them negative, as the type that DirectML has for them."""
-    return indices.astype(np.uint64)
+    return converted(indices, np.uint64)

@@ -69,13 +69,19 @@ def test_a_convolution_has_groups_and_a_bias_of_channels() -> None:
 
 def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:
     made = found("AveragePool", [X], X, kernel_shape=[3, 3], count_include_pad=1)
-    assert (made.operator, made.fields["WindowSize"], made.fields["IncludePadding"]) == ("AVERAGE_POOLING1", [3, 3], 1)
+    assert (made.operator, made.fields["WindowSize"], made.fields["IncludePadding"]) == ("AVERAGE_POOLING", [3, 3], 1)
     made = found("GlobalMaxPool", [X], zeros(1, 2, 1, 1))
-    assert (made.operator, made.fields["WindowSize"]) == ("MAX_POOLING2", [5, 5])
+    assert (made.operator, made.fields["WindowSize"]) == ("MAX_POOLING", [5, 5])
     made = found("LpPool", [X], X, kernel_shape=[2, 2], p=3)
-    assert (made.operator, made.fields["P"]) == ("LP_POOLING1", 3)
+    assert (made.operator, made.fields["P"]) == ("LP_POOLING", 3)
     made = found("MaxPool", [X], X, zeros(1, dtype="int64"), kernel_shape=[2, 2])
-    assert made.fields["OutputIndicesTensor"].dtype == np.uint64
+    assert (made.operator, made.fields["OutputIndicesTensor"].dtype) == ("MAX_POOLING2", np.uint64)
+
+
+def test_pooling_with_dilations_needs_the_operators_that_have_them() -> None:
+    for name, operator in (("AveragePool", "AVERAGE_POOLING1"), ("LpPool", "LP_POOLING1"), ("MaxPool", "MAX_POOLING2")):
+        made = found(name, [X], X, kernel_shape=[2, 2], dilations=[2, 1])
+        assert (made.operator, made.fields["Dilations"]) == (operator, [2, 1])
 
 
 @pytest.mark.parametrize(

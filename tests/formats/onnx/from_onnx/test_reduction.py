@@ -46,11 +46,15 @@ def test_of_equal_elements_the_last_is_first_from_the_end(last: int, direction: 
     assert made.fields["OutputTensor"].shape == (2, 1)
 
 
-@pytest.mark.parametrize(
-    ("opset", "attributes", "axes"),
-    [(13, {}, [2]), (13, {"axis": 0}, [0]), (11, {}, [1, 2]), (11, {"axis": -1}, [2])],
-)
-def test_before_opset_13_a_group_goes_from_its_axis_to_the_last(opset: int, attributes: Any, axes: list[int]) -> None:
+@pytest.mark.parametrize(("attributes", "rows"), [({}, (2, 12)), ({"axis": 0}, (1, 24)), ({"axis": -1}, (6, 4))])
+def test_before_opset_13_rows_go_from_their_axis_to_the_last(attributes: Any, rows: tuple[int, int]) -> None:
     x = zeros(2, 3, 4)
-    made = found("Softmax", [x], x, opset=opset, **attributes)
-    assert (made.operator, fields(made)) == ("ACTIVATION_SOFTMAX1", {"Axes": axes})
+    made = found("Softmax", [x], x, opset=11, **attributes)
+    assert (made.operator, fields(made)) == ("ACTIVATION_SOFTMAX", {})
+    assert (made.fields["InputTensor"].shape, made.fields["OutputTensor"].shape) == (rows, rows)
+
+
+def test_from_opset_13_on_the_axis_is_one() -> None:
+    x = zeros(2, 3, 4)
+    made = found("Softmax", [x], x, opset=13)
+    assert (made.operator, fields(made)) == ("ACTIVATION_SOFTMAX1", {"Axes": [2]})

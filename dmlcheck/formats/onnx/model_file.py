@@ -1,0 +1,97 @@
+"""A whole model for its nodes: read without its weights, with sizes for its symbolic dimensions, functions inlined.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from math import prod
+from typing import Any, NamedTuple
+
+from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed
+
+MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
+
+
+class Model(NamedTuple):
+    """An onnx.ModelProto without its weights, of which only types and sizes are left, and their names."""
+
+    proto: Any
+    weights: frozenset[str]
+
+
+def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
+    """Return a model without its weights; Unreadable where a file is none.
+
+    `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
+    """
+    from onnx import ModelProto
+
+    model = parsed(ModelProto(), path, "an ONNX model")
+    if not model.HasField("graph") or not model.opset_import:
+        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    weights: set[str] = set()
+    for graph in graphs_of(model.graph):
+        weights |= _strip(graph)
+        _give_sizes(graph, sizes)
+    return Model(_inlined(path, model) if model.functions else model, frozenset(weights))
+
+
+def graphs_of(graph: Any) -> Iterator[Any]:
+    """Yield a graph and those inside its nodes."""
+    yield graph
+    for node in graph.node:
+        for attribute in node.attribute:
+            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+                yield from graphs_of(inner)
+
+
+def symbols_of(model: Any) -> list[str]:
+    """Return the names of the sizes that a model's inputs leave open, in their order."""
+    given = (value.type.tensor_type.shape.dim for value in model.graph.input if value.type.HasField("tensor_type"))
+    return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
+
+
+def _strip(graph: Any) -> set[str]:
+    """Put the types and sizes of large initializers, and of those in other files, where a graph has those of values.
+
+    Return their names.
+    """
+    from onnx import TensorProto, helper
+
+    large = [
+        tensor
+        for tensor in graph.initializer
+        if prod(tensor.dims) > MOST_VALUES or tensor.data_location == TensorProto.EXTERNAL
+    ]
+    known = {tensor.name for tensor in graph.initializer}
+    stripped = {tensor.name for tensor in large}
+    infos = [helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)) for tensor in large]
+    _replace(graph.value_info, [*(info for info in graph.value_info if info.name not in stripped), *infos])
+    _replace(graph.initializer, [tensor for tensor in graph.initializer if tensor.name not in stripped])
+    _replace(graph.input, [value for value in graph.input if value.name not in known])
+    return stripped
+
+
+def _replace(field: Any, kept: list[Any]) -> None:
+    """Give a repeated field other parts; nothing is copied where all stay."""
+    if len(kept) != len(field) or any(one is not other for one, other in zip(kept, field, strict=True)):
+        del field[:]
+        field.extend(kept)
+
+
+def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> None:
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in sizes:
+                dim.dim_value = sizes[dim.dim_param]
+
+
+def _inlined(path: str, model: Any) -> Any:
+    from onnx import inliner
+
+    try:
+        return inliner.inline_local_functions(model)
+    except (ValueError, RuntimeError) as error:
+        raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None

@@ -1,0 +1,308 @@
+"""The nodes of a model one by one, each as the descs that ONNX Runtime's DirectML provider makes of it, or why not.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line
+from dmlcheck.formats.onnx.foreign_models import attributes_of
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
+from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.padded import padded
+from dmlcheck.formats.onnx.from_onnx.registrations import Typed, left_to_others, opsets_of
+from dmlcheck.formats.onnx.model_file import Model, graphs_of
+from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
+
+_KEPT = ("DequantizeLinear", "QuantizeLinear")  # which ONNX Runtime does not compute when it loads a model
+_FOLDED = "ONNX Runtime computes it when it loads the model: all its inputs are constant"
+_EMPTY = "there is nothing to compute: a tensor has no elements"
+_OF_SIZES = "ONNX Runtime keeps it on the CPU: it reckons with sizes alone"
+Scope = MutableMapping[str, Value]
+
+
+class Unusable(NamedTuple):
+    """Why there is no desc of a node: the rule of the note, or of the error, and the words."""
+
+    rule: str
+    reason: str
+
+
+class ModelNode(NamedTuple):
+    """A node: its name, or that of its first output, its operator with the version, and what becomes of it."""
+
+    name: str
+    operator: str
+    found: Sequence[Counterpart] | Unusable
+
+
+class _Graph(NamedTuple):
+    """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
+
+    `used` are the values that nodes read, or that the graph gives.
+    """
+
+    opsets: Mapping[str, int]
+    declared: Mapping[str, Any]
+    ir_version: int
+    used: frozenset[str] = frozenset()
+    prefix: str = ""
+
+
+def nodes_of(model: Model) -> Iterator[ModelNode]:
+    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    proto = model.proto
+    opsets = {("" if entry.domain in DOMAINS else entry.domain): int(entry.version) for entry in proto.opset_import}
+    graph = proto.graph
+    if any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
+        graph = _inferred(proto)
+    used = frozenset(name for inner in graphs_of(graph) for name in _read_in(inner))
+    yield from _walk(graph, _Graph(opsets, {}, proto.ir_version, used), ChainMap(), model.weights)
+
+
+def _read_in(graph: Any) -> Iterator[str]:
+    yield from (value.name for value in graph.output)
+    yield from (name for node in graph.node for name in node.input)
+
+
+def _inferred(proto: Any) -> Any:
+    """Return the graph with types that onnx infers: of inner graphs, whose inputs have them from outside."""
+    from onnx import shape_inference
+
+    try:
+        return shape_inference.infer_shapes(proto, data_prop=True).graph
+    except (ValueError, RuntimeError):  # the walk finds the node
+        return proto.graph
+
+
+def _walk(graph: Any, of: _Graph, outer: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
+    declared = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+    scope = outer.new_child({"": Value(None)})
+    scope.update((value.name, Value(value.type)) for value in graph.input)
+    scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
+    scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
+    of = of._replace(declared=declared)
+    for node in graph.node:
+        if node.op_type == "Constant" and node.domain in DOMAINS:
+            scope.update(_constant(node))
+            continue
+        yield _visited(node, of, scope)
+        name = f"{of.prefix}{_name(node)}/"
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                yield from _walk(attribute.g, of._replace(prefix=f"{name}{attribute.name}/"), scope, weights)
+
+
+def _name(node: Any) -> str:
+    return str(node.name or next(filter(None, node.output), node.op_type))
+
+
+def _constant(node: Any) -> dict[str, Value]:
+    """Return the value of a Constant by its name."""
+    from onnx import helper, numpy_helper
+
+    for attribute in node.attribute:
+        given = helper.get_attribute_value(attribute)
+        if attribute.name == "value":
+            return {node.output[0]: initial(given)}
+        if attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
+            kind = "int64" if "int" in attribute.name else "float32"
+            return {node.output[0]: initial(numpy_helper.from_array(_numpy_of(given, kind)))}
+    return {node.output[0]: Value(None, None, CONSTANT)}
+
+
+def _numpy_of(given: Any, kind: str) -> Any:
+    import numpy as np
+
+    return np.array(given, kind)
+
+
+# ---- a node
+
+
+def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
+    """Return what becomes of a node, and give the scope its outputs."""
+    name = of.prefix + _name(node)
+    version = _version(node, of.opsets)
+    operator = f"{_type(node)}-{version}"
+    broken = _broken(node, of, scope)
+    inputs = [scope[input] for input in node.input] if broken is None else []
+    outputs: list[Value] = []
+    if broken is None:
+        try:
+            outputs = _outputs(node, of, inputs)
+        except Refused as wrong:
+            broken = str(wrong)
+    if broken is not None:
+        scope.update((output, Value(of.declared.get(output))) for output in node.output)
+        return ModelNode(name, operator, Unusable("onnx-syntax", broken))
+    scope.update(zip(node.output, outputs, strict=True))
+    return ModelNode(name, operator, _found(node, version, of, inputs, outputs))
+
+
+def _type(node: Any) -> str:
+    return node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
+
+
+@cache
+def _schema(type: str, opset: int) -> Any:
+    """Return the schema of one of ONNX's own operators in an opset, or None."""
+    from onnx import defs
+
+    try:
+        return defs.get_schema(type, opset)
+    except defs.SchemaError:
+        return None
+
+
+def _version(node: Any, opsets: Mapping[str, int]) -> int:
+    opset = opsets.get("" if node.domain in DOMAINS else node.domain, 1)
+    schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
+    return opset if schema is None else int(schema.since_version)
+
+
+def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
+    """Return what is wrong with a node itself, or None."""
+    from onnx import checker
+
+    missing = next((name for name in node.input if name not in scope), None)
+    if missing is not None:
+        return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
+    if node.domain not in DOMAINS or (_schema(node.op_type, of.opsets.get("", 1)) is None and opsets_of(node.op_type)):
+        return None  # onnx knows nothing of onnxruntime's own
+    context = checker.C.CheckerContext()
+    context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
+    if any(attribute.HasField("g") for attribute in node.attribute):
+        return None
+    try:
+        checker.check_node(node, context)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        return first_line(error)
+    return None
+
+
+def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
+    """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
+    types = _inferred_types(node, of, inputs)
+    origin = origin_of(node, [value for value, name in zip(inputs, node.input, strict=True) if name])
+    outputs = [Value(_merged(types.get(name), of.declared.get(name)), None, origin) for name in node.output]
+    numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
+    return [of_numbers(values, origin) for values in numbers] if len(numbers) == len(outputs) else outputs
+
+
+def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
+    from onnx import helper, numpy_helper, shape_inference
+
+    schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
+    named = dict(zip(node.input, inputs, strict=True))
+    types = {name: value.type for name, value in named.items() if value.type is not None}
+    is_open = any(name and name not in types for name in node.input)
+    if schema is None or is_open or any(attribute.HasField("g") for attribute in node.attribute):
+        return {}
+    data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
+    opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]
+    try:
+        inferred: Mapping[str, Any] = shape_inference.infer_node_outputs(
+            schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
+        )
+    except (shape_inference.InferenceError, ValueError, RuntimeError, KeyError) as error:
+        raise Refused(first_line(error)) from None
+    return inferred
+
+
+def _merged(inferred: Any, declared: Any) -> Any:
+    """Return the type of an output: what is inferred of it, and what is declared where less is inferred."""
+    if inferred is None or declared is None:
+        return declared if inferred is None else inferred
+    return inferred if Value(inferred).is_sized or not Value(declared).is_sized else declared
+
+
+# ---- what becomes of it
+
+
+def _found(
+    node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of a node that nothing is wrong with, or why it has none."""
+    made = _node(node, of, inputs, outputs)
+    typed = _typed(node, of, inputs, outputs)
+    reason = _placed_elsewhere(node, inputs) or left_to_others(made, version, typed, _versions(made.type))
+    if reason is not None:
+        return Unusable("runs-elsewhere", reason)
+    values = [*zip(node.input, inputs, strict=True), *zip(node.output, outputs, strict=True)]
+    used = [(name, value) for name, value in values if name in of.used]
+    left_open = next(filter(None, (_left_open(name, value) for name, value in used)), None)
+    if left_open is not None:
+        return Unusable("unknown-sizes", left_open)
+    if any(0 in (value.sizes or ()) for _, value in used):
+        return Unusable("runs-elsewhere", _EMPTY)
+    return _mapped(made)
+
+
+def _placed_elsewhere(node: Any, inputs: Sequence[Value]) -> str | None:
+    origin = origin_of(node, [value for value, name in zip(inputs, node.input, strict=True) if name])
+    if origin == CONSTANT and node.op_type not in _KEPT:
+        return _FOLDED
+    return _OF_SIZES if origin == HOST and node.op_type not in ("Shape", "Size") else None
+
+
+def _versions(operator: str) -> dict[int, int]:
+    """Return the version of an operator's schema in each opset that it is registered for."""
+    schemas = {opset: _schema(operator, opset) for opset in opsets_of(operator)}
+    return {opset: opset if schema is None else schema.since_version for opset, schema in schemas.items()}
+
+
+def _typed(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
+    """Return the values of a node with the type parameters that they are of."""
+    schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
+    if schema is None:
+        return [Typed("T", value.element, "input 0") for value in inputs[:1] if value.element]
+    typed = []
+    for kind, values, names, parameters in (
+        ("input", inputs, node.input, schema.inputs), ("output", outputs, node.output, schema.outputs)
+    ):  # fmt: skip
+        for index, (value, name) in enumerate(zip(values, names, strict=True)):
+            parameter = parameters[min(index, len(parameters) - 1)]
+            if name and value.element:
+                typed.append(Typed(parameter.type_str, value.element, f"{kind} {parameter.name}"))
+    return typed
+
+
+def _left_open(name: str, value: Value) -> str | None:
+    """Return what is not known of a value's sizes, or None."""
+    if value.is_sized:
+        return None
+    if value.sizes is None:
+        return f"the sizes of {name} are not known"
+    shown = ", ".join(str(size) if size != "" else "?" for size in value.sizes)
+    return f"the sizes of {name} are [{shown}]"
+
+
+def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
+    def arrays(names: Sequence[str], values: Sequence[Value]) -> Any:
+        return tuple(
+            value.array() if name and value.is_sized and value.element in KNOWN else None
+            for name, value in zip(names, values, strict=True)
+        )
+
+    open_inputs = zip(node.input, inputs, strict=True)
+    unknown = frozenset(index for index, (name, value) in enumerate(open_inputs) if name and value.numbers is None)
+    opset = of.opsets.get("", 1)
+    given = arrays(node.input, inputs), arrays(node.output, outputs)
+    return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False)
+
+
+def _mapped(node: Node) -> Sequence[Counterpart] | Unusable:
+    try:
+        return (padded(counterpart(node)),)
+    except UnknownValues as reason:
+        return Unusable("unknown-sizes", str(reason))
+    except Refused as reason:
+        return Unusable("not-mapped", str(reason))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        return Unusable("not-mapped", f"{node.type} does not go with its inputs: {first_line(error)}")

@@ -1,0 +1,163 @@
+"""The values of a model before it runs: their types, their sizes, and the numbers of those that are constant.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, element_type
+from dmlcheck.formats.onnx.from_onnx.node import Array
+from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
+from dmlcheck.formats.onnx.model_file import MOST_VALUES
+from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
+
+CONSTANT = "constant"
+HOST = "host"
+_OF_SIZES = ("Shape", "Size")
+_ARITHMETIC = frozenset(
+    [
+        "Add",
+        "Cast",
+        "Ceil",
+        "Concat",
+        "ConstantOfShape",
+        "Div",
+        "Equal",
+        "Expand",
+        "Floor",
+        "Gather",
+        "Identity",
+        "Max",
+        "Min",
+        "Mod",
+        "Mul",
+        "Neg",
+        "Range",
+        "ReduceMax",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "Reshape",
+        "Shape",
+        "Size",
+        "Slice",
+        "Squeeze",
+        "Sub",
+        "Transpose",
+        "Unsqueeze",
+        "Where",
+    ]
+)
+
+
+class Value(NamedTuple):
+    """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
+
+    `origin` is CONSTANT for what is in the model, and HOST for what is computed from sizes.
+    """
+
+    type: Any
+    numbers: Array | None = None
+    origin: str = ""
+
+    @property
+    def element(self) -> str:
+        """ONNX's name of the type of the elements, "" where it is no tensor or not known."""
+        is_tensor = self.type is not None and self.type.HasField("tensor_type")
+        return element_type(self.type.tensor_type.elem_type) if is_tensor and self.type.tensor_type.elem_type else ""
+
+    @property
+    def sizes(self) -> tuple[int | str, ...] | None:
+        """The sizes, the names of those that are open in their places ("" for none); None where there are none."""
+        if self.type is None or not self.type.tensor_type.HasField("shape"):
+            return None
+        dims = self.type.tensor_type.shape.dim
+        return tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims)
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether all sizes are known."""
+        return self.sizes is not None and all(isinstance(size, int) for size in self.sizes)
+
+    def array(self) -> Array:
+        """Return the numbers, or an array of type and sizes that takes no memory."""
+        if self.numbers is not None:
+            return self.numbers
+        return np.broadcast_to(_zero(self.element), [size for size in self.sizes or () if isinstance(size, int)])
+
+
+def _zero(element: str) -> Array:
+    from onnx import TensorProto, helper
+
+    if element in BYTES_OF:
+        return four_bits(np.zeros((), BYTES_OF[element].lower()), element)
+    return np.zeros((), helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element)))
+
+
+def initial(tensor: Any) -> Value:
+    """Return an initializer, or the value of a Constant."""
+    from onnx import helper, numpy_helper
+
+    of = helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    kind = element_type(tensor.data_type)
+    if kind not in KNOWN or prod(tensor.dims) > MOST_VALUES:
+        return Value(of, None, CONSTANT)
+    numbers = numpy_helper.to_array(tensor)
+    return Value(of, four_bits(numbers, kind) if kind in BYTES_OF else numbers, CONSTANT)
+
+
+def of_numbers(numbers: Array, origin: str) -> Value:
+    """Return the value of numbers that were computed."""
+    from onnx import helper
+
+    kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
+    return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers, origin)
+
+
+def origin_of(node: Any, inputs: Sequence[Value]) -> str:
+    """Return what the outputs of a node come from: sizes, or constants alone."""
+    if node.op_type in _OF_SIZES:
+        return HOST
+    origins = {value.origin for value in inputs}
+    if not origins or not origins <= {CONSTANT, HOST}:
+        return ""
+    return HOST if HOST in origins else CONSTANT
+
+
+def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
+    """Return the outputs of a node that reckons with few known numbers, [] for all others."""
+    if node.op_type not in _ARITHMETIC or node.domain not in DOMAINS or not all(map(_is_small, outputs)):
+        return []
+    if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
+        sizes = np.array(inputs[0].sizes, np.int64)
+        begin, end = (_attribute(node, name, default) for name, default in (("start", 0), ("end", None)))
+        return [sizes[begin:end] if node.op_type == "Shape" else np.array(sizes.prod(), np.int64)]
+    if not inputs or any(value.numbers is None for value in inputs):
+        return []
+    return _evaluated(node, [value.numbers for value in inputs], opsets)
+
+
+def _attribute(node: Any, name: str, default: Any) -> Any:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
+def _is_small(value: Value) -> bool:
+    return value.is_sized and value.array().size <= MOST_VALUES
+
+
+def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:
+    from onnx.reference import ReferenceEvaluator
+
+    given = dict(zip([name for name in node.input if name], inputs, strict=True))
+    try:
+        with np.errstate(all="ignore"):
+            results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
+    except Exception:  # noqa: BLE001 - whatever an evaluator says: the numbers stay unknown
+        return []
+    return [np.asarray(result) for result in results]

@@ -1,0 +1,126 @@
+"""ONNX models checked node by node: what `dmlcheck validate` says of each, and what the whole model needs."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from dmlcheck.descs.read import read_desc
+from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.formats.onnx.backend_tests import Unreadable
+from dmlcheck.formats.onnx.foreign_models import fields_of
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart
+from dmlcheck.formats.onnx.from_onnx.registrations import registrations
+from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
+from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.running.legality import Validated
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, OPERATOR_PREFIX
+from dmlcheck.validation import check, deviations, minimum_level
+
+MAPPING = "the DirectML provider of {release}"
+
+
+class ModelResult(NamedTuple):
+    """What was found of a model: of each node one entry for each of its descs, or one that says why there is none.
+
+    `problem` says why the file is no model; `symbols` are the names of sizes that are still open.
+    """
+
+    file: str
+    mapping: str
+    descs: tuple[Validated, ...] = ()
+    symbols: tuple[str, ...] = ()
+    problem: Diagnostic | None = None
+
+    @property
+    def entries(self) -> tuple[Validated, ...]:
+        """What reports list of the model: its nodes, or why it is none."""
+        if self.problem is None:
+            return self.descs
+        return (Validated(self.file, os.path.basename(self.file), None, None, None, (self.problem,)),)
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the file is no model, or a node of it is wrong in itself."""
+        return self.problem is not None or self.noted("onnx-syntax") > 0
+
+    @property
+    def minimum(self) -> str | None:
+        """The level from which all checked nodes are legal, None where one never is or none was checked."""
+        levels = [desc.minimum for desc in self.descs if desc.operator is not None]
+        known = [level for level in levels if level is not None]
+        return max(known, key=LEVEL_ORDER.__getitem__) if known and len(known) == len(levels) else None
+
+    @property
+    def checked(self) -> int:
+        """The number of nodes whose descs were checked."""
+        return len({desc.node for desc in self.descs if desc.operator is not None})
+
+    def noted(self, rule: str) -> int:
+        """Return the number of nodes with a note, or an error, of a rule."""
+        return sum(1 for desc in self.descs if desc.operator is None and desc.diagnostics[0].rule == rule)
+
+
+class _Checked(NamedTuple):
+    """What is found of a desc, whatever node has it."""
+
+    minimum: str | None
+    findings: tuple[Finding, ...]
+    notes: tuple[Finding, ...]
+
+
+def validated_model(path: str, level: str | None, sizes: Mapping[str, int]) -> ModelResult:
+    """Check every node of a model, at a level or at the newest; `sizes` are those of symbolic dimensions."""
+    name = path.replace(os.sep, "/")
+    mapping = MAPPING.format(release=registrations().release)
+    try:
+        model = read_whole(path, sizes)
+    except Unreadable as wrong:
+        problem = Finding(wrong.rule, (), {"path": name, "problem": str(wrong)}).diagnostic()._replace(file=name)
+        return ModelResult(name, mapping, problem=problem)
+    known: dict[str, _Checked] = {}
+    asked = level or NEWEST_LEVEL
+    descs = [desc for node in nodes_of(model) for desc in _of_node(node, name, asked, known)]
+    return ModelResult(name, mapping, tuple(descs), tuple(symbols_of(model.proto)))
+
+
+def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked]) -> Iterable[Validated]:
+    if isinstance(node.found, Unusable):
+        yield _unusable(node, node.found, file)
+        return
+    for counterpart in node.found:
+        found = _checked(counterpart, level, known)
+        diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (found.findings, found.notes))
+        operator = OPERATOR_PREFIX + counterpart.operator
+        made = Validated(file, node.name, operator, level, found.minimum, diagnostics, is_plain=False)
+        yield made._replace(
+            notes=tuple(note._replace(severity=NOTE) for note in notes), node=node.name, onnx_operator=node.operator
+        )
+
+
+def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
+    """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
+    text = f"node {node.name} ({node.operator}): {why.reason}"
+    diagnostic = Finding(why.rule, (), {"problem": text}).diagnostic()._replace(file=file)
+    if why.rule != "onnx-syntax":
+        diagnostic = diagnostic._replace(severity=NOTE)
+    entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)
+    return entry._replace(node=node.name, onnx_operator=node.operator)
+
+
+def _checked(counterpart: Counterpart, level: str, known: dict[str, _Checked]) -> _Checked:
+    """Return what is wrong with a desc; a model has many that are the same."""
+    fields = fields_of(counterpart.fields)
+    key = json.dumps([counterpart.operator, fields], default=str)
+    if key not in known:
+        reading = read_desc(counterpart.operator, fields)
+        findings = tuple(check(reading, level))
+        notes = () if findings or reading.desc is None else tuple(deviations.notes(reading.desc))
+        known[key] = _Checked(minimum_level(reading), findings, notes)
+    return known[key]
+
+
+def _placed(finding: Finding, file: str) -> Diagnostic:
+    return finding.diagnostic()._replace(file=file)

@@ -1,0 +1,90 @@
+"""`validate` of ONNX models: options, formats and exit codes."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from commandline import GOOD, dmlcheck, write
+from whole_models import attention_layer, model, node, residual_block, save
+
+
+def test_a_model_is_checked_with_the_sizes_that_are_given() -> None:
+    save(residual_block())
+    result = dmlcheck("validate", "model.onnx", "--dim", "batch=4")
+    assert result.exit_code == 0
+    assert "model.onnx needs DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0), because of 1 node: softmax" in result.output
+
+
+def test_json_has_the_nodes_and_the_model() -> None:
+    save(residual_block())
+    result = dmlcheck("validate", "model.onnx", "--dim", "batch=4", "--feature-level", "5_0", "--format", "json")
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert (report["schema"], report["valid"]) == ("dmlcheck-validation/1", False)
+    (entry,) = report["models"]
+    assert {key: entry[key] for key in ("file", "minimum_feature_level", "checked", "elsewhere", "unknown")} == {
+        "file": "model.onnx",
+        "minimum_feature_level": "5_1",
+        "checked": 10,
+        "elsewhere": 0,
+        "unknown": 0,
+    }
+    softmax = report["descs"][-1]
+    assert (softmax["node"], softmax["onnx_operator"]) == ("softmax", "Softmax-13")
+    assert (softmax["operator"], softmax["valid"], softmax["minimum_feature_level"]) == (
+        "DML_OPERATOR_ACTIVATION_SOFTMAX1",
+        False,
+        "5_1",
+    )
+    assert [problem["rule"] for problem in softmax["diagnostics"]] == ["operator-unavailable"]
+
+
+def test_json_of_other_files_has_no_models() -> None:
+    write("a.yaml", GOOD)
+    assert "models" not in json.loads(dmlcheck("validate", "a.yaml", "--format", "json").output)
+
+
+def test_a_model_beside_other_files_is_one_of_them() -> None:
+    save(residual_block())
+    write("a.yaml", GOOD)
+    report = json.loads(dmlcheck("validate", "a.yaml", "model.onnx", "--dim", "batch=4", "--format", "json").output)
+    assert (len(report["models"]), len(report["descs"])) == (1, 11)
+
+
+def test_a_model_whose_sizes_are_all_open_has_nothing_checked() -> None:
+    save(attention_layer())
+    result = dmlcheck("validate", "model.onnx")
+    assert (result.exit_code, "unknown-sizes" in result.output) == (5, True)
+
+
+def test_a_broken_model_is_a_wrong_file() -> None:
+    save(model([node("Relu", "z", "y", "bad"), node("Abs", "x", "w")], {"x": [4]}, {"w": [4]}))
+    result = dmlcheck("validate", "model.onnx")
+    assert result.exit_code == 2
+    assert "error[onnx-syntax]: node bad (Relu-14): it reads 'z'" in result.output
+    write("other.onnx", "no model")
+    assert dmlcheck("validate", "other.onnx").exit_code == 2
+    missing = dmlcheck("validate", "nowhere.onnx")
+    assert (missing.exit_code, "error[file-not-found]" in missing.output) == (2, True)
+
+
+@pytest.mark.parametrize("form", ["sarif", "github"])
+def test_other_formats_have_the_errors_of_nodes(form: str) -> None:
+    save(residual_block())
+    result = dmlcheck("validate", "model.onnx", "--dim", "batch=4", "--feature-level", "5_0", "--format", form)
+    assert (result.exit_code, "operator-unavailable" in result.output) == (1, True)
+
+
+@pytest.mark.parametrize("given", ["batch", "=4", "batch=", "batch=0", "batch=-1", "batch=x", "batch=1.5"])
+def test_a_size_that_is_none_is_refused(given: str) -> None:
+    save(residual_block())
+    result = dmlcheck("validate", "model.onnx", "--dim", given)
+    assert (result.exit_code, "is not NAME=SIZE" in result.output) == (2, True)
+
+
+def test_options_that_do_not_go_with_the_files_are_refused() -> None:
+    write("a.yaml", GOOD)
+    save(residual_block())
+    assert "--dim is for ONNX models" in dmlcheck("validate", "a.yaml", "--dim", "batch=1").output
+    assert "--all-levels is not for ONNX models" in dmlcheck("validate", "model.onnx", "--all-levels").output

@@ -1,0 +1,61 @@
+"""Whole models as they are read: without weights, with sizes for symbolic dimensions, functions inlined."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
+
+from dmlcheck.formats.onnx.backend_tests import Unreadable
+from dmlcheck.formats.onnx.model_file import graphs_of, read_whole, symbols_of
+
+helper = pytest.importorskip("onnx.helper")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_weights_are_left_out_and_small_constants_kept() -> None:
+    large = helper.make_tensor("large", 1, [33, 33], [0.0] * 1089)
+    nodes = [node("Reshape", "x to", "r"), node("MatMul", "r large", "m"), node("Add", "m w", "y")]
+    made = read_whole(
+        save(model(nodes, {"x": [33, 33]}, {"y": [33, 33]}, [large, weight("w", [33]), numbers("to", [33, 33])])), {}
+    )
+    assert made.weights == {"large", "w"}
+    assert [constant.name for constant in made.proto.graph.initializer] == ["to"]
+    sizes = {
+        info.name: [dim.dim_value for dim in info.type.tensor_type.shape.dim] for info in made.proto.graph.value_info
+    }
+    assert sizes == {"large": [33, 33], "w": [33]}
+
+
+def test_initializers_that_are_inputs_too_are_no_inputs() -> None:
+    made = model([node("Add", "x w", "y")], {"x": [4], "w": [4]}, {"y": [4]}, [weight("w", [4])])
+    assert [value.name for value in read_whole(save(made), {}).proto.graph.input] == ["x"]
+
+
+def test_symbolic_sizes_are_given_by_name() -> None:
+    whole = read_whole(save(attention_layer()), {"batch": 2})
+    (x,) = whole.proto.graph.input
+    assert [dim.dim_value or dim.dim_param for dim in x.type.tensor_type.shape.dim] == [2, "sequence", 768]
+    assert symbols_of(whole.proto) == ["sequence"]
+    assert symbols_of(read_whole(save(residual_block()), {}).proto) == ["batch"]
+
+
+def test_inner_graphs_are_found() -> None:
+    inner = helper.make_graph([node("Relu", "x", "z")], "inner", [], [tensor("z", [4])])
+    outer = model([node("If", "c", "y", then_branch=inner, else_branch=inner)], {"x": [4]}, {"y": [4]})
+    assert [graph.name for graph in graphs_of(outer.graph)] == ["g", "inner", "inner"]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [(b"no model", "is not an ONNX model"), (b"", "it has no graph or no opset")],
+)
+def test_what_is_no_model_is_refused(data: bytes, said: str) -> None:
+    Path("a.onnx").write_bytes(data)
+    with pytest.raises(Unreadable, match=said):
+        read_whole("a.onnx", {})

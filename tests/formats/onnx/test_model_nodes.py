@@ -1,0 +1,217 @@
+"""The nodes of whole models: what each becomes, and why some have no descs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from whole_models import (
+    INT64,
+    attention_layer,
+    mobile_block,
+    model,
+    node,
+    numbers,
+    quantized_block,
+    residual_block,
+    save,
+    tensor,
+    weight,
+)
+
+from dmlcheck.formats.onnx.model_file import read_whole
+from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
+
+helper = pytest.importorskip("onnx.helper")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def found(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:
+    return list(nodes_of(read_whole(save(made), sizes or {})))
+
+
+def becomes(one: ModelNode) -> str:
+    """Return the operator of a node, or the rule of the note."""
+    return one.found.rule if isinstance(one.found, Unusable) else "+".join(each.operator for each in one.found)
+
+
+def by_name(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
+    return {one.name: becomes(one) for one in found(made, sizes)}
+
+
+def reason(made: Any, name: str) -> str:
+    (one,) = (one for one in found(made) if one.name == name)
+    assert isinstance(one.found, Unusable)
+    return one.found.reason
+
+
+def test_a_block_of_resnet_becomes_the_operators_of_the_provider() -> None:
+    assert by_name(residual_block(), {"batch": 4}) == {
+        "conv1": "CONVOLUTION",
+        "norm1": "BATCH_NORMALIZATION",
+        "relu1": "ACTIVATION_RELU",
+        "conv2": "CONVOLUTION",
+        "add": "ELEMENT_WISE_ADD",
+        "pool": "MAX_POOLING",
+        "average": "AVERAGE_POOLING",
+        "flatten": "ELEMENT_WISE_IDENTITY",
+        "gemm": "GEMM",
+        "softmax": "ACTIVATION_SOFTMAX1",
+    }
+
+
+def test_a_block_of_mobilenet_is_mapped_with_the_attributes_of_its_opset() -> None:
+    nodes = {one.name: one for one in found(mobile_block())}
+    assert nodes["clip1"].operator == "Clip-6"
+    assert nodes["depthwise"].operator == "Conv-1"
+    (clip,), (depthwise,) = nodes["clip1"].found, nodes["depthwise"].found
+    assert (clip.fields["Min"], clip.fields["Max"]) == (0, 6)
+    assert depthwise.fields["GroupCount"] == 96
+
+
+def test_a_layer_of_bert_is_mapped_where_its_open_sizes_are_given() -> None:
+    made = by_name(attention_layer(), {"batch": 2, "sequence": 128})
+    assert made["scores"] == "GEMM"
+    assert made["norm"] == "MEAN_VARIANCE_NORMALIZATION1"
+    assert {made[name] for name in ("shape", "batch", "length", "batch1", "split")} == {"runs-elsewhere"}
+    assert "unknown-sizes" not in made.values()
+    assert "onnx-syntax" not in made.values()
+
+
+def test_the_sizes_of_a_reshape_follow_from_what_the_model_reckons() -> None:
+    nodes = {one.name: one for one in found(attention_layer(), {"batch": 2, "sequence": 128})}
+    (scores,) = nodes["scores"].found
+    assert scores.fields["OutputTensor"].shape == (2, 12, 128, 128)
+
+
+def test_open_sizes_are_said_by_their_names() -> None:
+    assert reason(attention_layer(), "project_q") == "the sizes of x are [batch, sequence, 768]"
+
+
+def test_a_quantized_block_is_mapped() -> None:
+    made = by_name(quantized_block())
+    assert made == {
+        "quantize": "ELEMENT_WISE_QUANTIZE_LINEAR",
+        "convolve": "QUANTIZED_LINEAR_CONVOLUTION",
+        "dequantize": "ELEMENT_WISE_DEQUANTIZE_LINEAR",
+    }
+
+
+def test_weights_of_gigabytes_that_are_not_there_take_no_memory() -> None:
+    """32 products of 16384x16384 are 32 GiB of weights in FLOAT; gathers and scales convert indices and types."""
+    side = 16384
+    chain = [node("MatMul", f"x{index} w{index}", f"x{index + 1}", f"m{index}") for index in range(32)]
+    indexed = [
+        node("Gather", "table indices", "g", "gather"),
+        node("TopK", "x32 k", "t ti", "top"),
+        node("DequantizeLinear", "packed s", "d", "dequantize", axis=0),
+    ]
+    weights = [weight(f"w{index}", [side, side]) for index in range(32)]
+    weights += [weight("table", [2**20, 4096]), weight("packed", [side, side], 3), weight("s", [side])]
+    inputs = {"x0": [side, side]}
+    made = model([*chain, *indexed], inputs, {"t": [side, 5]}, [*weights, numbers("k", [5])], opset=13)
+    made.graph.input.append(tensor("indices", [2**15, 2**12], INT64))
+    save(made)
+    tracemalloc.start()
+    try:
+        made_of = {one.name: becomes(one) for one in nodes_of(read_whole("model.onnx", {}))}
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert made_of["m31"] == "GEMM"
+    assert (made_of["gather"], made_of["top"]) == ("GATHER", "TOP_K1")
+    assert made_of["dequantize"] == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    assert most < 2**24
+
+
+def test_what_is_constant_is_computed_when_the_model_is_loaded() -> None:
+    made = model(
+        [node("Add", "a a", "b", "sum"), node("Add", "x b", "y", "last")], {"x": [4]}, {"y": [4]}, [weight("a", [4])]
+    )
+    assert by_name(made) == {"sum": "runs-elsewhere", "last": "ELEMENT_WISE_ADD"}
+    assert "all its inputs are constant" in reason(made, "sum")
+
+
+def test_what_the_provider_does_not_register_runs_elsewhere() -> None:
+    made = model([node("Det", "x", "y", "det"), node("Relu", "x", "z", "relu")], {"x": [4, 4]}, {"y": []})
+    assert by_name(made) == {"det": "runs-elsewhere", "relu": "ACTIVATION_RELU"}
+    assert reason(made, "det").endswith("does not register Det")
+
+
+def test_a_newer_version_of_an_operator_is_another_one() -> None:
+    made = model([node("Reshape", "x to", "y", "reshape")], {"x": [4, 4]}, {"y": [16]}, [numbers("to", [16])], opset=19)
+    assert reason(made, "reshape").endswith("has Reshape-5, Reshape-13, Reshape-14, not Reshape-19")
+
+
+def test_a_type_that_is_not_registered_runs_elsewhere() -> None:
+    made = model([node("Relu", "x", "y", "relu")], {"x": [4]}, {"y": [4]}, kind=11)
+    assert "input X is DOUBLE" in reason(made, "relu")
+
+
+def test_numbers_that_only_a_run_makes_are_unknown() -> None:
+    made = model([node("TopK", "x k", "y i", "top")], {"x": [4]}, {"y": ["n"]})
+    made.graph.input.append(tensor("k", [1], INT64))
+    assert by_name(made) == {"top": "unknown-sizes"}
+
+
+def test_an_operator_without_a_mapping_is_not_called_legal() -> None:
+    made = model([node("Einsum", "x x", "y", "einsum", equation="ij,jk->ik")], {"x": [4, 4]}, {"y": [4, 4]})
+    assert by_name(made) == {"einsum": "not-mapped"}
+
+
+def test_the_nodes_of_branches_and_loops_are_visited() -> None:
+    branch = helper.make_graph([node("Relu", "x", "z", "relu")], "then", [], [tensor("z", [4])])
+    other = helper.make_graph([node("Neg", "x", "z2", "neg")], "else", [], [tensor("z2", [4])])
+    chosen = node("If", "c", "y", "choose", then_branch=branch, else_branch=other)
+    made = model([chosen, node("Abs", "y", "w", "abs")], {"x": [4]}, {"w": [4]})
+    made.graph.input.append(tensor("c", [], 9))
+    assert by_name(made) == {
+        "choose": "runs-elsewhere",
+        "choose/else_branch/neg": "ELEMENT_WISE_NEGATE",
+        "choose/then_branch/relu": "ACTIVATION_RELU",
+        "abs": "ELEMENT_WISE_ABS",
+    }
+
+
+def test_functions_of_the_model_are_inlined() -> None:
+    body = [node("Relu", "a", "b", "inner")]
+    opsets = [helper.make_opsetid("", 17)]
+    function = helper.make_function("own", "Twice", ["a"], ["b"], body, opsets)
+    made = model([node("Twice", "x", "y", "outer", domain="own")], {"x": [4]}, {"y": [4]}, functions=[function])
+    assert list(by_name(made).values()) == ["ACTIVATION_RELU"]
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([node("Relu", "nothing", "y", "bad")], "it reads 'nothing', which is no input"),
+        ([node("Relu", "x x", "y", "bad")], "input size 2 not in range"),
+        ([node("NoSuch", "x", "y", "bad")], "No Op registered for NoSuch"),
+        ([node("MatMul", "x w", "y", "bad")], "Incompatible dimensions"),
+    ],
+)
+def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) -> None:
+    made = model(nodes, {"x": [4, 4]}, {"y": [4, 4]}, [weight("w", [5, 5])])
+    (one,) = found(made)
+    assert isinstance(one.found, Unusable)
+    assert (one.name, one.found.rule) == ("bad", "onnx-syntax")
+    assert said in one.found.reason
+
+
+def test_a_node_without_a_name_goes_by_its_first_output() -> None:
+    assert list(by_name(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}))) == ["y"]
+
+
+def test_operators_that_onnx_does_not_know_take_their_sizes_from_the_model() -> None:
+    gelu = node("Gelu", "x", "y", "gelu", domain="com.microsoft")
+    assert by_name(model([gelu], {"x": [4, 8]}, {"y": [4, 8]}))["gelu"] == "not-mapped"
+    assert (
+        by_name(model([gelu, node("Relu", "y", "z", "relu")], {"x": [4, 8]}, {"z": [4, 8]}))["relu"] == "unknown-sizes"
+    )

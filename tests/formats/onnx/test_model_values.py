@@ -1,0 +1,72 @@
+"""Values of models before a run: types and sizes without memory, and the numbers of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from whole_models import INT64, node, numbers, weight
+
+from dmlcheck.formats.onnx.from_onnx.tensors import type_name
+from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
+
+helper = pytest.importorskip("onnx.helper")
+
+
+def value(*sizes: Any, kind: int = 1) -> Value:
+    return Value(helper.make_tensor_type_proto(kind, list(sizes)))
+
+
+def results(made: Any, inputs: Sequence[Value], *outputs: Value) -> list[Any]:
+    return [each.tolist() for each in computed(made, inputs, outputs, {"": 17})]
+
+
+def test_an_array_of_sizes_alone_takes_no_memory() -> None:
+    array = value(65536, 65536, kind=10).array()
+    assert (array.shape, array.dtype, array.base.nbytes) == ((65536, 65536), np.float16, 2)
+    assert type_name(value(4, kind=22).array()) == "INT4"
+
+
+def test_sizes_are_known_open_or_not_there() -> None:
+    assert (value(2, "n").sizes, value(2, "n").is_sized) == ((2, "n"), False)
+    assert (value(2, 3).sizes, value(2, 3).is_sized) == ((2, 3), True)
+    assert (value().sizes, value().is_sized) == ((), True)
+    assert (Value(None).sizes, Value(None).element) == (None, "")
+
+
+def test_small_constants_have_their_numbers() -> None:
+    assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
+    assert initial(numbers("a", [3, 4])).origin == CONSTANT
+    assert initial(weight("w", [1025])).numbers is None
+
+
+def test_what_comes_from_sizes_or_constants_says_so() -> None:
+    constant, host = of_numbers(np.ones(2), CONSTANT), of_numbers(np.ones(2), HOST)
+    assert origin_of(node("Shape", "x", "y"), [value(2)]) == HOST
+    assert origin_of(node("Add", "x x", "y"), [constant, constant]) == CONSTANT
+    assert origin_of(node("Add", "x x", "y"), [constant, host]) == HOST
+    assert origin_of(node("Add", "x x", "y"), [constant, value(2)]) == ""
+    assert origin_of(node("RandomNormal", "", "y"), []) == ""
+
+
+def test_shapes_are_reckoned_with() -> None:
+    assert results(node("Shape", "x", "y"), [value(2, 3, 5)], value(3, kind=INT64)) == [[2, 3, 5]]
+    assert results(node("Shape", "x", "y", start=1, end=2), [value(2, 3, 5)], value(1, kind=INT64)) == [[3]]
+    assert results(node("Size", "x", "y"), [value(2, 3, 5)], value(kind=INT64)) == [30]
+    known = [of_numbers(np.array([2, 3]), HOST), of_numbers(np.array([5]), CONSTANT)]
+    assert results(node("Concat", "a b", "y", axis=0), known, value(3, kind=INT64)) == [[2, 3, 5]]
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "output"),
+    [
+        (node("Shape", "x", "y"), [value(2, "n")], value(2, kind=INT64)),
+        (node("Add", "x x", "y"), [value(2)], value(2)),
+        (node("Expand", "x s", "y"), [of_numbers(np.ones(1), ""), of_numbers(np.array([2000]), "")], value(2000)),
+        (node("Relu", "x", "y"), [of_numbers(np.ones(1), "")], value(1)),
+    ],
+)
+def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Value], output: Value) -> None:
+    assert results(made, inputs, output) == []

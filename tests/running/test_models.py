@@ -1,0 +1,82 @@
+"""Whole ONNX models checked: the level of each node, and of the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
+
+from dmlcheck.running.models import ModelResult, validated_model
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def levels(result: ModelResult) -> dict[str, str | None]:
+    return {desc.name: desc.minimum for desc in result.descs}
+
+
+def test_a_model_needs_what_its_most_demanding_node_does() -> None:
+    result = validated_model(save(residual_block()), None, {"batch": 4})
+    assert levels(result)["conv1"] == "1_0"
+    assert levels(result)["softmax"] == "5_1"  # DML_OPERATOR_ACTIVATION_SOFTMAX1 came with it
+    assert (result.minimum, result.checked, result.noted("runs-elsewhere")) == ("5_1", 10, 0)
+    (softmax,) = (desc for desc in result.descs if desc.name == "softmax")
+    assert (softmax.onnx_operator, softmax.operator) == ("Softmax-13", "DML_OPERATOR_ACTIVATION_SOFTMAX1")
+
+
+def test_at_a_lower_level_a_node_is_wrong() -> None:
+    result = validated_model(save(residual_block()), "5_0", {"batch": 4})
+    wrong = [desc for desc in result.descs if desc.errors]
+    assert [(desc.name, desc.diagnostics[0].rule) for desc in wrong] == [("softmax", "operator-unavailable")]
+    assert not any(desc.errors for desc in validated_model(save(residual_block()), "5_1", {"batch": 4}).descs)
+
+
+def test_a_product_of_five_dimensions_is_legal_at_no_level() -> None:
+    """A GEMM has 2 to 4 dimensions at any level; the provider makes one of 5 all the same (onnxruntime#26842)."""
+    made = model([node("MatMul", "x x", "y", "product")], {"x": [2, 2, 2, 4, 4]}, {"y": [2, 2, 2, 4, 4]})
+    result = validated_model(save(made), None, {})
+    assert (result.minimum, result.descs[0].minimum, result.checked) == (None, None, 1)
+    assert {problem.rule for problem in result.descs[0].diagnostics} == {"unsupported-dimension-count"}
+
+
+def test_open_sizes_are_notes_and_break_nothing() -> None:
+    result = validated_model(save(attention_layer()), None, {})
+    assert result.symbols == ("batch", "sequence")
+    assert result.noted("unknown-sizes") == 17
+    assert (result.minimum, result.checked, result.is_wrong) == (None, 0, False)
+    assert all(desc.is_valid for desc in result.descs)
+
+
+def test_no_model_and_a_broken_node_are_wrong() -> None:
+    Path("a.onnx").write_bytes(b"no model")
+    result = validated_model("a.onnx", None, {})
+    assert (result.is_wrong, [desc.diagnostics[0].rule for desc in result.entries]) == (True, ["onnx-syntax"])
+    broken = validated_model(save(model([node("Relu", "z", "y", "bad")], {"x": [4]}, {"y": [4]})), None, {})
+    assert broken.is_wrong
+    assert broken.descs[0].diagnostics[0].message.startswith("node bad (Relu-14): it reads 'z'")
+    assert broken.descs[0].errors == 1
+
+
+def test_equal_descs_of_different_nodes_are_all_listed() -> None:
+    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"r{index}") for index in range(2000)]
+    result = validated_model(save(model(chain, {"x0": [1, 8]}, {"x2000": [1, 8]})), None, {})
+    assert (result.checked, len(result.descs), result.minimum) == (2000, 2000, "1_0")
+
+
+def test_what_is_known_of_directml_is_noted() -> None:
+    made = validated_model(save(mobile_block()), None, {})
+    notes = [note for desc in made.descs if desc.name == "depthwise" for note in desc.notes]
+    assert any("GroupCount > 1" in note.message for note in notes)
+    assert {note.severity for note in notes} == {"note"}
+
+
+def test_reckoning_with_sizes_needs_no_level() -> None:
+    nodes = [node("Shape", "x", "s", "shape"), node("Gather", "s i", "g", "gather"), node("Abs", "x", "y", "abs")]
+    made = model(nodes, {"x": [4]}, {"y": [4]}, [numbers("i", [0])])
+    made.graph.output.append(tensor("g", [1], INT64))
+    result = validated_model(save(made), None, {})
+    assert (result.checked, result.noted("runs-elsewhere"), result.minimum) == (1, 2, "1_0")
