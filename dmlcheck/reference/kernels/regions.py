@@ -346,9 +346,9 @@ def has_part(samples: Any, at: Sequence[Any], tile: Sequence[range], sizes: Sequ
         return np.zeros((), bool)
     starts = [part.start for part in tile]
     roundings = [None] if sampling.mode == "LINEAR" else [half_up, lambda x: np.ceil(x - 0.5)]
-    ways = [list(map(partial(shares, rounding=rounding), map(raw, at), sizes, starts)) for rounding in roundings]
-    near = [list(chain.from_iterable(of)) for of in zip(*ways, strict=True)]
-    marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at)))).astype(np.float64)
+    ways = [map(partial(shares, rounding=rounding), map(raw, at), sizes, starts) for rounding in roundings]
+    near = list(map(list, map(chain, *ways)))
+    marks = np.broadcast_to(samples, np.broadcast_shapes(np.shape(samples), (1, *map(len, at))))
     found: Array = spread(marks, [None, *near], [len(marks), *map(len, tile)]).value > 0
     return found
 
@@ -373,14 +373,14 @@ def gradient_of_region(corners: Any, *, gradient: Array, image: Array, sampling:
         results[1 - axis] = total_together(moved * (1 - share), (0, 1, 2))
         results[3 - axis] = total_together(moved * share, (0, 1, 2))
         is_kink = np.expand_dims(kinks(at[axis], image.shape[1 + axis]), 1 - axis) & ~certain(beyond)
-        marks[1 - axis : 4 - axis : 2] |= is_kink.any()
+        marks[1 - axis :: 2] |= is_kink.any()
     return Open(np.stack(results), marks)
 
 
 def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
     """Return how far along height (0) or width (1) of a region its samples are: how much each moves with the end."""
     share = (np.arange(count) - sampling.output_offset) / (count - 1 if sampling.is_aligned else count)
-    return share.reshape(-1, 1) if axis == 0 else share
+    return share[:, None] if axis == 0 else share
 
 
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
@@ -392,7 +392,7 @@ def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     corners = [computed(taken(image, [every, y, x]), at) for y, x in product(*sides)]
     top_left, top_right, bottom_left, bottom_right = corners
     down, across = (x - np.floor(raw(x)) for x in at)
-    down = down.reshape(-1, 1)
+    down = down[:, None]
     along_height = (1 - across) * (bottom_left - top_left) + across * (bottom_right - top_right)
     return along_height, (1 - down) * (top_right - top_left) + down * (bottom_right - bottom_left)
 
