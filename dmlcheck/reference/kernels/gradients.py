@@ -51,7 +51,7 @@ def targets(window: Window, counts: Sizes, output: TensorDesc) -> Iterator[Targe
     lead, spatial = output.sizes[:2], output.sizes[2:]
     for phase in phases(window, spatial):
         sizes = (*lead, *phase.counts)
-        back = Window(*zip(*map(_no_more, by_dimension(phase.window), counts), strict=True))
+        back = Window(*zip(*map(_no_more, *phase.window, counts), strict=True))
         most = math.prod(map(min, window.size, counts))
         for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // most)):
             places = [slice(*at.indices(size)[:2]) for at, size in zip(index[2:], phase.counts, strict=True)]
@@ -59,15 +59,14 @@ def targets(window: Window, counts: Sizes, output: TensorDesc) -> Iterator[Targe
             yield Target((*index[:2], *where), places, back)
 
 
-def _no_more(own: Window, count: int) -> tuple[int, ...]:
+def _no_more(size: int, stride: int, dilation: int, padding: int, count: int) -> tuple[int, ...]:
     """Return a dimension of a window over some places; one that has more elements than there are places sees them all.
 
     One of no elements becomes one that sees an element beyond the edge.
     """
-    ((size, *rest),) = zip(*own, strict=True)
     if size == 0:
         return (1, 0, 1, count)
-    return (size, *rest) if size <= count else (count, 0, 1, 0)
+    return (size, stride, dilation, padding) if size <= count else (count, 0, 1, 0)
 
 
 def _spread(places: slice, first: int, stride: int) -> slice:
