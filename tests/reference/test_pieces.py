@@ -25,6 +25,7 @@ from dmlcheck.reference.pieces import (
     one_of,
     opened,
     overflows,
+    truncated,
     width,
     wrapped,
 )
@@ -177,3 +178,22 @@ def test_the_marks_of_all_ways_count() -> None:
     assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
     assert is_open.tolist() == [True, False]
     assert opened(OneOf((1, 2))) == (OneOf((1, 2)), False)
+
+
+@pytest.mark.parametrize(
+    ("data_type", "kept", "lost"),
+    [
+        ("INT8", [127.9, -128.9, -0.5], [128, -129, INF, NAN]),
+        ("UINT8", [255.9, -0.9, 0], [256, -1, -INF]),
+        ("INT64", [2.0**63 - 1024, -(2.0**63)], [2.0**63, -(2.0**63) - 2048]),
+        ("UINT64", [2.0**64 - 2048, 2.0**63], [2.0**64, -1]),
+    ],
+)
+def test_floats_lose_their_fraction_where_an_integer_type_has_what_is_left(
+    data_type: str, kept: list[float], lost: list[float]
+) -> None:
+    found = truncated(data_type, np.array([*kept, *lost], np.float64))
+    assert found.where.tolist() == [False] * len(kept) + [True] * len(lost)
+    assert found.value[: len(kept)].tolist() == [int(number) for number in kept]
+    floats = np.array([0.5, NAN])
+    assert truncated("FLOAT16", floats) is floats

@@ -299,3 +299,16 @@ def test_the_bound_of_the_variance_has_the_cancelling_way_to_compute_it() -> Non
     # The squares have 25 bits: each is off by 1 or 2 of 2^24, and so is their mean.
     assert 2 <= found.slack[0, 0] <= 20
     assert found.slack[1, 0] <= 16 * 2.0**-24
+
+
+# ---- progressions
+
+
+@pytest.mark.parametrize("is_likely", [False, True])
+def test_a_progression_has_a_bound_that_grows_with_its_steps(is_likely: bool) -> None:
+    places = np.array([0.0, 1, 2, 10])
+    assert sums.progression(places, 3, -0.5).tolist() == [3, 2.5, 2, -2]
+    found = sums.progression(Tracked(places, 0.0, Arithmetic(is_likely=is_likely)), 3, -0.5)
+    assert found.value.tolist() == [3, 2.5, 2, -2]
+    sizes = [3.5, 4, 8]  # |start| + |i * delta|
+    assert found.slack.tolist() == [0, *((i + 1) * 2.0**-24 * size for i, size in zip((1, 2, 10), sizes, strict=True))]

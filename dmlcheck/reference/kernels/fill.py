@@ -11,10 +11,11 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, ranges, runs, tiles_along
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, infinite, opened, truncated
+from dmlcheck.reference.conversions import to_floats
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, infinite, one_of, opened, truncated
 from dmlcheck.reference.sums import progression
-from dmlcheck.values.number_formats import NUMPY_TYPES
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 MASK = 2**64 - 1
 
@@ -68,13 +69,16 @@ def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Pi
 def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
     """Value where x - y is Offset, x the column and y the row; 0 elsewhere.
 
-    Integer types have Value without its fraction; left open is one that they do not hold.
+    Integer types have Value without its fraction; left open is one that they do not hold. FLOAT16 has either neighbour.
     """
-    number, is_open = opened(truncated(output_type, value))
+    x = value if isinstance(value, Tracked) else np.float64(value)
+    is_float = output_type in FORMATS
+    number, is_open = opened(to_floats(x, "FLOAT32", output_type) if is_float else truncated(output_type, x))
+    ways = number.ways if isinstance(number, OneOf) else (number,)
 
     def formula(diagonals: Any, _: Index) -> Open:
         is_filled = diagonals == offset
-        return Open(np.where(is_filled, number, 0.0), is_filled & is_open)
+        return Open(one_of(*ways, of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
 
     return of_diagonals(formula, output)
 

@@ -82,7 +82,7 @@ def fold(
     x = input.reshape(*sizes[:2], *window_sizes, *counts)
     formula = partial(added, is_open=0 in dilations or input_type != output_type, output_type=output_type)
     depth = math.prod(map(overlap, window.size, window.strides, window.dilations))
-    for index in tiles_along(range(len(sizes)), sizes, max(1, LARGE // depth)):
+    for index in tiles_along(range(len(sizes)), sizes, LARGE // depth):
         batch, channel, *places = ranges(index, sizes)
         fallen = product(*map(hits, places, counts, *window))
         layers = layered(x[index[:2]], (len(batch), len(channel), *map(len, places)), fallen)
@@ -107,7 +107,7 @@ def hits(at: range, count: int, size: int, stride: int, gap: int, start: int) ->
     for element in range(size):
         shift = element * gap - start
         layer, rest = layers[shift % stride], at.start - shift
-        layers[shift % stride] += 1
+        layers.update([shift % stride])
         first, last = max(0, -(-rest // stride)), min(count, -(-(at.stop - shift) // stride))
         if first < last:
             yield Hit(layer, element, slice(first, last), slice(first * stride - rest, last * stride - rest, stride))

@@ -178,9 +178,10 @@ def test_float64_has_the_value_as_float32_and_float16_either_neighbour() -> None
     assert exact.slack.tolist() == [0, 0]
     assert not exact.is_rounded
     found = bound("DIAGONAL_MATRIX", "FLOAT16", [1, 2], Offset=0, Value=2049.5)
-    assert found.is_rounded
-    assert (found.value.tolist(), found.slack.tolist()) == ([2049.5, 0], [0.5, 0])
-    assert not bound("DIAGONAL_MATRIX", "FLOAT16", [1, 2], Offset=0, Value=0.5).is_rounded
+    assert [side.value.tolist() for side in (found, *found.others)] == [[2050, 0], [2048, 0]]
+    found = bound("DIAGONAL_MATRIX", "FLOAT16", [1, 2], Offset=0, Value=1e6)
+    assert [side.value.tolist() for side in (found, *found.others)] == [[INF, 0], [65504, 0]]
+    assert bound("DIAGONAL_MATRIX", "FLOAT16", [1, 2], Offset=0, Value=0.5).others == ()
 
 
 # ---- DIAGONAL_MATRIX1
