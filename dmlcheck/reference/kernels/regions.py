@@ -125,16 +125,14 @@ def is_beyond(x: Any, size: int) -> Any:
 def is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
     """Say at which places along an axis it is left open what is there.
 
-    That is one element beyond an edge; nearest elements between there and the edge, and halfway between two elements;
-    and all beyond the edges where AlignRegionsToCorners is set.
+    That is one element beyond an edge; nearest elements beyond the edges, and halfway between two elements; and all
+    beyond the edges where AlignRegionsToCorners is set.
     """
     exact = raw(x)
-    at_the_limit = (exact == -1) | (exact == size)
     is_off = possible((x < 0) | (x > size - 1))
     if sampling.mode == "LINEAR":
-        return at_the_limit | (is_off & sampling.is_aligned)
-    is_half = np.floor(exact) + 0.5 == exact
-    return at_the_limit | is_half | (is_off & (sampling.is_aligned | possible((x > -1) & (x < size))))
+        return is_off if sampling.is_aligned else (exact == -1) | (exact == size)
+    return is_off | (np.floor(exact) + 0.5 == exact)
 
 
 def possible(condition: Any) -> Any:
@@ -399,9 +397,8 @@ def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
 
 def kinks(x: Any, size: int) -> Array:
     """Say which places are, or may be, at an element, where the slope changes."""
-    low, high = (np.floor(raw(x) + side * slack(x)) for side in (-1, 1))
-    is_inside = (raw(x) + slack(x) >= 0) & (raw(x) - slack(x) <= size - 1)
-    found: Array = is_inside & ((low != high) | (raw(x) == low)) & (size > 1)
+    is_inside = possible((x >= 0) & (x <= size - 1))
+    found: Array = is_inside & possible(np.floor(x) == np.ceil(x)) & (size > 1)
     return found
 
 
