@@ -103,7 +103,7 @@ def diagonal_matrix1(
 exact = partial(Kernel, is_exact=True)
 
 KERNELS: dict[str, Kernel] = {
-    "DIAGONAL_MATRIX": Kernel(diagonal_matrix),
+    "DIAGONAL_MATRIX": exact(diagonal_matrix),
     "DIAGONAL_MATRIX1": exact(diagonal_matrix1),
     "FILL_VALUE_CONSTANT": exact(fill_value_constant),
     "FILL_VALUE_SEQUENCE": Kernel(fill_value_sequence),
