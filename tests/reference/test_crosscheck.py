@@ -39,6 +39,7 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
 from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
 from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Node
 from dmlcheck.implementations import Failure, Unsupported
@@ -384,7 +385,7 @@ class Evaluator:
         if any(node.type in RECURRENCES and ignores(node) for node in graph.nodes):
             raise Unsupported("a recurrence of which the evaluator ignores a part")
         refuse_inexact(graph, inputs)
-        evaluator = ReferenceEvaluator(model_proto(graph))
+        evaluator = ReferenceEvaluator(model_proto(with_bytes(graph)))
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -718,6 +719,13 @@ KNOWN = [
             lambda seen: seen.x >= 2**20,
         )
         for program, types in (("onnx", FLOATS), ("onnxruntime", ("FLOAT16",)))
+    ),
+    Known(
+        "onnxruntime",
+        "QUANTIZE",
+        ("FLOAT32",),
+        "quotients of 4-bit types are made INT32 before they are limited",
+        lambda seen: (seen.x >= 2**20) & (seen.value("OutputTensor").data_type in ("INT4", "UINT4")),
     ),
     *(
         Known(
