@@ -61,7 +61,7 @@ def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Pi
     """Yield the pieces of an operator that computes matrices of x - y, column less row, and of their place."""
     for index in tiles_along(range(len(output.sizes)), output.sizes, BLOCK):
         places = ranges(index, output.sizes)
-        *_, rows, columns = map(np.array, places)
+        rows, columns = (np.arange(at.start, at.stop) for at in places[-2:])
         diagonals = np.broadcast_to(columns - rows[:, None], [*map(len, places)])
         yield Piece(index, partial(formula, diagonals, index))
 
