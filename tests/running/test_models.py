@@ -33,6 +33,7 @@ def test_at_a_lower_level_a_node_is_wrong() -> None:
     wrong = [desc for desc in result.descs if desc.errors]
     assert [(desc.name, desc.diagnostics[0].rule) for desc in wrong] == [("softmax", "operator-unavailable")]
     assert not any(desc.errors for desc in validated_model(save(residual_block()), "5_1", {"batch": 4}).descs)
+    assert validated_model(save(mobile_block()), None, {}).minimum == "1_0"
 
 
 def test_a_product_of_five_dimensions_is_legal_at_no_level() -> None:

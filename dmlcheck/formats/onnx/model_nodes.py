@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line
 from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
-from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.registrations import Typed, left_to_others, opsets_of
+from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
 from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
 
@@ -23,6 +23,20 @@ _KEPT = ("DequantizeLinear", "QuantizeLinear")  # which ONNX Runtime does not co
 _FOLDED = "ONNX Runtime computes it when it loads the model: all its inputs are constant"
 _EMPTY = "there is nothing to compute: a tensor has no elements"
 _OF_SIZES = "ONNX Runtime keeps it on the CPU: it reckons with sizes alone"
+_LIKE_FIRST = frozenset(
+    f"com.microsoft.{name}"
+    for name in [
+        "BiasAdd",
+        "BiasGelu",
+        "GroupNorm",
+        "Gelu",
+        "MultiHeadAttention",
+        "QLinearSigmoid",
+        "QuickGelu",
+        "RotaryEmbedding",
+        "SkipLayerNormalization",
+    ]
+)
 Scope = MutableMapping[str, Value]
 
 
@@ -202,8 +216,10 @@ def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[s
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
     is_open = any(name and name not in types for name in node.input)
-    if schema is None or is_open or any(attribute.HasField("g") for attribute in node.attribute):
+    if is_open or any(attribute.HasField("g") for attribute in node.attribute):
         return {}
+    if schema is None:
+        return _like_first(node, inputs)
     data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
     opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]
     try:
@@ -213,6 +229,27 @@ def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[s
     except (shape_inference.InferenceError, ValueError, RuntimeError, KeyError) as error:
         raise Refused(first_line(error)) from None
     return inferred
+
+
+def _like_first(node: Any, inputs: Sequence[Value]) -> Mapping[str, Any]:
+    """Return the types of onnxruntime's own operators whose outputs are like the first input, or that multiply it."""
+    operator = _type(node)
+    if operator in _LIKE_FIRST:
+        return {node.output[index]: inputs[0].type for index in (0, 3) if index < len(node.output)}
+    sizes = [value.sizes for value in inputs[:2]]
+    if operator != "com.microsoft.FusedMatMul" or any(each is None or len(each) < 2 for each in sizes):
+        return {}
+    return {node.output[0]: _product_type(node, inputs)}
+
+
+def _product_type(node: Any, inputs: Sequence[Value]) -> Any:
+    from onnx import helper
+
+    (*batch, rows, inner), (*others, depth, columns) = (value.sizes or () for value in inputs[:2])
+    transposed = {attribute.name for attribute in node.attribute if attribute.name.startswith("trans") and attribute.i}
+    ends = [inner if "transA" in transposed else rows, depth if "transB" in transposed else columns]
+    outer = batch if len(batch) >= len(others) else others
+    return helper.make_tensor_type_proto(inputs[0].type.tensor_type.elem_type, [*outer, *ends])
 
 
 def _merged(inferred: Any, declared: Any) -> Any:
@@ -299,7 +336,7 @@ def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Valu
 
 def _mapped(node: Node) -> Sequence[Counterpart] | Unusable:
     try:
-        return (padded(counterpart(node)),)
+        return tuple(map(padded, counterparts(node)))
     except UnknownValues as reason:
         return Unusable("unknown-sizes", str(reason))
     except Refused as reason:

@@ -72,7 +72,7 @@ def test_a_block_of_mobilenet_is_mapped_with_the_attributes_of_its_opset() -> No
     assert nodes["clip1"].operator == "Clip-6"
     assert nodes["depthwise"].operator == "Conv-1"
     (clip,), (depthwise,) = nodes["clip1"].found, nodes["depthwise"].found
-    assert (clip.fields["Min"], clip.fields["Max"]) == (0, 6)
+    assert (clip.operator, clip.fields["Min"], clip.fields["Max"]) == ("ELEMENT_WISE_CLIP", 0, 6)
     assert depthwise.fields["GroupCount"] == 96
 
 
@@ -209,9 +209,45 @@ def test_a_node_without_a_name_goes_by_its_first_output() -> None:
     assert list(by_name(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}))) == ["y"]
 
 
-def test_operators_that_onnx_does_not_know_take_their_sizes_from_the_model() -> None:
-    gelu = node("Gelu", "x", "y", "gelu", domain="com.microsoft")
-    assert by_name(model([gelu], {"x": [4, 8]}, {"y": [4, 8]}))["gelu"] == "not-mapped"
-    assert (
-        by_name(model([gelu, node("Relu", "y", "z", "relu")], {"x": [4, 8]}, {"z": [4, 8]}))["relu"] == "unknown-sizes"
+def test_operators_that_onnx_does_not_know_have_the_sizes_that_the_model_gives() -> None:
+    half = node("BiasSplitGelu", "x b", "y", "half", domain="com.microsoft")
+    assert by_name(model([half], {"x": [4, 8], "b": [8]}, {"y": [4, 4]})) == {"half": "not-mapped"}
+    made = model([half, node("Relu", "y", "z", "relu")], {"x": [4, 8], "b": [8]}, {"z": [4, 4]})
+    assert by_name(made) == {"half": "unknown-sizes", "relu": "unknown-sizes"}
+
+
+def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:
+    own = {"domain": "com.microsoft"}
+    made = model(
+        [
+            node("FusedMatMul", "x w", "a", "product", transB=1, **own),
+            node("Gelu", "a", "b", "gelu", **own),
+            node("SkipLayerNormalization", "b a gamma", "c", "normalize", **own),
+            node("MultiHeadAttention", "c c c", "d", "attend", num_heads=4, **own),
+            node("Relu", "d", "y", "relu"),
+        ],
+        {"x": [2, 5, 16]},
+        {"y": ["a", "b", "c"]},
+        [weight("w", [32, 16]), weight("gamma", [32])],
     )
+    assert by_name(made) == {
+        "product": "GEMM",
+        "gelu": "ACTIVATION_GELU",
+        "normalize": "ELEMENT_WISE_ADD+MEAN_VARIANCE_NORMALIZATION1",
+        "attend": "MULTIHEAD_ATTENTION",
+        "relu": "ACTIVATION_RELU",
+    }
+    (relu,) = found(made)[-1].found
+    assert relu.fields["InputTensor"].shape == (1, 2, 5, 32)
+
+
+def test_a_constant_exponent_is_an_attribute() -> None:
+    two = helper.make_tensor("two", 1, [], [2.0])
+    (made,) = found(model([node("Pow", "x two", "y")], {"x": [4]}, {"y": [4]}, [two]))
+    assert (becomes(made), made.found[0].fields["Exponent"]) == ("ELEMENT_WISE_CONSTANT_POW", 2)
+    assert by_name(model([node("Pow", "x z", "y")], {"x": [4], "z": []}, {"y": [4]})) == {"y": "ELEMENT_WISE_POW"}
+
+
+def test_a_copy_has_the_sizes_of_what_it_copies() -> None:
+    (made,) = found(model([node("Flatten", "x", "y")], {"x": [2, 3, 4, 5]}, {"y": [2, 60]}))
+    assert made.found[0].fields["OutputTensor"].shape == (2, 3, 4, 5)

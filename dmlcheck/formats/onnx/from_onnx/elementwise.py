@@ -42,7 +42,11 @@ def _shift(node: Node) -> Counterpart:
 
 
 def _power(node: Node) -> Counterpart:
-    output = node.output()
+    """POW; in a model whose exponent is one constant, CONSTANT_POW."""
+    output, exponent = node.output(), node.input(1)
+    if not node.has_outputs and exponent.size == 1 and 1 not in node.unknown:
+        value = number(float(exponent.reshape(-1)[0]))
+        return Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})
     names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
     return Counterpart("ELEMENT_WISE_POW", {**tensors, "OutputTensor": output})
@@ -56,7 +60,7 @@ def _choice(node: Node) -> Counterpart:
 
 
 def _clip(node: Node) -> Counterpart:
-    """CLIP1; CLIP where Min is above Max, since there both give Max."""
+    """CLIP1; CLIP before opset 11, and where Min is above Max, since there both give Max."""
     x = node.input(0)
     info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
     limits = []
@@ -65,7 +69,7 @@ def _clip(node: Node) -> Counterpart:
         value = node.get(name, default) if given is None else given.reshape(-1)[0]
         limits.append(number(value, x.dtype))
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
-    if limits[0] > limits[1]:
+    if node.opset < 11 or limits[0] > limits[1]:
         return Counterpart("ELEMENT_WISE_CLIP", {**tensors, "Min": limits[0], "Max": limits[1]})
     fields = {"MinMaxDataType": type_name(x), "Min": limits[0], "Max": limits[1]}
     return Counterpart("ELEMENT_WISE_CLIP1", {**tensors, **fields})

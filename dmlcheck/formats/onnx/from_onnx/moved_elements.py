@@ -23,6 +23,9 @@ def _transpose(node: Node) -> Counterpart:
 
 
 def _reshape(node: Node) -> Counterpart:
+    """Return a copy: of the output's sizes where its values are known, else of the input's, as the provider has it."""
+    if not node.has_outputs:
+        return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": node.input(0), "OutputTensor": node.input(0)})
     return _identity(sized(node.input(0), node.output().shape), node)
 
 

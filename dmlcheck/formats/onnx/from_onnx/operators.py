@@ -6,6 +6,7 @@ What a family gives is checked against DirectML's tables afterwards, so that it 
 from __future__ import annotations
 
 from dmlcheck.formats.onnx.from_onnx import (
+    contributed,
     elementwise,
     fills_and_diagonals,
     gathering,
@@ -20,6 +21,7 @@ from dmlcheck.formats.onnx.from_onnx import (
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
 
 OPERATORS: dict[str, Maker] = {
+    **contributed.OPERATORS,
     **elementwise.OPERATORS,
     **fills_and_diagonals.OPERATORS,
     **gathering.OPERATORS,
@@ -31,7 +33,15 @@ OPERATORS: dict[str, Maker] = {
     **reduction.OPERATORS,
     **resampling.OPERATORS,
 }
-_SEVERAL_OUTPUTS = ("DynamicQuantizeLinear", "LayerNormalization", "MaxPool", "Split", "TopK", *recurrent.OPERATORS)
+_SEVERAL_OUTPUTS = (
+    "com.microsoft.MultiHeadAttention",
+    "DynamicQuantizeLinear",
+    "LayerNormalization",
+    "MaxPool",
+    "Split",
+    "TopK",
+    *recurrent.OPERATORS,
+)
 
 
 def counterpart(node: Node) -> Counterpart:

@@ -10,7 +10,21 @@ from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided
 
 _LEAST = 4
-_OWN_RANK = ("DIAGONAL_MATRIX1", "FOLD", "GRU", "LSTM", "NONZERO_COORDINATES", "RNN")
+# Operators whose tensors keep the dimensions that they have.
+_OWN_RANK = frozenset(
+    [
+        "ARGMAX",
+        "ARGMIN",
+        "DIAGONAL_MATRIX1",
+        "FOLD",
+        "GRU",
+        "LSTM",
+        "MULTIHEAD_ATTENTION",
+        "NONZERO_COORDINATES",
+        "REDUCE",
+        "RNN",
+    ]
+)
 
 # Operators whose first two dimensions are the batch and the channels: new ones come after those.
 _CHANNELS_SECOND = [

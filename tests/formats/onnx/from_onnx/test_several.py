@@ -1,0 +1,64 @@
+"""Nodes that become several descs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from onnx_nodes import node, zeros
+
+from dmlcheck.formats.onnx.from_onnx.several import counterparts
+
+X = zeros(2, 3)
+
+
+def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
+    return [made.operator for made in counterparts(node(name, inputs, output, **attributes))]
+
+
+@pytest.mark.parametrize(("name", "operator"), [("Sum", "ADD"), ("Max", "MAX"), ("Min", "MIN")])
+def test_inputs_are_taken_two_by_two(name: str, operator: str) -> None:
+    own = f"ELEMENT_WISE_{operator}"
+    assert operators(name, [X], X) == ["ELEMENT_WISE_IDENTITY"]
+    assert operators(name, [X, X], X) == [own]
+    assert operators(name, [X, X, zeros(3), X], X) == [own] * 3
+
+
+def test_a_further_input_is_combined_with_the_result_so_far() -> None:
+    output = zeros(2, 3)
+    first, second = counterparts(node("Sum", [zeros(3), X, zeros(2, 1)], output))
+    assert first.fields["ATensor"].strides == (0, 1)
+    assert (second.fields["ATensor"].strides, second.fields["BTensor"] is output) == ((1, 0), True)
+
+
+def test_a_mean_of_more_than_two_is_a_sum_that_is_scaled() -> None:
+    assert operators("Mean", [X, X], X) == ["ELEMENT_WISE_MEAN"]
+    *sums, scaled = counterparts(node("Mean", [X, X, X, X], X))
+    assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 3
+    assert (scaled.operator, scaled.fields["ScaleBias"]) == ("ELEMENT_WISE_IDENTITY", {"Scale": 0.25, "Bias": 0})
+
+
+def test_dropout_is_a_copy() -> None:
+    assert operators("Dropout", [X], X) == ["ACTIVATION_IDENTITY"]
+
+
+def test_quick_gelu_scales_where_there_is_a_factor() -> None:
+    sigmoid = ["ACTIVATION_SIGMOID", "ELEMENT_WISE_MULTIPLY"]
+    assert operators("com.microsoft.QuickGelu", [X], X, alpha=1.0) == sigmoid
+    assert operators("com.microsoft.QuickGelu", [X], X, alpha=1.702) == ["ELEMENT_WISE_IDENTITY", *sigmoid]
+
+
+def test_skip_layer_normalization_adds_first() -> None:
+    x, vector = zeros(2, 5, 8), zeros(8)
+    name = "com.microsoft.SkipLayerNormalization"
+    assert operators(name, [x, x, vector], x) == ["ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION1"]
+    *sums, normalized = counterparts(node(name, [x, x, vector, vector, vector], x))
+    assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 2
+    assert sums[1].fields["BTensor"].strides == (0, 0, 1, 1)
+    assert normalized.fields["InputTensor"].shape == (2, 5, 8, 1)
+    assert normalized.fields["ScaleTensor"].shape == normalized.fields["BiasTensor"].shape == (1, 1, 8, 1)
+    assert normalized.fields["Axes"] == [2, 3]
+
+
+def test_all_others_become_one() -> None:
+    assert operators("Relu", [X], X) == ["ACTIVATION_RELU"]
