@@ -4,8 +4,8 @@
 
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
-processes 0.75 of the time of one, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization 3, a
-resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise
+processes 0.75 of the time of one, an ONNX model 5, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization
+3, a resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise
 operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
@@ -81,6 +81,19 @@ def write_cases(folder: Path, files: int) -> None:
     body = "".join(CASE.format(number=number, total=7 + number) for number in range(CASES_A_FILE))
     for number in range(files):
         (folder / f"{number:03}.yaml").write_text(head + body, encoding="utf-8")
+
+
+def model(folder: Path) -> tuple[Job, Job]:
+    """Return `dmlcheck validate` of an ONNX model of 2,000 nodes, and importing what reads it."""
+    from onnx import TensorProto, helper
+
+    types = ("Relu", "Sigmoid", "Exp", "Softmax", "Neg", "Tanh", "Abs", "Floor", "Erf", "Transpose")
+    nodes = [helper.make_node(types[index % 10], [f"x{index}"], [f"x{index + 1}"]) for index in range(2000)]
+    ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 64]) for name in ("x0", "x2000")]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:])
+    path = folder / "model.onnx"
+    path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]).SerializeToString())
+    return command(dmlcheck(), "validate", str(path)), command(sys.executable, "-c", "import numpy, onnx")
 
 
 def sum_(_: Path) -> tuple[Job, Job]:
@@ -438,6 +451,7 @@ BENCHMARKS = {
     "start-up": (start_up, 1.3, 15),
     "run": (run, 0.8, 7),
     "jobs": (jobs, 0.75, 5),
+    "model": (model, 5.0, 5),
     "sum": (sum_, 3.0, 5),
     "gemm": (gemm, 1.6, 9),
     "normalization": (normalization, 3.0, 9),

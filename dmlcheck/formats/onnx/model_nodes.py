@@ -272,7 +272,7 @@ def _found(
     if reason is not None:
         return Unusable("runs-elsewhere", reason)
     values = [*zip(node.input, inputs, strict=True), *zip(node.output, outputs, strict=True)]
-    used = [(name, value) for name, value in values if name in of.used]
+    used = [(name, value) for name, value in values if name and name in of.used]
     left_open = next(filter(None, (_left_open(name, value) for name, value in used)), None)
     if left_open is not None:
         return Unusable("unknown-sizes", left_open)

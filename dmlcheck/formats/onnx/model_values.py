@@ -17,6 +17,7 @@ from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
 from dmlcheck.formats.onnx.model_file import MOST_VALUES
 from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 
+_COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
 CONSTANT = "constant"
 HOST = "host"
 _OF_SIZES = ("Shape", "Size")
@@ -77,19 +78,23 @@ class Value(NamedTuple):
         """The sizes, the names of those that are open in their places ("" for none); None where there are none."""
         if self.type is None or not self.type.tensor_type.HasField("shape"):
             return None
-        dims = self.type.tensor_type.shape.dim
-        return tuple(dim.dim_value if dim.HasField("dim_value") else dim.dim_param for dim in dims)
+        return tuple(map(_size, self.type.tensor_type.shape.dim))
 
     @property
     def is_sized(self) -> bool:
-        """Whether all sizes are known."""
-        return self.sizes is not None and all(isinstance(size, int) for size in self.sizes)
+        """Whether all sizes are known, and so many elements can be counted."""
+        known = [size for size in self.sizes or () if isinstance(size, int)]
+        return self.sizes is not None and len(known) == len(self.sizes) and prod(known) < _COUNTABLE
 
     def array(self) -> Array:
         """Return the numbers, or an array of type and sizes that takes no memory."""
         if self.numbers is not None:
             return self.numbers
         return np.broadcast_to(_zero(self.element), [size for size in self.sizes or () if isinstance(size, int)])
+
+
+def _size(dim: Any) -> int | str:
+    return int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else str(dim.dim_param)
 
 
 def _zero(element: str) -> Array:

@@ -34,6 +34,8 @@ def test_sizes_are_known_open_or_not_there() -> None:
     assert (value(2, 3).sizes, value(2, 3).is_sized) == ((2, 3), True)
     assert (value().sizes, value().is_sized) == ((), True)
     assert (Value(None).sizes, Value(None).element) == (None, "")
+    assert (value(-1).sizes, value(-1).is_sized) == (("",), False)
+    assert not value(2**40, 2**40).is_sized
 
 
 def test_small_constants_have_their_numbers() -> None:

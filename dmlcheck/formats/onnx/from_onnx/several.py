@@ -1,11 +1,11 @@
-"""Nodes that ONNX Runtime's DirectML provider makes several descs of, one after the other; a case has one desc only."""
+"""Nodes of models that are no case: the provider makes several descs of them, or one that computes something else."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused, number
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused, axes_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.tensors import repeated
 
@@ -75,10 +75,19 @@ def _skip_layer_normalization(node: Node) -> list[Counterpart]:
     return [*summed, Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**tensors, **fields})]
 
 
+def _mean_variance(node: Node) -> list[Counterpart]:
+    """Normalize along axes, all but the channels where none are given, with a small number that ONNX does not have."""
+    x = node.input(0)
+    given = node.get("axes") or ([0, 1, 2, 3] if node.get("across_channels", 0) else [0, 2, 3])
+    fields = {"Axes": axes_of(given, x.ndim), "NormalizeVariance": node.get("normalize_variance", 1)}
+    return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields, "Epsilon": number(1e-5)})]
+
+
 SEVERAL: dict[str, Makers] = {
     "Dropout": _dropout,
     "Max": partial(_of_any_number, "MAX"),
     "Mean": _mean,
+    "MeanVarianceNormalization": _mean_variance,
     "Min": partial(_of_any_number, "MIN"),
     "Sum": partial(_of_any_number, "ADD"),
     "com.microsoft.QuickGelu": _quick_gelu,

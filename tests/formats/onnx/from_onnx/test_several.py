@@ -60,5 +60,13 @@ def test_skip_layer_normalization_adds_first() -> None:
     assert normalized.fields["Axes"] == [2, 3]
 
 
+def test_axes_of_a_normalization_leave_the_channels_out() -> None:
+    x = zeros(2, 3, 4, 5)
+    (made,) = counterparts(node("MeanVarianceNormalization", [x], x))
+    assert (made.operator, made.fields["Axes"]) == ("MEAN_VARIANCE_NORMALIZATION1", [0, 2, 3])
+    (made,) = counterparts(node("MeanVarianceNormalization", [x], x, axes=[-1]))
+    assert made.fields["Axes"] == [3]
+
+
 def test_all_others_become_one() -> None:
     assert operators("Relu", [X], X) == ["ACTIVATION_RELU"]
