@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,9 @@ class Piece(NamedTuple):
     formula: Callable[..., Any]
     operands: tuple[Any, ...] = ()
     is_exact: bool = False
+
+
+exact_piece = partial(Piece, is_exact=True)
 
 
 class Open(NamedTuple):
@@ -103,6 +106,9 @@ def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = 
     With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
     """
     return Kernel(formula, is_elementwise=True, is_exact=True, integers=integers, overflow=overflow)
+
+
+exact_row = partial(Kernel, is_exact=True)  # of a function whose pieces are exact
 
 
 # ---- what formulas ask of data types

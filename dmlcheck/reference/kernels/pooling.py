@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, tiles
 from dmlcheck.reference.numbers import Tracked, raw, widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float
+from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.windows import (
     LARGE,
@@ -76,7 +77,7 @@ def average_pooling1(
     """
     window = Window(window_size, strides, dilations, start_padding)
     sizes = input.shape[2:]
-    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
+    ends = tuple(map(add, sizes, end_padding))
     formula = partial(average, sizes=sizes, ends=ends, include_padding=include_padding)
     return pools(formula, input, window, output.sizes)
 
@@ -114,14 +115,15 @@ def average_pooling(
 def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
     """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
     is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), places, window)
-    if p == 1:
-        return Open(over(np.add, np.abs(x), places, window), is_open)
     if p == 2:
         return Open(np.sqrt(over(np.add, np.square(x), places, window)), is_open)
+    size = np.abs(x)
+    if p == 1:
+        return Open(over(np.add, size, places, window), is_open)
     if p <= _MOST_PLAIN:
-        return Open(plain_norm(np.abs(x), places, window, p), is_open)
-    low = partial(np.minimum, np.abs(x), 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
-    ways = partial(scaled_norm, x, places, window, p), lambda: plain_norm(low(), places, window, p)
+        return Open(plain_norm(size, places, window, p), is_open)
+    low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
+    ways = partial(scaled_norm, size, places, window, p), lambda: plain_norm(low(), places, window, p)
     return Open(widest(*ways), is_open)
 
 
@@ -133,15 +135,18 @@ def plain_norm(size: Any, places: Places, window: Window, p: int) -> Any:
     return np.power(over(np.add, np.power(size, p), places, window), 1 / p)
 
 
-def scaled_norm(x: Any, places: Places, window: Window, p: int) -> Any:
+def scaled_norm(size: Any, places: Places, window: Window, p: int) -> Any:
     """Return the norm as m * (the sum of (|x| / m)^P)^(1 / P), m the largest |x|: no power overflows or vanishes."""
-    seen = np.abs(x if isinstance(x, Blocks) else windows(x, places, window))
+    seen: Any = size if isinstance(size, Blocks) else windows(size, places, window)
     axes = tuple(range(seen.ndim - len(places), seen.ndim))
     most = raw(np.maximum.reduce(seen, axis=axes, keepdims=True))
-    unit = np.where((most > 0) & np.isfinite(most), most, 1.0)
+    unit = np.clip(most, *_UNITS)
     parts = blockwise(partial(exactly, lambda part: part / unit), seen)
     found = unit * np.power(np.add.reduce(np.power(parts, p), axis=axes, keepdims=True), 1 / p)
-    return found.reshape(found.shape[: x.ndim])
+    return found.reshape(found.shape[: size.ndim])
+
+
+_UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0 and infinity can be divided by
 
 
 def exactly(change: Callable[[Any], Any], x: Any) -> Any:
@@ -215,10 +220,10 @@ def max_pooling2(
     for index, places, seen in views(input, window, output.sizes, least):
         options: dict[str, Any] = {"places": places, "window": window, "sizes": sizes}
         if output_indices is None:
-            yield Piece(index, partial(largest, **options), (seen,), is_exact=True)
+            yield exact_piece(index, partial(largest, **options), (seen,))
         else:
             where = dict.fromkeys(("output", "output_indices"), index)
-            yield Piece(where, partial(with_index, **options, base=planes[index[:2]]), (seen,), is_exact=True)
+            yield exact_piece(where, partial(with_index, **options, base=planes[index[:2]]), (seen,))
 
 
 def max_pooling1(
@@ -275,10 +280,11 @@ def quantized_average(
     **of: Any,
 ) -> Open:
     """The average of (x - zero) * Scale, quantized; implementations scale sums of integers or add up scaled numbers."""
+    total = partial(over, np.add, places=places, window=window)
     whole, (count, is_open) = difference(x, zero), divisor(places, window, **of)
     found = requantized(
-        over(np.add, whole, places, window),
-        lambda: over(np.add, whole * scale, places, window) / count,
+        total(whole),
+        lambda: total(whole * scale) / count,
         scale / count,
         output_scale,
         zero_point,
@@ -309,7 +315,7 @@ def quantized_linear_average_pooling(
     divisor is the number of elements of the window. Left open is what AVERAGE_POOLING1 leaves open.
     """
     window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
-    ends = tuple(size + more for size, more in zip(sizes, end_padding, strict=True))
+    ends = tuple(map(add, sizes, end_padding))
     given = (input_zero_point, input_scale, output_scale, output_zero_point)
     numbers = [of_channels(x, input.ndim) for x in given]
     fill = 0 if numbers[0] is None else numbers[0]
@@ -322,7 +328,7 @@ def quantized_linear_average_pooling(
 
 def of_channels(x: Any, rank: int) -> Any:
     """Return one element, or one for each channel, in as many dimensions as the input has; None stays None."""
-    return x if x is None else x.reshape(1, -1, *[1] * (rank - 2))
+    return x if x is None else x.reshape(1, x.size, *[1] * (rank - 2))
 
 
 # ---- regions
@@ -335,14 +341,14 @@ def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -
     row ceil((i + 1) * H / n), as far as they are in InputTensor. Left open are parts that see nothing or a NaN, regions
     of no image, and those where rounding decides a corner.
     """
-    for number, row in enumerate(roi.reshape(-1, 5)):
+    for number, row in enumerate(roi[0, 0]):
         (x1, y1, x2, y2), in_doubt = rounded(row[1:], raw(spatial_scale))
         image = float(row[0])
         is_known = image.is_integer() and 0 <= image < len(input)
         rows = parts_of(y1, y2, pooled_size.Height, input.shape[2])
         columns = parts_of(x1, x2, pooled_size.Width, input.shape[3])
         formula = partial(largest_of_parts, rows=rows, columns=columns, is_open=in_doubt or not is_known)
-        yield Piece(number, formula, (input[int(image) if is_known else 0],), is_exact=True)
+        yield exact_piece(number, formula, (input[int(image) if is_known else 0],))
 
 
 def rounded(coordinates: Any, scale: Any) -> tuple[list[int], bool]:
@@ -350,13 +356,12 @@ def rounded(coordinates: Any, scale: Any) -> tuple[list[int], bool]:
     of = FORMATS[coordinates.dtype.name.upper()]
     with np.errstate(all="ignore"):
         held = float(np.asarray(scale).astype(coordinates.dtype))
-        wide = coordinates.astype(np.float64)
+        wide = coordinates.astype(float)
         scaled = wide * scale
         is_exact = (scaled.astype(coordinates.dtype) == scaled) & (held == scale)
-        reach = np.where(is_exact, 0, np.abs(scaled) * of.unit_roundoff + np.abs(wide) * abs(held - scale))
+        reach = np.where(is_exact, 0, wide * (abs(scale) * of.unit_roundoff + abs(held - scale)))
         in_doubt = (np.rint(scaled - reach) != np.rint(scaled + reach)) | (scaled - np.floor(scaled) == 0.5)
-    is_finite = np.isfinite(scaled)
-    return [int(x) for x in np.rint(np.where(is_finite, scaled, 0))], bool((in_doubt | ~is_finite).any())
+    return [int(x) for x in np.rint(np.nan_to_num(scaled))], bool((in_doubt | ~np.isfinite(scaled)).any())
 
 
 def parts_of(first: int, last: int, count: int, size: int) -> list[slice]:
@@ -371,10 +376,10 @@ def largest_of_parts(image: Any, *, rows: list[slice], columns: list[slice], is_
     found = np.zeros((len(image), len(rows), len(columns)), image.dtype)
     is_empty = np.zeros(found.shape[1:], bool)
     for (y, row), (x, column) in product(enumerate(rows), enumerate(columns)):
-        seen = image[:, row, column].reshape(len(image), -1)
-        is_empty[y, x] = not seen.shape[1]
-        if seen.shape[1]:
-            found[:, y, x] = seen.max(axis=1)
+        seen = image[:, row, column]
+        is_empty[y, x] = not seen.size
+        if seen.size:
+            found[:, y, x] = seen.max(axis=(1, 2))
     return Open(found, is_empty | np.isnan(found) | is_open)
 
 
@@ -394,7 +399,7 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Iterator[P
         stop = start + math.prod(sizes)
         own = [index for index, least, most in runs if least < stop and most >= start]
         formula = partial(unpooled, runs=own, start=start, sizes=sizes, is_lost=is_lost)
-        yield Piece(where, formula, (input, indices), is_exact=True)
+        yield exact_piece(where, formula, (input, indices))
         start = stop
 
 
@@ -405,7 +410,7 @@ def unpooled(x: Any, indices: Any, *, runs: list[Index], start: int, sizes: Size
     def placed() -> Iterator[tuple[Any, Any]]:
         for index in runs:
             inside = (indices[index] >= start) & (indices[index] - start < found.size)
-            yield (indices[index][inside] - start).astype(np.int64), x[index][inside]
+            yield (indices[index][inside] - start).astype(np.intp), x[index][inside]
 
     for places, values in placed():
         found[places] = values
@@ -420,10 +425,10 @@ KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING1": Kernel(average_pooling1),
     "LP_POOLING": Kernel(lp_pooling),
     "LP_POOLING1": Kernel(lp_pooling1),
-    "MAX_POOLING": Kernel(max_pooling, is_exact=True),
-    "MAX_POOLING1": Kernel(max_pooling1, is_exact=True),
-    "MAX_POOLING2": Kernel(max_pooling2, is_exact=True),
-    "MAX_UNPOOLING": Kernel(max_unpooling, is_exact=True),
+    "MAX_POOLING": exact_row(max_pooling),
+    "MAX_POOLING1": exact_row(max_pooling1),
+    "MAX_POOLING2": exact_row(max_pooling2),
+    "MAX_UNPOOLING": exact_row(max_unpooling),
     "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling),
-    "ROI_POOLING": Kernel(roi_pooling, is_exact=True),
+    "ROI_POOLING": exact_row(roi_pooling),
 }
