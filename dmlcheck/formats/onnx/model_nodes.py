@@ -210,7 +210,7 @@ def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
 
 
 def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
-    from onnx import helper, numpy_helper, shape_inference
+    from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
     named = dict(zip(node.input, inputs, strict=True))
@@ -226,7 +226,7 @@ def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[s
         inferred: Mapping[str, Any] = shape_inference.infer_node_outputs(
             schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
         )
-    except (shape_inference.InferenceError, ValueError, RuntimeError, KeyError) as error:
+    except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
         raise Refused(first_line(error)) from None
     return inferred
 

@@ -195,6 +195,7 @@ def test_functions_of_the_model_are_inlined() -> None:
         ([node("Relu", "x x", "y", "bad")], "input size 2 not in range"),
         ([node("NoSuch", "x", "y", "bad")], "No Op registered for NoSuch"),
         ([node("MatMul", "x w", "y", "bad")], "Incompatible dimensions"),
+        ([node("Not", "x", "y", "bad")], "unsupported type: tensor(float)"),
     ],
 )
 def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) -> None:
