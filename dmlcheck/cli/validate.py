@@ -13,6 +13,7 @@ from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, print_page, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_document, read_file
@@ -67,7 +68,7 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, dim
     """
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
-    models = list(_models(files, level, dims))
+    models = _models(files, level, dims)
     if models and all_levels:
         raise click.UsageError("--all-levels is not for ONNX models")
     has_wrong_file = any(model.is_wrong for model in models)
@@ -120,13 +121,13 @@ def _is_model(path: str) -> bool:
     return path.lower().endswith(".onnx")
 
 
-def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> Iterator[ModelResult]:
-    """Yield what is found of the ONNX models among some files."""
+def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> list[ModelResult]:
+    """Return what is found of the ONNX models among some files."""
     paths = [path for path in files if _is_model(path)]
     if sizes and not paths:
         raise click.UsageError("--dim is for ONNX models, and none of the files is one")
     if not paths:
-        return
+        return []
     from dmlcheck.formats.exporting import Unavailable
     from dmlcheck.formats.onnx.exporter import require
 
@@ -136,8 +137,18 @@ def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> I
         raise click.UsageError(str(error)) from None
     from dmlcheck.running.models import validated_model
 
-    for path in each_once(paths):
-        yield validated_model(path, level, sizes)
+    found = [validated_model(path, level, sizes) for path in each_once(paths)]
+    named = frozenset(name for model in found for name in model.named)
+    for name in sizes:
+        if name not in named and not any(model.problem for model in found):
+            raise click.UsageError(
+                f"--dim {name}: no size has that name; {did_you_mean(name, named) or _listed(named)}"
+            )
+    return found
+
+
+def _listed(names: Iterable[str]) -> str:
+    return f"the sizes that are open are {', '.join(sorted(names))}" if names else "no size is open"
 
 
 def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:

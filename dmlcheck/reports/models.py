@@ -31,7 +31,7 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
     yield from _demanding_lines(model)
     yield from _note_lines(model)
     yield ""
-    yield f"{model.file}, as {model.mapping} maps it:"
+    yield f"{visible(model.file)}, as {model.mapping} maps it:"
     yield Table(("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.descs), right=False, lead="  ")
     yield ""
     yield from _verdict(model)
@@ -124,9 +124,10 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     if highest is not None:
         names = list(dict.fromkeys(desc.name for desc in model.descs if desc.minimum == highest))
         shown = ", ".join(map(visible, names[:_MOST])) + (", ..." if len(names) > _MOST else "")
-        yield f"{model.file} needs {level_and_version(highest)}, because of {counted(len(names), 'node')}: {shown}"
+        needed = f"{visible(model.file)} needs {level_and_version(highest)}"
+        yield f"{needed}, because of {counted(len(names), 'node')}: {shown}"
     elif model.checked:
-        yield f"{model.file} is valid at no level"
+        yield f"{visible(model.file)} is valid at no level"
     parts = [f"{counted(model.checked, 'node')} checked"]
     parts += [f"{number} {label}" for rule, label in _NOTES.items() if (number := model.noted(rule))]
     yield ", ".join(parts)

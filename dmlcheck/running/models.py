@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable
 from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart
@@ -25,13 +26,14 @@ MAPPING = "the DirectML provider of {release}"
 class ModelResult(NamedTuple):
     """What was found of a model: of each node one entry for each of its descs, or one that says why there is none.
 
-    `problem` says why the file is no model; `symbols` are the names of sizes that are still open.
+    `problem` says why the file is no model; `symbols` are the names of sizes that are still open, `named` those of all.
     """
 
     file: str
     mapping: str
     descs: tuple[Validated, ...] = ()
     symbols: tuple[str, ...] = ()
+    named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
 
     @property
@@ -83,7 +85,7 @@ def validated_model(path: str, level: str | None, sizes: Mapping[str, int]) -> M
     known: dict[str, _Checked] = {}
     asked = level or NEWEST_LEVEL
     descs = [desc for node in nodes_of(model) for desc in _of_node(node, name, asked, known)]
-    return ModelResult(name, mapping, tuple(descs), tuple(symbols_of(model.proto)))
+    return ModelResult(name, mapping, tuple(descs), tuple(symbols_of(model.proto)), model.symbols)
 
 
 def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked]) -> Iterable[Validated]:
@@ -102,7 +104,7 @@ def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked])
 
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
-    text = f"node {node.name} ({node.operator}): {why.reason}"
+    text = visible(f"node {node.name} ({node.operator}): {why.reason}")
     diagnostic = Finding(why.rule, (), {"problem": text}).diagnostic()._replace(file=file)
     if why.rule != "onnx-syntax":
         diagnostic = diagnostic._replace(severity=NOTE)

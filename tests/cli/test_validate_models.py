@@ -83,6 +83,20 @@ def test_a_size_that_is_none_is_refused(given: str) -> None:
     assert (result.exit_code, "is not NAME=SIZE" in result.output) == (2, True)
 
 
+def test_a_size_that_no_model_names_is_refused() -> None:
+    save(residual_block())
+    assert "no size has that name; did you mean batch?" in dmlcheck("validate", "model.onnx", "--dim", "bacth=1").output
+    other = dmlcheck("validate", "model.onnx", "--dim", "sequence=1")
+    assert (other.exit_code, "the sizes that are open are batch" in other.output) == (2, True)
+
+
+def test_names_are_printed_on_one_line() -> None:
+    save(model([node("Det", "x", "y", "a\n::error::b")], {"x": [4, 4]}, {"y": []}))
+    for form in ("text", "github"):
+        lines = dmlcheck("validate", "model.onnx", "--format", form).output.splitlines()
+        assert not any(line.startswith("::error") for line in lines)
+
+
 def test_options_that_do_not_go_with_the_files_are_refused() -> None:
     write("a.yaml", GOOD)
     save(residual_block())

@@ -15,10 +15,14 @@ MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, sc
 
 
 class Model(NamedTuple):
-    """An onnx.ModelProto without its weights, of which only types and sizes are left, and their names."""
+    """An onnx.ModelProto without its weights, of which only types and sizes are left, and their names.
+
+    `symbols` are the names that the file gives to sizes.
+    """
 
     proto: Any
     weights: frozenset[str]
+    symbols: frozenset[str] = frozenset()
 
 
 def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
@@ -32,10 +36,11 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     if not model.HasField("graph") or not model.opset_import:
         raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
     weights: set[str] = set()
+    symbols: set[str] = set()
     for graph in graphs_of(model.graph):
         weights |= _strip(graph)
-        _give_sizes(graph, sizes)
-    return Model(_inlined(path, model) if model.functions else model, frozenset(weights))
+        symbols |= _give_sizes(graph, sizes)
+    return Model(_inlined(path, model) if model.functions else model, frozenset(weights), frozenset(symbols))
 
 
 def graphs_of(graph: Any) -> Iterator[Any]:
@@ -81,11 +86,15 @@ def _replace(field: Any, kept: list[Any]) -> None:
         field.extend(kept)
 
 
-def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> None:
-    for value in (*graph.input, *graph.output, *graph.value_info):
-        for dim in value.type.tensor_type.shape.dim:
-            if dim.dim_param in sizes:
-                dim.dim_value = sizes[dim.dim_param]
+def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
+    """Put numbers in the place of the sizes that are named so, and return the names of all."""
+    values = (*graph.input, *graph.output, *graph.value_info)
+    named = [dim for value in values for dim in value.type.tensor_type.shape.dim if dim.dim_param]
+    names = {str(dim.dim_param) for dim in named}
+    for dim in named:
+        if dim.dim_param in sizes:
+            dim.dim_value = sizes[dim.dim_param]
+    return names
 
 
 def _inlined(path: str, model: Any) -> Any:

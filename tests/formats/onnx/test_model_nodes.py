@@ -112,11 +112,14 @@ def test_weights_of_gigabytes_that_are_not_there_take_no_memory() -> None:
         node("Gather", "table indices", "g", "gather"),
         node("TopK", "x32 k", "t ti", "top"),
         node("DequantizeLinear", "packed s", "d", "dequantize", axis=0),
+        node("MaxPool", "image", "p pi", "pool", kernel_shape=[1, 1]),
     ]
     weights = [weight(f"w{index}", [side, side]) for index in range(32)]
     weights += [weight("table", [2**20, 4096]), weight("packed", [side, side], 3), weight("s", [side])]
-    inputs = {"x0": [side, side]}
-    made = model([*chain, *indexed], inputs, {"t": [side, 5]}, [*weights, numbers("k", [5])], opset=13)
+    inputs = {"x0": [side, side], "image": [1, 1, side, side]}
+    made = model(
+        [*chain, *indexed], inputs, {"t": [side, 5], "pi": [1, 1, side, side]}, [*weights, numbers("k", [5])], opset=13
+    )
     made.graph.input.append(tensor("indices", [2**15, 2**12], INT64))
     save(made)
     tracemalloc.start()
@@ -127,6 +130,7 @@ def test_weights_of_gigabytes_that_are_not_there_take_no_memory() -> None:
         tracemalloc.stop()
     assert made_of["m31"] == "GEMM"
     assert (made_of["gather"], made_of["top"]) == ("GATHER", "TOP_K1")
+    assert made_of["pool"] == "MAX_POOLING2"
     assert made_of["dequantize"] == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
     assert most < 2**24
 
@@ -247,6 +251,11 @@ def test_a_constant_exponent_is_an_attribute() -> None:
     (made,) = found(model([node("Pow", "x two", "y")], {"x": [4]}, {"y": [4]}, [two]))
     assert (becomes(made), made.found[0].fields["Exponent"]) == ("ELEMENT_WISE_CONSTANT_POW", 2)
     assert by_name(model([node("Pow", "x z", "y")], {"x": [4], "z": []}, {"y": [4]})) == {"y": "ELEMENT_WISE_POW"}
+
+
+def test_an_input_that_is_left_out_is_not_unknown() -> None:
+    six = helper.make_tensor("six", 1, [], [6.0])
+    assert by_name(model([node("Clip", "x - six", "y")], {"x": [4]}, {"y": [4]}, [six])) == {"y": "ELEMENT_WISE_CLIP1"}
 
 
 def test_a_copy_has_the_sizes_of_what_it_copies() -> None:
