@@ -95,7 +95,7 @@ def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
     if not every.any():
         return np.zeros(1, dtype=bool)
     outside = part(np.zeros(sizes, dtype=bool), box.places, one.window, fill=True)
-    under = windows(outside, box.places, one.window).reshape(-1, math.prod(one.window.size))
+    under = windows(outside, box.places, one.window).reshape(math.prod(at.stop - at.start for at in box.places), -1)
     is_missed = every.sum(axis=2, keepdims=True) > own.sum(axis=2, keepdims=True)
     return is_missed | (own @ under.T.astype(np.float64) > 0)
 

@@ -143,6 +143,13 @@ def test_what_is_not_finite_and_in_another_pass_meets_nothing() -> None:
     assert unmet(second, box(3), kernel, (3,)).reshape(-1).tolist() == [True] * 3
 
 
+def test_what_is_not_finite_meets_nothing_where_a_pass_has_no_elements_of_the_filter() -> None:
+    kernel = np.array([1, INF]).reshape(1, 1, 1, 2)
+    *_, last = backward(kernel, Window((2,), (3,), (1,), (0,)), (6,))
+    assert last.filter.size == 0
+    assert unmet(last, box(2), kernel, (2,)).reshape(-1).tolist() == [True] * 2
+
+
 def test_each_output_channel_has_its_own_marks() -> None:
     kernel = np.array([[1, 1], [1, INF]]).reshape(1, 2, 1, 2)
     one = next(forward(kernel, Window((2,), (1,), (1,), (0,)), (3,)))

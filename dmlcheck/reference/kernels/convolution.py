@@ -73,9 +73,9 @@ def spread(size: int, taps: int, stride: int, dilation: int, padding: int, end: 
 
 
 def left_open(one: Pass, box: Box, *, taps: Any, sizes: Sizes, added: list[int | None]) -> Any:
-    """Return 1 for results of a piece that are left open, 2 for those that OutputPadding adds; None for neither."""
-    marks = unmet(one, box, taps, sizes) + 2 * beyond(one, box, added).astype(np.uint8)
-    return marks if marks.any() else None
+    """Return which results of a piece are left open, and which OutputPadding adds; None where there are neither."""
+    marks = unmet(one, box, taps, sizes), beyond(one, box, added)
+    return marks if any(map(np.any, marks)) else None
 
 
 def biased(rows: Any, columns: Any, bias: Any, marks: Any, *, fused: Nested) -> Any:
@@ -84,7 +84,8 @@ def biased(rows: Any, columns: Any, bias: Any, marks: Any, *, fused: Nested) -> 
     found = fused(sums if bias is None else sums + bias)
     if marks is None:
         return found
-    return Open(found, (marks % 2 == 1) | (marks >= 2) & ((sums != 0) | (opened(found)[0] != 0)))
+    is_open, is_added = marks
+    return Open(found, is_open | is_added & ((sums != 0) | (opened(found)[0] != 0)))
 
 
 def convolution_integer(
@@ -111,7 +112,7 @@ def convolution_integer(
 
 def only(x: Any) -> Any:
     """Return the one element of a tensor, 0 without a tensor."""
-    return 0 if x is None else x.reshape(-1)[0]
+    return 0 if x is None else x.flat[0]
 
 
 def of_integers(rows: Any, columns: Any, input_zero: Any, filter_zero: Any, _: Any) -> Any:

@@ -53,12 +53,12 @@ def of_integers(a: Any, b: Any, a_zero: Any, b_zero: Any) -> Any:
 
 def column(x: Any, matrix: Any) -> Any:
     """Return one element, or one for each row, beside a matrix."""
-    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), -1, 1)
+    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), x.size, 1)
 
 
 def row(x: Any, matrix: Any) -> Any:
     """Return one element, or one for each column, above a matrix."""
-    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), 1, -1)
+    return x if x is None else x.reshape(*[1] * (matrix.ndim - 2), 1, x.size)
 
 
 def matrix_multiply_integer_to_float(

@@ -194,9 +194,9 @@ def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
     """x / max(Norm, Epsilon), or what other ways to keep the divisor from 0 give."""
     sums = total(np.square(x) if is_root else np.abs(x), axes)
     norm = np.sqrt(sums) if is_root else sums
-    divisors = [np.maximum(norm, epsilon), norm + epsilon, np.sqrt(sums + epsilon) if is_root else norm]
-    ways = partial(one_of, *divisors[: 2 + is_root])
-    return Open(blockwise(lambda part: ways(of=lambda divisor: part / divisor), x), (divisors[0] <= 0) | (epsilon < 0))
+    divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if is_root else []
+    ways = partial(one_of, divisor, norm + epsilon, *more)
+    return Open(blockwise(lambda part: ways(of=lambda by: part / by), x), (divisor <= 0) | (epsilon < 0))
 
 
 def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:

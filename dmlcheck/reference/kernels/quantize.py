@@ -67,7 +67,7 @@ def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, out
 def of_blocks(formula: Callable[..., Any], input: Any, scale: Any, zero_point: Any = None) -> Iterator[Piece]:
     """Yield the pieces of an element-wise formula, where scale and zero point repeat to the sizes of the input."""
     given = [x for x in (scale, zero_point) if x is not None]
-    is_open = any(size % own for x in given for size, own in zip(input.shape, x.shape, strict=True))
+    is_open = any(any(np.mod(input.shape, x.shape)) for x in given)
     for index in tiles(input.shape, BLOCK):
         parts = (None if x is None else part_of_blocks(x, index, input.shape) for x in (scale, zero_point))
         yield Piece(index, lambda *operands: Open(formula(*operands), is_open), (input[index], *parts))
@@ -89,8 +89,8 @@ def part_of_blocks(x: Any, index: Index, sizes: tuple[int, ...]) -> Any:
 def of_range(x: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
     """The quantized elements of a tensor, Scale and ZeroPoint."""
     x, (least, most) = blockwise(lambda part: as_float(part, part), x), limits(output_type)
-    low = np.minimum(np.minimum.reduce(x, axis=axes, keepdims=True), 0)
-    high = np.maximum(np.maximum.reduce(x, axis=axes, keepdims=True), 0)
+    low = np.minimum(np.minimum.reduce(x, axis=axes), 0)
+    high = np.maximum(np.maximum.reduce(x, axis=axes), 0)
     scale = (high - low) / (most - least)
     zero_point = nearest(np.clip(least - low / scale, least, most))
     found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
