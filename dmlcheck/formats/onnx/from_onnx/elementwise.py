@@ -218,4 +218,6 @@ OPERATORS: dict[str, Maker] = {
     "QuantizeLinear": partial(_quantize, "QUANTIZE"),
     "Round": partial(_with, "ELEMENT_WISE_ROUND", {}, RoundingMode="HALVES_TO_NEAREST_EVEN"),
     "Where": _choice,
+    "com.microsoft.DequantizeLinear": partial(_quantize, "DEQUANTIZE"),
+    "com.microsoft.QuantizeLinear": partial(_quantize, "QUANTIZE"),
 }

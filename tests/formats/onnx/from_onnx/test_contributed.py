@@ -22,6 +22,14 @@ def test_gelu_is_the_operator_of_that_name() -> None:
     assert found(f"{OWN}Gelu", [QUERY], QUERY).operator == "ACTIVATION_GELU"
 
 
+def test_quantization_is_that_of_onnx() -> None:
+    x, scale, zero = zeros(2, 4), zeros(), zeros(dtype="uint8")
+    made = found(f"{OWN}QuantizeLinear", [x, scale, zero], zeros(2, 4, dtype="uint8"))
+    assert (made.operator, made.fields["ScaleTensor"].strides) == ("ELEMENT_WISE_QUANTIZE_LINEAR", (0, 0))
+    made = found(f"{OWN}DequantizeLinear", [zeros(2, 4, dtype="uint8"), scale, zero], x)
+    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+
+
 def test_a_fused_product_reads_transposed_factors_through_strides() -> None:
     """A {2, 3} that is read as {3, 2} has the strides {1, 3}."""
     made = found(f"{OWN}FusedMatMul", [zeros(2, 3), zeros(2, 4)], zeros(3, 4), transA=1, alpha=0.5)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from guide_pages import PAGES
 from onnx_nodes import node, zeros
 
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS
+from dmlcheck.formats.onnx.from_onnx.registrations import left_to_others, registrations
+from dmlcheck.formats.onnx.from_onnx.several import SEVERAL, counterparts
 
 X = zeros(2, 3)
+ANY = dict.fromkeys(range(30), 1)  # whatever the opset: version 1
 
 
 def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
@@ -66,6 +70,19 @@ def test_axes_of_a_normalization_leave_the_channels_out() -> None:
     assert (made.operator, made.fields["Axes"]) == ("MEAN_VARIANCE_NORMALIZATION1", [0, 2, 3])
     (made,) = counterparts(node("MeanVarianceNormalization", [x], x, axes=[-1]))
     assert made.fields["Axes"] == [3]
+
+
+def test_the_guide_names_the_operators_that_are_not_mapped() -> None:
+    page = " ".join(PAGES["models.md"].split())
+    named = page.partition("are not mapped: ")[2].partition(". Others")[0]
+    own, _, contributed = named.partition(", and of `com.microsoft` ")
+    expected = {*own.split(", "), *(f"com.microsoft.{name}" for name in contributed.split(", "))}
+    x = zeros(1, 1, 4, 4)
+    taken = {name for name in registrations().rows if name not in OPERATORS and name not in SEVERAL}
+    computed = {
+        name for name in taken if "computes nothing" not in (left_to_others(node(name, [x], x), 1, [], ANY) or "")
+    }
+    assert computed == expected
 
 
 def test_all_others_become_one() -> None:
