@@ -115,11 +115,11 @@ def average_pooling(
 def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
     """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
     is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), places, window)
+    if p == 1:
+        return Open(over(np.add, np.abs(x), places, window), is_open)
     if p == 2:
         return Open(np.sqrt(over(np.add, np.square(x), places, window)), is_open)
     size = np.abs(x)
-    if p == 1:
-        return Open(over(np.add, size, places, window), is_open)
     if p <= _MOST_PLAIN:
         return Open(plain_norm(size, places, window, p), is_open)
     low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
