@@ -35,6 +35,10 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     model = parsed(ModelProto(), path, "an ONNX model")
     if not model.HasField("graph") or not model.opset_import:
         raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    names = [entry.domain for entry in model.opset_import]
+    names += [name for graph in graphs_of(model.graph) for name in _names(graph)]
+    if not all(isinstance(name, str) for name in names):
+        raise Unreadable(path, "has names that are not UTF-8")
     weights: set[str] = set()
     symbols: set[str] = set()
     for graph in graphs_of(model.graph):
@@ -56,6 +60,17 @@ def symbols_of(model: Any) -> list[str]:
     """Return the names of the sizes that a model's inputs leave open, in their order."""
     given = (value.type.tensor_type.shape.dim for value in model.graph.input if value.type.HasField("tensor_type"))
     return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
+
+
+def _names(graph: Any) -> Iterator[Any]:
+    """Yield the names of a graph: protobuf gives bytes for one that is not UTF-8."""
+    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        yield value.name
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        yield from (attribute.name for attribute in node.attribute)
 
 
 def _strip(graph: Any) -> set[str]:

@@ -189,13 +189,13 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
     if node.domain not in DOMAINS or (_schema(node.op_type, of.opsets.get("", 1)) is None and opsets_of(node.op_type)):
         return None  # onnx knows nothing of onnxruntime's own
-    context = checker.C.CheckerContext()
-    context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
+    context = checker.C.CheckerContext()
     try:
+        context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
         checker.check_node(node, context)
-    except (checker.ValidationError, ValueError, RuntimeError) as error:
+    except (checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
         return first_line(error)
     return None
 

@@ -113,7 +113,10 @@ def initial(tensor: Any) -> Value:
     kind = element_type(tensor.data_type)
     if kind not in KNOWN or prod(tensor.dims) > MOST_VALUES:
         return Value(of, None, CONSTANT)
-    numbers = numpy_helper.to_array(tensor)
+    try:
+        numbers = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError):  # not as many as the sizes say
+        return Value(of, None, CONSTANT)
     return Value(of, four_bits(numbers, kind) if kind in BYTES_OF else numbers, CONSTANT)
 
 

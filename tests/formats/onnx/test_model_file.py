@@ -51,6 +51,13 @@ def test_inner_graphs_are_found() -> None:
     assert [graph.name for graph in graphs_of(outer.graph)] == ["g", "inner", "inner"]
 
 
+def test_names_that_are_not_utf_8_are_refused() -> None:
+    data = model([node("Relu", "x", "y", "abc")], {"x": [4]}, {"y": [4]}).SerializeToString()
+    Path("a.onnx").write_bytes(data.replace(b"abc", b"a\xffc"))
+    with pytest.raises(Unreadable, match="names that are not UTF-8"):
+        read_whole("a.onnx", {})
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [(b"no model", "is not an ONNX model"), (b"", "it has no graph or no opset")],

@@ -12,6 +12,7 @@ from whole_models import INT64, node, numbers, weight
 from dmlcheck.formats.onnx.from_onnx.tensors import type_name
 from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
 
+TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
 
 
@@ -42,6 +43,7 @@ def test_small_constants_have_their_numbers() -> None:
     assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
     assert initial(numbers("a", [3, 4])).origin == CONSTANT
     assert initial(weight("w", [1025])).numbers is None
+    assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
 
 
 def test_what_comes_from_sizes_or_constants_says_so() -> None:
