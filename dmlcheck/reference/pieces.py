@@ -182,6 +182,13 @@ def truncated(data_type: str, x: Any) -> Any:
     return Open(np.where(fits, whole, 0), ~fits)
 
 
+def narrowed(data_type: str, x: Any) -> Any:
+    """Return integers as results of a type: in 32 and 64 bits they wrap, in fewer those that do not fit are open."""
+    if data_type in FORMATS or DATA_TYPES[data_type].bits >= 32:
+        return x
+    return Open(x, overflows(data_type, x))
+
+
 def wrapped(data_type: str, x: Any) -> Any:
     """Return whole numbers as 32-bit integers have them after an overflow; smaller types are computed in 32 bits.
 

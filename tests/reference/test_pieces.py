@@ -21,6 +21,7 @@ from dmlcheck.reference.pieces import (
     infinite,
     is_float,
     limits,
+    narrowed,
     nearest,
     one_of,
     opened,
@@ -151,6 +152,28 @@ def test_beside_a_float16_tensor_an_implementation_may_compute_in_float16() -> N
 )
 def test_integers_of_32_bits_wrap(data_type: str, given: list[float], right: list[float]) -> None:
     assert wrapped(data_type, np.array(given)).tolist() == right
+
+
+@pytest.mark.parametrize(
+    ("data_type", "given", "is_open"),
+    [
+        ("INT16", [32767, 32768, -32768, -32769], [False, True, False, True]),
+        ("UINT8", [255, 256, 0, -1], [False, True, False, True]),
+        ("INT4", [7, 8, -8, -9], [False, True, False, True]),
+    ],
+)
+def test_integers_that_do_not_fit_less_than_32_bits_are_open(
+    data_type: str, given: list[int], is_open: list[bool]
+) -> None:
+    value, where = opened(narrowed(data_type, np.array(given)))
+    assert value.tolist() == given
+    assert where.tolist() == is_open
+
+
+@pytest.mark.parametrize("data_type", ["INT32", "UINT32", "INT64", "UINT64", "FLOAT16"])
+def test_nothing_is_open_of_more_bits_or_of_floats(data_type: str) -> None:
+    x = np.array([2**40, -(2**40)])
+    assert narrowed(data_type, x) is x
 
 
 def test_floats_beyond_a_type_are_infinite() -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dmlcheck.reference.conversions import to_floats
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, overflows, truncated
-from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.reference.pieces import Kernel, elementwise, narrowed, truncated
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -19,10 +17,7 @@ def cast(input: Any, *, input_type: str, output_type: str) -> Any:
     """
     if output_type in FORMATS:
         return to_floats(input, input_type, output_type)
-    if input_type in FORMATS:
-        return truncated(output_type, input)
-    x = raw(input)
-    return Open(x, overflows(output_type, x)) if DATA_TYPES[output_type].bits < 32 else x
+    return truncated(output_type, input) if input_type in FORMATS else narrowed(output_type, input)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -13,10 +13,9 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import Index, ranges, tiles_along
-from dmlcheck.reference.numbers import Tracked, total_of_parts
-from dmlcheck.reference.pieces import Kernel, Open, Piece, holds, is_float
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.pieces import Kernel, Open, Piece, narrowed
 from dmlcheck.reference.windows import LARGE, Places, Window, placed, views, windows
-from dmlcheck.specs.names import DATA_TYPES
 
 Sizes = tuple[int, ...]
 
@@ -108,9 +107,10 @@ def hits(at: range, count: int, size: int, stride: int, gap: int, start: int) ->
         shift = element * gap - start
         layer, rest = layers[shift % stride], at.start - shift
         layers.update([shift % stride])
-        first, last = max(0, -(-rest // stride)), min(count, -(-(at.stop - shift) // stride))
-        if first < last:
-            yield Hit(layer, element, slice(first, last), slice(first * stride - rest, last * stride - rest, stride))
+        own = range(max(0, -(-rest // stride)), min(count, -(-(at.stop - shift) // stride)))
+        if own:
+            places = slice(own.start * stride - rest, own.stop * stride - rest, stride)
+            yield Hit(layer, element, slice(own.start, own.stop), places)
 
 
 def overlap(size: int, stride: int, gap: int) -> int:
@@ -121,23 +121,20 @@ def overlap(size: int, stride: int, gap: int) -> int:
 def layered(x: Any, sizes: Sizes, fallen: Iterable[tuple[Hit, ...]]) -> tuple[Any, ...]:
     """Return tensors whose sum is what falls on each place, 0 where nothing does."""
     found: dict[tuple[int, ...], Any] = {}
-    for hit in fallen:
-        layer, elements, own, places = zip(*hit, strict=True)
+    for hits_along in fallen:
+        layer = tuple(hit.layer for hit in hits_along)
         if layer not in found:
             found[layer] = np.zeros(sizes, x.dtype)
-        found[layer][(..., *places)] = x[(slice(None), slice(None), *elements, *own)]
+        elements, own = (hit.element for hit in hits_along), (hit.blocks for hit in hits_along)
+        found[layer][(..., *(hit.places for hit in hits_along))] = x[(slice(None), slice(None), *elements, *own)]
     return tuple(found.values()) or (np.zeros(sizes, x.dtype),)
 
 
 def added(*layers: Any, is_open: bool, output_type: str) -> Open:
     """Return the sums of the elements that fall on one place."""
-    if isinstance(layers[0], Tracked):
-        return Open(total_of_parts((layer[None] for layer in layers), 0, keepdims=False), is_open)
-    sums = reduce(np.add, layers)
-    if is_float(sums) or DATA_TYPES[output_type].bits >= 32:
-        return Open(sums, is_open)
-    fits = holds(output_type, sums)
-    return Open(np.where(fits, sums, 0), ~fits | is_open)
+    if isinstance(layers[0], Tracked):  # whose terms may be added in any order
+        return Open(np.stack(layers).sum(axis=0), is_open)
+    return Open(narrowed(output_type, reduce(np.add, layers)), is_open)
 
 
 KERNELS: dict[str, Kernel] = {
