@@ -11,16 +11,16 @@ from dmlcheck.formats.onnx.to_onnx.mappings import mappings
 from dmlcheck.specs.names import short_operator
 
 _PATTERNS = {
-    "page": r"_OPERATOR_DESC|\bpage|errat|remark|description|constraint|support table|\bfield",
+    "page": r"_OPERATOR_DESC|\bpage|errat|remark|description|documentation|constraint|support table|\bfield",
     "hand": r"by hand|closed form",
     "program": r"mpmath|fraction|exact|arithmetic|python|numpy|program",
     "standard": r"IEEE 754",
     "onnxruntime": r"onnx ?runtime",
     "onnx": r"onnx's|ReferenceEvaluator|onnx node|\bONNX \d",
     "PyTorch": r"pytorch|torch",
-    "vendor": r"on DirectML|published|known.answer|Random123|WPT|web platform",
-    "property": r"property|transpose|inverse|derivative",
-    "open": r"unspecified|left open",
+    "vendor": r"DirectML's outputs|on DirectML|DirectML took|published|known.answer|Random123",
+    "property": r"property|transpose of|inverse of",
+    "open": r"unspecified|left open|open point|no source says|does not say",
 }
 _FINDERS = {kind: re.compile(pattern, re.IGNORECASE).search for kind, pattern in _PATTERNS.items()}
 OTHER = "other"
