@@ -103,7 +103,7 @@ def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> 
     reach = math.prod((size - 1) * gap + 1 for size, gap in zip(window.size, window.dilations, strict=True))
     at_once = 1 if reach > LARGE else max(1, BLOCK // math.prod(map(max, window.size, window.strides)))
     for index in tiles_along(range(input.ndim), sizes, at_once):
-        places = [slice(*at.indices(size)[:2]) for at, size in zip(index[lead:], sizes[lead:], strict=True)]
+        places = places_at(index[lead:], sizes[lead:])
         own = fill if np.size(fill) == 1 else fill[:, index[1]]
         yield index, places, part(input[index[:lead]], places, window, own)
 
@@ -126,6 +126,11 @@ LARGE = 1 << 20  # elements: 8 megabytes of float64
 def placed(size: int, taps: int, stride: int, dilation: int, padding: int, end: int) -> int:
     """Return how many places a window has."""
     return (size + padding + end - (taps - 1) * dilation - 1) // stride + 1
+
+
+def places_at(index: Index, sizes: Sequence[int]) -> list[slice]:
+    """Return the places that an index of slices has of so many along each dimension."""
+    return [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]
 
 
 def coordinates(places: Places, window: Window) -> list[Any]:

@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, either, tiles_along
+from dmlcheck.reference.blocks import BLOCK_AS_IS, Blocks, Index, either, tiles_along
 from dmlcheck.reference.nested import stored
 from dmlcheck.reference.numbers import product_of_parts, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, limits
-from dmlcheck.reference.products import LARGEST, boxes
+from dmlcheck.reference.products import LONG, boxes
 from dmlcheck.reference.sums import total
 from dmlcheck.values.number_formats import FORMATS
 
@@ -59,21 +59,23 @@ class Given(NamedTuple):
 def parts_of(given: Given, heads: int, groups: int, output: Sizes) -> tuple[Part, Part, Part] | None:
     """Return query, key and value for an output of these sizes; None where sizes do not agree."""
     *_, batch, length, hidden = output
+    beside = ((given.query, heads), (given.key, groups), (given.value, groups))
+    if hidden % heads or heads % groups or any(x is not None and x.shape[-1] % count for x, count in beside):
+        return None
     q = first(side_by_side(given.query, heads), stacked(given.query_key, 0), stacked(given.query_key_value, 0))
     stacks = (stacked(given.query_key, 1), stacked(given.key_value, 0), stacked(given.query_key_value, 1))
     k = first(side_by_side(given.key, groups), *stacks)
     v = first(side_by_side(given.value, groups), stacked(given.key_value, 1), stacked(given.query_key_value, 2))
-    if q is None or hidden % heads or heads % groups:
-        return None
     size, width = q.shape[3], hidden // heads
-    bias = biases(given.bias, (heads, groups, groups), (size, size, width))
+    counts, widths = (heads, groups, groups), (size, size, width)
+    if given.bias is not None and given.bias.size != sum(map(mul, counts, widths)):
+        return None
+    bias = biases(given.bias, counts, widths)
     key, value = Part(k, bias[1], last_four(given.past_key)), Part(v, bias[2], last_four(given.past_value))
     agree = (
         *(fits(x, batch, groups, size) for x in (key.own, key.past)),
         *(fits(x, batch, groups, width) for x in (value.own, value.past)),
         fits(q, batch, heads, size) and q.shape[2] == length and key.length == value.length,
-        not (k is None and given.key is not None) and not (v is None and given.value is not None),
-        given.bias is None or bias[0] is not None,
     )
     return (Part(q, bias[0]), key, value) if all(agree) else None
 
@@ -84,8 +86,11 @@ def first(*given: Any) -> Any:
 
 
 def side_by_side(x: Any, heads: int) -> Any:
-    """Return the heads of a tensor that has them side by side in its last dimension; None if they do not divide it."""
-    return None if x is None or x.shape[-1] % heads else x.reshape(*x.shape[-3:-1], heads, -1).swapaxes(1, 2)
+    """Return the heads of an optional tensor that has them side by side in its last dimension."""
+    if x is None:
+        return None
+    batch, length, hidden = x.shape[-3:]
+    return x.reshape(batch, length, heads, hidden // heads).swapaxes(1, 2)
 
 
 def stacked(x: Any, place: int) -> Any:
@@ -95,16 +100,15 @@ def stacked(x: Any, place: int) -> Any:
 
 def last_four(x: Any) -> Any:
     """Return an optional tensor without the dimensions of size 1 before its last four."""
-    return x if x is None or x.ndim <= 4 else x.reshape(x.shape[-4:])
+    return x if x is None else x.reshape(x.shape[-4:])
 
 
 def biases(x: Any, heads: Sequence[int], sizes: Sequence[int]) -> list[Any]:
-    """Return what is added to query, key and value, a row for each head; None where a tensor has other sizes."""
-    ends = list(accumulate(map(mul, heads, sizes), initial=0))
-    if x is None or x.size != ends[-1]:
-        return [None] * 3
-    parts = (x.reshape(-1)[start:end] for start, end in pairwise(ends))
-    return [part.reshape(-1, 1, size) for part, size in zip(parts, sizes, strict=True)]
+    """Return what is added to query, key and value, a row for each head; None where nothing is."""
+    if x is None:
+        return [None] * len(heads)
+    parts = np.split(x.ravel(), list(accumulate(map(mul, heads, sizes)))[:-1])
+    return [part.reshape(count, 1, size) for part, count, size in zip(parts, heads, sizes, strict=True)]
 
 
 def fits(x: Any, batch: int, heads: int, size: int) -> bool:
@@ -192,7 +196,7 @@ def joined(past: Any, own: Any, bias: Any, hold: Any) -> list[Any]:
 
 def in_blocks(x: Any) -> list[Any]:
     """Return the blocks of an operand, of which there may be none."""
-    return [] if x is None else list(x.parts()) if isinstance(x, Blocks) else [x]
+    return [] if x is None else list(x.parts())
 
 
 def products(q: Any, keys: list[Any]) -> Any:
@@ -211,13 +215,14 @@ def means(weights: Any, values: list[Any]) -> Any:
 
 def by_group(x: Any, of: Any) -> Any:
     """Return queries by the heads of key or value that they share."""
-    batch, _, length, size = x.shape
-    return x.reshape(batch, of.shape[1], -1, length, size)
+    (batch, heads, length, size), groups = x.shape, of.shape[1]
+    return x.reshape(batch, groups, heads // groups, length, size)
 
 
 def heads_beside(x: Any) -> Any:
     """Return results with the heads side by side."""
-    return x.swapaxes(1, 2).reshape(x.shape[0], x.shape[2], -1)
+    batch, heads, length, size = x.shape
+    return x.swapaxes(1, 2).reshape(batch, length, heads * size)
 
 
 def overflows(dots: Any, scale: Any, data_type: str) -> Any:
@@ -252,7 +257,8 @@ class Field(NamedTuple):
         """Return a piece of which the documentation says nothing: the second to last dimension from a start on."""
         *outer, length, last = self.tensor.sizes
         where = (*map(slice, outer), slice(start, length), slice(last))
-        return self.piece(where, partial(Open, np.broadcast_to(0.0, (*outer, length - start, last)), where=True))
+        anything = np.broadcast_to(np.zeros(()), (*outer, length - start, last))
+        return self.piece(where, partial(Open, anything, where=True))
 
 
 def named(name: str, formula: Any, *operands: Any) -> dict[str, Any]:
@@ -271,9 +277,9 @@ def of_queries(
     **options: Any,
 ) -> Iterator[Piece]:
     """Yield the pieces of OutputTensor: some queries of a head, or of several heads."""
-    q, *others = parts
+    q, key, value = parts
     batch, heads, length, size = q.own.shape
-    count, groups = others[0].length, first(others[0].own, others[0].past).shape[1]
+    count, groups = key.length, first(key.own, key.past).shape[1]
     sizes = (batch, heads, length, count)
     if not is_known(mask, mask_type, sizes) or (position is not None and position.shape != sizes):
         yield field.unknown()
@@ -282,7 +288,7 @@ def of_queries(
     for b, g, share, s, _ in boxes((batch, groups, step, length, count), size, whole=(-1,)):
         n = slice(g.start * step + share.start, (g.stop - 1) * step + share.stop)
         operands = [q.own[b, n, s], picked(q.bias, n)]
-        for part in others:
+        for part in (key, value):
             operands += [cut(part.past, b, g), cut(part.own, b, g), picked(part.bias, g)]
         later = np.arange(count) > np.arange(s.start, s.stop)[:, None] if is_causal else None
         hidden = masked(mask, mask_type, (b, n, s), count)
@@ -297,12 +303,9 @@ def picked(x: Any, index: Any) -> Any:
 
 
 def cut(x: Any, batch: slice, heads: slice) -> Any:
-    """Return some heads of an optional tensor, in blocks where they are large."""
+    """Return some heads of an optional tensor, in blocks of their length."""
     some = picked(x, (batch, heads))
-    if some is None or some.size <= LARGEST:
-        return some
-    cuts = tiles_along((2,), some.shape, LARGEST * some.shape[2] // some.size)
-    return Blocks(some.shape, list(cuts), some.__getitem__)
+    return some if some is None else Blocks(some.shape, list(tiles_along((2,), some.shape, LONG)), some.__getitem__)
 
 
 def present(field: Field, part: Part, *, is_cache: bool) -> Iterator[Piece]:
@@ -317,7 +320,7 @@ def present(field: Field, part: Part, *, is_cache: bool) -> Iterator[Piece]:
     for x, bias in ((part.past, None), (part.own, part.bias)):
         if x is None:
             continue
-        for b, h, row, column in tiles_along(range(4), x.shape, 8 * BLOCK):
+        for b, h, row, column in tiles_along(range(x.ndim), x.shape, BLOCK_AS_IS):
             start, stop, _ = row.indices(x.shape[2])
             where, own = (b, h, slice(begin + start, begin + stop), column), picked(bias, (h, slice(None), column))
             yield field.piece(where, plus, (x[b, h, row, column], own), is_exact=bias is None)
@@ -370,18 +373,19 @@ def multihead_attention1(
     lengths = past_sequence_lengths
     if lengths is not None and found and not begins(lengths, *found):
         found = None
-    fields = (Field("output", output), *map(Field, PRESENT, (output_present_key, output_present_value)))
+    result, *others = map(Field, OUTPUTS, (output, output_present_key, output_present_value))
     if found is None:
-        yield from (field.unknown() for field in fields if field.tensor)
+        yield from (field.unknown() for field in (result, *others) if field.tensor)
         return
-    for part, field in zip(found[1:], fields[1:], strict=True):
+    _, *parts = found
+    for part, field in zip(parts, others, strict=True):
         yield from present(field, part, is_cache=lengths is not None) if field.tensor else ()
     options = {"scale": scale, "filter_value": mask_filter_value, "data_type": output.data_type}
     position = last_four(relative_position_bias)
-    yield from of_queries(fields[0], found, mask, mask_type, position, is_causal=lengths is not None, **options)
+    yield from of_queries(result, found, mask, mask_type, position, is_causal=lengths is not None, **options)
 
 
-PRESENT = ("output_present_key", "output_present_value")
+OUTPUTS = ("output", "output_present_key", "output_present_value")
 
 
 def multihead_attention(

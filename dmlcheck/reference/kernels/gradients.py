@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, ranges, tiles_along
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece
 from dmlcheck.reference.sums import mean, total
@@ -24,6 +24,7 @@ from dmlcheck.reference.windows import (
     over,
     part,
     phases,
+    places_at,
     reaches_beyond,
     seen_count,
     windows,
@@ -53,8 +54,8 @@ def targets(window: Window, counts: Sizes, output: TensorDesc) -> Iterator[Targe
         sizes = (*lead, *phase.counts)
         back = Window(*zip(*map(_no_more, *phase.window, counts), strict=True))
         most = math.prod(map(min, window.size, counts))
-        for index in tiles_along(range(len(sizes)), sizes, max(1, BLOCK // most)):
-            places = [slice(*at.indices(size)[:2]) for at, size in zip(index[2:], phase.counts, strict=True)]
+        for index in tiles_along(range(len(sizes)), sizes, BLOCK // most):
+            places = places_at(index[2:], phase.counts)
             where = map(_spread, places, phase.first, window.strides)
             yield Target((*index[:2], *where), places, back)
 
@@ -75,7 +76,7 @@ def _spread(places: slice, first: int, stride: int) -> slice:
 
 def by_dimension(window: Window) -> list[Window]:
     """Return the window of each dimension."""
-    return [Window(*each) for each in zip(*(zip(numbers) for numbers in window), strict=True)]
+    return list(map(Window, *map(zip, window)))
 
 
 def of_dimensions(ufunc: np.ufunc, tables: Sequence[Any], target: Target, fill: Any = 0) -> Any:
@@ -104,10 +105,11 @@ def from_averages(dy: Any, divisors: Any, beyond: Any, *, members: Any, target: 
             return over(ufunc, x, places, window)
         return ufunc.reduce(np.where(members, windows(x, places, window), 0), axis=tuple(range(-len(places), 0)))
 
-    ways = [lambda: gathered(np.add, dy / divisors)]
-    if not divisors.ndim:
-        ways.insert(0, lambda: gathered(np.add, dy) / divisors)
-    return Open(widest(*ways), is_open if beyond is None else gathered(np.logical_or, beyond) | is_open)
+    def of_shares() -> Any:
+        return gathered(np.add, dy / divisors)
+
+    result = of_shares() if divisors.ndim else widest(lambda: gathered(np.add, dy) / divisors, of_shares)
+    return Open(result, is_open if beyond is None else gathered(np.logical_or, beyond) | is_open)
 
 
 def members_of(target: Target, window: Window) -> Any:
@@ -170,7 +172,7 @@ def from_largest(
     exists = reduce(np.logical_and.outer, map(is_below, seen, counts))
     here = numbers_of(where[2:], sizes)[(..., *[None] * len(sizes))]
     of_windows = tuple(range(-len(sizes), 0))
-    hits = windows(np.where(exists, chosen, -1), places, back) == here
+    hits = windows(np.where(exists, chosen, math.prod(sizes)), places, back) == here
     given = windows(dy, places, back)
     count = hits.sum(axis=of_windows)
     several = np.where(hits, given, 0).sum(axis=of_windows)
@@ -194,10 +196,7 @@ def is_below(places: slice, count: int) -> Any:
 
 def numbers_of(where: Index, sizes: Sizes) -> Any:
     """Return the numbers of some elements of a tensor of these sizes, counted row-major."""
-    found = np.zeros((), np.int64)
-    for at, size in zip(where, sizes, strict=True):
-        found = np.add.outer(found * size, np.arange(size)[at])
-    return found
+    return np.ravel_multi_index(np.ix_(*ranges(where, sizes)), sizes)
 
 
 def largest(x: Any, places: Places, window: Window, sizes: Sizes) -> tuple[Any, Any]:
@@ -249,8 +248,6 @@ def max_pooling_grad(
 
 # ---- batches
 
-OUTPUTS = ("output_gradient", "output_scale_gradient", "output_bias_gradient")
-
 
 def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
     """The sum of dy * (x - point), or of dy * x less that of dy times the point."""
@@ -268,7 +265,7 @@ def of_frozen(x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: 
     root, sums = np.sqrt(square), total(dy, axes)
     is_open = (square <= 0) | (epsilon is None)
     slope = of_scale(x, dy, centre, root, moment(x, dy, centre, sums, axes), axes)
-    return dict(zip(OUTPUTS, (Open(dy * (scale / root), is_open), Open(slope, is_open), sums), strict=True))
+    return by_output(Open(dy * (scale / root), is_open), Open(slope, is_open), sums)
 
 
 def of_training(
@@ -288,19 +285,20 @@ def of_training(
     )
     is_open = (square <= 0) | np.isinf(factor)
     is_other = np.abs(centre - point) > unit * count * mean(np.abs(x), axes)
-    results = (
-        Open(result, is_open | is_other | (not axes)),
-        Open(of_scale(x, dy, centre, root, about_centre, axes), is_open),
-        sums,
-    )
-    return dict(zip(OUTPUTS, results, strict=True))
+    own = of_scale(x, dy, centre, root, about_centre, axes)
+    return by_output(Open(result, is_open | is_other | (not axes)), Open(own, is_open), sums)
+
+
+def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
+    """Return something of each gradient by the name of its output."""
+    return {"output_gradient": gradient, "output_scale_gradient": scale, "output_bias_gradient": bias}
 
 
 def of_batches(formula: Callable[..., Any], x: Any, dy: Any, centre: Any, *parameters: Any) -> Iterator[Piece]:
     """Yield the pieces of the gradients, which have sums over the dimensions in which the means have size 1."""
     axes = tuple(axis for axis, size in enumerate(centre.shape) if size == 1)
     for piece in groups(formula, axes, x, dy, centre, *parameters):
-        yield piece._replace(where=dict.fromkeys(OUTPUTS, piece.where))
+        yield piece._replace(where=by_output(piece.where, piece.where, piece.where))
 
 
 def batch_normalization_grad(
@@ -354,7 +352,7 @@ def of_neighbours(
 
 def _inner(window: Window, x: Any) -> Index:
     """Return where the middles of the windows are in what these see."""
-    return tuple(slice(start, start + size) for start, size in zip(window.padding, x.shape, strict=True))
+    return tuple(map(slice, window.padding, map(add, window.padding, x.shape)))
 
 
 def local_response_normalization_grad(
@@ -371,22 +369,21 @@ def local_response_normalization_grad(
     own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
     both = own._replace(size=tuple(map(add, own.size, (size - 1 for size in back.size))))
     both = both._replace(padding=tuple(map(add, own.padding, back.padding)))
-    is_open = local_size % 2 == 0 or (local_size > 1 and not cross_channel)
+    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
     options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
     ones = np.broadcast_to(np.True_, input.shape)
-    for places in regions(input.shape, axes, both):
-        index = tuple(places)
+    for index in regions(input.shape, axes, both):
+        places = places_at(index, input.shape)
         around_it = (part(input, places, both), *(part(x, places, back) for x in (input_gradient, ones)))
         yield Piece(index, partial(of_neighbours, **options), (input[index], input_gradient[index], *around_it))
 
 
-def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Places]:
-    """Yield parts of a tensor, whole along some axes unless these are long, so that no neighbour is seen twice."""
+def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Index]:
+    """Yield indices that leave some axes whole unless these are long, so that no neighbour is seen twice."""
     whole = math.prod(sizes[axis] for axis in axes)
-    cut = [axis for axis in range(len(sizes)) if axis not in axes or whole > BLOCK]
-    limit = BLOCK // (math.prod(window.size) if whole > BLOCK else whole)
-    for index in tiles_along(cut, sizes, max(1, limit)):
-        yield [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]
+    is_long = whole > BLOCK
+    cut = [axis for axis in range(len(sizes)) if is_long or axis not in axes]
+    return tiles_along(cut, sizes, BLOCK // (math.prod(window.size) if is_long else whole))
 
 
 KERNELS: dict[str, Kernel] = {

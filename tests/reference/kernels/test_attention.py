@@ -36,8 +36,8 @@ def test_each_query_has_the_mean_of_the_values_by_the_softmax_of_its_products(
     operator: str, form: str, largest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(products, "LARGEST", largest)
-    monkeypatch.setattr(attention, "LARGEST", largest)
-    monkeypatch.setattr(attention, "BLOCK", largest)
+    monkeypatch.setattr(attention, "LONG", largest)
+    monkeypatch.setattr(attention, "BLOCK_AS_IS", largest)
     generator = np.random.default_rng(1)
     for mask_type, data_type, _ in itertools.product(MASKS, TYPES, range(3)):
         made = drawn(generator, operator, form, mask_type, TYPES[data_type])
