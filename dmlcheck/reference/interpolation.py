@@ -99,6 +99,7 @@ def is_lost(places: Sequence[Any]) -> Any:
 
 
 _FEW = 4  # elements: FLOAT32 places are that far off after millions of elements, FLOAT16 ones after a thousand
+REACH = _FEW + 2  # elements: no farther from a place are those that have, or may have, a part in it
 
 
 # ---- weighted averages

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, tiles_along
+from dmlcheck.reference.blocks import BLOCK_OF_SAMPLES, ranges, share_of_block, tiles_along
 from dmlcheck.reference.interpolation import (
     Share,
     Sums,
-    clamped,
+    beside,
     computed,
     half_up,
     is_lost,
@@ -29,7 +29,7 @@ from dmlcheck.reference.interpolation import (
     taken,
     total_together,
 )
-from dmlcheck.reference.numbers import Array, Claim, Tracked, raw, slack
+from dmlcheck.reference.numbers import Array, Claim, Tracked, either, raw, slack
 from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of
 
 Counts = tuple[int, int]
@@ -69,7 +69,7 @@ def sample_counts(corners: Array, sizes: Sequence[int], sampling: Sampling) -> C
     if not (np.isfinite(corners).all() and np.isfinite(numbers).all()):
         return None
     plain = sampling._replace(scales=(numbers[0], numbers[1]))
-    found = [count_of(ends(Tracked(corners, 0.0), axis, plain), size, plain) for axis, size in enumerate(sizes)]
+    found = [count_of(ends(Tracked(corners), axis, plain), size, plain) for axis, size in enumerate(sizes)]
     is_single = sampling.is_aligned and 1 in map(operator.mul, found, sizes)
     return None if 0 in found or is_single else (found[0], found[1])
 
@@ -81,9 +81,10 @@ def count_of(region: tuple[Tracked, Tracked], size: int, sampling: Sampling) -> 
     """
     quotient = (region[1] - region[0]) / size
     value, error = float(raw(quotient)), float(quotient.slack)
-    low, high = (min(max(end, sampling.least), sampling.most) for end in (abs(value) - error, abs(value) + error))
-    is_known = 1 <= sampling.least <= sampling.most and low == high == round(low)
-    return int(low) if is_known and (value >= 0 or low == sampling.least) else 0
+    sizes = (value, abs(value) - error, abs(value) + error)  # the first is another one where the region is mirrored
+    count, *others = {min(max(size, sampling.least), sampling.most) for size in sizes}
+    is_known = 1 <= sampling.least <= sampling.most and not others and count == round(count)
+    return int(count) if is_known else 0
 
 
 # ---- samples
@@ -163,7 +164,7 @@ def crop(
     samples = (np.arange(rows.start * counts[0], rows.stop * counts[0]), np.arange(width * counts[1]))
     steps = (height * counts[0], width * counts[1])
     at = list(map(partial(places, corners, sampling=sampling), (0, 1), samples, steps))
-    found = samples_at(image, at, sampling, outside, is_single=counts == (1, 1))
+    found = samples_at(image, at, sampling, outside, is_single=math.prod(counts) == 1)
     of_each = (len(image), len(rows), counts[0], width, counts[1])
     reduced = largest if sampling.function == "MAX" else average
     ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
@@ -186,17 +187,17 @@ def crops(
     input: Array, roi: Array, batch_indices: Array, sampling: Sampling, outside: Any, output: TensorDesc
 ) -> Iterator[Piece]:
     """Yield the pieces of an output: some channels and rows of a region."""
-    _, channels, height, width = output.sizes
-    for region, (corners, image) in enumerate(zip(roi.reshape(-1, 4), batch_indices.reshape(-1), strict=True)):
+    regions, channels, height, width = output.sizes
+    for region, corners in enumerate(roi.reshape(regions, 4)):
         counts = sample_counts(corners, (height, width), sampling)
         if counts is None:
             yield Piece(region, partial(left_open, output.sizes[1:]))
             continue
         options = {"height": height, "width": width, "counts": counts, "sampling": sampling, "outside": outside}
-        of_each = counts[0] * counts[1] * width  # samples of a row
-        for own, part in tiles_along(range(2), (channels, height), 4 * BLOCK // of_each):
-            rows = range(*part.indices(height))
-            formula = partial(crop, image=input[int(image)][own], rows=rows, **options)
+        image, rows = input[batch_indices.flat[region]], (channels, height)
+        samples_of_row = math.prod(counts) * width
+        for own, part in tiles_along(range(2), rows, share_of_block(1, samples_of_row, BLOCK_OF_SAMPLES)):
+            formula = partial(crop, image=image[own], rows=ranges((own, part), rows)[1], **options)
             yield Piece((region, own, part), formula, (corners,))
 
 
@@ -309,7 +310,7 @@ def gradient_of_samples(
     given = np.repeat(np.repeat(gradient, counts[0], 1), counts[1], 2)
     if sampling.function == "AVERAGE":
         return Open(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
-    samples = samples_at(image, at, sampling, 0.0, is_single=False)
+    samples = samples_at(image, at, sampling, np.nan, is_single=False)
     chosen = which_is_largest(samples.value, counts)
     is_open = in_each(np.any, unclear | samples.where | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + slack(chosen.value) == 0)
@@ -323,9 +324,9 @@ def which_is_largest(samples: Any, counts: Counts) -> Open:
     """
     value, error = raw(samples), slack(samples)
     may_be = value + error >= in_each(np.max, value - error, value.shape, counts)
-    half = np.where(may_be & (in_each(np.sum, may_be, value.shape, counts) > 1), 0.5, 0.0)
+    is_sure = may_be & (in_each(np.sum, may_be, value.shape, counts) == 1)
     is_equal = value == in_each(np.max, value, value.shape, counts)
-    chosen = Tracked(may_be - half, half, samples.arithmetic) if isinstance(samples, Tracked) else may_be - half
+    chosen = either(*(partial(computed, marks, [samples]) for marks in (is_sure, may_be)))
     return Open(chosen, in_each(np.sum, is_equal, value.shape, counts) != 1)
 
 
@@ -383,9 +384,7 @@ def shares_of_ends(axis: int, count: int, sampling: Sampling) -> Any:
 
 def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
     """Return how steep an image is at some places along height and width, between the elements beside each."""
-    sides = [
-        [clamped(np.floor(raw(x)) + step, size) for step in (0, 1)] for x, size in zip(at, image.shape[1:], strict=True)
-    ]
+    sides = [ways[0][:2] for ways in map(beside, at, image.shape[1:])]
     every = np.arange(len(image))
     corners = [computed(taken(image, [every, y, x]), at) for y, x in product(*sides)]
     top_left, top_right, bottom_left, bottom_right = corners
@@ -396,9 +395,8 @@ def slopes_of(image: Array, at: Sequence[Any]) -> tuple[Any, Any]:
 
 
 def kinks(x: Any, size: int) -> Array:
-    """Say which places are, or may be, at an element, where the slope changes."""
-    is_inside = possible((x >= 0) & (x <= size - 1))
-    found: Array = is_inside & possible(np.floor(x) == np.ceil(x)) & (size > 1)
+    """Say which places are, or may be, at an element, where the slope changes if there are several."""
+    found: Array = possible(np.floor(x) == np.ceil(x)) & (size > 1)
     return found
 
 
@@ -434,17 +432,18 @@ def gradients_of_images(
 ) -> Iterator[Piece]:
     """Yield the pieces of the gradient of all images: some channels, rows and columns of one."""
     batch, channels, *plane = sizes
-    corners = roi.reshape(-1, 4)
-    counts = [sample_counts(own, gradient.shape[2:], sampling) for own in corners]
-    most = max(map(math.prod, filter(None, counts)), default=1) * math.prod(gradient.shape[2:])
-    limit = 4 * BLOCK // (1 + most // math.prod(plane))
+    regions, _, *window = gradient.shape
+    corners = roi.reshape(regions, 4)
+    counts = [sample_counts(own, window, sampling) for own in corners]
+    samples = max(math.prod(own or ()) for own in counts) * math.prod(window)
+    limit = share_of_block(math.prod(plane), math.prod(plane) + samples, BLOCK_OF_SAMPLES)
     for image, index in product(range(batch), tiles_along(range(3), (channels, *plane), limit)):
         own = np.flatnonzero(images == image).tolist()
-        tile = [range(*part.indices(size)) for part, size in zip(index, (channels, *plane), strict=True)]
+        (layers, *_), tile = index, ranges(index, (channels, *plane))
         formula = partial(
             gradient_of_image,
-            gradient=gradient[:, index[0]],
-            image=None if input is None else input[image][index[0]],
+            gradient=gradient[:, layers],
+            image=None if input is None else input[image][layers],
             regions=[(number, counts[number]) for number in own],
             tile=tile[1:],
             sizes=plane,
@@ -457,10 +456,10 @@ def gradients_of_regions(
     input: Array, gradient: Array, roi: Array, images: Array, sampling: Sampling
 ) -> Iterator[Piece]:
     """Yield the gradient of each region."""
-    for number, (corners, image) in enumerate(zip(roi.reshape(-1, 4), images.reshape(-1), strict=True)):
+    for number, corners in enumerate(roi.reshape(len(gradient), 4)):
         counts = sample_counts(corners, gradient.shape[2:], sampling)
         is_known = (sampling.mode, sampling.function, counts) == ("LINEAR", "AVERAGE", (1, 1))
-        formula = partial(gradient_of_region, gradient=gradient[number], image=input[int(image)])
+        formula = partial(gradient_of_region, gradient=gradient[number], image=input[images.flat[number]])
         index = (*[0] * (roi.ndim - 2), number)
         yield piece_of("output_roi_gradient", index, formula if is_known else None, corners, sampling, (4,))
 

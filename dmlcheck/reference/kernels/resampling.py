@@ -11,8 +11,9 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import pieces
-from dmlcheck.reference.blocks import BLOCK, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Index, share_of_block, tiles_along
 from dmlcheck.reference.interpolation import (
+    REACH,
     Rounding,
     clamped,
     computed,
@@ -208,11 +209,8 @@ def returned(
 
 def reached(places: Array, elements: Array) -> range:
     """Return which places, given by the elements that they are at, may read some elements: a few more than do."""
-    start, stop = np.searchsorted(places, (elements[0] - _MARGIN, elements[-1] + _MARGIN)).tolist()
+    start, stop = np.searchsorted(places, (elements[0] - REACH, elements[-1] + REACH)).tolist()
     return range(start, stop) or range(1)  # which gives nothing to others than it reads
-
-
-_MARGIN = 6  # elements: what has a part, and as far as errors reach
 
 
 def gradients(
@@ -223,7 +221,7 @@ def gradients(
     formula = partial(returned, gradient=gradient, sizes=output.sizes, rounding=rounding)
     places = list(map(coordinates, map(np.arange, gradient.shape), scales, output_offsets, input_offsets))
     held = list(map(clamped, places, output.sizes))
-    for index, elements in tiled(output.sizes, BLOCK * math.prod(output.sizes) // gradient.size):
+    for index, elements in tiled(output.sizes, share_of_block(math.prod(output.sizes), gradient.size, BLOCK)):
         seen = list(map(reached, held, elements))
         yield Piece(index, partial(formula, elements=elements, seen=seen), given)
 
