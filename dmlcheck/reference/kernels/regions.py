@@ -312,7 +312,7 @@ def gradient_of_samples(
         return Open(np.where(beyond, 0.0, given / math.prod(counts)), unclear)
     samples = samples_at(image, at, sampling, np.nan, is_single=False)
     chosen = which_is_largest(samples.value, counts)
-    is_open = in_each(np.any, unclear | samples.where | possible(beyond), given.shape, counts) | chosen.where
+    is_open = in_each(np.any, samples.where | possible(beyond), given.shape, counts) | chosen.where
     is_none = beyond | (raw(chosen.value) + slack(chosen.value) == 0)
     return Open(np.where(is_none, 0.0, given * chosen.value), is_open)
 
