@@ -254,17 +254,12 @@ def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
     return either(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 
-def of_scale(x: Any, dy: Any, centre: Any, root: Any, own: Any, axes: Axes) -> Any:
-    """The moment about Mean / root, which may also be divided before it is added up."""
-    return either(lambda: own / root, lambda: total(dy * (x - centre) / root, axes))
-
-
 def of_frozen(x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any) -> dict[str, Any]:
     """The gradients of a batch normalization whose means and variances are constants."""
     square = variance if epsilon is None else variance + epsilon
     root, sums = np.sqrt(square), total(dy, axes)
     is_open = (square <= 0) | (epsilon is None)
-    slope = of_scale(x, dy, centre, root, moment(x, dy, centre, sums, axes), axes)
+    slope = moment(x, dy, centre, sums, axes) / root
     return by_output(Open(dy * (scale / root), is_open), Open(slope, is_open), sums)
 
 
@@ -281,12 +276,10 @@ def of_training(
     result = either(
         lambda: factor * (dy - middle - (x - point) * slope),
         lambda: factor * (dy - middle - (x - centre) * slope_of_centre),
-        lambda: factor * dy - factor * slope * x + factor * (point * slope - middle),
     )
     is_open = (square <= 0) | np.isinf(factor)
     is_other = np.abs(centre - point) > unit * count * mean(np.abs(x), axes)
-    own = of_scale(x, dy, centre, root, about_centre, axes)
-    return by_output(Open(result, is_open | is_other | (not axes)), Open(own, is_open), sums)
+    return by_output(Open(result, is_open | is_other | (not axes)), Open(about_centre / root, is_open), sums)
 
 
 def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
