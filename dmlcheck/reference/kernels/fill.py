@@ -13,7 +13,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, ranges, runs, tiles_along
 from dmlcheck.reference.conversions import to_floats
 from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, infinite, one_of, opened, truncated
+from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, exact_row, infinite, one_of, opened, truncated
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -100,11 +100,9 @@ def diagonal_matrix1(
     return of_diagonals(formula, output)
 
 
-exact = partial(Kernel, is_exact=True)
-
 KERNELS: dict[str, Kernel] = {
-    "DIAGONAL_MATRIX": exact(diagonal_matrix),
-    "DIAGONAL_MATRIX1": exact(diagonal_matrix1),
-    "FILL_VALUE_CONSTANT": exact(fill_value_constant),
+    "DIAGONAL_MATRIX": exact_row(diagonal_matrix),
+    "DIAGONAL_MATRIX1": exact_row(diagonal_matrix1),
+    "FILL_VALUE_CONSTANT": exact_row(fill_value_constant),
     "FILL_VALUE_SEQUENCE": Kernel(fill_value_sequence),
 }

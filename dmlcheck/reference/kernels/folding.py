@@ -14,7 +14,7 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import Index, ranges, tiles_along
 from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.pieces import Kernel, Open, Piece, narrowed
+from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, narrowed
 from dmlcheck.reference.windows import LARGE, Places, Window, placed, views, windows
 
 Sizes = tuple[int, ...]
@@ -41,7 +41,7 @@ def unfold(
     is_open = 0 in dilations or input_type != output_type
     for index, places, seen in views(input, window, (*input.shape[:2], *counts)):
         where = of_columns(index, (*input.shape[:2], *counts), math.prod(window_sizes))
-        yield Piece(where, partial(columns, places=places, window=window, is_open=is_open), (seen,), is_exact=True)
+        yield exact_piece(where, partial(columns, places=places, window=window, is_open=is_open), (seen,))
 
 
 def of_columns(index: Index, sizes: Sizes, rows: int) -> Index:
@@ -139,5 +139,5 @@ def added(*layers: Any, is_open: bool, output_type: str) -> Open:
 
 KERNELS: dict[str, Kernel] = {
     "FOLD": Kernel(fold),
-    "UNFOLD": Kernel(unfold, is_exact=True),
+    "UNFOLD": exact_row(unfold),
 }

@@ -11,12 +11,10 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_along
-from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, is_float
+from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, exact_piece, exact_row, is_float
 
 LIMIT = 4 * BLOCK  # elements of a piece
 COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
-
-moving = partial(Piece, is_exact=True)
 
 
 # ---- indices
@@ -73,7 +71,7 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output
     for index in tiles_along(range(len(output.sizes)), output.sizes, COPIED):
         full = right_aligned(index, input.ndim - 1 + index_dimensions)
         part = input[(*full[:axis], slice(None), *full[after:])]
-        yield moving(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]))
+        yield exact_piece(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]))
 
 
 def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
@@ -89,7 +87,7 @@ def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
     corner = input[whole_along(axis, tuple(map(slice, indices.shape)))]
     for index in tiles_along(range(input.ndim), indices.shape, LIMIT):
         lines = corner[whole_along(axis, index)]
-        yield moving(index, partial(taken_along, axis=axis), (lines, indices[index]))
+        yield exact_piece(index, partial(taken_along, axis=axis), (lines, indices[index]))
 
 
 def taken_along(x: Any, indices: Any, *, axis: int) -> Open:
@@ -120,7 +118,7 @@ def gather_nd1(
         batches, rest = full[:batch_dimension_count], full[count:]
         part = x[(*batches, *[slice(None)] * width, *rest)]
         formula = partial(taken_by_tuples, batches=len(batches), is_open=is_open or more)
-        yield moving(index, formula, (part, tuples[full[:count]]))
+        yield exact_piece(index, formula, (part, tuples[full[:count]]))
 
 
 def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open:
@@ -163,7 +161,7 @@ def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Pi
         lines, starts = whole_along(axis, index), starts_of(index)
         columns = partial(coordinates_with, axis=axis, starts=starts)
         formula = partial(replaced, columns=columns, sizes=input.shape, starts=starts)
-        yield moving(index, formula, (input[index], indices[lines], updates[lines]))
+        yield exact_piece(index, formula, (input[index], indices[lines], updates[lines]))
 
 
 def coordinates_with(indices: Any, cut: Index, *, axis: int, starts: Sequence[int]) -> Sequence[Any]:
@@ -190,7 +188,7 @@ def scatter_nd(
     formula = partial(replaced, columns=columns, sizes=sizes, is_open=is_open or more)
     for index in tiles_along(range(input.ndim), input.shape, COPIED):
         part = blocks[(*[slice(None)] * (tuples.ndim - 1), *index[len(sizes) :])]
-        yield moving(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part))
+        yield exact_piece(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part))
 
 
 def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
@@ -248,7 +246,7 @@ def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iter
     size = output.sizes[axis]
     for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
         formula = partial(marked, at=with_ones_after(np.arange(size)[index[axis]], indices.ndim - axis - 1), size=size)
-        yield moving(index, formula, (indices[whole_along(axis, index)], off, on))
+        yield exact_piece(index, formula, (indices[whole_along(axis, index)], off, on))
 
 
 def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
@@ -269,7 +267,7 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Pi
     others = [other for other in range(input.ndim) if other != axis]
     formula = partial(leading, axis=axis, k=k, is_decreasing=axis_direction == "DECREASING")
     for index in tiles_along(others, input.shape, max(1, LIMIT // input.shape[axis])):
-        yield moving(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],))
+        yield exact_piece(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],))
 
 
 def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
@@ -333,7 +331,7 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterat
         part = input[index]
         formula = partial(coordinates, start=start, sizes=input.shape, count=count, is_open=is_open)
         stop = row + int(np.count_nonzero(part))
-        yield moving({"output_coordinates": (*first, slice(row, stop))}, formula, (part,))
+        yield exact_piece({"output_coordinates": (*first, slice(row, stop))}, formula, (part,))
         row, start, is_open = stop, start + part.size, is_open or bool(in_doubt(part).any())
     yield Piece({"output_count": ()}, lambda: {"output_count": Open(np.array([row]), is_open)})
     for start in range(row, rows, LIMIT):
@@ -362,17 +360,15 @@ def unwritten(rows: int, count: int) -> dict[str, Any]:
     return {"output_coordinates": Open(np.zeros((rows, count), np.uint32), np.ones((rows, count), bool))}
 
 
-exact = partial(Kernel, is_exact=True)
-
 KERNELS: dict[str, Kernel] = {
-    "GATHER": exact(gather),
-    "GATHER_ELEMENTS": exact(gather_elements),
-    "GATHER_ND": exact(gather_nd),
-    "GATHER_ND1": exact(gather_nd1),
-    "NONZERO_COORDINATES": exact(nonzero_coordinates),
-    "ONE_HOT": exact(one_hot),
-    "SCATTER": exact(scatter),
-    "SCATTER_ND": exact(scatter_nd),
-    "TOP_K": exact(top_k),
-    "TOP_K1": exact(top_k1),
+    "GATHER": exact_row(gather),
+    "GATHER_ELEMENTS": exact_row(gather_elements),
+    "GATHER_ND": exact_row(gather_nd),
+    "GATHER_ND1": exact_row(gather_nd1),
+    "NONZERO_COORDINATES": exact_row(nonzero_coordinates),
+    "ONE_HOT": exact_row(one_hot),
+    "SCATTER": exact_row(scatter),
+    "SCATTER_ND": exact_row(scatter_nd),
+    "TOP_K": exact_row(top_k),
+    "TOP_K1": exact_row(top_k1),
 }

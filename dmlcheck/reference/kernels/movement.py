@@ -14,14 +14,14 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, Index, tiles_along
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, is_float, one_of
+from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, exact_piece, exact_row, is_float, one_of
 
 Sizes = tuple[int, ...]
 
 
 def moving(where: Any, formula: Callable[..., Any], x: Any) -> Piece:
     """Return the piece of an output that a formula makes of elements as they are."""
-    return Piece(where, formula, (x,), is_exact=True)
+    return exact_piece(where, formula, (x,))
 
 
 def placed(where: Any, x: Any) -> Piece:
@@ -188,7 +188,7 @@ def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Ite
     for index in tiles_along(range(input.ndim), input.shape, BLOCK):
         lines = (*index[:axis], slice(None), *index[axis + 1 :])
         formula = partial(reversed_starts, at=index[axis], axis=axis)
-        yield Piece(index, formula, (input[lines], lengths[lines]), is_exact=True)
+        yield exact_piece(index, formula, (input[lines], lengths[lines]))
 
 
 def reversed_starts(x: Any, length: Any, *, at: slice, axis: int) -> Any:
@@ -326,20 +326,18 @@ def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_RO
         yield placed(deep, input[wide])
 
 
-exact = partial(Kernel, is_exact=True)
-
 KERNELS: dict[str, Kernel] = {
-    "DEPTH_TO_SPACE": exact(depth_to_space),
-    "DEPTH_TO_SPACE1": exact(depth_to_space),
-    "JOIN": exact(join),
-    "PADDING": exact(padding),
-    "PADDING1": exact(padding1),
-    "REVERSE_SUBSEQUENCES": exact(reverse_subsequences),
-    "SLICE": exact(slice_),
-    "SLICE1": exact(slice1),
-    "SLICE_GRAD": exact(slice_grad),
-    "SPACE_TO_DEPTH": exact(space_to_depth),
-    "SPACE_TO_DEPTH1": exact(space_to_depth),
-    "SPLIT": exact(split),
-    "TILE": exact(tile),
+    "DEPTH_TO_SPACE": exact_row(depth_to_space),
+    "DEPTH_TO_SPACE1": exact_row(depth_to_space),
+    "JOIN": exact_row(join),
+    "PADDING": exact_row(padding),
+    "PADDING1": exact_row(padding1),
+    "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences),
+    "SLICE": exact_row(slice_),
+    "SLICE1": exact_row(slice1),
+    "SLICE_GRAD": exact_row(slice_grad),
+    "SPACE_TO_DEPTH": exact_row(space_to_depth),
+    "SPACE_TO_DEPTH1": exact_row(space_to_depth),
+    "SPLIT": exact_row(split),
+    "TILE": exact_row(tile),
 }

@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import runs
-from dmlcheck.reference.pieces import Kernel, Piece
+from dmlcheck.reference.pieces import Kernel, Piece, exact_row
 
 MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENT0, INCREMENT1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -72,5 +72,5 @@ def counters(first: int, count: int) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, Kernel] = {
-    "RANDOM_GENERATOR": Kernel(random_generator, is_exact=True),
+    "RANDOM_GENERATOR": exact_row(random_generator),
 }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import Axes, comparable, first, groups, positions
-from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_row
 from dmlcheck.reference.sums import fmean, fsum, product, total, total_less_1
 
 
@@ -115,8 +115,8 @@ def hardmax1(input: Any, *, axes: Axes) -> Iterator[Piece]:
 
 KERNELS: dict[str, Kernel] = {
     "REDUCE": Kernel(reduce, integers=partial(reduce, functions=INTEGERS)),
-    "ARGMAX": Kernel(argmax, is_exact=True),
-    "ARGMIN": Kernel(argmin, is_exact=True),
-    "ACTIVATION_HARDMAX": Kernel(hardmax, is_exact=True, of_groups=mark),
-    "ACTIVATION_HARDMAX1": Kernel(hardmax1, is_exact=True, of_groups=mark),
+    "ARGMAX": exact_row(argmax),
+    "ARGMIN": exact_row(argmin),
+    "ACTIVATION_HARDMAX": exact_row(hardmax, of_groups=mark),
+    "ACTIVATION_HARDMAX1": exact_row(hardmax1, of_groups=mark),
 }
