@@ -22,12 +22,18 @@ FOLDERS = sorted(path.name for path in CASES.iterdir())
 # The arc cosine of 1 - 2^-60, where no float64 is between that and 1.
 BESIDE_1 = "element_wise_acos/values.yaml::scale-and-bias-next-to-1[DataType=FLOAT32]"
 
-# What FLOAT32 gives for the other order of the multiplications, which is as right.
-OTHER_ORDER = (
+# What FLOAT32 or FLOAT16 gives for another order of operations or another formula, which is as right.
+OTHER_WAYS = (
     "::alpha-times-a-in-float32",
     "::multiplied-before-the-mean-in-float32",
     "::scaled-numbers-added-in-float32",
     "in-float32-without-a-bias",
+    "::products-with-the-input-in-float32[DataType=FLOAT32]",
+    "::state-by-the-difference",
+    "::bias-of-a-denormal[DataType=FLOAT32]",
+    "::scaled-query-in-float16[DataType=FLOAT16]",
+    "::largest-of-samples-that-float32-makes-equal",
+    "::largest-of-nearest-at-a-boundary",
 )
 
 
@@ -45,10 +51,10 @@ def test_every_case_of_an_operator_passes(folder: str) -> None:
 def test_the_reference_is_right_up_to_what_float64_rounds(folder: str) -> None:
     """An expected value is the exact result, rounded: within half a unit of it, and that is within float64's bound."""
     results = run_cases(load_cases(CASES / folder))
-    inexact = [result.case for result in results if _is_inexact(result) and not result.case.id.endswith(OTHER_ORDER)]
+    inexact = [result.case for result in results if _is_inexact(result) and not result.case.id.endswith(OTHER_WAYS)]
     wrong = [case.id for case in inexact if not _is_right_in_float64(case)]
     assert wrong == [case.id for case in inexact if case.id.endswith(BESIDE_1)]
-    assert len(inexact) <= 4  # made to show what float64 loses
+    assert len(inexact) <= 6  # made to show what float64 loses, or networks whose states are rounded at each step
 
 
 def _is_inexact(result: CaseResult) -> bool:
@@ -70,11 +76,12 @@ def _is_right_in_float64(case: Case) -> bool:
     return True
 
 
-def test_the_cases_of_another_order_differ_from_the_reference_and_pass() -> None:
+def test_the_cases_of_another_way_differ_from_the_reference_and_pass() -> None:
     operators = ("batch_normalization", "gemm", "matrix_multiply_integer_to_float", "quantized_linear_convolution")
-    for folder in (*operators, "quantized_linear_matrix_multiply"):
+    others = ("batch_normalization_grad", "gru", "multihead_attention", "roi_align_grad")
+    for folder in (*operators, "quantized_linear_matrix_multiply", *others):
         results = run_cases(load_cases(CASES / folder))
-        found = [result for result in results if result.case.id.endswith(OTHER_ORDER)]
+        found = [result for result in results if result.case.id.endswith(OTHER_WAYS)]
         assert found
         assert all(_is_inexact(result) and result.outcome == "passed" for result in found)
 
