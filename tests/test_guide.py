@@ -209,9 +209,10 @@ def test_what_is_installed_has_that_name() -> None:
 # ---- what the text says of the code
 
 
-def test_the_reference_engine_computes_every_operator_as_the_readme_says() -> None:
-    assert "The reference engine computes every operator;" in " ".join(PAGES["README.md"].split())
-    assert [name for name in operator_names() if not load_spec(name).kernel] == []
+def test_the_readme_counts_the_operators_that_are_computed() -> None:
+    counts = re.search(r"computes it, for each of the (\d+) operators", PAGES["README.md"])
+    assert counts
+    assert int(counts[1]) == sum(load_spec(name).kernel != "" for name in operator_names())
 
 
 def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
