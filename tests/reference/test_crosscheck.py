@@ -63,7 +63,7 @@ Inputs = dict[str, Any]
 
 CASES = Path(__file__).parent.parent.parent / "cases"
 # What KNOWN is about: other versions, and vector units, compute otherwise.
-VERSIONS = ("1.23", "1.31")
+VERSIONS = ("1.23", "1.32")
 FOUND = tuple(".".join(re.findall(r"\d+", package.__version__)[:2]) for package in (onnx, runtime))
 pytestmark = [
     pytest.mark.skipif(
@@ -548,23 +548,9 @@ KNOWN = [
         fails="ValueError: Integers to negative integer powers are not allowed",
     ),
     Known(
-        "onnxruntime",
-        "ELEMENT_WISE_MODULUS_TRUNCATE",
-        ("INT64", "UINT64"),
-        "fmod in FLOAT64, which has not every whole number beyond 2^53",
-        lambda seen: np.maximum(np.abs(seen.x), np.abs(seen.inputs["BTensor"].astype(np.float64))) >= 2**53,
-    ),
-    Known(
         "onnx",
         "ELEMENT_WISE_QUANTIZE_LINEAR",
         ("FLOAT32", "FLOAT16", "INT32"),
-        "quotients are made INT32 before they are limited",
-        lambda seen: quotient(seen) >= 2**31,
-    ),
-    Known(
-        "onnxruntime",
-        "ELEMENT_WISE_QUANTIZE_LINEAR",
-        ("FLOAT16",),
         "quotients are made INT32 before they are limited",
         lambda seen: quotient(seen) >= 2**31,
     ),
@@ -710,22 +696,12 @@ KNOWN = [
         )
         for program in PROGRAMS
     ),
-    *(
-        Known(
-            program,
-            "QUANTIZE",
-            types,
-            "quotients are made INT32 before they are limited",
-            lambda seen: seen.x >= 2**20,
-        )
-        for program, types in (("onnx", FLOATS), ("onnxruntime", ("FLOAT16",)))
-    ),
     Known(
-        "onnxruntime",
+        "onnx",
         "QUANTIZE",
-        ("FLOAT32",),
-        "quotients of 4-bit types are made INT32 before they are limited",
-        lambda seen: (seen.x >= 2**20) & (seen.value("OutputTensor").data_type in ("INT4", "UINT4")),
+        FLOATS,
+        "quotients are made INT32 before they are limited",
+        lambda seen: seen.x >= 2**20,
     ),
     *(
         Known(
