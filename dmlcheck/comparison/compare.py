@@ -14,7 +14,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.blocks import tiles
-from dmlcheck.reference.bounds import Bound, positions
+from dmlcheck.reference.bounds import Bound
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, ulp
 
@@ -42,14 +42,14 @@ def compare(
     expected: Mapping[str, tuple[TensorDesc, Array]],
     actual: Mapping[str, Array],
     limit: Limit,
-    bounds: Callable[..., Bounds] | None = None,
+    bounds: Callable[..., Bounds],
     unspecified: Mapping[str, Array] = {},
 ) -> dict[str, Comparison]:
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
-    largest; it is called only where elements differ. None where the reference engine does not compute the operator.
-    `unspecified` has masks of the elements that are not judged, by output.
+    largest; it is called only where elements differ. `unspecified` has masks of the elements that are not judged,
+    by output.
     """
     tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
@@ -69,14 +69,14 @@ def compare(
 
 
 def _judge_all(
-    tallies: Mapping[str, _Tally], differing: Mapping[str, Differing], bounds: Callable[..., Bounds] | None
+    tallies: Mapping[str, _Tally], differing: Mapping[str, Differing], bounds: Callable[..., Bounds]
 ) -> None:
     """Add the elements that differ to the tallies of their outputs."""
     with np.errstate(all="ignore"):
-        for name, at, bound in _with_bounds(differing, bounds):
+        for name, at, bound in bounds(differing):
             tallies[name].add(at, *differing[name].pair(at), bound)
         passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
-        for name, at, bound in bounds(passed, is_likely=True) if passed and bounds is not None else ():
+        for name, at, bound in bounds(passed, is_likely=True) if passed else ():
             tallies[name].add_likely(*differing[name].pair(at), bound)
 
 
@@ -134,18 +134,6 @@ class Differing:
         return self.expected[place], self.actual[place]
 
 
-def _with_bounds(differing: Mapping[str, Differing], bounds: Callable[..., Bounds] | None) -> Iterator[Any]:
-    """Yield the elements that differ with their bounds, which are None where only the case or the spec gives one."""
-    if differing and bounds is not None:
-        yield from bounds(differing)
-        return
-    for name, differs in differing.items():
-        for index in tiles(differs.shape, _BLOCK):
-            mask = differs[index]
-            if mask.any():
-                yield name, positions(differs.shape, index, (), mask), None
-
-
 class _Tally:
     """What is found of an output as its differing elements go by."""
 
@@ -170,16 +158,15 @@ class _Tally:
         """Whether all is within the bound, and a sum was on the way whose likely error is less."""
         return self.terms > 1 and not self.mismatches and not self.limit.is_own
 
-    def add(self, at: Array, wanted: Array, found: Array, bound: Bound | None) -> None:
+    def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
-        if bound is not None:
-            self.terms = max(self.terms, bound.terms)
-            kept = ~bound.unspecified
-            self.unspecified += int(at.size - kept.sum())
-            at, wanted, found = at[kept], wanted[kept], found[kept]
-            bound = bound.of(kept)
-            self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
-            self.has_bound = self.has_bound or self.is_rounded
+        self.terms = max(self.terms, bound.terms)
+        kept = ~bound.unspecified
+        self.unspecified += int(at.size - kept.sum())
+        at, wanted, found = at[kept], wanted[kept], found[kept]
+        bound = bound.of(kept)
+        self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
+        self.has_bound = self.has_bound or self.is_rounded
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
 
@@ -263,10 +250,10 @@ class _Judged(NamedTuple):
     unrounded: Array
 
 
-def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
+def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound) -> _Judged:
     judge = _judge_floats if data_type in FORMATS else _judge_integers
     judged = judge(wanted, found, data_type, limit, None if limit.is_own else bound)
-    return judged if bound is None or not bound.others else _by_any(judged, data_type, limit, bound)
+    return _by_any(judged, data_type, limit, bound) if bound.others else judged
 
 
 def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Judged:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import oracle
 import pytest
+from without_roundings import no_roundings
 
 import dmlcheck
 from dmlcheck import validation
@@ -44,7 +45,7 @@ def judged(
     data_type: str,
     limit: Limit,
     sizes: tuple[int, ...] | None = None,
-    bounds_of: Bounds | None = None,
+    bounds_of: Bounds = no_roundings,
 ) -> OutputResult:
     """Compare two lists of elements."""
     sizes = sizes or (len(expected),)
@@ -55,7 +56,7 @@ def judged(
 
 
 def compared(
-    expected: Array, actual: Array, tensor: TensorDesc, limit: Limit, bounds_of: Bounds | None = None
+    expected: Array, actual: Array, tensor: TensorDesc, limit: Limit, bounds_of: Bounds = no_roundings
 ) -> OutputResult:
     """Compare one output, which goes by OutputTensor."""
     outputs = compare.compare({"OutputTensor": (tensor, expected)}, {"OutputTensor": actual}, limit, bounds_of)
@@ -634,9 +635,9 @@ def test_elements_that_are_known_to_be_open_are_not_judged_and_counted() -> None
     expected, actual = (np.array([values], np.float32) for values in ([1, 2, 3], [9, 2, 4]))
     tensor = {"Out": (TensorDesc("FLOAT32", (1, 3)), expected)}
     masks = {"Out": np.array([[True, True, False]])}
-    result = compare.compare(tensor, {"Out": actual}, EXACT, None, masks)["Out"].result
+    result = compare.compare(tensor, {"Out": actual}, EXACT, no_roundings, masks)["Out"].result
     assert (result.unspecified, result.mismatches, result.first[0].place) == (2, 1, (0, 2))
-    equal = compare.compare(tensor, {"Out": expected}, EXACT, None, masks)["Out"].result
+    equal = compare.compare(tensor, {"Out": expected}, EXACT, no_roundings, masks)["Out"].result
     assert (equal.unspecified, equal.mismatches) == (2, 0)
 
 
@@ -862,7 +863,7 @@ def by_column(asked: dict[str, Any]) -> Iterator[tuple[str, Array, Bound]]:
 def test_the_first_elements_are_the_first_in_row_major_order_of_the_output() -> None:
     expected = [0] * 12
     actual = [0, 3, 0, 1, 0, 2, 0, 0, 5, 4, 0, 0]
-    for given in (None, by_column):
+    for given in (no_roundings, by_column):
         result = judged(expected, actual, "INT32", EXACT, (4, 3), given)
         assert result.mismatches == 5
         assert [element.place for element in result.first] == [(0, 1), (1, 0), (1, 2)]
@@ -873,7 +874,7 @@ def test_the_worst_element_of_all_pieces_is_the_worst() -> None:
     expected = [1.0] * 12
     actual = [1 + off * unit for off in (3, 0, 4, 0, 9, 0, 0, 2, 0, 1, 0, 5)]
     for limit in (EXACT, own(ulp=0.5)):
-        for given in (None, by_column):
+        for given in (no_roundings, by_column):
             result = judged(expected, actual, "FLOAT32", limit, (4, 3), given)
             assert result.worst is not None
             assert result.most_off is not None

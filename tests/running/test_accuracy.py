@@ -16,6 +16,7 @@ import pytest
 from click.testing import CliRunner, Result
 from reports.test_json import REPORT
 from reports.test_sarif import SCHEMA as SARIF
+from without_roundings import no_roundings
 
 from dmlcheck.cli import main
 from dmlcheck.comparison import compare
@@ -150,7 +151,7 @@ def test_the_largest_share_is_found_wherever_in_a_large_output_it_is(monkeypatch
     expected = np.ones(6, dtype=np.float32)
     actual = expected + np.array([0, 1, 3, 0, 0, 2], dtype=np.float32) * np.float32(2.0**-23)
     limit = Limit(Tolerance(ulp=4), is_own=True)
-    outputs = compare.compare({"Out": (TensorDesc("FLOAT32", (6,)), expected)}, {"Out": actual}, limit)
+    outputs = compare.compare({"Out": (TensorDesc("FLOAT32", (6,)), expected)}, {"Out": actual}, limit, no_roundings)
     result = outputs["Out"].result
     assert (result.max_ulp, result.max_share) == (3, 0.75)
     assert result.most_off == result.closest == Element((2,), 1.0, 1 + 3 * 2.0**-23, 3, 0.75)
