@@ -54,7 +54,7 @@ def test_the_reference_is_right_up_to_what_float64_rounds(folder: str) -> None:
     inexact = [result.case for result in results if _is_inexact(result) and not result.case.id.endswith(OTHER_WAYS)]
     wrong = [case.id for case in inexact if not _is_right_in_float64(case)]
     assert wrong == [case.id for case in inexact if case.id.endswith(BESIDE_1)]
-    assert len(inexact) <= 6  # made to show what float64 loses, or networks whose states are rounded at each step
+    assert len(inexact) <= (6 if folder in ("gru", "lstm") else 4)  # made to show what float64 or a rounded state loses
 
 
 def _is_inexact(result: CaseResult) -> bool:
