@@ -57,7 +57,7 @@ def resampled(
     if mode == "NEAREST_NEIGHBOR":
         return nearest(input, found, rounding)
     average = linear(input, found)
-    return average if is_float(input) else integers(average.value)
+    return average if is_float(input) else Open(integers(average.value), average.where)
 
 
 def has_places(scales: Any, input_offsets: Any, output_offsets: Any) -> bool:
@@ -66,7 +66,7 @@ def has_places(scales: Any, input_offsets: Any, output_offsets: Any) -> bool:
 
 
 def integers(x: Any) -> Any:
-    """Return averages as integers: the nearest ones, or those next to them on either side."""
+    """Return averages as integers, rounded to the nearest ones, or down, or up."""
     return one_of(pieces.nearest(x), np.floor(x), np.ceil(x))
 
 
@@ -210,7 +210,7 @@ def returned(
 def reached(places: Array, elements: Array) -> range:
     """Return which places, given by the elements that they are at, may read some elements: a few more than do."""
     start, stop = np.searchsorted(places, (elements[0] - REACH, elements[-1] + REACH)).tolist()
-    return range(start, stop) or range(1)  # which gives nothing to others than it reads
+    return range(start, stop) or range(1)  # the first place gives nothing to elements that it does not read
 
 
 def gradients(

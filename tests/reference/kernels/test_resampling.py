@@ -325,6 +325,17 @@ def test_an_integer_average_may_be_rounded_to_either_side_and_a_whole_one_not() 
     assert not any(way.slack.any() for way in ways)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.int8])
+def test_averages_at_places_that_may_be_many_elements_off_are_left_open(dtype: Any) -> None:
+    # o + 10^8 in FLOAT32 is off by up to 4, and a quotient of that, less an offset of 6.7 * 10^7, by more
+    fields = {"InterpolationMode": "LINEAR", "Scales": [1.5], "OutputPixelOffsets": [-1e8]}
+    made = described("RESAMPLE1", np.arange(60, dtype=dtype), (20,), InputPixelOffsets=[66_666_664], **fields)
+    assert bound(*made).unspecified.all()
+    near = fields | {"OutputPixelOffsets": [-10]}
+    made = described("RESAMPLE1", np.arange(60, dtype=dtype), (20,), InputPixelOffsets=[7], **near)
+    assert not bound(*made).unspecified.any()
+
+
 def test_averages_in_float16_are_within_the_bound_of_that_arithmetic_alone() -> None:
     x = np.random.default_rng(5).normal(size=60).astype(np.float16)
     fields = {"Scales": [1.7], "InputPixelOffsets": [0.5], "OutputPixelOffsets": [-0.5]}
