@@ -15,7 +15,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Axes
 from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack, summing_error
-from dmlcheck.reference.pieces import OneOf, Open, one_of
+from dmlcheck.reference.pieces import Open, one_of, ways_of
 
 Rounding = Callable[[Any], Any]
 
@@ -72,19 +72,24 @@ def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
 def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     """Return the elements at rounded places as numbers whose bound has all that `nearest` has, to compute with."""
     found = nearest(x, places, rounding)
-    ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
-    return Open(either(*(partial(computed, way, places) for way in ways)), found.where)
+    return Open(either(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
 
 
 def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
     """Return the indices of the elements that rounding gives, and the others that errors may make of them."""
     if is_whole(places):
         return [clamped(places, size)]
-    index, found = clamped(rounding(raw(places)), size), rounding(places)
-    reach = np.fmin(slack(found), _FEW)
-    first, last = (clamped(raw(found) + side * reach, size) for side in (-1, 1))
+    index, first, last = _rounded(places, size, rounding)
     others = (np.minimum(first + step, last) for step in range(int((last - first).max(initial=0)) + 1))
     return [index, *(other for other in others if (other != index).any())]
+
+
+def _rounded(places: Any, size: int, rounding: Rounding) -> tuple[Array, Array, Array]:
+    """Return the indices that rounding gives, and the first and the last ones that errors may make of them."""
+    found = rounding(places)
+    reach = np.fmin(slack(found), _FEW)
+    index, first, last = (clamped(at, size) for at in (rounding(raw(places)), raw(found) - reach, raw(found) + reach))
+    return index, first, last
 
 
 def is_whole(places: Any) -> bool:
@@ -213,9 +218,7 @@ def _shares_beside(places: Any, size: int) -> list[Share]:
 
 
 def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share]:
-    index, found = clamped(rounding(raw(places)), size), rounding(places)
-    reach = np.fmin(slack(found), _FEW)
-    first, last = (clamped(raw(found) + side * reach, size) for side in (-1, 1))
+    index, first, last = _rounded(places, size, rounding)
     if not isinstance(places, Tracked) or (first == last).all():
         return [Share(index, np.ones(index.shape))]
     parts = []

@@ -18,7 +18,8 @@ class Nested(NamedTuple):
 
     `axes` are those along which its groups must be whole, none for an element-wise operator. Whether an implementation
     rounds the numbers to the data type first is left open: the bound allows both, and results for which that is
-    infinity are left open where they depend on it.
+    infinity are left open where they depend on it. `is_last` says that its results are an output's, which is of the
+    data type; else they are compared as float64.
     """
 
     formula: Callable[..., Any]

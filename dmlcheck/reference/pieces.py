@@ -62,6 +62,11 @@ class OneOf(NamedTuple):
     ways: tuple[Any, ...]
 
 
+def ways_of(result: Any) -> tuple[Any, ...]:
+    """Return the ways in which results may be computed: one, where they are not OneOf several."""
+    return result.ways if isinstance(result, OneOf) else (result,)
+
+
 class InDoubt(NamedTuple):
     """Float64 results that are within `error` of the mathematical ones, and what computes these where that matters.
 

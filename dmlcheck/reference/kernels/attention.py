@@ -16,7 +16,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK_AS_IS, Blocks, Index, either, tiles_along
-from dmlcheck.reference.nested import stored
+from dmlcheck.reference.nested import stored, unchanged
 from dmlcheck.reference.numbers import product_of_parts, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, limits
 from dmlcheck.reference.products import LONG, boxes
@@ -184,7 +184,7 @@ def attended(
     return Open(heads_beside(result), heads_beside(np.broadcast_to(is_open, result.shape)))
 
 
-def added(x: Any, bias: Any, hold: Any) -> Any:
+def added(x: Any, bias: Any, hold: Any = unchanged) -> Any:
     """Return a part of a tensor with its bias, of which there may be none."""
     return x if bias is None else hold(x + bias)
 
@@ -323,15 +323,10 @@ def present(field: Field, part: Part, *, is_cache: bool) -> Iterator[Piece]:
         for b, h, row, column in tiles_along(range(x.ndim), x.shape, BLOCK_AS_IS):
             start, stop, _ = row.indices(x.shape[2])
             where, own = (b, h, slice(begin + start, begin + stop), column), picked(bias, (h, slice(None), column))
-            yield field.piece(where, plus, (x[b, h, row, column], own), is_exact=bias is None)
+            yield field.piece(where, added, (x[b, h, row, column], own), is_exact=bias is None)
         begin += x.shape[2]
     if room:
         yield field.unknown(part.length)
-
-
-def plus(x: Any, bias: Any) -> Any:
-    """Return a part of a tensor with its bias, of which there may be none."""
-    return x if bias is None else x + bias
 
 
 # ---- the operators

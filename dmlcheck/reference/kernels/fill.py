@@ -13,7 +13,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import BLOCK, Index, ranges, runs, tiles_along
 from dmlcheck.reference.conversions import to_floats
 from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, exact_row, infinite, one_of, opened, truncated
+from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_row, infinite, one_of, opened, truncated, ways_of
 from dmlcheck.reference.sums import progression
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -74,11 +74,10 @@ def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type:
     x = value if isinstance(value, Tracked) else np.float64(value)
     is_float = output_type in FORMATS
     number, is_open = opened(to_floats(x, "FLOAT32", output_type) if is_float else truncated(output_type, x))
-    ways = number.ways if isinstance(number, OneOf) else (number,)
 
     def formula(diagonals: Any, _: Index) -> Open:
         is_filled = diagonals == offset
-        return Open(one_of(*ways, of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
+        return Open(one_of(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
 
     return of_diagonals(formula, output)
 

@@ -30,7 +30,7 @@ from dmlcheck.reference.interpolation import (
     total_together,
 )
 from dmlcheck.reference.numbers import Array, Claim, Tracked, either, raw, slack
-from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of
+from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of, ways_of
 
 Counts = tuple[int, int]
 
@@ -101,8 +101,7 @@ def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, outside: Any
         found = linear(image, [np.arange(len(image)), *at])
     else:
         found = (nearest if is_single else nearest_of_several)(image, [np.arange(len(image)), *at], half_up)
-    ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
-    values = one_of(*(np.where(beyond, outside, way) for way in ways))
+    values = one_of(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
     return Open(values, unclear | (found.where & ~certain(beyond)))
 
 
@@ -167,7 +166,7 @@ def crop(
     found = samples_at(image, at, sampling, outside, is_single=math.prod(counts) == 1)
     of_each = (len(image), len(rows), counts[0], width, counts[1])
     reduced = largest if sampling.function == "MAX" else average
-    ways = found.value.ways if isinstance(found.value, OneOf) else (found.value,)
+    ways = ways_of(found.value)
     value = one_of(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
     return Open(value, np.broadcast_to(found.where, ways[0].shape).reshape(of_each).any(axis=(2, 4)))
 
