@@ -43,10 +43,10 @@ def share_of_block(results: int, elements: int, block: int) -> int:
     return block * results // elements
 
 
-def runs(sizes: tuple[int, ...]) -> Iterator[tuple[Index, int, tuple[int, ...]]]:
-    """Yield the blocks of a tensor: index, the number of the first element in row-major order, and sizes."""
+def runs(sizes: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[Index, int, tuple[int, ...]]]:
+    """Yield row-major runs of at most a block or `limit` elements: index, number of the first element, and sizes."""
     start, elements = 0, np.broadcast_to(np.int8(0), sizes)
-    for index in tiles(sizes, BLOCK):
+    for index in tiles(sizes, BLOCK if limit is None else limit):
         part = elements[index]
         yield index, start, part.shape
         start += part.size
@@ -55,6 +55,16 @@ def runs(sizes: tuple[int, ...]) -> Iterator[tuple[Index, int, tuple[int, ...]]]
 def ranges(index: Index, sizes: tuple[int, ...]) -> list[range]:
     """Return which places of each dimension an index of slices has."""
     return [range(size)[at] for at, size in zip(index, sizes, strict=True)]
+
+
+def whole_along(axis: int, index: Index) -> Index:
+    """Return an index that has all of an axis."""
+    return (*index[:axis], slice(None), *index[axis + 1 :])
+
+
+def with_ones_after(x: Any, count: int) -> Any:
+    """Return an array with so many dimensions of size 1 after its own."""
+    return x[(..., *[None] * count)]
 
 
 def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:

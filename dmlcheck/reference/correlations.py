@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Index, tiles_along
 from dmlcheck.reference.pieces import Piece
-from dmlcheck.reference.windows import Places, Window, part, phases, windows
+from dmlcheck.reference.windows import Places, Window, part, phases, places_at, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
@@ -124,7 +124,7 @@ def _boxes(one: Pass, batch: int) -> Iterator[Box]:
     width = min(outs, max(1, ROWS * LARGEST // terms))
     sizes = (batch, groups, *one.counts)
     for index in tiles_along(range(len(sizes)), sizes, max(1, LARGEST // (terms + width))):
-        of_batch, of_groups, *places = (slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True))
+        of_batch, of_groups, *places = places_at(index, sizes)
         for group in [of_groups] if width == outs else _slices(of_groups.start, of_groups.stop, 1):
             for outputs in _slices(0, outs, width):
                 yield Box(of_batch, group, outputs, places)

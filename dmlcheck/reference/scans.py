@@ -1,4 +1,4 @@
-"""Scans: what is computed of the elements up to each along an axis, from block to block where the axis is cut.
+"""Scans along an axis: each result is of the elements up to its own. Where the axis is cut, they go on in each block.
 
 A scan in parallel associates its operations in any way. Where some ways overflow and others do not, the result is left
 open.
@@ -19,7 +19,7 @@ from dmlcheck.values.number_formats import FORMATS
 
 
 class Scan:
-    """Scans along an axis, each of which goes on from where it ended in the block before, by its name."""
+    """Scans along an axis by their names; each goes on from where it ended in the block before."""
 
     def __init__(self, axis: int) -> None:
         self.axis = axis
@@ -75,7 +75,7 @@ def scanned(formula: Callable[[Any, Scan], Open], x: Any, axis: int, *, is_rever
 
 
 def marks_of_sums(data_type: str, x: Any, axes: Axes) -> Callable[[Any, Scan], Any] | None:
-    """Return what says which running sums along `axes` are left open, None where none is: nothing can overflow."""
+    """Return what says which running sums along `axes` are left open; None where nothing can overflow."""
     if data_type not in FORMATS:
         return None
     sizes = blockwise(lambda part: np.abs(raw(part)), x)

@@ -1,4 +1,4 @@
-"""Windows that slide over spatial dimensions, the last ones of a tensor: convolution and pooling."""
+"""Windows that slide over the last dimensions of a tensor: convolution, pooling, FOLD, and sums around each element."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
 from dmlcheck.reference.numbers import Tracked
 
 Places = Sequence[slice]
@@ -166,7 +166,7 @@ def first_place(hits: Any, places: Places, window: Window, sizes: tuple[int, ...
     elements = np.unravel_index(inside.reshape(*lead, -1).argmax(axis=-1), window.size)
     index: Any = 0
     for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
-        start = table[:, 0].reshape(-1, *[1] * (len(sizes) - 1 - axis))
+        start = with_ones_after(table[:, 0], len(sizes) - axis - 1)
         index = index * size + start + element * window.dilations[axis]
     return index
 
@@ -209,7 +209,7 @@ def phases(window: Window, sizes: Sequence[int]) -> Iterator[Phase]:
 def _phases(
     total: int, size: int, stride: int, dilation: int, padding: int
 ) -> Iterator[tuple[int, list[int], int, int, int]]:
-    """Yield the first output of each pass along a dimension, its elements of the filter, dilation, padding, count."""
+    """Yield the phases along a dimension: first element, taps, dilation and padding of the window, and count."""
     for first in range(min(stride, total)):
         taps = [w for w in reversed(range(size)) if (first + padding - w * dilation) % stride == 0]
         start = (first + padding - taps[0] * dilation) // stride if taps else 0

@@ -90,11 +90,11 @@ def diagonal_matrix1(
     If DiagonalFillBegin is larger, Value where x - y < DiagonalFillEnd or DiagonalFillBegin <= x - y.
     """
     begin, end, number = diagonal_fill_begin, diagonal_fill_end, NUMPY_TYPES[output_type].type(value)
+    combined = np.logical_and if begin <= end else np.logical_or
     rest = np.broadcast_to(np.zeros_like(number), output.sizes) if input is None else input
 
     def formula(diagonals: Any, index: Index) -> Any:
-        is_filled = (end >= begin) ^ (diagonals >= begin) ^ (diagonals < end)
-        return np.where(is_filled, number, rest[index])
+        return np.where(combined(begin <= diagonals, diagonals < end), number, rest[index])
 
     return of_diagonals(formula, output)
 

@@ -38,9 +38,9 @@ def unfold(
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     counts = tuple(map(placed, input.shape[2:], *window, end_padding))
-    is_open = 0 in dilations or input_type != output_type
-    for index, places, seen in views(input, window, (*input.shape[:2], *counts)):
-        where = of_columns(index, (*input.shape[:2], *counts), math.prod(window_sizes))
+    sizes, is_open = (*input.shape[:2], *counts), 0 in dilations or input_type != output_type
+    for index, places, seen in views(input, window, sizes):
+        where = of_columns(index, sizes, math.prod(window_sizes))
         yield exact_piece(where, partial(columns, places=places, window=window, is_open=is_open), (seen,))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, comparable, tiles, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Index, comparable, runs, tiles_along, whole_along, with_ones_after
 from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, exact_piece, exact_row, is_float
 
 LIMIT = 4 * BLOCK  # elements of a piece
@@ -37,19 +37,9 @@ def is_inside(at: Any, size: int) -> Any:
     return (at >= 0) & (at < size)
 
 
-def whole_along(axis: int, index: Index) -> Index:
-    """Return an index that has all of an axis."""
-    return (*index[:axis], slice(None), *index[axis + 1 :])
-
-
 def right_aligned(index: Index, rank: int) -> Index:
     """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
     return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
-
-
-def with_ones_after(x: Any, count: int) -> Any:
-    """Return an array with so many dimensions of size 1 after its own."""
-    return x[(..., *[None] * count)]
 
 
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
@@ -325,14 +315,13 @@ def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterat
     """
     *lead, rows, count = output_coordinates.sizes
     first = [0] * len(lead)
-    row = start = 0
-    is_open = False
-    for index in tiles(input.shape, LIMIT):
+    row, is_open = 0, False
+    for index, start, _ in runs(input.shape, LIMIT):
         part = input[index]
         formula = partial(coordinates, start=start, sizes=input.shape, count=count, is_open=is_open)
         stop = row + int(np.count_nonzero(part))
         yield exact_piece({"output_coordinates": (*first, slice(row, stop))}, formula, (part,))
-        row, start, is_open = stop, start + part.size, is_open or bool(in_doubt(part).any())
+        row, is_open = stop, is_open or bool(in_doubt(part).any())
     yield Piece({"output_count": ()}, lambda: {"output_count": Open(np.array([row]), is_open)})
     for start in range(row, rows, LIMIT):
         stop = min(start + LIMIT, rows)

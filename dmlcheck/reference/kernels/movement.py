@@ -1,4 +1,4 @@
-"""Moving elements as they are: joining, splitting, slicing, padding, repeating, and blocks of channels."""
+"""Moving elements as they are: joining, splitting, slicing, padding, repeating, reversing, and blocks of channels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, Index, tiles_along
+from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, Index, ranges, tiles_along, whole_along, with_ones_after
 from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, exact_piece, exact_row, is_float, one_of
 
@@ -27,11 +27,6 @@ def moving(where: Any, formula: Callable[..., Any], x: Any) -> Piece:
 def placed(where: Any, x: Any) -> Piece:
     """Return the piece of an output that has just the elements of x."""
     return moving(where, lambda part: part, x)
-
-
-def inside(places: range, cut: slice) -> range:
-    """Return what a cut takes of the places of a dimension."""
-    return places[cut]
 
 
 def slices(places: Sequence[range]) -> Index:
@@ -142,7 +137,7 @@ def pasted(x: Any, places: Sequence[range], sizes: Sizes, fill: Fill) -> Iterato
         return slice(at[own].start - cut.start, at[own].stop - cut.start, at.step)
 
     for index in tiles_along(range(x.ndim), sizes, BLOCK_AS_IS):
-        cuts = list(map(inside, map(range, sizes), index))
+        cuts = ranges(index, sizes)
         own = tuple(map(seen, places, cuts))
         where = tuple(map(place, places, own, cuts))
         yield moving(index, partial(filled, sizes=tuple(map(len, cuts)), where=where, fill=fill), x[own])
@@ -170,7 +165,7 @@ def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
 
     sizes = tuple(np.column_stack([repeats, input.shape]).ravel().tolist())
     for index in tiles_along(range(len(sizes)), sizes, BLOCK_AS_IS):
-        found = list(map(inside, map(range, sizes), index))
+        found = ranges(index, sizes)
         copies, places = found[::2], found[1::2]
         where = tuple(map(reach, copies, places, input.shape))
         yield moving(where, partial(np.tile, reps=tuple(map(len, copies))), input[slices(places)])
@@ -186,14 +181,14 @@ def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Ite
     """
     lengths = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
     for index in tiles_along(range(input.ndim), input.shape, BLOCK):
-        lines = (*index[:axis], slice(None), *index[axis + 1 :])
+        lines = whole_along(axis, index)
         formula = partial(reversed_starts, at=index[axis], axis=axis)
         yield exact_piece(index, formula, (input[lines], lengths[lines]))
 
 
 def reversed_starts(x: Any, length: Any, *, at: slice, axis: int) -> Any:
     """Return elements of lines at some places, once the start of each line is reversed."""
-    places = np.arange(*at.indices(x.shape[axis])).reshape(-1, *[1] * (x.ndim - 1 - axis))
+    places = with_ones_after(np.arange(*at.indices(x.shape[axis])), x.ndim - axis - 1)
     return np.take_along_axis(x, np.where(places < length, length - 1 - places, places), axis)
 
 
@@ -262,8 +257,8 @@ def picked(x: Any, region: Sequence[Run]) -> Iterator[Piece]:
     """Yield the pieces of a region of an output, with the elements of x at the places that its runs give."""
     is_open = any(run.is_open for run in region)
     for index in tiles_along(range(x.ndim), tuple(len(run.places) for run in region), BLOCK_AS_IS):
-        where = list(map(inside, (run.places for run in region), index))
-        origins = [of(at) for of, at in zip((run.origins for run in region), where, strict=True)]
+        where = [run.places[cut] for run, cut in zip(region, index, strict=True)]
+        origins = [run.origins(at) for run, at in zip(region, where, strict=True)]
         yield moving(slices(where), partial(taken, origins=origins, is_open=is_open), x)
 
 

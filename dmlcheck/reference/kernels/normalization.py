@@ -162,10 +162,10 @@ def batch_normalization_training(
 
 
 def of_neighbours(
-    x: Any, around: Any, *, places: Places, window: Window, alpha: Any, beta: Any, bias: Any, is_open: bool
+    x: Any, seen: Any, *, places: Places, window: Window, alpha: Any, beta: Any, bias: Any, is_open: bool
 ) -> Open:
     """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta; a base of 0 or less is left open."""
-    base = bias + alpha * over(np.add, np.square(around), places, window)
+    base = bias + alpha * over(np.add, np.square(seen), places, window)
     return Open(x / np.power(base, beta), (base <= 0) | is_open)
 
 

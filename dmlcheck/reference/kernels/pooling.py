@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, tiles
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles
 from dmlcheck.reference.numbers import Tracked, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
@@ -391,24 +391,21 @@ def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Iterator[P
 
     Left open are elements that two indices name with different values, and all where an index is beyond the end.
     """
-    runs = [(index, int(indices[index].min()), int(indices[index].max())) for index in tiles(input.shape, BLOCK)]
-    is_lost = any(most >= math.prod(output.sizes) for _, _, most in runs)
-    start = 0
-    for where in tiles(output.sizes, LARGE):
-        sizes = np.broadcast_to(np.empty(()), output.sizes)[where].shape
+    given = [(index, int(indices[index].min()), int(indices[index].max())) for index in tiles(input.shape, BLOCK)]
+    is_lost = any(most >= math.prod(output.sizes) for _, _, most in given)
+    for where, start, sizes in runs(output.sizes, LARGE):
         stop = start + math.prod(sizes)
-        own = [index for index, least, most in runs if least < stop and most >= start]
-        formula = partial(unpooled, runs=own, start=start, sizes=sizes, is_lost=is_lost)
+        own = [index for index, least, most in given if least < stop and most >= start]
+        formula = partial(unpooled, parts=own, start=start, sizes=sizes, is_lost=is_lost)
         yield exact_piece(where, formula, (input, indices))
-        start = stop
 
 
-def unpooled(x: Any, indices: Any, *, runs: list[Index], start: int, sizes: Sizes, is_lost: bool) -> Open:
-    """The elements of some runs at their indices in a part of a tensor of 0, which begins at `start`."""
+def unpooled(x: Any, indices: Any, *, parts: list[Index], start: int, sizes: Sizes, is_lost: bool) -> Open:
+    """The elements of some parts of x at their indices in a part of a tensor of 0, which begins at `start`."""
     found, is_open = np.zeros(math.prod(sizes), x.dtype), np.full(math.prod(sizes), is_lost)
 
     def placed() -> Iterator[tuple[Any, Any]]:
-        for index in runs:
+        for index in parts:
             inside = (indices[index] >= start) & (indices[index] - start < found.size)
             yield (indices[index][inside] - start).astype(np.intp), x[index][inside]
 
