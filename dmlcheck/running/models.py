@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
@@ -23,18 +23,31 @@ from dmlcheck.validation import check, deviations, minimum_level
 MAPPING = "the DirectML provider of {release}"
 
 
+class NodeResult(NamedTuple):
+    """What was found of a node: an entry for each of its descs, or one that says why it has none."""
+
+    operator: str
+    descs: tuple[Validated, ...]
+    unusable: Unusable | None = None
+
+
 class ModelResult(NamedTuple):
-    """What was found of a model: of each node one entry for each of its descs, or one that says why there is none.
+    """What was found of a model, node by node: the names of nodes need not differ.
 
     `problem` says why the file is no model; `symbols` are the names of sizes that are still open, `named` those of all.
     """
 
     file: str
     mapping: str
-    descs: tuple[Validated, ...] = ()
+    nodes: tuple[NodeResult, ...] = ()
     symbols: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
+
+    @property
+    def descs(self) -> tuple[Validated, ...]:
+        """The entries of all nodes."""
+        return tuple(desc for node in self.nodes for desc in node.descs)
 
     @property
     def entries(self) -> tuple[Validated, ...]:
@@ -58,11 +71,11 @@ class ModelResult(NamedTuple):
     @property
     def checked(self) -> int:
         """The number of nodes whose descs were checked."""
-        return len({desc.node for desc in self.descs if desc.operator is not None})
+        return sum(node.unusable is None for node in self.nodes)
 
     def noted(self, rule: str) -> int:
         """Return the number of nodes with a note, or an error, of a rule."""
-        return sum(1 for desc in self.descs if desc.operator is None and desc.diagnostics[0].rule == rule)
+        return sum(node.unusable is not None and node.unusable.rule == rule for node in self.nodes)
 
 
 class _Checked(NamedTuple):
@@ -80,23 +93,27 @@ def validated_model(path: str, level: str | None, sizes: Mapping[str, int]) -> M
     try:
         model = read_whole(path, sizes)
     except Unreadable as wrong:
-        problem = Finding(wrong.rule, (), {"path": name, "problem": str(wrong)}).diagnostic()._replace(file=name)
-        return ModelResult(name, mapping, problem=problem)
+        return ModelResult(name, mapping, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
     asked = level or NEWEST_LEVEL
-    descs = [desc for node in nodes_of(model) for desc in _of_node(node, name, asked, known)]
-    return ModelResult(name, mapping, tuple(descs), tuple(symbols_of(model.proto)), model.symbols)
+    nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
+    return ModelResult(name, mapping, nodes, tuple(symbols_of(model.proto)), model.symbols)
 
 
-def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked]) -> Iterable[Validated]:
+def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked]) -> NodeResult:
     if isinstance(node.found, Unusable):
-        yield _unusable(node, node.found, file)
-        return
-    for counterpart in node.found:
-        found = _checked(counterpart, level, known)
-        diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (found.findings, found.notes))
+        return NodeResult(node.operator, (_unusable(node, node.found, file),), node.found)
+    return NodeResult(node.operator, tuple(_descs(node, node.found, file, level, known)))
+
+
+def _descs(
+    node: ModelNode, found: Iterable[Counterpart], file: str, level: str, known: dict[str, _Checked]
+) -> Iterator[Validated]:
+    for counterpart in found:
+        checked = _checked(counterpart, level, known)
+        diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (checked.findings, checked.notes))
         operator = OPERATOR_PREFIX + counterpart.operator
-        made = Validated(file, node.name, operator, level, found.minimum, diagnostics, is_plain=False)
+        made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
         yield made._replace(
             notes=tuple(note._replace(severity=NOTE) for note in notes), node=node.name, onnx_operator=node.operator
         )

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
@@ -31,6 +32,11 @@ class Unreadable(Exception):
         self.path = path
         self.rule = rule
 
+    def diagnostic(self) -> Diagnostic:
+        """Return what is wrong with the file."""
+        message = str(self) if self.rule == "file-not-found" else f"the file {self}"
+        return Diagnostic(self.rule, message, file=self.path.replace(os.sep, "/"))
+
 
 class BackendTest(NamedTuple):
     """A model with one data set: values by the names that the graph has for them."""
@@ -45,11 +51,9 @@ class BackendTest(NamedTuple):
 
 def read_model(path: str) -> Any:
     """Return a file as an onnx.ModelProto that onnx itself finds valid."""
-    from onnx import ModelProto, checker
+    from onnx import checker
 
-    model = parsed(ModelProto(), path, "an ONNX model")
-    if not model.HasField("graph") or not model.opset_import:
-        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    model = parsed_model(path)
     for tensor in model.graph.initializer:
         _check_inside(tensor)
     try:
@@ -59,7 +63,17 @@ def read_model(path: str) -> Any:
     return model
 
 
-def parsed(message: Any, path: str, what: str) -> Any:
+def parsed_model(path: str) -> Any:
+    """Return a file as an onnx.ModelProto with a graph and an opset."""
+    from onnx import ModelProto
+
+    model = _parsed(ModelProto(), path, "an ONNX model")
+    if not model.HasField("graph") or not model.opset_import:
+        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    return model
+
+
+def _parsed(message: Any, path: str, what: str) -> Any:
     """Return a message of protobuf with what a file holds."""
     data = _bytes(path)
     try:
@@ -115,7 +129,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
             raise Refused(f"{info.name} is no tensor, but {form}")
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
-        tensor = parsed(TensorProto(), path, "a tensor of ONNX")
+        tensor = _parsed(TensorProto(), path, "a tensor of ONNX")
         try:
             values[info.name] = _array(tensor, info.name)
         except ValueError as error:

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.formats.case_file import FORM, Written, write_cases
@@ -77,10 +76,8 @@ def _case(test: BackendTest, source: str) -> Written:
 
 
 def _unreadable(source: str, wrong: Unreadable) -> Imported:
-    document = Document(wrong.path.replace(os.sep, "/"), "")
-    params = {"path": document.name, "problem": str(wrong)}
-    problem = Finding(wrong.rule, (), params).diagnostic()._replace(file=document.name)
-    return Imported(source, problems=(problem,), document=document)
+    problem = wrong.diagnostic()
+    return Imported(source, problems=(problem,), document=Document(problem.file, ""))
 
 
 def _name(path: str) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed
+from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed_model
 
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
@@ -30,11 +30,7 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
 
     `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
     """
-    from onnx import ModelProto
-
-    model = parsed(ModelProto(), path, "an ONNX model")
-    if not model.HasField("graph") or not model.opset_import:
-        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    model = parsed_model(path)
     names = [entry.domain for entry in model.opset_import]
     names += [name for graph in graphs_of(model.graph) for name in _names(graph)]
     if not all(isinstance(name, str) for name in names):

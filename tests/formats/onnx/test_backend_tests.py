@@ -91,7 +91,7 @@ def test_a_broken_file_is_named_and_no_traceback(tmp_path: Path, file: str, chan
     path.write_bytes(change(path.read_bytes()))
     result = dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported")
     assert result.exit_code == 2
-    assert "error[onnx-syntax]: is not a" in result.output
+    assert "error[onnx-syntax]: the file is not a" in result.output
     assert result.output.count(path.as_posix()) == 1
 
 
