@@ -29,13 +29,13 @@ class Unreadable(Exception):
 
     def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
         super().__init__(problem)
-        self.path = path
+        self.name = path.replace(os.sep, "/")
         self.rule = rule
 
     def diagnostic(self) -> Diagnostic:
         """Return what is wrong with the file."""
         message = str(self) if self.rule == "file-not-found" else f"the file {self}"
-        return Diagnostic(self.rule, message, file=self.path.replace(os.sep, "/"))
+        return Diagnostic(self.rule, message, file=self.name)
 
 
 class BackendTest(NamedTuple):

@@ -76,8 +76,7 @@ def _case(test: BackendTest, source: str) -> Written:
 
 
 def _unreadable(source: str, wrong: Unreadable) -> Imported:
-    problem = wrong.diagnostic()
-    return Imported(source, problems=(problem,), document=Document(problem.file, ""))
+    return Imported(source, problems=(wrong.diagnostic(),), document=Document(wrong.name, ""))
 
 
 def _name(path: str) -> str:
