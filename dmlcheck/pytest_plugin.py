@@ -55,13 +55,23 @@ def pytest_configure(config: pytest.Config) -> None:
     if seconds is not None and not 0 < seconds <= _WEEK:
         raise pytest.UsageError(f"--dmlcheck-timeout: {seconds:g} is not a time; write a number of seconds above 0")
     if config.getoption("--dmlcheck"):
-        from dmlcheck.implementations import close, make
-
-        try:
-            close(make(config.getoption("--dmlcheck-implementation")))
-        except ValueError as error:
-            raise pytest.UsageError(f"--dmlcheck-implementation: {error}") from None
+        _refuse_implementation(config.getoption("--dmlcheck-implementation"), version)
         config.stash[_KNOWN] = _expectations(config)
+
+
+def _refuse_implementation(name: str, directml_version: str | None) -> None:
+    """Raise a usage error for an implementation that cannot be had, or is not the DirectML that it should be."""
+    from dmlcheck.implementations import Unavailable, close, make, require_directml
+
+    option = "--dmlcheck-implementation"
+    try:
+        implementation = make(name)
+        close(implementation)
+        if directml_version is not None:
+            option = f"--dmlcheck-directml-version {directml_version}"
+            require_directml(implementation)
+    except Unavailable as error:
+        raise pytest.UsageError(f"{option}: {error}") from None
 
 
 _WEEK = 7 * 24 * 3600.0
@@ -251,6 +261,7 @@ def _made_runner(config: pytest.Config) -> Runner:
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import close, keeps_time, make
     from dmlcheck.running.events import Plan
+    from dmlcheck.running.known_failures import judged_directml
     from dmlcheck.running.one_case import Run, Settings, run_case
     from dmlcheck.running.processes import Apart
 
@@ -261,7 +272,8 @@ def _made_runner(config: pytest.Config) -> Runner:
     if timeout is None or keeps_time(implementation):
         config.add_cleanup(lambda: close(implementation))
         return lambda case, _: run_case(case, Run(implementation, settings))
+    directml = judged_directml(implementation, version)
     close(implementation)
-    apart = Apart(Plan(name, settings, timeout=timeout, details=True))
+    apart = Apart(Plan(name, settings, timeout=timeout, details=True), directml)
     config.add_cleanup(apart.close)
     return lambda case, path: apart.run(Target(path, case.file, case.name), case)

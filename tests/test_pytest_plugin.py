@@ -218,14 +218,21 @@ def test_the_plugin_costs_nothing_where_it_is_not_used() -> None:
 
 
 @pytest.mark.slow
-def test_failures_that_are_known_of_a_version_of_directml_are_xfailed(folder: Path) -> None:
+def test_failures_that_are_known_of_a_version_of_directml_are_xfailed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
     text = FILE.replace("FLOAT32", "FLOAT16").partition("cases:")[0]
     text += "cases:\n- {name: sum, outputs: {OutputTensor: [7]}}\n"
     (folder / "cases" / "sum.yaml").write_text(text, encoding="utf-8")
-    words = ["--dmlcheck", "cases/sum.yaml"]
+    words = ["--dmlcheck", "cases/sum.yaml", "--dmlcheck-implementation", "python:misbehaving:DirectMLLike"]
     assert counts(run(*words).stdout) == "1 failed"
-    result = run(*words, "--dmlcheck-directml-version", "1.8.0", "-rx")
-    assert counts(result.stdout) == "1 xfailed"
-    assert "XFAIL cases/sum.yaml::sum - FLOAT16 SUM and AVERAGE can overflow" in result.stdout
+    for options in ((), ("--dmlcheck-timeout", "60")):
+        result = run(*words, "--dmlcheck-directml-version", "1.8.0", "-rx", *options)
+        assert counts(result.stdout) == "1 xfailed"
+        assert "XFAIL cases/sum.yaml::sum - FLOAT16 SUM and AVERAGE can overflow" in result.stdout
+    refused = run(*words[:2], "--dmlcheck-directml-version", "1.8.0")
+    said = "--dmlcheck-directml-version 1.8.0: reference is not DirectML; judge DirectML with"
+    assert (refused.returncode, said in refused.stderr) == (4, True)
     wrong = run(*words, "--dmlcheck-directml-version", "eight")
     assert (wrong.returncode, "eight is not a version of DirectML; write 1.8.0" in wrong.stderr) == (4, True)

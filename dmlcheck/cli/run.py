@@ -17,7 +17,7 @@ from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
 from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard, Version
 from dmlcheck.cli.selection import selector, targets
-from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make
+from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Plan
@@ -154,7 +154,7 @@ def run(**given: Any) -> None:
     """
     options = Options(**given)
     selector(options.expression)
-    said = _about(options.implementation)
+    said = _about(options.implementation, options.directml_version)
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
@@ -177,14 +177,18 @@ def run(**given: Any) -> None:
     sys.exit(code)
 
 
-def _about(name: str) -> About:
-    """Return what an implementation says of itself; one that cannot be made is refused before anything runs."""
+def _about(name: str, directml_version: str | None) -> About:
+    """Return what an implementation says of itself; one that cannot be judged is refused before anything runs."""
+    option = "--implementation"
     try:
         implementation = make(name)
         said = about(implementation)
         close(implementation)
+        if directml_version is not None:
+            option = f"--directml-version {directml_version}"
+            require_directml(implementation)
     except Unavailable as error:
-        raise click.UsageError(f"--implementation: {error}") from None
+        raise click.UsageError(f"{option}: {error}") from None
     return said
 
 

@@ -140,9 +140,19 @@ def may_crash(implementation: Any) -> bool:
     return bool(getattr(implementation, "may_crash", False))
 
 
-def is_directml(implementation: Any) -> bool:
-    """Whether an implementation is DirectML itself, by whatever runs it: its known deviations are then worth a look."""
-    return bool(getattr(implementation, "is_directml", False))
+def is_directml(implementation: Any) -> bool | None:
+    """Whether an implementation is DirectML itself, by whatever runs it; None where it does not say."""
+    said = getattr(implementation, "is_directml", None)
+    return None if said is None else bool(said)
+
+
+def require_directml(implementation: Any) -> None:
+    """Raise Unavailable for an implementation that says that it is not DirectML, and so none of its versions."""
+    if is_directml(implementation) is False:
+        raise Unavailable(
+            f"{implementation.name} is not DirectML; judge DirectML with --implementation: dxdispatch:EXE, "
+            "recorded:DIR, onnxruntime:DmlExecutionProvider, or what calls it (command:CMD, python:MODULE:NAME)"
+        )
 
 
 def close(implementation: Any) -> None:

@@ -13,14 +13,14 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
-from dmlcheck.implementations import Failure, TimedOut, Unsupported, about, is_directml
+from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.open_elements import Masks, masks_of
-from dmlcheck.running.results import ERRORED, FAILED, FAILURES, LEGAL, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, LEGAL, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
-from dmlcheck.validation import deviations
 
 UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 _NOTHING = "nothing to compare: the documentation leaves every expected element open"
@@ -49,8 +49,7 @@ class Run:
 
         self.implementation = implementation
         self.settings = settings or Settings()
-        self.is_directml = self.settings.directml_version is not None or is_directml(implementation)
-        self.device = about(implementation).device if self.is_directml else ""
+        self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         self.limits = Limits(self.settings.accumulate)
 
@@ -112,23 +111,7 @@ def _ending(case: Case, run: Run) -> Ending:
     if reason is not None:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
-    return _of_directml(ending, prepared.desc, run) if run.is_directml else ending
-
-
-def _of_directml(ending: Ending, desc: OperatorDesc, run: Run) -> Ending:
-    """Return an ending with what is known of DirectML; a failure that is known of its version is an expected one.
-
-    A case passes against expectation where all such descs are known to come out wrong.
-    """
-    version = run.settings.directml_version
-    known = deviations.known_deviations(desc, version, run.device)
-    expected = () if version is None else deviations.foretold(known, run.device)
-    because = " ".join(row.text for row in expected)
-    if ending.outcome == PASSED and any(row.is_certain for row in expected):
-        return ending._replace(outcome=XPASSED, reason=f"expected failed, and passes: {because}")
-    if ending.outcome not in FAILURES:
-        return ending
-    return ending._replace(outcome=XFAILED, reason=because) if expected else ending._replace(known=known)
+    return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
 
 
 def _level_beyond(case: Case, most: str | None) -> str | None:

@@ -16,10 +16,13 @@ from typing import TYPE_CHECKING
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
+from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import Position, placed
+from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, number_of_cases
+from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.results import ERRORED, CaseResult
 
 if TYPE_CHECKING:
@@ -50,11 +53,12 @@ class Execution:
         if self.jobs == 1 and is_timed and not may_crash(implementation):
             yield from self._here(implementation)
             return
+        directml = judged_directml(implementation, self.plan.settings.directml_version)
         close(implementation)
         patience = _GRACE if keeps_time(implementation) else 0.0
         limit = None if self.plan.timeout is None else self.plan.timeout + patience
         announces = may_crash(implementation) or limit is not None
-        pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces)
+        pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
         self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
         yield from pool.events()
 
@@ -182,12 +186,14 @@ class _Pool:
         patience: float = 0.0,
         *,
         announces: bool = True,
+        directml: DirectML | None = None,
     ) -> None:
         self.targets = targets
         self.plan = plan
         self.limit = limit
         self.patience = patience
         self.announces = announces
+        self.directml = directml
         self.waiting = deque(range(len(targets)))
         self.workers = [_Worker(plan, patience) for _ in range(max(1, min(jobs, len(targets))))] if targets else []
         self.events_of: dict[int, deque[Event]] = {}
@@ -284,7 +290,8 @@ class _Pool:
         skip = worker.done
         is_over = False
         if worker.announces and worker.case is not None:
-            self.events_of[number].append(Done(_never_ended(worker.case, reason, finding)))
+            case = self._whole(worker.case, number)
+            self.events_of[number].append(Done(_never_ended(case, reason, finding, self.directml)))
             skip += 1
         else:
             # That may be chance. Again and again it is the file, of which nothing more can run.
@@ -301,6 +308,13 @@ class _Pool:
         self.ended.add(number)
         self._next_file(fresh)
 
+    def _whole(self, case: Case, number: int) -> Case:
+        """Return a case with its desc where that is asked for: the process that was lost named it by its place."""
+        if self.directml is None:
+            return case
+        target = self.targets[number]
+        return next((found for found in read_file(target.file, target.name).cases if found.id == case.id), case)
+
 
 class Apart:
     """Runs cases one at a time in a process of its own: what outlives its time, or crashes, is the case's error.
@@ -308,9 +322,13 @@ class Apart:
     The process is started for the first case, and again after one that it was lost with.
     """
 
-    def __init__(self, plan: Plan, patience: float = 0.0) -> None:
-        """Prepare to run cases as a plan says; `patience` are seconds for an implementation that ends its own work."""
+    def __init__(self, plan: Plan, directml: DirectML | None = None, patience: float = 0.0) -> None:
+        """Prepare to run cases as a plan says, on that DirectML if it is one.
+
+        `patience` are seconds for an implementation that ends its own work.
+        """
         self.plan = plan
+        self.directml = directml
         self.patience = patience
         self.worker: _Worker | None = None
 
@@ -326,11 +344,12 @@ class Apart:
             worker.process.join(_GRACE)
             self.close()
             params = {"implementation": self.plan.implementation, "problem": _ending(worker.process.exitcode)}
-            return _never_ended(case, "the process ended", Finding("implementation-error", (), params))
+            return _never_ended(case, "the process ended", Finding("implementation-error", (), params), self.directml)
         if result is not None:
             return result
         self.close()
-        return _never_ended(case, "timed out", Finding("timeout", (), {"seconds": f"{self.plan.timeout:g}"}))
+        finding = Finding("timeout", (), {"seconds": f"{self.plan.timeout:g}"})
+        return _never_ended(case, "timed out", finding, self.directml)
 
     def _result(self, worker: _Worker) -> CaseResult | None:
         """Return the result that a process sends before it is through with the file, None where its time is up."""
@@ -359,10 +378,12 @@ class Apart:
             worker.stop()
 
 
-def _never_ended(case: Case, reason: str, finding: Finding) -> CaseResult:
+def _never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:
     """Return the result of a case whose process was lost."""
     diagnostic = placed(finding, case.file, Position(case.position.line, 1))
-    return CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
+    result = CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
+    desc = read_desc(case.operator, case.desc).desc if directml is not None and case.desc else None
+    return result if desc is None or directml is None else with_known(result, desc, directml)
 
 
 def _unreadable(name: str, reason: str, problem: str) -> CaseResult:

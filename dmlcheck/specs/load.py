@@ -166,7 +166,6 @@ def _deviation(raw: dict[str, Any]) -> Deviation:
         since=raw.get("since"),
         until=raw.get("until"),
         device=raw.get("device"),
-        is_certain=raw.get("is_certain", False),
         is_of_graphs=raw.get("is_of_graphs", False),
     )
 

@@ -95,7 +95,7 @@ class Deviation(NamedTuple):
     `when`, `strided` and `where` limit it to descs with these values of fields (a tensor's value is its data type,
     `DataType` that of the first output), with strides of one of these tensors, and of which an expression is true.
     `since` is the first version that has it, `until` the first that has it no longer, `device` a part of the device's
-    name. `is_certain` says that every such desc comes out wrong, `is_of_graphs` that only compiled graphs do.
+    name. `is_of_graphs` says that only compiled graphs come out wrong.
     """
 
     text: str
@@ -107,7 +107,6 @@ class Deviation(NamedTuple):
     since: str | None = None
     until: str | None = None
     device: str | None = None
-    is_certain: bool = False
     is_of_graphs: bool = False
 
 

@@ -240,10 +240,20 @@ SUMMED = WRONG.replace("INT32", "FLOAT16").replace("FLOAT32", "FLOAT16")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_failures_that_are_known_of_a_version_of_directml_are_expected(jobs: str) -> None:
     write("a.yaml", SUMMED)
-    assert dmlcheck("run", "a.yaml").exit_code == 1
-    result = dmlcheck("run", "a.yaml", "--directml-version", "1.8.0", "--json", "r.json", "-j", jobs)
+    words = ("run", "a.yaml", "--implementation", "python:misbehaving:DirectMLLike")
+    assert dmlcheck(*words).exit_code == 1
+    result = dmlcheck(*words, "--directml-version", "1.8.0", "--json", "r.json", "-j", jobs)
     assert (result.exit_code, result.stdout.splitlines()[-1].split(" in ")[0]) == (0, "1 xfailed")
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     (case,) = report["cases"]
     assert (case["outcome"], case["reason"][:23]) == ("xfailed", "FLOAT16 SUM and AVERAGE")
     assert report["directml_version"] == "1.8.0"
+
+
+@pytest.mark.parametrize("name", ["reference", "python:misbehaving:Misbehaving"])
+def test_a_version_of_directml_is_refused_of_what_is_not_directml(name: str) -> None:
+    write("a.yaml", SUMMED)
+    result = dmlcheck("run", "a.yaml", "--implementation", name, "--directml-version", "1.8.0")
+    assert result.exit_code == 2
+    said = f"--directml-version 1.8.0: {name.rpartition(':')[2].lower()} is not DirectML; judge DirectML with"
+    assert said in " ".join(result.stderr.split())

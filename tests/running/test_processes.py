@@ -26,7 +26,8 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
 from dmlcheck.running.events import Done, Plan, digest_of
-from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.known_failures import DirectML
+from dmlcheck.running.one_case import Run, Settings, run_case
 from dmlcheck.running.processes import Apart
 from dmlcheck.running.worker import Task
 
@@ -384,6 +385,58 @@ def test_a_mismatch_of_directml_names_what_it_is_known_to_get_wrong_of_such_a_de
     printed = run("a.yaml", "--implementation", "python:misbehaving:DirectMLLike", "-j", jobs).stdout
     assert (known in printed, "LOG_SUM_EXP" in printed) == (True, False)
     assert "known of DirectML" not in run("a.yaml", "--implementation", BAD, "-j", jobs).stdout
+
+
+BOTH = "FLOAT16 SUM and AVERAGE can overflow to infinity although the result fits: the sum is not kept in FLOAT32."
+
+
+def write_summed(name: str, *firsts: int) -> None:
+    """Write cases of FLOAT16 sums, which DirectML is known to get wrong, and then one that nothing is known of."""
+    write(name, *firsts, CRASH)
+    text = Path(name).read_text(encoding="utf-8").replace("INT32", "FLOAT16")
+    other = "desc: {InputTensor: {DataType: FLOAT32, Sizes: [3]}, OutputTensor: {DataType: FLOAT32, Sizes: [1]}}"
+    head, _, last = text.rpartition("{name")
+    Path(name).write_text(f"{head}{{{other}, name{last}", encoding="utf-8")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("options", [["-j", "1", "--timeout", "5"], ["-j", "2"]])
+def test_a_case_that_ends_its_process_is_expected_to_where_a_version_of_directml_is_known_to_fail(
+    options: list[str],
+) -> None:
+    write_summed("a.yaml", 1, CRASH, EXIT, 2)
+    words = ("a.yaml", "--implementation", "python:misbehaving:DirectMLLike", *options)
+    found = report(*words, "--directml-version", "1.8.0")
+    expected = [
+        ("passed", None),
+        ("xfailed", BOTH),
+        ("xfailed", BOTH),
+        ("passed", None),
+        ("error", "the process ended"),
+    ]
+    assert [(case["outcome"], case["reason"]) for case in found["cases"]] == expected
+    known = [case.get("known_deviations", []) for case in report(*words)["cases"]]
+    assert [[row["text"] for row in rows] for rows in known] == [[], [BOTH], [BOTH], [], []]
+
+
+@pytest.mark.slow
+def test_a_case_that_outlives_its_time_is_expected_to_where_a_version_of_directml_is_known_to_fail() -> None:
+    write_summed("a.yaml", HANG, 1)
+    words = ("a.yaml", "--implementation", "python:misbehaving:DirectMLLike", "--timeout", "2")
+    assert [end for _, end in outcomes(report(*words, "--directml-version", "1.8.0"))] == ["xfailed", "passed", "error"]
+
+
+@pytest.mark.slow
+def test_single_cases_that_run_apart_are_expected_to_fail_where_a_version_of_directml_is_known_to() -> None:
+    write_summed("a.yaml", HANG, CRASH, 1)
+    cases = read_file("a.yaml").cases
+    plan = Plan("python:misbehaving:DirectMLLike", Settings(directml_version="1.8.0"), timeout=2.0, details=True)
+    apart = Apart(plan, DirectML("1.8.0"))
+    try:
+        found = [apart.run(Target("a.yaml", "a.yaml", case.name), case) for case in cases]
+    finally:
+        apart.close()
+    assert [result.outcome for result in found] == ["xfailed", "xfailed", "passed", "error"]
 
 
 # ---- disks and pipes

@@ -155,8 +155,10 @@ def test_every_other_shipped_deviation_fits_a_bundled_case_and_not_all_of_them_w
     ("version", "groups", "is_known"),
     [("1.6.0", 4, False), ("1.7.0", 4, True), ("1.8.0", 4, True), ("1.8.0", 1, False), ("1.8.2", 4, False)],
 )
-def test_grouped_convolutions_are_wrong_from_1_7_0_to_1_8_1(version: str, groups: int, is_known: bool) -> None:
-    assert bool(fitting("CONVOLUTION", {"GroupCount": groups}, version)) == is_known
+def test_grouped_2d_convolutions_are_known_from_1_7_0_to_1_8_1(version: str, groups: int, is_known: bool) -> None:
+    for sizes, is_2d in (([1, 4, 2, 2], True), ([1, 4, 2], False), ([1, 4, 2, 2, 2], False)):
+        raw = {"InputTensor": {"DataType": "FLOAT32", "Sizes": sizes}, "GroupCount": groups}
+        assert bool(fitting("CONVOLUTION", raw, version)) == (is_known and is_2d)
 
 
 @pytest.mark.parametrize("operator", ["CAST", "ROI_ALIGN_GRAD"])

@@ -1,0 +1,44 @@
+"""Cases that DirectML fails, with what it is known to get wrong; a failure that is known of its version is expected."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.implementations import about, is_directml
+from dmlcheck.running.results import FAILURES, XFAILED, CaseResult
+from dmlcheck.validation import deviations
+
+if TYPE_CHECKING:
+    from dmlcheck.running.one_case import Ending
+
+Ended = TypeVar("Ended", "Ending", CaseResult)
+
+
+class DirectML(NamedTuple):
+    """The DirectML that is judged: its version where the run names it, and its device where that is known."""
+
+    version: str | None
+    device: str = ""
+
+
+def judged_directml(implementation: Any, version: str | None) -> DirectML | None:
+    """Return which DirectML is judged, or None; of an implementation that does not say, a `version` says that it is."""
+    said = is_directml(implementation)
+    if said is False or (said is None and version is None):
+        return None
+    return DirectML(version, about(implementation).device)
+
+
+def with_known(ended: Ended, desc: OperatorDesc, directml: DirectML) -> Ended:
+    """Return how a case ended, with what is known of DirectML where it failed: xfailed where that was to be expected.
+
+    What is known of one device is expected only where the device is known to be that one.
+    """
+    if ended.outcome not in FAILURES:
+        return ended
+    known = deviations.known_deviations(desc, directml.version, directml.device)
+    expected = () if directml.version is None else deviations.foretold(known, directml.device)
+    if not expected:
+        return ended._replace(known=known)
+    return ended._replace(outcome=XFAILED, reason=" ".join(row.text for row in expected))

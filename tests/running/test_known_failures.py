@@ -1,0 +1,63 @@
+"""Which DirectML is judged, and what is expected of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
+from dmlcheck.running.results import CaseResult
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.records import Deviation
+
+TENSOR = TensorDesc("FLOAT32", (2,))
+ROWS = (
+    Deviation("Old.", "before 1.8.0", "a page", until="1.8.0"),
+    Deviation("Open.", "not fixed", "a page"),
+    Deviation("Of one device.", "not fixed, on Xe", "a page", device="Xe"),
+)
+
+
+@pytest.mark.parametrize(
+    ("said", "version", "directml"),
+    [
+        (True, "1.8.0", DirectML("1.8.0", "GPU 0")),
+        (True, None, DirectML(None, "GPU 0")),
+        (None, "1.8.0", DirectML("1.8.0", "GPU 0")),
+        (None, None, None),
+        (False, "1.8.0", None),
+        (False, None, None),
+    ],
+)
+def test_what_is_judged_is_directml_where_it_says_so_or_a_version_does_of_what_does_not_say(
+    said: bool | None, version: str | None, directml: DirectML | None
+) -> None:
+    implementation = SimpleNamespace(name="it", device="GPU 0", **({} if said is None else {"is_directml": said}))
+    assert judged_directml(implementation, version) == directml
+
+
+@pytest.mark.parametrize("outcome", ["failed", "error"])
+@pytest.mark.parametrize(
+    ("directml", "is_expected", "texts"),
+    [
+        (DirectML("1.7.0"), True, "Old. Open."),
+        (DirectML("1.8.0"), True, "Open."),
+        (DirectML("1.8.0", "Intel Xe"), True, "Open. Of one device."),
+        (DirectML(None), False, "Old. Open. Of one device."),
+        (DirectML(None, "Adreno"), False, "Old. Open."),
+    ],
+)
+def test_a_failure_that_is_known_of_the_version_and_device_is_expected_and_others_have_what_is_known(
+    outcome: str, directml: DirectML, is_expected: bool, texts: str
+) -> None:
+    spec = load_spec("DML_OPERATOR_ACTIVATION_RELU")._replace(known_deviations=ROWS)
+    desc = OperatorDesc.of(spec, {"InputTensor": TENSOR, "OutputTensor": TENSOR})
+    result = CaseResult(Case("a", "a", "a.yaml", "ACTIVATION_RELU", None, {}), outcome, "why")
+    found = with_known(result, desc, directml)
+    told = found.reason if is_expected else " ".join(row.text for row in found.known)
+    assert (found.outcome, told) == ("xfailed" if is_expected else outcome, texts)
+    passed = result._replace(outcome="passed")
+    assert with_known(passed, desc, directml) is passed
