@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from dmlcheck.api import InvalidInput, evaluate, load_cases, minimum_feature_level, run_cases, validate
+    from dmlcheck.api import (
+        InvalidInput,
+        evaluate,
+        known_deviations,
+        load_cases,
+        minimum_feature_level,
+        run_cases,
+        validate,
+    )
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
     from dmlcheck.running.results import CaseResult
@@ -23,6 +31,7 @@ __all__ = [
     "InvalidInput",
     "__version__",
     "evaluate",
+    "known_deviations",
     "load_cases",
     "minimum_feature_level",
     "run_cases",

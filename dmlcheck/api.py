@@ -11,11 +11,12 @@ from dmlcheck.cases.find import find_files
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.formats.read import read_file
 from dmlcheck.running import one_case
 from dmlcheck.running.results import CaseResult
-from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level
+from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version
+from dmlcheck.validation import deviations
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +44,20 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
     0x4100. ValueError for a level that does not exist.
     """
     return [finding.diagnostic() for finding in validation.validate(operator, _plain(desc), _level(feature_level))[1]]
+
+
+def known_deviations(operator: str, desc: Mapping[str, Any], directml_version: str | None = None) -> list[Diagnostic]:
+    """Return what DirectML is known to get wrong of a legal desc, as notes: of a version (`1.8.0`), or of any.
+
+    The desc stays legal, so `validate` has none of them. A desc that is legal at no level has no notes. ValueError for
+    what is not a version.
+    """
+    if directml_version is not None and parse_version(directml_version) is None:
+        raise ValueError(f"{directml_version!r} is not a version of DirectML; write 1.8.0")
+    legal, findings = validation.validate(operator, _plain(desc), NEWEST_LEVEL)
+    if legal is None or findings:
+        return []
+    return [note.diagnostic()._replace(severity=NOTE) for note in deviations.notes(legal, directml_version)]
 
 
 def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:

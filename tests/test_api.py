@@ -124,6 +124,24 @@ def test_a_malformed_desc_is_a_diagnostic_and_no_exception(
     assert pointer in {None, diagnostic.pointer}
 
 
+def test_what_is_known_of_directml_is_told_of_a_legal_desc_and_of_a_version_where_one_is_named() -> None:
+    hardmax = {
+        "InputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]},
+        "OutputTensor": {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2], "Strides": [8, 8, 4, 1]},
+    }
+    (note,) = dmlcheck.known_deviations("ACTIVATION_HARDMAX", hardmax)
+    assert (note.rule, note.severity, note.pointer) == ("known-deviation", "note", "operator")
+    assert note.message.startswith("known of DirectML (before 1.10.0): Wrong results for some strides of OutputTensor.")
+    assert dmlcheck.known_deviations("DML_OPERATOR_ACTIVATION_HARDMAX", hardmax, "1.9.1") == [note]
+    assert dmlcheck.known_deviations("ACTIVATION_HARDMAX", hardmax, "1.10.0") == []
+    assert dmlcheck.validate("ACTIVATION_HARDMAX", hardmax) == []
+    other = changed(hardmax, OutputTensor={**hardmax["OutputTensor"], "Sizes": [1, 1, 2, 3]})
+    assert dmlcheck.known_deviations("ACTIVATION_HARDMAX", other) == []
+    assert dmlcheck.known_deviations("ACTIVATION_HARDMAXX", hardmax) == []
+    with pytest.raises(ValueError, match="'eight' is not a version of DirectML; write 1"):
+        dmlcheck.known_deviations("ACTIVATION_HARDMAX", hardmax, "eight")
+
+
 def test_a_desc_is_not_changed_by_being_validated() -> None:
     desc = changed(ARGMAX, InputTensor=dict(INPUT), Axes=[0])
     before = repr(desc)

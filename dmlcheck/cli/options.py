@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.specs.names import LEVELS, parse_level
+from dmlcheck.specs.names import LEVELS, parse_level, parse_version
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -51,6 +51,23 @@ class Level(click.ParamType):  # type: ignore[type-arg]
         if level is None:
             self.fail(f"{value!r} is not a feature level; the levels are {' '.join(LEVELS)}", param, ctx)
         return level
+
+
+class Version(click.ParamType):  # type: ignore[type-arg]
+    """A version of DirectML."""
+
+    name = "version"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the version as it was given."""
+        if parse_version(str(value)) is None:
+            self.fail(f"{value!r} is not a version of DirectML; write 1.8.0", param, ctx)
+        return str(value)
+
+
+def version_option(help: str) -> Callable[[Any], Any]:
+    """Return the option that names a version of DirectML."""
+    return click.option("--directml-version", type=Version(), metavar="VERSION", help=help)
 
 
 complete_levels = completing(lambda: LEVELS)

@@ -12,10 +12,18 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.options import complete_files, completing, examples, level_option, listed, select_option
+from dmlcheck.cli.options import (
+    complete_files,
+    completing,
+    examples,
+    level_option,
+    listed,
+    select_option,
+    version_option,
+)
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
-from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard, Version
+from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import selector, targets
 from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
@@ -103,12 +111,7 @@ class Options(NamedTuple):
     help="What to judge, see below.",
     shell_complete=completing(lambda: KINDS),
 )
-@click.option(
-    "--directml-version",
-    type=Version(),
-    metavar="VERSION",
-    help="It is this version of DirectML (1.8.0): expect the failures that are known of it.",
-)
+@version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @click.option(
     "--accumulate",
     type=click.Choice(["float16", "float32"]),

@@ -1,4 +1,4 @@
-"""What the options of `run` are: numbers of processes, shards, times, versions."""
+"""What the options of `run` are: numbers of processes, shards, times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 import click
 
-from dmlcheck.specs.names import parse_version
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
@@ -44,18 +43,6 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
         if 1 <= index <= count:
             return index, count
         return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
-
-
-class Version(click.ParamType):  # type: ignore[type-arg]
-    """A version of DirectML."""
-
-    name = "version"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Return the version as it was given."""
-        if parse_version(str(value)) is None:
-            self.fail(f"{value!r} is not a version of DirectML; write 1.8.0", param, ctx)
-        return str(value)
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]

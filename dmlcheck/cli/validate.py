@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,12 +12,12 @@ from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, print_page, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.options import complete_files, examples, level_option
+from dmlcheck.cli.options import complete_files, examples, level_option, version_option
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_document, read_file
-from dmlcheck.running.legality import Validated, errors_in, validated
+from dmlcheck.running.legality import Asked, Validated, errors_in, validated
 
 if TYPE_CHECKING:
     from dmlcheck.running.models import ModelResult
@@ -38,6 +38,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     epilog=examples(
         "validate argmax.yaml",
         "validate argmax.yaml --all-levels",
+        "validate argmax.yaml --directml-version 1.8.0",
         "validate cases/ --feature-level 4_1 --format json",
         "validate model.onnx --dim batch=1 --feature-level 5_0",
     )
@@ -45,6 +46,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
 @click.option("--all-levels", is_flag=True, help="Print for each feature level: accepted, or the first reason why not.")
+@version_option("Note only what is known of this version of DirectML (1.8.0).")
 @click.option(
     "--dim",
     "dims",
@@ -61,23 +63,24 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     show_default=True,
     help="How to print it.",
 )
-def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, dims: dict[str, int], form: str) -> None:
+def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
     """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
 
     Reads desc files, case files, DxDispatch models and ONNX models; `-` is standard input.
     """
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
-    models = _models(files, level, dims)
-    if models and all_levels:
+    asked = Asked(**given)
+    models = _models(files, asked, dims)
+    if models and asked.all_levels:
         raise click.UsageError("--all-levels is not for ONNX models")
     has_wrong_file = any(model.is_wrong for model in models)
     for file in _case_files(file for file in files if not _is_model(file)):
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
-        descs.extend(validated(file, level, all_levels=all_levels))
+        descs.extend(validated(file, asked))
     checked = bool(descs) or any(model.checked for model in models)
-    _print(descs, models, documents, form)
+    _print(descs, models, documents, form, asked.directml_version)
     descs.extend(desc for model in models for desc in model.descs)
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
@@ -86,12 +89,14 @@ def validate(*, files: tuple[str, ...], level: str | None, all_levels: bool, dim
     sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
 
 
-def _print(descs: list[Validated], models: list[ModelResult], documents: dict[str, Document], form: str) -> None:
+def _print(
+    descs: list[Validated], models: list[ModelResult], documents: dict[str, Document], form: str, version: str | None
+) -> None:
     every = [*descs, *(desc for model in models for desc in model.entries)]
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        write_json(validation_text(every, models))
+        write_json(validation_text(every, models, version))
     elif form == "sarif":
         from dmlcheck.reports.sarif import sarif_text
 
@@ -121,7 +126,7 @@ def _is_model(path: str) -> bool:
     return path.lower().endswith(".onnx")
 
 
-def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> list[ModelResult]:
+def _models(files: Iterable[str], asked: Asked, sizes: dict[str, int]) -> list[ModelResult]:
     """Return what is found of the ONNX models among some files."""
     paths = [path for path in files if _is_model(path)]
     if sizes and not paths:
@@ -137,7 +142,7 @@ def _models(files: Iterable[str], level: str | None, sizes: dict[str, int]) -> l
         raise click.UsageError(str(error)) from None
     from dmlcheck.running.models import validated_model
 
-    found = [validated_model(path, level, sizes) for path in each_once(paths)]
+    found = [validated_model(path, asked, sizes) for path in each_once(paths)]
     named = frozenset(name for model in found for name in model.named)
     for name in sizes:
         if name not in named and not any(model.problem for model in found):

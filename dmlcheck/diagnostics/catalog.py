@@ -450,8 +450,8 @@ RULES: dict[str, Rule] = {
         "known of DirectML ({versions}): {text} ({source})",
         "The desc is legal, and stays so: this is a note. Release notes, threads or tests say that some versions of "
         "DirectML, or some devices, give wrong results for descs like it, or crash. `dmlcheck show` with the operator "
-        "lists what is known. `dmlcheck run --directml-version VERSION` expects the failures that are known of one "
-        "version.",
+        "lists what is known. `dmlcheck validate --directml-version VERSION` notes only what is known of one version, "
+        "and `dmlcheck run --directml-version VERSION` expects its failures.",
     ),
     # ---- data
     "missing-tensor": Rule(

@@ -210,14 +210,17 @@ def _unrounded(element: Element) -> dict[str, bool]:
     return {"unrounded": True} if element.is_unrounded else {}
 
 
-def validation_text(descs: Iterable[Validated], models: Iterable[ModelResult] = ()) -> str:
-    """Return what `validate --format json` prints."""
+def validation_text(
+    descs: Iterable[Validated], models: Iterable[ModelResult] = (), directml_version: str | None = None
+) -> str:
+    """Return what `validate --format json` prints; a version of DirectML is that which notes are limited to."""
     listed = list(descs)
     whole = [_model(model) for model in models]
     return json.dumps(
         {
             "schema": VALIDATION_SCHEMA,
             "valid": not any(desc.errors for desc in listed),
+            **({} if directml_version is None else {"directml_version": directml_version}),
             **({"models": whole} if whole else {}),
             "descs": [
                 {

@@ -66,8 +66,19 @@ def errors_in(descs: Iterable[Validated]) -> int:
     return sum(desc.errors for desc in descs)
 
 
-def validated(file: CaseFile, level: str | None, *, all_levels: bool = False) -> Iterator[Validated]:
-    """Validate every desc of a file, at a level or each at its own; what is wrong with the file itself comes first."""
+class Asked(NamedTuple):
+    """What is to be said of descs: at which level (None: at each one's own), at all levels, of which DirectML.
+
+    `directml_version` limits the notes of known deviations to those of a version; None stands for all.
+    """
+
+    level: str | None = None
+    all_levels: bool = False
+    directml_version: str | None = None
+
+
+def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
+    """Validate every desc of a file; what is wrong with the file itself comes first."""
     name = file.document.name
     if file.problems:
         yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
@@ -79,10 +90,7 @@ def validated(file: CaseFile, level: str | None, *, all_levels: bool = False) ->
             yield _unchecked(name, len(file.cases) - number)
             return
         broken = file.broken.get(case.id)
-        if broken is None:
-            desc = _validated_case(case, level, all_levels=all_levels)
-        else:
-            desc = _broken_case(case, level, broken)
+        desc = _validated_case(case, asked) if broken is None else _broken_case(case, asked.level, broken)
         errors += desc.errors
         yield desc._replace(is_plain=not file.document.lists_cases)
 
@@ -95,23 +103,23 @@ def _unchecked(name: str, number: int) -> Validated:
     return Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, (diagnostic,))
 
 
-def _validated_case(case: Case, level: str | None, *, all_levels: bool) -> Validated:
-    own = case.level
-    asked = level or own
+def _validated_case(case: Case, asked: Asked) -> Validated:
+    level = asked.level or case.level
     reading = read_desc(case.operator, case.desc)
-    findings = check(reading, asked)
+    findings = check(reading, level)
     found = in_order(case.origin, findings)
-    if case.invalid is not None and asked == own:
+    if case.invalid is not None and level == case.level:
         found = _beside_its_list(case, findings, found)
-    levels = _at_levels(case, reading) if all_levels else ()
+    levels = _at_levels(case, reading) if asked.all_levels else ()
     operator = full_name(case.operator) or case.operator
-    notes = () if findings or reading.desc is None else _notes(case, reading.desc)
-    return Validated(case.file, case.name, operator, asked, minimum_level(reading), found, levels=levels, notes=notes)
+    notes = () if findings or reading.desc is None else _notes(case, reading.desc, asked.directml_version)
+    return Validated(case.file, case.name, operator, level, minimum_level(reading), found, levels=levels, notes=notes)
 
 
-def _notes(case: Case, desc: OperatorDesc) -> tuple[Diagnostic, ...]:
+def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:
     """Return what is to be noted of a legal desc: what versions of DirectML are known to get wrong of it."""
-    return tuple(note._replace(severity=NOTE) for note in in_order(case.origin, deviations.notes(desc)))
+    found = in_order(case.origin, deviations.notes(desc, version))
+    return tuple(note._replace(severity=NOTE) for note in found)
 
 
 def _broken_case(case: Case, level: str | None, of_form: tuple[Diagnostic, ...]) -> Validated:

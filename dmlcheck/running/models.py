@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable
@@ -16,7 +17,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Counterpart
 from dmlcheck.formats.onnx.from_onnx.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
-from dmlcheck.running.legality import Validated
+from dmlcheck.running.legality import Asked, Validated
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, OPERATOR_PREFIX
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -86,7 +87,7 @@ class _Checked(NamedTuple):
     notes: tuple[Finding, ...]
 
 
-def validated_model(path: str, level: str | None, sizes: Mapping[str, int]) -> ModelResult:
+def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
     """Check every node of a model, at a level or at the newest; `sizes` are those of symbolic dimensions."""
     name = path.replace(os.sep, "/")
     mapping = MAPPING.format(release=registrations().release)
@@ -95,22 +96,22 @@ def validated_model(path: str, level: str | None, sizes: Mapping[str, int]) -> M
     except Unreadable as wrong:
         return ModelResult(name, mapping, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
-    asked = level or NEWEST_LEVEL
     nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
     return ModelResult(name, mapping, nodes, tuple(symbols_of(model.proto)), model.symbols)
 
 
-def _of_node(node: ModelNode, file: str, level: str, known: dict[str, _Checked]) -> NodeResult:
+def _of_node(node: ModelNode, file: str, asked: Asked, known: dict[str, _Checked]) -> NodeResult:
     if isinstance(node.found, Unusable):
         return NodeResult(node.operator, (_unusable(node, node.found, file),), node.found)
-    return NodeResult(node.operator, tuple(_descs(node, node.found, file, level, known)))
+    return NodeResult(node.operator, tuple(_descs(node, node.found, file, asked, known)))
 
 
 def _descs(
-    node: ModelNode, found: Iterable[Counterpart], file: str, level: str, known: dict[str, _Checked]
+    node: ModelNode, found: Iterable[Counterpart], file: str, asked: Asked, known: dict[str, _Checked]
 ) -> Iterator[Validated]:
+    level = asked.level or NEWEST_LEVEL
     for counterpart in found:
-        checked = _checked(counterpart, level, known)
+        checked = _checked(counterpart, asked, known)
         diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (checked.findings, checked.notes))
         operator = OPERATOR_PREFIX + counterpart.operator
         made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
@@ -129,16 +130,21 @@ def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     return entry._replace(node=node.name, onnx_operator=node.operator)
 
 
-def _checked(counterpart: Counterpart, level: str, known: dict[str, _Checked]) -> _Checked:
-    """Return what is wrong with a desc; a model has many that are the same."""
+def _checked(counterpart: Counterpart, asked: Asked, known: dict[str, _Checked]) -> _Checked:
+    """Return what is wrong with a desc, and what is known of it in a graph; a model has many that are the same."""
     fields = fields_of(counterpart.fields)
     key = json.dumps([counterpart.operator, fields], default=str)
     if key not in known:
         reading = read_desc(counterpart.operator, fields)
-        findings = tuple(check(reading, level))
-        notes = () if findings or reading.desc is None else tuple(deviations.notes(reading.desc))
+        findings = tuple(check(reading, asked.level or NEWEST_LEVEL))
+        notes = () if findings else _notes(reading.desc, asked.directml_version)
         known[key] = _Checked(minimum_level(reading), findings, notes)
     return known[key]
+
+
+def _notes(desc: OperatorDesc | None, version: str | None) -> tuple[Finding, ...]:
+    """Return what is known of a legal desc; ONNX Runtime compiles the nodes of a model to graphs."""
+    return () if desc is None else tuple(deviations.notes(desc, version, in_graph=True))
 
 
 def _placed(finding: Finding, file: str) -> Diagnostic:

@@ -9,15 +9,20 @@ from dmlcheck.specs.records import Deviation
 from dmlcheck.validation.expressions import evaluate
 
 
-def known_deviations(desc: OperatorDesc, version: str | None = None, device: str = "") -> tuple[Deviation, ...]:
-    """Return the known deviations that are about a desc by itself: not those of compiled graphs.
+def known_deviations(
+    desc: OperatorDesc, version: str | None = None, device: str = "", *, in_graph: bool = False
+) -> tuple[Deviation, ...]:
+    """Return the known deviations that are about a desc; those of compiled graphs only of a desc that is `in_graph`.
 
     With a version (`1.8.0`) or a device, only those of that version and device; of one that is not known, all.
     """
     return tuple(
         row
         for row in desc.spec.known_deviations
-        if _is_about(row, desc) and _is_in(row, version) and (not device or _is_on(row, device))
+        if (in_graph or not row.is_of_graphs)
+        and _is_about(row, desc)
+        and _is_in(row, version)
+        and (not device or _is_on(row, device))
     )
 
 
@@ -26,20 +31,16 @@ def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, 
     return tuple(row for row in rows if _is_on(row, device))
 
 
-def notes(desc: OperatorDesc) -> list[Finding]:
-    """Return what is to be noted of a legal desc: the deviations that are about it."""
+def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
+    """Return what is to be noted of a legal desc: the deviations that are about it, of a version where one is given."""
     return [
         Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
-        for row in known_deviations(desc)
+        for row in known_deviations(desc, version, in_graph=in_graph)
     ]
 
 
 def _is_about(row: Deviation, desc: OperatorDesc) -> bool:
-    if (
-        row.is_of_graphs
-        or not desc.matches(row.when)
-        or (row.where is not None and evaluate(row.where, desc) is not True)
-    ):
+    if not desc.matches(row.when) or (row.where is not None and evaluate(row.where, desc) is not True):
         return False
     strided = {part.path[0] for part in desc.tensors() if part.tensor.strides is not None}
     return not row.strided or not strided.isdisjoint(row.strided)

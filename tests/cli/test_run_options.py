@@ -1,4 +1,4 @@
-"""Numbers of processes, shards, times, versions and other numbers, as `run` takes them."""
+"""Numbers of processes, shards, times and other numbers, as `run` takes them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard, Version
+from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
 from dmlcheck.values import memory
 
 
@@ -17,7 +17,6 @@ from dmlcheck.values import memory
         (Jobs(), "3", 3),
         (Shard(), "2/5", (2, 5)),
         (Seconds(), "0.5", 0.5),
-        (Version(), "1.8.0", "1.8.0"),
         (Seconds(), "1e9", 7 * 24 * 3600.0),
         (Number(), "2.5", 2.5),
         (Number(1), "1", 1.0),
@@ -34,7 +33,6 @@ def test_what_makes_sense_is_taken(kind: click.ParamType, given: str, value: Any
         (Jobs(), "many", "is not a number of processes"),
         (Shard(), "4/3", "is not a shard; write 1/3, 2/3 or 3/3 for three"),
         (Shard(), "1", "is not a shard"),
-        (Version(), "eight", "'eight' is not a version of DirectML; write 1.8.0"),
         (Seconds(), "0", "is not a time; write a number of seconds above 0"),
         (Seconds(), "nan", "is not a time"),
         (Number(), "-1", "not in the range"),

@@ -110,3 +110,31 @@ def test_what_is_known_of_directml_is_noted_in_every_format() -> None:
     assert notice.stdout.startswith("::notice file=a.yaml,line=1,")
     write("b.yaml", DESC)
     assert "known-deviation" not in dmlcheck("validate", "b.yaml").stdout
+
+
+HARDMAX = """\
+operator: ACTIVATION_HARDMAX
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 2], Strides: [8, 8, 4, 1]}
+"""
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif", "github"])
+def test_notes_of_deviations_may_be_those_of_one_version_in_every_format(form: str) -> None:
+    write("a.yaml", HARDMAX)
+    for words, is_noted in (((), True), (("1.9.1",), True), (("1.10.0",), False), (("1.15",), False)):
+        options = [word for version in words for word in ("--directml-version", version)]
+        result = dmlcheck("validate", "a.yaml", "--format", form, *options)
+        assert (result.exit_code, "Wrong results for some strides" in result.stdout) == (0, is_noted), (form, words)
+        if form == "json":
+            assert json.loads(result.stdout).get("directml_version") == next(iter(words), None)
+
+
+def test_a_version_of_directml_that_is_none_is_refused_as_run_does() -> None:
+    write("a.yaml", HARDMAX)
+    said = [dmlcheck(command, "a.yaml", "--directml-version", "eight") for command in ("validate", "run")]
+    assert [result.exit_code for result in said] == [2, 2]
+    problems = [" ".join(result.stderr.split()).rpartition("Error")[2] for result in said]
+    assert problems[0] == problems[1]
+    assert "'eight' is not a version of DirectML; write 1.8.0" in problems[0]

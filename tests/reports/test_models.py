@@ -9,6 +9,7 @@ from whole_models import attention_layer, model, node, residual_block, save
 
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
+from dmlcheck.running.legality import Asked
 from dmlcheck.running.models import validated_model
 
 SOFTMAX = (
@@ -23,7 +24,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def lines(made: object, level: str | None = None, **sizes: int) -> list[str]:
-    return [line.rstrip() for line in printed(model_lines(validated_model(save(made), level, sizes), PLAIN), None)]
+    return [
+        line.rstrip() for line in printed(model_lines(validated_model(save(made), Asked(level), sizes), PLAIN), None)
+    ]
 
 
 def test_what_needs_most_comes_first_then_the_operators_and_the_level() -> None:

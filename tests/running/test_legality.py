@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.record import ERROR, NOTE, Diagnostic
 from dmlcheck.files import yaml
 from dmlcheck.formats.read import read_document
 from dmlcheck.running import legality
-from dmlcheck.running.legality import Validated, all_problems, errors_in, validated
+from dmlcheck.running.legality import Asked, Validated, all_problems, errors_in, validated
 from dmlcheck.specs.names import LEVELS
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2, 3]}
@@ -27,7 +27,7 @@ WIDE = {**REDUCE, "desc": {**REDUCE["desc"], "InputTensor": INT64, "OutputTensor
 
 
 def all_of(content: Any, level: str | None = None, **more: Any) -> list[Validated]:
-    return list(validated(read_document(yaml.parse(json.dumps(content).encode(), "a.yaml")), level, **more))
+    return list(validated(read_document(yaml.parse(json.dumps(content).encode(), "a.yaml")), Asked(level, **more)))
 
 
 def rules(desc: Validated) -> list[tuple[str, str]]:
@@ -163,6 +163,25 @@ def test_a_legal_desc_that_is_known_to_come_out_wrong_has_a_note_and_stays_legal
     (note,) = desc.notes
     assert (note.rule, note.severity, note.pointer, note.line) == ("known-deviation", NOTE, "operator", 1)
     assert all_of(REDUCE)[0].notes == ()
+
+
+@pytest.mark.parametrize(
+    ("version", "count"), [(None, 1), ("1.6.0", 0), ("1.7.0", 1), ("1.8.1", 1), ("1.8.2", 0), ("1.15.0", 0)]
+)
+def test_notes_may_be_those_of_one_version_of_directml(version: str | None, count: int) -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 4, 3, 3]}
+    desc = {
+        "InputTensor": tensor,
+        "FilterTensor": {"DataType": "FLOAT32", "Sizes": [4, 1, 1, 1]},
+        "OutputTensor": tensor,
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        **{name: [1, 1] for name in ("Strides", "Dilations")},
+        **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
+        "GroupCount": 4,
+    }
+    (found,) = all_of({"operator": "CONVOLUTION", "desc": desc}, directml_version=version)
+    assert (found.errors, len(found.notes)) == (0, count)
 
 
 def test_a_desc_that_is_not_legal_and_a_negative_case_have_no_notes() -> None:

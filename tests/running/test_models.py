@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
+import dmlcheck
+from dmlcheck.running.legality import Asked
 from dmlcheck.running.models import ModelResult, validated_model
 
 
@@ -20,7 +22,7 @@ def levels(result: ModelResult) -> dict[str, str | None]:
 
 
 def test_a_model_needs_what_its_most_demanding_node_does() -> None:
-    result = validated_model(save(residual_block()), None, {"batch": 4})
+    result = validated_model(save(residual_block()), Asked(), {"batch": 4})
     assert levels(result)["conv1"] == "1_0"
     assert levels(result)["softmax"] == "5_1"  # DML_OPERATOR_ACTIVATION_SOFTMAX1 came with it
     assert (result.minimum, result.checked, result.noted("runs-elsewhere")) == ("5_1", 10, 0)
@@ -29,35 +31,56 @@ def test_a_model_needs_what_its_most_demanding_node_does() -> None:
 
 
 def test_at_a_lower_level_a_node_is_wrong() -> None:
-    result = validated_model(save(residual_block()), "5_0", {"batch": 4})
+    result = validated_model(save(residual_block()), Asked("5_0"), {"batch": 4})
     wrong = [desc for desc in result.descs if desc.errors]
     assert [(desc.name, desc.diagnostics[0].rule) for desc in wrong] == [("softmax", "operator-unavailable")]
-    assert not any(desc.errors for desc in validated_model(save(residual_block()), "5_1", {"batch": 4}).descs)
-    assert validated_model(save(mobile_block()), None, {}).minimum == "1_0"
+    assert not any(desc.errors for desc in validated_model(save(residual_block()), Asked("5_1"), {"batch": 4}).descs)
+    assert validated_model(save(mobile_block()), Asked(), {}).minimum == "1_0"
 
 
 def test_a_product_of_five_dimensions_is_legal_at_no_level() -> None:
     """A GEMM has 2 to 4 dimensions at any level; the provider makes one of 5 all the same (onnxruntime#26842)."""
     nodes = [node("MatMul", "x x", "z", "product"), node("Relu", "z", "y", "relu")]
-    result = validated_model(save(model(nodes, {"x": [2, 2, 2, 4, 4]}, {"y": [2, 2, 2, 4, 4]})), None, {})
+    result = validated_model(save(model(nodes, {"x": [2, 2, 2, 4, 4]}, {"y": [2, 2, 2, 4, 4]})), Asked(), {})
     assert levels(result) == {"product": None, "relu": "2_0"}
     assert (result.minimum, result.checked) == (None, 2)
     assert {problem.rule for problem in result.descs[0].diagnostics} == {"unsupported-dimension-count"}
 
 
 def test_open_sizes_are_notes_and_break_nothing() -> None:
-    result = validated_model(save(attention_layer()), None, {})
+    result = validated_model(save(attention_layer()), Asked(), {})
     assert result.symbols == ("batch", "sequence")
     assert result.noted("unknown-sizes") == 17
     assert (result.minimum, result.checked, result.is_wrong) == (None, 0, False)
     assert all(desc.is_valid for desc in result.descs)
 
 
+@pytest.mark.parametrize(
+    ("version", "noted"), [(None, True), ("1.10.1", False), ("1.11.0", True), ("1.12.0", True), ("1.12.1", False)]
+)
+def test_what_is_known_of_compiled_graphs_is_noted_of_the_nodes_of_a_model(version: str | None, noted: bool) -> None:
+    """A CAST by itself is right in all of these versions."""
+    nodes = [
+        node("Cast", "x", "y", "cast", to=10),
+        node("Cast", "y", "z", "back", to=1),
+        node("Relu", "x", "w", "relu"),
+    ]
+    made = model(nodes, {"x": [4]}, {"z": [4], "w": [4]})
+    result = validated_model(save(made), Asked(directml_version=version), {})
+    notes = {desc.name: [note.message for note in desc.notes] for desc in result.descs}
+    assert notes["relu"] == []
+    assert [text.partition("): ")[2][:39] for text in notes["cast"]] == [
+        "Compiled graphs can give wrong values w"
+    ] * noted
+    cast = {name: {"DataType": "FLOAT32", "Sizes": [4]} for name in ("InputTensor", "OutputTensor")}
+    assert dmlcheck.known_deviations("CAST", cast, version) == []
+
+
 def test_no_model_and_a_broken_node_are_wrong() -> None:
     Path("a.onnx").write_bytes(b"no model")
-    result = validated_model("a.onnx", None, {})
+    result = validated_model("a.onnx", Asked(), {})
     assert (result.is_wrong, [desc.diagnostics[0].rule for desc in result.entries]) == (True, ["onnx-syntax"])
-    broken = validated_model(save(model([node("Relu", "z", "y", "bad")], {"x": [4]}, {"y": [4]})), None, {})
+    broken = validated_model(save(model([node("Relu", "z", "y", "bad")], {"x": [4]}, {"y": [4]})), Asked(), {})
     assert broken.is_wrong
     assert broken.descs[0].diagnostics[0].message.startswith("node bad (Relu-14): it reads 'z'")
     assert broken.descs[0].errors == 1
@@ -65,12 +88,12 @@ def test_no_model_and_a_broken_node_are_wrong() -> None:
 
 def test_equal_descs_of_different_nodes_are_all_listed() -> None:
     chain = [node("Relu", f"x{index}", f"x{index + 1}", f"r{index}") for index in range(2000)]
-    result = validated_model(save(model(chain, {"x0": [1, 8]}, {"x2000": [1, 8]})), None, {})
+    result = validated_model(save(model(chain, {"x0": [1, 8]}, {"x2000": [1, 8]})), Asked(), {})
     assert (result.checked, len(result.descs), result.minimum) == (2000, 2000, "1_0")
 
 
 def test_what_is_known_of_directml_is_noted() -> None:
-    made = validated_model(save(mobile_block()), None, {})
+    made = validated_model(save(mobile_block()), Asked(), {})
     notes = [note for desc in made.descs if desc.name == "depthwise" for note in desc.notes]
     assert any("GroupCount > 1" in note.message for note in notes)
     assert {note.severity for note in notes} == {"note"}
@@ -80,5 +103,5 @@ def test_reckoning_with_sizes_needs_no_level() -> None:
     nodes = [node("Shape", "x", "s", "shape"), node("Gather", "s i", "g", "gather"), node("Abs", "x", "y", "abs")]
     made = model(nodes, {"x": [4]}, {"y": [4]}, [numbers("i", [0])])
     made.graph.output.append(tensor("g", [1], INT64))
-    result = validated_model(save(made), None, {})
+    result = validated_model(save(made), Asked(), {})
     assert (result.checked, result.noted("runs-elsewhere"), result.minimum) == (1, 2, "1_0")

@@ -161,10 +161,14 @@ def test_grouped_2d_convolutions_are_known_from_1_7_0_to_1_8_1(version: str, gro
         assert bool(fitting("CONVOLUTION", raw, version)) == (is_known and is_2d)
 
 
-@pytest.mark.parametrize("operator", ["CAST", "ROI_ALIGN_GRAD"])
-def test_deviations_of_graphs_are_of_no_desc_by_itself(operator: str) -> None:
-    assert any(found.is_of_graphs for found in load_spec(f"DML_OPERATOR_{operator}").known_deviations)
-    assert fitting(operator, {}) == []
+@pytest.mark.parametrize("operator", ["CAST", "ROI_ALIGN_GRAD", "SPLIT"])
+def test_deviations_of_graphs_are_of_descs_in_graphs_and_of_no_desc_by_itself(operator: str) -> None:
+    known = [found.text for found in load_spec(f"DML_OPERATOR_{operator}").known_deviations if found.is_of_graphs]
+    desc = read_desc(operator, {}).desc
+    assert desc is not None
+    assert known
+    assert known_deviations(desc) == ()
+    assert [found.text for found in known_deviations(desc, in_graph=True)] == known
 
 
 def test_every_shipped_deviation_says_when_and_has_a_source() -> None:
