@@ -34,7 +34,7 @@ def test_what_needs_most_comes_first_then_the_operators_and_the_level() -> None:
     assert said == [
         SOFTMAX,
         "",
-        "model.onnx, as the DirectML provider of ONNX Runtime 1.17 maps it:",
+        "model.onnx, as the DirectML provider of ONNX Runtime 1.24 maps it:",
         "  ONNX operator          nodes  DirectML operators                  from",
         "  Add-14                 1      DML_OPERATOR_ELEMENT_WISE_ADD       1_0",
         "  BatchNormalization-15  1      DML_OPERATOR_BATCH_NORMALIZATION    1_0",
@@ -63,7 +63,7 @@ def test_a_node_that_is_not_valid_says_what_it_becomes_and_why() -> None:
 def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
     made = model([node("Det", "x", "y", "a"), node("Det", "x", "z", "b")], {"x": [4, 4]}, {"y": [], "z": []})
     assert lines(made)[0] == (
-        "model.onnx::a: Det-11: note[runs-elsewhere]: the DirectML provider of ONNX Runtime 1.17 does not register Det "
+        "model.onnx::a: Det-11: note[runs-elsewhere]: the DirectML provider of ONNX Runtime 1.24 does not register Det "
         "(and 1 more node)"
     )
 

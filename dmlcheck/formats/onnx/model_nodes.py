@@ -14,7 +14,7 @@ from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line
 from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.registrations import Typed, left_to_others, opsets_of
+from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, left_to_others, row_of
 from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
 from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
@@ -177,7 +177,9 @@ def _schema(type: str, opset: int) -> Any:
 def _version(node: Any, opsets: Mapping[str, int]) -> int:
     opset = opsets.get("" if node.domain in DOMAINS else node.domain, 1)
     schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
-    return opset if schema is None else int(schema.since_version)
+    if schema is None:
+        return 1 if is_registered(_type(node)) else opset  # onnxruntime's own schemas are of version 1
+    return int(schema.since_version)
 
 
 def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
@@ -187,7 +189,9 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
     missing = next((name for name in node.input if name not in scope), None)
     if missing is not None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
-    if node.domain not in DOMAINS or (_schema(node.op_type, of.opsets.get("", 1)) is None and opsets_of(node.op_type)):
+    if node.domain not in DOMAINS or (
+        _schema(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)
+    ):
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
@@ -267,8 +271,8 @@ def _found(
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of a node that nothing is wrong with, or why it has none."""
     made = _node(node, of, inputs, outputs)
-    typed = _typed(node, of, inputs, outputs)
-    reason = _placed_elsewhere(node, inputs) or left_to_others(made, version, typed, _versions(made.type))
+    typed = _typed(node, version, of, inputs, outputs)
+    reason = _placed_elsewhere(node, inputs) or left_to_others(made, version, typed)
     if reason is not None:
         return Unusable("runs-elsewhere", reason)
     values = [*zip(node.input, inputs, strict=True), *zip(node.output, outputs, strict=True)]
@@ -288,26 +292,32 @@ def _placed_elsewhere(node: Any, inputs: Sequence[Value]) -> str | None:
     return _OF_SIZES if origin == HOST and node.op_type not in ("Shape", "Size") else None
 
 
-def _versions(operator: str) -> dict[int, int]:
-    """Return the version of an operator's schema in each opset that it is registered for."""
-    schemas = {opset: _schema(operator, opset) for opset in opsets_of(operator)}
-    return {opset: opset if schema is None else schema.since_version for opset, schema in schemas.items()}
-
-
-def _typed(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
+def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
     """Return the values of a node with the type parameters that they are of."""
     schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
-    if schema is None:
-        return [Typed("T", value.element, "input 0") for value in inputs[:1] if value.element]
+    taken, given = _parameters(_type(node), version) if schema is None else (schema.inputs, schema.outputs)
     typed = []
     for kind, values, names, parameters in (
-        ("input", inputs, node.input, schema.inputs), ("output", outputs, node.output, schema.outputs)
+        ("input", inputs, node.input, taken), ("output", outputs, node.output, given)
     ):  # fmt: skip
         for index, (value, name) in enumerate(zip(values, names, strict=True)):
             parameter = parameters[min(index, len(parameters) - 1)]
             if name and value.element:
-                typed.append(Typed(parameter.type_str, value.element, f"{kind} {parameter.name}"))
+                typed.append(Typed(parameter.type_str, value.element, f"{kind} {parameter.name or index}"))
     return typed
+
+
+class _Parameter(NamedTuple):
+    """What stands in for a parameter of a schema: its type parameter; it has no name."""
+
+    type_str: str
+    name: str = ""
+
+
+def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Parameter]]:
+    row = row_of(operator, version)
+    inputs, outputs = (("",), ("",)) if row is None else (row.inputs, row.outputs)
+    return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
 
 
 def _left_open(name: str, value: Value) -> str | None:
@@ -331,7 +341,8 @@ def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Valu
     unknown = frozenset(index for index, (name, value) in enumerate(open_inputs) if name and value.numbers is None)
     opset = of.opsets.get("", 1)
     given = arrays(node.input, inputs), arrays(node.output, outputs)
-    return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False)
+    untyped = frozenset(index for index, name in enumerate(node.output) if name and given[1][index] is None)
+    return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
 
 
 def _mapped(node: Node) -> Sequence[Counterpart] | Unusable:

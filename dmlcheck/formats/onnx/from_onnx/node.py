@@ -25,7 +25,7 @@ class Node(NamedTuple):
     """An operator of an opset; inputs and outputs that are left out are None.
 
     Of the inputs whose indices are in `unknown` only type and sizes are known, and of the outputs where
-    `has_outputs` is false.
+    `has_outputs` is false. Outputs in `untyped` are there, though they are None: their types or sizes are not known.
     """
 
     type: str
@@ -35,6 +35,7 @@ class Node(NamedTuple):
     outputs: tuple[Array | None, ...]
     unknown: frozenset[int] = frozenset()
     has_outputs: bool = True
+    untyped: frozenset[int] = frozenset()
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an attribute."""

@@ -12,7 +12,6 @@ from dmlcheck.formats.onnx.from_onnx.node import Node
 
 Limit = Callable[[Node], "str | None"]  # why a node that fits a row is left to others all the same
 
-_RECURRENT = ("RNN", "GRU", "LSTM")
 _NOT_COMPUTED = [
     "If",
     "OptionalGetElement",
@@ -29,10 +28,17 @@ _NOT_COMPUTED = [
 
 
 class Row(NamedTuple):
-    """Versions of an operator that are registered alike, and the types of its type parameters."""
+    """Versions of an operator that are registered alike, the types of its type parameters, and the provider's query.
 
-    opsets: tuple[int, ...]
+    `inputs` and `outputs` are the type parameters of the values, the last one also of those after it, where ONNX has no
+    schema of the operator.
+    """
+
+    versions: tuple[int, ...]
     types: Mapping[str, frozenset[str]]
+    query: str | None
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
 
 
 class Registrations(NamedTuple):
@@ -54,17 +60,23 @@ def registrations() -> Registrations:
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
-    types = {name: _types(words, sets) for name, words in row.items() if name != "opsets"}
-    return Row(tuple(row["opsets"]), types)
+    types = {name: _types(words, sets) for name, words in row.items() if name not in Row._fields}
+    inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
+    return Row(tuple(row["versions"]), types, row.get("query"), inputs, outputs)
 
 
 def _types(words: str, sets: Mapping[str, list[str]]) -> frozenset[str]:
     return frozenset(name for word in words.split() for name in sets.get(word, [word]))
 
 
-def opsets_of(operator: str) -> list[int]:
-    """Return the opsets that an operator is registered for."""
-    return [opset for row in registrations().rows.get(operator, ()) for opset in row.opsets]
+def is_registered(operator: str) -> bool:
+    """Whether the provider has a row for an operator, in whatever version."""
+    return operator in registrations().rows
+
+
+def row_of(operator: str, version: int) -> Row | None:
+    """Return the row for a version of an operator's schema."""
+    return next((row for row in registrations().rows.get(operator, ()) if version in row.versions), None)
 
 
 class Typed(NamedTuple):
@@ -75,67 +87,146 @@ class Typed(NamedTuple):
     name: str
 
 
-def left_to_others(node: Node, version: int, values: Iterable[Typed], versions: Mapping[int, int]) -> str | None:
-    """Return why the provider leaves a node to others, or None where it takes it.
-
-    `version` is that of the node's schema; `versions` are the versions of its operator's schemas in the opsets of the
-    rows, by opset.
-    """
+def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | None:
+    """Return why the provider leaves a node to others, or None where it takes it; `version` is that of its schema."""
     found = registrations()
-    rows = found.rows.get(node.type)
-    if rows is None:
-        return f"the DirectML provider of {found.release} does not register {node.type}"
-    fitting = [row for row in rows if any(versions.get(opset) == version for opset in row.opsets)]
-    if not fitting:
-        known = sorted({versions[opset] for row in rows for opset in row.opsets if opset in versions})
-        has = f"has {', '.join(f'{node.type}-{one}' for one in known)}" if known else "has other versions of it"
-        return f"the DirectML provider of {found.release} {has}, not {node.type}-{version}"
+    row = row_of(node.type, version)
+    if row is None:
+        return f"the DirectML provider of {found.release} {_has_instead(node.type, version)}"
     for value in values:
-        allowed = fitting[0].types.get(value.parameter)
+        allowed = row.types.get(value.parameter)
         if allowed is not None and value.type not in allowed:
             return f"{value.name} is {value.type}, which the DirectML provider of {found.release} does not take there"
-    limit = _LIMITS.get(node.type)
+    limit = QUERIES[row.query] if row.query else _LIMITS.get(node.type)
     return None if limit is None else limit(node)
+
+
+def _has_instead(operator: str, version: int) -> str:
+    versions = sorted(version for row in registrations().rows.get(operator, ()) for version in row.versions)
+    if not versions:
+        return f"does not register {operator}"
+    return f"has {', '.join(f'{operator}-{one}' for one in versions)}, not {operator}-{version}"
 
 
 # ---- what the provider asks of a node besides types
 
 
-def _is_set(attribute: str, reason: str) -> Limit:
-    return lambda node: reason if node.get(attribute, 0) else None
+def _takes(node: Node, what: str) -> str:
+    return f"the DirectML provider does not take {node.type} {what}"
 
 
-def _is_other(attribute: str, taken: str) -> Limit:
-    def limit(node: Node) -> str | None:
-        given = node.get(attribute, taken)
-        return None if given == taken else f"the DirectML provider does not take {node.type} of {attribute} {given}"
+def _attention(node: Node) -> str | None:
+    """DmlOperatorAttention.cpp, QueryAttention."""
+    kept = next((name for index, name in ((4, "past"), (6, "past_sequence_length")) if node.has(index)), None)
+    if kept is not None:
+        return _takes(node, f"with the input {kept}")
+    if _gives(node, 1):
+        return _takes(node, "with the output present")
+    return _is_set(node, "unidirectional", "do_rotary", "past_present_share_buffer")
 
-    return limit
+
+def _batch_normalization(node: Node) -> str | None:
+    """DmlOperatorBatchNormalization.cpp, QueryBatchNormalization."""
+    if node.get("training_mode", 0):
+        return _takes(node, "in training")
+    types = {value.dtype for value in node.inputs[:5] if value is not None}
+    return _takes(node, "of inputs of several types") if len(types) > 1 else None
+
+
+def _layer_normalization(node: Node) -> str | None:
+    """DmlOperatorLayerNormalization.cpp, QueryLayerNormalization."""
+    return None if len(node.outputs) == 1 else _takes(node, "of more than one output")
+
+
+def _mat_mul_n_bits(node: Node) -> str | None:
+    """DmlOperatorMatMulNBits.cpp, QueryMatMulNBits."""
+    bits, inner, block = node.get("bits", 4), node.get("K", 0), node.get("block_size", 0)
+    if bits not in (4, 8):
+        return _takes(node, f"of {bits} bits")
+    return (
+        _takes(node, f"of K {inner}, which is no multiple of block_size {block}") if block and inner % block else None
+    )
+
+
+def _max_pool(node: Node) -> str | None:
+    """DmlOperatorPooling.cpp, QueryMaxPool."""
+    return _is_set(node, "storage_order")
+
+
+def _pad(node: Node) -> str | None:
+    """DmlOperatorPadding.cpp, QueryPad."""
+    return _takes(node, "of negative pads") if any(pad < 0 for pad in node.get("pads", ())) else None
+
+
+def _q_attention(node: Node) -> str | None:
+    """DmlOperatorQAttention.cpp, QueryQAttention."""
+    if node.get("unidirectional", 0) and node.has(5):
+        return _takes(node, "of unidirectional 1 with a mask")
+    return _is_set(node, "do_rotary", "past_present_share_buffer")
+
+
+def _q_linear_sigmoid(node: Node) -> str | None:
+    """DmlOperatorQLinearSigmoid.cpp, QueryQLinearSigmoid."""
+    return _takes(node, "without the zero points") if len(node.inputs) < 5 else None
+
+
+def _recurrent(node: Node) -> str | None:
+    """DmlOperatorRecurrentNeuralNetwork.cpp, QueryRecurrentNeuralNetwork."""
+    return _is_set(node, "layout")
 
 
 def _resize(node: Node) -> str | None:
+    """DmlOperatorResize.cpp, QueryResize."""
     if node.get("mode", "nearest") == "cubic":
-        return "the DirectML provider does not take Resize of mode cubic"
-    if node.get("exclude_outside", 0) or node.get("extrapolation_value", 0.0):
-        return "the DirectML provider does not take Resize of exclude_outside or extrapolation_value"
-    return None
+        return _takes(node, "of mode cubic")
+    return _is_set(node, "exclude_outside", "extrapolation_value")
 
 
-def _first_output_alone(node: Node) -> str | None:
-    more = any(value is not None for value in node.outputs[1:3])
-    return f"the DirectML provider takes {node.type} of one output only" if more else None
+def _scatter(node: Node) -> str | None:
+    """DmlOperatorScatter.cpp, QueryScatter."""
+    reduction = node.get("reduction", "none")
+    return None if reduction == "none" else _takes(node, f"of reduction {reduction}")
 
+
+def _skip_layer_normalization(node: Node) -> str | None:
+    """DmlOperatorSkipLayerNormalization.cpp, QuerySkipLayerNormalization."""
+    given = next((name for index, name in ((1, "mean"), (2, "inv_std_var")) if _gives(node, index)), None)
+    return None if given is None else _takes(node, f"with the output {given}")
+
+
+def _slice(node: Node) -> str | None:
+    """DmlOperatorSlice.cpp, QuerySlice."""
+    return _takes(node, "of more than 5 inputs") if len(node.inputs) > 5 else None
+
+
+def _gives(node: Node, index: int) -> bool:
+    return index < len(node.outputs) and (node.outputs[index] is not None or index in node.untyped)
+
+
+def _is_set(node: Node, *attributes: str) -> str | None:
+    name = next((name for name in attributes if node.get(name, 0)), None)
+    return None if name is None else _takes(node, f"of {name} {node.get(name)}")
+
+
+QUERIES: dict[str, Limit | None] = {
+    "QueryAttention": _attention,
+    "QueryBatchNormalization": _batch_normalization,
+    "QueryEinSum": None,  # the mapping knows the equations
+    "QueryLayerNormalization": _layer_normalization,
+    "QueryMatMulNBits": _mat_mul_n_bits,
+    "QueryMaxPool": _max_pool,
+    "QueryPad": _pad,
+    "QueryQAttention": _q_attention,
+    "QueryQLinearSigmoid": _q_linear_sigmoid,
+    "QueryRecurrentNeuralNetwork": _recurrent,
+    "QueryResize": _resize,
+    "QueryScatter": _scatter,
+    "QuerySkipLayerNormalization": _skip_layer_normalization,
+    "QuerySlice": _slice,
+}
+
+
+# ---- what it takes and computes without DirectML
 
 _BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
-_LIMITS: dict[str, Limit] = {
-    "BatchNormalization": _is_set(
-        "training_mode", "the DirectML provider does not take BatchNormalization in training"
-    ),
-    "LayerNormalization": _first_output_alone,
-    "MaxPool": _is_set("storage_order", "the DirectML provider does not take MaxPool of storage_order 1"),
-    "Resize": _resize,
-    "com.microsoft.SkipLayerNormalization": _first_output_alone,
-    **{name: _is_set("layout", f"the DirectML provider does not take {name} of layout 1") for name in _RECURRENT},
-    **{name: _is_other("reduction", "none") for name in ("ScatterElements", "ScatterND")},
-    **{name: lambda _: _BY_SIZES for name in _NOT_COMPUTED},
-}
+_LIMITS: dict[str, Limit] = {name: lambda _: _BY_SIZES for name in _NOT_COMPUTED}
