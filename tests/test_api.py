@@ -504,3 +504,9 @@ def test_a_desc_is_judged_by_itself_though_an_equal_looking_one_was_good_before(
     path.write_text(head + "".join(case.format(*row) for row in enumerate(alphas)), encoding="utf-8")
     outcomes = [result.outcome for result in dmlcheck.run_cases(dmlcheck.load_cases(path))]
     assert outcomes == ["passed", "failed", "passed", "passed", "failed", "passed", "failed"]
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_of_an_array_of_another_type_and_of_other_sizes_the_sizes_are_what_is_wrong(dtype: Any) -> None:
+    with pytest.raises(dmlcheck.InvalidInput, match=r"element-count: InputTensor has the shape \{2, 2\} in the array"):
+        dmlcheck.evaluate("ARGMAX", ARGMAX, {"InputTensor": np.ones((2, 2), dtype=dtype)})

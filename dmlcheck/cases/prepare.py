@@ -70,7 +70,7 @@ def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared
     desc, findings = (descs or LegalDescs()).validated(case, level)
     if desc is None:
         return Prepared(None, findings=tuple(findings))
-    if case.invalid is not None and not (case.inputs or case.outputs or _needs_inputs(case)):
+    if case.is_negative and not (case.inputs or case.outputs or _needs_inputs(case)):
         return Prepared(desc)
     excess = too_large(desc, case.inputs or {}, case.outputs or {})
     if excess is not None:
@@ -93,7 +93,7 @@ def _with_values(case: Case, desc: OperatorDesc, level: str) -> Prepared:
 
 def _needs_inputs(case: Case) -> bool:
     """Whether an input without values is a mistake: a negative case may give values for some inputs alone."""
-    return case.invalid is None or "missing-tensor" in case.invalid
+    return not case.is_negative or "missing-tensor" in (case.invalid or ())
 
 
 def value_findings(desc: OperatorDesc, inputs: Mapping[str, Any], level: str) -> list[Finding]:

@@ -96,6 +96,11 @@ class Case(NamedTuple):
         """Whether there is nothing to run: no inputs, outputs or invalid."""
         return self.inputs is None and self.outputs is None and self.invalid is None
 
+    @property
+    def is_negative(self) -> bool:
+        """Whether it is about what is wrong with the desc; one that lists nothing and has outputs is about those."""
+        return self.invalid is not None and not (self.invalid == () and self.outputs)
+
 
 MERGED = ("desc", "inputs")
 

@@ -103,7 +103,8 @@ class _Parser:
             word = self.tokens[self.position][1]
             self.position += 1
             return lambda text: word in text
-        raise ExpressionError(f"-k expects a substring before {self.peek() or 'the end'!r}")
+        place = "at its end" if self.peek() is None else f"before {self.peek()!r}"
+        raise ExpressionError(f"-k expects a substring {place}")
 
     def enter(self) -> None:
         self.depth += 1

@@ -7,7 +7,7 @@ import sys
 import click
 
 from dmlcheck.cli.case_files import CaseFiles, by_operator
-from dmlcheck.cli.console import print_json, print_page
+from dmlcheck.cli.console import print_json, print_page, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples, format_option
@@ -49,4 +49,7 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
         print_page(coverage_lines(found))
     if files.has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
+    if not found:
+        which = " of these operators" if wanted else ""
+        write(f"dmlcheck: nothing was measured: there is no case{which}", to_errors=True)
     sys.exit(Exit.GOOD if found else Exit.NOTHING_CHECKED)

@@ -13,6 +13,7 @@ import click
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import selector
 from dmlcheck.files import yaml
@@ -23,6 +24,7 @@ from dmlcheck.formats.read import read_document
 from dmlcheck.running.legality import all_problems
 
 if TYPE_CHECKING:
+    from dmlcheck.implementations import Implementation
     from dmlcheck.reports.mistakes import Told
 
 
@@ -31,19 +33,26 @@ if TYPE_CHECKING:
     epilog=examples(
         "eval sum.yaml",
         "eval cases/sum.yaml -k columns",
+        "eval cases/sum.yaml --implementation onnxruntime",
         "eval model.json",
     ),
 )
 @click.argument("file", shell_complete=complete_files)
 @select_option
-def evaluate(*, file: str, expression: str | None) -> None:
+@implementation_option("What computes the cases; `dmlcheck run --help` has the names.")
+def evaluate(*, file: str, expression: str | None, implementation: str) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""
     selected = selector(expression)
     document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(file)
-    sys.exit(_model(document) if is_model(document.value) else _cases(document, selected))
+    if not is_model(document.value):
+        with made(implementation) as judged:
+            sys.exit(_cases(document, selected, judged))
+    if implementation != "reference":
+        raise click.UsageError(f"--implementation: {file} is a DxDispatch model, which the reference computes")
+    sys.exit(_model(document))
 
 
-def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
+def _cases(document: Document, selected: Callable[[str], bool], implementation: Implementation) -> Exit:
     """Print what is computed for each case of a file, if nothing is wrong with its form."""
     from dmlcheck.reports.mistakes import Told
 
@@ -55,16 +64,16 @@ def _cases(document: Document, selected: Callable[[str], bool]) -> Exit:
     if problems:
         Console().problems(problems, document)
         return Exit.WRONG_INPUT
-    endings = {_case(case, document, told) for case in cases}
+    endings = {_case(case, document, told, implementation) for case in cases}
     return next((end for end in (Exit.FAILED, Exit.GOOD) if end in endings), Exit.NOTHING_CHECKED)
 
 
-def _case(case: Case, document: Document, told: Told) -> Exit:
+def _case(case: Case, document: Document, told: Told, implementation: Implementation) -> Exit:
     """Print what is computed for a case, or why nothing is."""
     from dmlcheck.reports.evaluation import evaluated_text
     from dmlcheck.running.evaluate import evaluate_case
 
-    evaluated = evaluate_case(case)
+    evaluated = evaluate_case(case, implementation)
     if evaluated.diagnostics:
         Console().problems(told.new(evaluated.diagnostics, case.id), document)
         return Exit.FAILED

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from dmlcheck.cli.console import Console, write
+from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.reporters import finish_reports
+from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
@@ -29,19 +30,22 @@ class Outcome:
         max_failures: int | None,
         is_shard: bool,
         fails_skipped: bool = False,
+        single: Mapping[str, str] = {},
         total: Callable[[], int] = lambda: 0,
     ) -> None:
         """Begin; the time runs from here.
 
-        `fails_skipped` makes a skipped case that no entry expects a failure; `total` returns the number of cases.
+        `fails_skipped` makes a skipped case that no entry expects a failure; `single` has the ids of the cases that
+        were asked for one by one, each with what to say if it is not there; `total` returns the number of cases.
         """
         self.reporters = reporters
         self.watch = watch
         self.known = known
-        self.unmatched = None if known is None else UnmatchedEntries(known)
+        self.unmatched = None if known is None or single else UnmatchedEntries(known)
         self.max_failures = max_failures
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
+        self.missing = dict(single)
         self.total = total
         self.tally = Tally()
         self.digests: list[bytes | None] = []
@@ -82,6 +86,7 @@ class Outcome:
 
     def _see(self, case_id: str) -> None:
         self.seen += 1
+        self.missing.pop(case_id, None)
         if self.unmatched is not None:
             self.unmatched.see(case_id)
 
@@ -106,13 +111,30 @@ class Outcome:
         if self.is_interrupted:
             return Exit.INTERRUPTED
         is_stale, is_vain = self._has_stale_entries(), self._is_compared_in_vain(summary)
-        if self.has_wrong_file or is_stale or is_vain or not is_written:
+        is_lacking = self._lacks_cases()
+        if self.has_wrong_file or is_stale or is_vain or is_lacking or not is_written:
             return Exit.WRONG_INPUT
         if summary.failures:
             return Exit.FAILED
-        if summary.total and not summary.checked:
-            write("dmlcheck: nothing was checked: every case was skipped", to_errors=True)
-        return Exit.GOOD if summary.checked else Exit.NOTHING_CHECKED
+        if summary.checked:
+            return Exit.GOOD
+        if summary.total or not self.missing:
+            write(f"dmlcheck: nothing was checked: {self._why_nothing(summary)}", to_errors=True)
+        return Exit.NOTHING_CHECKED
+
+    def _why_nothing(self, summary: Summary) -> str:
+        """Return why a run without failures has checked no case."""
+        if summary.total:
+            return "every case was skipped"
+        return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
+
+    def _lacks_cases(self) -> bool:
+        """Print which single cases are not there, and say whether that makes the command line wrong: others are."""
+        if not self.is_whole or self.has_wrong_file:
+            return False
+        for problem in self.missing.values():
+            say(f"dmlcheck: {problem}", to_errors=True)
+        return bool(self.missing and self.seen)
 
     def _has_stale_entries(self) -> bool:
         """Print which known results are of no case, and say whether any are; only a whole run can tell."""

@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target
-from dmlcheck.cli.console import Console, say
+from dmlcheck.cli.console import Console
 from dmlcheck.cli.expectations import load
+from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.options import (
-    complete_files,
-    completing,
-    examples,
-    level_option,
-    listed,
-    select_option,
-    version_option,
-)
+from dmlcheck.cli.options import complete_files, examples, level_option, listed, select_option, version_option
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
 from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import selector, targets
-from dmlcheck.implementations import KINDS, About, Unavailable, about, close, make, require_directml
+from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Plan
@@ -103,18 +94,11 @@ class Options(NamedTuple):
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
-@click.option(
-    "--implementation",
-    default="reference",
-    metavar="NAME",
-    show_default=True,
-    help="What to judge, see below.",
-    shell_complete=completing(lambda: KINDS),
-)
+@implementation_option("What to judge, see below.")
 @version_option("It is this version of DirectML (1.8.0): expect the failures that are known of it.")
 @click.option(
     "--accumulate",
-    type=click.Choice(["float16", "float32"]),
+    type=click.Choice(["float16", "float32"], case_sensitive=False),
     default="float32",
     show_default=True,
     help="The type that an implementation may accumulate in.",
@@ -171,28 +155,22 @@ def run(**given: Any) -> None:
         max_failures=1 if options.first_failure else options.max_failures,
         is_shard=options.shard is not None,
         fails_skipped=options.fail_on_skipped,
+        single={f"{name}::{case}": f"{name} has no case {case}" for _, name, case in found if case is not None},
         total=lambda: execution.total,
     )
     _follow(execution, outcome, console)
-    code = outcome.finish()
-    for name in _missing(found) if outcome.seen == 0 else ():
-        say(f"dmlcheck: {name}", to_errors=True)
-    sys.exit(code)
+    sys.exit(outcome.finish())
 
 
 def _about(name: str, directml_version: str | None) -> About:
     """Return what an implementation says of itself; one that cannot be judged is refused before anything runs."""
-    option = "--implementation"
-    try:
-        implementation = make(name)
-        said = about(implementation)
-        close(implementation)
-        if directml_version is not None:
-            option = f"--directml-version {directml_version}"
-            require_directml(implementation)
-    except Unavailable as error:
-        raise click.UsageError(f"{option}: {error}") from None
-    return said
+    with made(name) as implementation:
+        try:
+            if directml_version is not None:
+                require_directml(implementation)
+        except Unavailable as error:
+            raise click.UsageError(f"--directml-version {directml_version}: {error}") from None
+        return about(implementation)
 
 
 def _earlier(options: Options) -> tuple[Baseline | None, Earlier | None]:
@@ -234,7 +212,3 @@ def _follow(execution: Execution, outcome: Outcome, console: Console) -> None:
                     break
         except KeyboardInterrupt:
             outcome.is_interrupted = True
-
-
-def _missing(found: list[Target]) -> Iterator[str]:
-    yield from (f"{target.name} has no case {target.case}" for target in found if target.case is not None)

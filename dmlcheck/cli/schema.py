@@ -14,6 +14,7 @@ from dmlcheck.inspection.schema import schema_text
         "schema > dmlcheck.schema.json",
     )
 )
+@click.option("--format", type=click.Choice(["json"]), default="json", expose_value=False, help="How to print it.")
 def schema() -> None:
     """Print the JSON Schema of case files."""
     write_json(schema_text())

@@ -111,7 +111,7 @@ class _Tensor(NamedTuple):
         found = self.given.get(key)
         if found is None or is_uint(found, most):
             return found
-        yield mistyped(f"{self.label}.{key}", found, (*self.path, key), f"a number from 0 to {most}")
+        yield mistyped(f"{self.label}.{key}", found, (*self.path, key), f"a whole number from 0 to {most}")
         return None
 
     # ---- sizes

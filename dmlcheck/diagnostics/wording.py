@@ -117,8 +117,12 @@ def unknown_names(
     """Yield the names that are not known, the first few of them, each with the closest that is or else all that are."""
     meant = misspelt(given, known)
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
-        help = f"did you mean {meant[name]}?" if name in meant else did_you_mean(str(name), known)
+        help = _NO_MERGE if name == "<<" else None
+        help = help or (f"did you mean {meant[name]}?" if name in meant else did_you_mean(str(name), known))
         yield name, help or (f"{names} {', '.join(known)}" if known else "it has none here")
+
+
+_NO_MERGE = "YAML 1.2 has no merge keys; write the keys out, or use an alias for the whole value"
 
 
 def misspelt(given: Mapping[Any, Any], known: Collection[str]) -> dict[Any, str]:

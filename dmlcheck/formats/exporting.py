@@ -78,7 +78,7 @@ def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Expo
 
 def ready(case: Case, *, with_outputs: bool = False) -> Ready | Exported:
     """Return a case with its inputs, and with the outputs that it gives, or why there is nothing of it to run."""
-    if case.invalid is not None:
+    if case.is_negative:
         return Exported(case.id, reason="a negative case: nothing to run")
     if case.is_plain_desc:
         return Exported(case.id, reason="a plain desc: nothing to run")

@@ -34,7 +34,7 @@ def _tolerance_problems(case: Case) -> Iterator[str]:
 
 def _positive_problems(case: Case) -> Iterator[str]:
     """Yield why a case that claims to be legal is not."""
-    if case.invalid is None:
+    if not case.is_negative:
         _, findings = validation.validate(case.operator, case.desc, case.level)
         yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
 
@@ -56,7 +56,7 @@ def _unbroken(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
 
 
 def _examples(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:
-    sources = [case.source or "" for case in cases if case.invalid is None]
+    sources = [case.source or "" for case in cases if not case.is_negative]
     for example in spec.examples:
         if not any(source.endswith(example) for source in sources):
             yield f"no case has the page's {example}"

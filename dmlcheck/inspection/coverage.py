@@ -51,7 +51,7 @@ class Coverage(NamedTuple):
 
 def of_operator(spec: OperatorSpec, cases: list[Case]) -> Coverage:
     """Return what cases of one operator exercise; a case is accepting unless it is a negative one."""
-    good = [(case, desc) for case, desc in _descs(spec, cases) if case.invalid is None]
+    good = [(case, desc) for case, desc in _descs(spec, cases) if not case.is_negative]
     listed = (entry.removeprefix("DML_OPERATOR_") for case in cases for entry in case.invalid or ())
     labels = (f"{spec.short}/{row.id}" for row in spec.constraints if row.word != "unchecked")
     parts = {
@@ -145,7 +145,7 @@ def rejected(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:
     """Return the edges of the support tables that negative cases are rejected for."""
     found: set[Edge] = set()
     for case, desc in _descs(spec, cases):
-        if case.invalid is None:
+        if not case.is_negative:
             continue
         if LEVEL_ORDER[case.level] < LEVEL_ORDER[spec.introduced]:
             found.add(Edge(0, "", "operator", spec.short, case.level))
@@ -161,7 +161,7 @@ def accepted(spec: OperatorSpec, cases: Iterable[Case]) -> set[Edge]:
     found: set[Edge] = set()
     for case, desc in _descs(spec, cases):
         table, row = _row_at(desc, case.level)
-        if case.invalid is None and table is not None and row is not None:
+        if not case.is_negative and table is not None and row is not None:
             key: int | str = spec.support.index(table)
             if table.when is not None:
                 key = " ".join(str(desc.values[field]) for field in table.when)

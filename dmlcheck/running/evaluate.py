@@ -1,16 +1,20 @@
-"""What the reference engine computes for a case."""
+"""What an implementation computes for a case: the reference engine, or another."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
+from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.reference import engine
-from dmlcheck.running.open_elements import masks_of
+from dmlcheck.diagnostics.wording import braces
+from dmlcheck.implementations import make
+from dmlcheck.running.computed import Computed, Nothing, computed, failed, why_unsupported
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.literals import Array
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Evaluated(NamedTuple):
@@ -26,21 +30,42 @@ class Evaluated(NamedTuple):
     unspecified: Mapping[str, Array] = {}
 
 
-def evaluate_case(case: Case) -> Evaluated:
-    """Compute one case's outputs, whatever outputs it expects."""
-    if case.invalid is not None:
+def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
+    """Compute one case's outputs on an implementation, the reference engine by default, whatever outputs it expects."""
+    if case.is_negative:
         return Evaluated(case.name, remark="a negative case: nothing to compute")
-    prepared = prepare(case._replace(outputs=None), case.level)
+    prepared = prepare(case._replace(outputs=None, invalid=None), case.level)
     desc, findings = prepared.desc, prepared.findings
     if desc is None or findings:
         return _refused(case, *findings)
     try:
-        computed = engine.evaluate(desc, prepared.inputs)
+        given = _given(desc, prepared.inputs, implementation or make("reference"))
     except MemoryError:
         return _refused(case, out_of_memory(desc))
-    types = {part.label: part.tensor.data_type for part in desc.tensors()}
-    outputs = {name: (output.values, types[name]) for name, output in computed.items()}
-    return Evaluated(case.name, outputs, unspecified=masks_of(computed))
+    if isinstance(given, Nothing):
+        return _refused(case, given.finding) if given.finding else Evaluated(case.name, remark=given.reason)
+    outputs = {part.label: (given.values[part.label], part.tensor.data_type) for part in desc.tensors(OUTPUT)}
+    return Evaluated(case.name, outputs, unspecified=given.is_open or {})
+
+
+def _given(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed | Nothing:
+    """Return the outputs of a desc, of its sizes and types, or why there are none."""
+    reason = why_unsupported(desc, implementation)
+    if reason is not None:
+        return Nothing(reason)
+    given = computed(desc, inputs, [part.label for part in desc.tensors(OUTPUT)], implementation)
+    problem = None if isinstance(given, Nothing) else _misshapen(desc, given.values)
+    return given if problem is None else failed(implementation, problem)
+
+
+def _misshapen(desc: OperatorDesc, given: Mapping[str, Array]) -> str | None:
+    """Return which output has other sizes or another type than its tensor, as the rest of a sentence."""
+    for label, tensor in ((part.label, part.tensor) for part in desc.tensors(OUTPUT)):
+        found, wanted = given[label], NUMPY_TYPES[tensor.data_type]
+        if found.dtype != wanted or found.shape != tensor.sizes:
+            shapes = f"{found.dtype} {braces(found.shape)} for {label} instead of {wanted} {braces(tensor.sizes)}"
+            return f"returned {shapes}"
+    return None
 
 
 def _refused(case: Case, *findings: Finding) -> Evaluated:

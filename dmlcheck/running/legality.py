@@ -108,7 +108,7 @@ def _validated_case(case: Case, asked: Asked) -> Validated:
     reading = read_desc(case.operator, case.desc)
     findings = check(reading, level)
     found = in_order(case.origin, findings)
-    if case.invalid is not None and level == case.level:
+    if case.is_negative and level == case.level:
         found = _beside_its_list(case, findings, found)
     levels = _at_levels(case, reading) if asked.all_levels else ()
     operator = full_name(case.operator) or case.operator

@@ -13,16 +13,14 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
-from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.running.computed import Nothing, computed, is_reference, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.open_elements import Masks, masks_of
 from dmlcheck.running.results import ERRORED, FAILED, LEGAL, PASSED, SKIPPED, CaseResult
 from dmlcheck.running.verdict import Limits, judge
 from dmlcheck.specs.names import LEVEL_ORDER, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
-UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
 _NOTHING = "nothing to compare: the documentation leaves every expected element open"
 
 
@@ -56,7 +54,7 @@ class Run:
     @property
     def is_reference(self) -> bool:
         """Whether it is the reference engine that is judged."""
-        return bool(self.implementation.name == "reference")
+        return is_reference(self.implementation)
 
 
 class Ending(NamedTuple):
@@ -103,7 +101,7 @@ def _ending(case: Case, run: Run) -> Ending:
     if case.is_plain_desc:
         return _of_plain(case, run)
     prepared = prepare(case, case.level, run.descs)
-    if case.invalid is not None and prepared.excess is None:
+    if case.is_negative and prepared.excess is None:
         return _of_negative(case, prepared)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
@@ -119,7 +117,7 @@ def _level_beyond(case: Case, most: str | None) -> str | None:
     if most is None:
         return None
     level = case.feature_level
-    if level is None and case.invalid is None:
+    if level is None and not case.is_negative:
         level = validation.minimum_level(read_desc(case.operator, case.desc))
     if level is None or LEVEL_ORDER[level] <= LEVEL_ORDER[most]:
         return None
@@ -149,9 +147,9 @@ def _of_unusable(prepared: Prepared) -> Ending:
 
 def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
     """Return why there is nothing to run or to compare with, or None."""
-    reason = run.implementation.unsupported(desc)
+    reason = why_unsupported(desc, run.implementation)
     if reason is not None:
-        return f"{UNSUPPORTED}: {reason}"
+        return reason
     if run.is_reference and not case.outputs:
         return "no expected outputs: nothing independent to compare with"
     return None
@@ -159,11 +157,12 @@ def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
     """Run a case and judge what comes out."""
+    labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
     try:
-        actual = _given(desc, prepared, run)
-        if isinstance(actual, Ending):
-            return actual
-        verdict = judge(case, prepared, actual.values, run.limits, actual.is_open)
+        given = computed(desc, prepared.inputs, labels, run.implementation)
+        if isinstance(given, Nothing):
+            return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
+        verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     except MemoryError:
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
     if verdict.findings:
@@ -173,52 +172,3 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     if verdict.unlikely and run.settings.is_strict:
         return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
     return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
-
-
-class Given(NamedTuple):
-    """What an implementation gave for a desc, by output; with that of the reference, masks of what it leaves open."""
-
-    values: Mapping[str, Any]
-    is_open: Masks | None = None
-
-
-def _given(desc: OperatorDesc, prepared: Prepared, run: Run) -> Given | Ending:
-    """Return what an implementation computes, or how the case ends without that."""
-    try:
-        given = _computed(desc, prepared.inputs, run)
-        problem = _not_outputs(given.values, prepared.expected or [part.label for part in desc.tensors(OUTPUT)])
-    except MemoryError:
-        raise
-    except Unsupported as reason:
-        return Ending(SKIPPED, f"{UNSUPPORTED}: {reason}")
-    except TimedOut as error:
-        return Ending(ERRORED, "timed out", (Finding("timeout", (), {"seconds": str(error)}),))
-    except Failure as error:
-        problem = str(error)
-    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
-        problem = f"raised {type(error).__name__}: {error}"
-    if problem is None:
-        return given
-    params = {"implementation": run.implementation.name, "problem": problem}
-    return Ending(ERRORED, "the implementation failed", (Finding("implementation-error", (), params),))
-
-
-def _computed(desc: OperatorDesc, inputs: dict[str, Any], run: Run) -> Given:
-    if not run.is_reference:
-        return Given(run.implementation.run(desc, inputs))
-    computed = run.implementation.evaluate(desc, inputs)
-    return Given({name: output.values for name, output in computed.items()}, masks_of(computed))
-
-
-def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
-    """Return what is wrong with what an implementation returned, as far as it is not arrays at all."""
-    import numpy as np
-
-    if not isinstance(given, Mapping):
-        return f"returned {type(given).__name__} instead of its outputs by name"
-    for label in labels:
-        if label not in given:
-            return f"returned no {label}"
-        if not isinstance(given[label], np.ndarray):
-            return f"returned {type(given[label]).__name__} for {label} instead of an array"
-    return None

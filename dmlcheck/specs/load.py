@@ -53,9 +53,9 @@ def closest_operator(name: str) -> str | None:
     """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
     bare = name.removeprefix(OPERATOR_PREFIX).upper()
     known = [*map(short_operator, operator_names()), *OTHER_NAMES]
-    # HARDMAX1 for ACTIVATION_HARDMAX1, ADD1 for ELEMENT_WISE_ADD1
-    ends_so = (operator for operator in known if bare and operator.endswith("_" + bare))
-    short = next(ends_so, None) or closest(bare, known)
+    # ADD1 for ELEMENT_WISE_ADD1; RELU for ACTIVATION_RELU, not for ACTIVATION_LEAKY_RELU
+    ends_so = [operator for operator in known if bare and operator.endswith("_" + bare)]
+    short = min(ends_so, key=len) if ends_so else closest(bare, known)
     if short is None:
         return None
     return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short

@@ -304,10 +304,11 @@ class _Reader(NamedTuple):
         wanted = NUMPY_TYPES[tensor.data_type]
         if raw.dtype.newbyteorder("=") == wanted and raw.shape == tensor.sizes:
             return (yield from self.stored(raw.astype(wanted, copy=False), "the array", ()))
-        if raw.dtype.kind in "iuf" and raw.shape in (tensor.sizes, (tensor.element_count,)):
+        is_numeric = raw.dtype.kind in "iuf"
+        if is_numeric and raw.shape in (tensor.sizes, (tensor.element_count,)):
             flat: list[Any] = raw.reshape(-1).tolist()
             return (yield from self.from_list(flat, self.literals(flat).array))
-        wrong = self.disagreement(raw.shape, raw.dtype, "the array", ())
+        wrong = self.disagreement(raw.shape, wanted if is_numeric else raw.dtype, "the array", ())
         if wrong is not None:
             yield wrong
         return None

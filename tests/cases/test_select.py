@@ -163,7 +163,7 @@ def test_an_expression_that_cannot_be_read_is_refused(expression: str) -> None:
     ("expression", "words"),
     [
         ("reduce sum", "unexpected 'sum'"),
-        ("reduce and", "before 'the end'"),
+        ("reduce and", "expects a substring at its end"),
         ("(reduce", "parenthesis is not closed"),
         ("reduce)", "unexpected ')'"),
         ("'reduce", "quote is not closed"),

@@ -51,3 +51,15 @@ def test_a_file_that_is_wrong_is_reported(path: Path) -> None:
     (path / "broken.yaml").write_text("operator: [\n", encoding="utf-8")
     result = dmlcheck("coverage", str(path))
     assert (result.exit_code, "yaml-syntax" in result.stderr) == (2, True)
+
+
+def test_without_a_case_there_is_nothing_to_measure(folder: Path) -> None:
+    result = dmlcheck("coverage", str(folder))
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr == "dmlcheck: nothing was measured: there is no case\n"
+
+
+def test_of_an_operator_without_a_case_there_is_nothing_to_measure(path: Path) -> None:
+    result = dmlcheck("coverage", str(path), "--operator", "GEMM")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr == "dmlcheck: nothing was measured: there is no case of these operators\n"

@@ -49,3 +49,44 @@ def test_what_eval_prints_are_outputs_that_the_reference_passes(tmp_path: Path) 
 )
 def test_eval_of_nothing_that_can_be_computed_has_its_exit_code(text: str, code: int) -> None:
     assert dmlcheck("eval", "-", stdin=OPEN + text).exit_code == code
+
+
+@pytest.fixture
+def doubling(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Return the name of an implementation that doubles what the reference computes, and cannot run ACTIVATION_RELU."""
+    (folder / "doubling_in_eval.py").write_text(
+        "from dmlcheck.implementations.reference import Reference\n"
+        "class Doubling(Reference):\n"
+        "    name = 'doubling'\n"
+        "    def unsupported(self, desc):\n"
+        "        return 'no RELU' if desc.spec.short == 'ACTIVATION_RELU' else None\n"
+        "    def run(self, desc, inputs):\n"
+        "        return {name: 2 * values for name, values in super().run(desc, inputs).items()}\n",
+        encoding="utf-8",
+    )
+    monkeypatch.syspath_prepend(str(folder))
+    return "python:doubling_in_eval:Doubling"
+
+
+def test_eval_prints_what_an_implementation_computes(doubling: str) -> None:
+    assert dmlcheck("eval", "-", stdin=GOOD).stdout == '"-":\n  OutputTensor: [6]\n'
+    result = dmlcheck("eval", "-", "--implementation", doubling, stdin=GOOD)
+    assert (result.exit_code, result.stdout) == (0, '"-":\n  OutputTensor: [12]\n')
+
+
+def test_eval_on_an_implementation_that_can_run_no_case_has_its_exit_code(doubling: str) -> None:
+    relu = "operator: ACTIVATION_RELU\ndesc: {InputTensor: T, OutputTensor: T}\ninputs: {InputTensor: [1]}\n"
+    relu = relu.replace("T,", "{DataType: FLOAT32, Sizes: [1]},").replace("T}", "{DataType: FLOAT32, Sizes: [1]}}")
+    result = dmlcheck("eval", "-", "--implementation", doubling, stdin=relu)
+    assert (result.exit_code, result.stdout) == (5, "# -: unsupported-by-implementation: no RELU\n")
+
+
+def test_eval_refuses_an_implementation_that_cannot_be_had() -> None:
+    result = dmlcheck("eval", "-", "--implementation", "nothing", stdin=GOOD)
+    assert (result.exit_code, "nothing is not an implementation" in result.stderr) == (2, True)
+
+
+def test_eval_computes_a_model_on_the_reference_alone(doubling: str) -> None:
+    model = '{"resources": {}, "dispatchables": {}, "commands": []}'
+    result = dmlcheck("eval", "-", "--implementation", doubling, stdin=model)
+    assert (result.exit_code, "is a DxDispatch model" in result.stderr) == (2, True)

@@ -155,3 +155,39 @@ def test_an_interrupted_run_says_so_whatever_failed() -> None:
         assert outcome.finish() == Exit.INTERRUPTED
     assert reporter.summary is not None
     assert (reporter.summary.interrupted, reporter.summary.digest) == (True, None)
+
+
+def test_an_entry_of_no_case_is_not_wrong_where_single_cases_run(capsys: pytest.CaptureFixture[str]) -> None:
+    known = expectations("- {cases: '*::gone', expect: failed, reason: known}\n")
+    assert ended(passed("a"), known=known, single={case("a").id: "no a"})[0] == Exit.GOOD
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("results", "code"),
+    [([], Exit.NOTHING_CHECKED), ([passed("a")], Exit.WRONG_INPUT), ([failed("a")], Exit.WRONG_INPUT)],
+)
+def test_a_single_case_that_is_not_there_is_told(
+    results: list[CaseResult], code: Exit, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = {case("a").id: "no a", case("b").id: "no b"}
+    assert ended(*results, single=asked)[0] == code
+    told = capsys.readouterr().err.splitlines()
+    assert told == [f"dmlcheck: {text}" for text in ("no a", "no b")][len(results) :]
+
+
+@pytest.mark.parametrize(
+    ("events", "words"),
+    [
+        ([], "there is no case"),
+        ([Other("a.yaml::b")], "none of 1 case is selected"),
+        ([Done(CaseResult(case(), "skipped")), Other("a.yaml::b")], "every case was skipped"),
+    ],
+)
+def test_a_run_that_checks_nothing_says_why(events: list[Any], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    outcome = Outcome([], watch=Watch(), known=None, max_failures=None, is_shard=False)
+    for event in events:
+        outcome.take(event)
+    with click.Context(main):
+        assert outcome.finish() == Exit.NOTHING_CHECKED
+    assert capsys.readouterr().err == f"dmlcheck: nothing was checked: {words}\n"

@@ -16,3 +16,8 @@ def test_the_command_prints_a_valid_schema() -> None:
     printed = json.loads(dmlcheck("schema").stdout)
     jsonschema.Draft202012Validator.check_schema(printed)
     assert printed == case_file_schema()
+
+
+def test_the_format_may_be_named() -> None:
+    assert dmlcheck("schema", "--format", "json").stdout == dmlcheck("schema").stdout
+    assert dmlcheck("schema", "--format", "yaml").exit_code == 2

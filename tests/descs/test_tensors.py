@@ -202,7 +202,7 @@ def test_a_number_has_the_width_that_the_struct_gives_it(key: str, most: int) ->
     for found in (True, 4.0, "4", -1, [4], {}, float("inf"), most + 1, 10**30):
         finding = refused(tensor_of(1, **{key: found}))
         assert (finding.rule, finding.path) == ("field-type", ("T", key))
-        assert finding.params["expected"] == f"a number from 0 to {most}"
+        assert finding.params["expected"] == f"a whole number from 0 to {most}"
 
 
 def test_a_number_of_more_digits_than_python_prints_is_refused() -> None:

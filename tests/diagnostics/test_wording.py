@@ -211,3 +211,8 @@ def test_dimension_counts_are_written_as_people_write_them(dims: tuple[int, ...]
 
 def test_dimensions_are_counted_in_words() -> None:
     assert [dimensions_text(count) for count in (0, 1, 2)] == ["0 dimensions", "1 dimension", "2 dimensions"]
+
+
+def test_a_merge_key_is_told_from_a_misspelt_one() -> None:
+    ((name, help),) = unknown_names({"<<": {}, "Axes": [0]}, ["Axes", "K"])
+    assert (name, help.startswith("YAML 1.2 has no merge keys")) == ("<<", True)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 from unittest.mock import Mock
 
+import numpy as np
 import pytest
 
 from dmlcheck.cases.records import Case
+from dmlcheck.implementations import Unsupported
 from dmlcheck.reference import engine
 from dmlcheck.running.evaluate import evaluate_case
 
@@ -54,3 +56,54 @@ def test_memory_that_ends_is_told_with_the_tensors(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(engine, "evaluate", Mock(side_effect=MemoryError))
     (found,) = evaluate_case(ONE).diagnostics
     assert (found.rule, "ATensor FLOAT32 {2}" in found.message) == ("tensor-too-large", True)
+
+
+class Giving:
+    """An implementation that gives one answer, or raises it."""
+
+    name = "giving"
+
+    def __init__(self, answer: Any, reason: str | None = None) -> None:
+        self.answer, self.reason = answer, reason
+
+    def unsupported(self, _: Any) -> str | None:
+        return self.reason
+
+    def run(self, _: Any, __: Any) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return {"OutputTensor": self.answer}
+
+
+def test_another_implementation_may_compute_a_case() -> None:
+    evaluated = evaluate_case(ONE, Giving(np.array([7, 8], dtype=np.float32)))
+    assert evaluated.outputs["OutputTensor"][0].tolist() == [7, 8]
+    assert evaluated.unspecified == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (np.array([7.0, 8.0]), "returned float64 {2} for OutputTensor instead of float32 {2}"),
+        (np.array([7], dtype=np.float32), "returned float32 {1} for OutputTensor instead of float32 {2}"),
+        ([7, 8], "returned list for OutputTensor instead of an array"),
+        (ZeroDivisionError("no"), "raised ZeroDivisionError: no"),
+    ],
+)
+def test_an_implementation_that_fails_is_told_as_wrong(answer: Any, problem: str) -> None:
+    evaluated = evaluate_case(ONE, Giving(answer))
+    assert [(found.rule, found.message) for found in evaluated.diagnostics] == [
+        ("implementation-error", f"giving {problem}")
+    ]
+    assert evaluated.outputs == {}
+
+
+@pytest.mark.parametrize("implementation", [Giving(None, "no ADD"), Giving(Unsupported("no ADD"))])
+def test_what_an_implementation_cannot_run_is_remarked(implementation: Giving) -> None:
+    evaluated = evaluate_case(ONE, implementation)
+    assert (evaluated.remark, evaluated.outputs) == ("unsupported-by-implementation: no ADD", {})
+
+
+def test_a_case_that_lists_nothing_wrong_and_has_outputs_is_computed() -> None:
+    evaluated = evaluate_case(ONE._replace(invalid=(), outputs={"OutputTensor": [1, 2]}))
+    assert evaluated.outputs["OutputTensor"][0].tolist() == [4, 6]

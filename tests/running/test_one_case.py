@@ -136,6 +136,15 @@ def test_a_negative_case_passes_where_exactly_what_it_lists_is_wrong(
     assert ending(case(desc=desc, inputs=None, outputs=None, invalid=tuple(invalid))) == expected
 
 
+def test_a_case_that_lists_nothing_wrong_is_judged_by_its_outputs() -> None:
+    assert ending(case(invalid=())) == ("passed", None, [])
+    assert ending(case(invalid=(), outputs={"OutputTensor": [4, 7]})) == (
+        "failed", "output mismatch", ["output-mismatch"],
+    )  # fmt: skip
+    assert ending(case(invalid=(), inputs=None))[::2] == ("error", ["missing-tensor"] * 2)
+    assert ending(case(invalid=(), outputs=None)) == ("passed", None, [])
+
+
 def test_a_negative_case_may_be_about_its_values() -> None:
     wrong = {"ATensor": [1], "BTensor": [3, 4]}
     assert ending(case(inputs=wrong, outputs=None, invalid=("element-count",))) == ("passed", None, [])

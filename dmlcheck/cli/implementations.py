@@ -1,0 +1,37 @@
+"""Implementations as they are named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from dmlcheck.cli.options import completing
+from dmlcheck.implementations import KINDS, Implementation, Unavailable, close, make
+
+
+def implementation_option(help: str) -> Callable[[Any], Any]:
+    """Return the option `--implementation`."""
+    return click.option(
+        "--implementation",
+        default="reference",
+        metavar="NAME",
+        show_default=True,
+        help=help,
+        shell_complete=completing(lambda: KINDS),
+    )
+
+
+@contextmanager
+def made(name: str) -> Iterator[Implementation]:
+    """Have the implementation of a name for as long as it is used; a usage error where it cannot be had."""
+    try:
+        implementation = make(name)
+        try:
+            yield implementation
+        finally:
+            close(implementation)
+    except Unavailable as error:
+        raise click.UsageError(f"--implementation: {error}") from None

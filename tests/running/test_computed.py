@@ -1,0 +1,103 @@
+"""What an implementation computes for a desc, and why it may compute nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.descs.read import read_desc
+from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.running.computed import Computed, Nothing, computed, failed, is_reference, why_unsupported
+
+TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
+DESC = read_desc("ELEMENT_WISE_MAX", {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}).desc
+INPUTS = {
+    "ATensor": np.array([5, np.nan], dtype=np.float32),
+    "BTensor": np.array([3, 4], dtype=np.float32),
+}
+
+
+class Answering:
+    """An implementation that gives one answer, or raises it."""
+
+    name = "answering"
+
+    def __init__(self, answer: Any, reason: str | None = None) -> None:
+        self.answer, self.reason = answer, reason
+
+    def unsupported(self, _: Any) -> str | None:
+        return self.reason
+
+    def run(self, _: Any, __: Any) -> Any:
+        if isinstance(self.answer, BaseException):
+            raise self.answer
+        return self.answer
+
+
+def given_by(implementation: Any) -> Computed | Nothing:
+    assert DESC is not None
+    return computed(DESC, INPUTS, ["OutputTensor"], implementation)
+
+
+def test_the_reference_also_says_what_is_left_open() -> None:
+    given = given_by(Reference())
+    assert isinstance(given, Computed)
+    assert given.values["OutputTensor"].tolist()[0] == 5
+    assert given.is_open is not None
+    assert given.is_open["OutputTensor"].tolist() == [False, True]
+
+
+def test_another_implementation_gives_values_alone() -> None:
+    answer = {"OutputTensor": np.zeros(2, dtype=np.float32)}
+    assert given_by(Answering(answer)) == Computed(answer)
+
+
+FAILED, ERROR = "the implementation failed", "implementation-error"
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "rule", "params"),
+    [
+        (Unsupported("no 4 bits"), "unsupported-by-implementation: no 4 bits", None, {}),
+        (TimedOut("3"), "timed out", "timeout", {"seconds": "3"}),
+        (Failure("died"), FAILED, ERROR, {"problem": "died"}),
+        (KeyError("x"), FAILED, ERROR, {"problem": "raised KeyError: 'x'"}),
+        (3, FAILED, ERROR, {"problem": "returned int instead of its outputs by name"}),
+        ({}, FAILED, ERROR, {"problem": "returned no OutputTensor"}),
+        ({"OutputTensor": 1.0}, FAILED, ERROR, {"problem": "returned float for OutputTensor instead of an array"}),
+    ],
+)
+def test_what_gives_nothing_says_why(answer: Any, reason: str, rule: str | None, params: dict[str, str]) -> None:
+    nothing = given_by(Answering(answer))
+    assert isinstance(nothing, Nothing)
+    assert nothing.reason == reason
+    if rule is None:
+        assert nothing.finding is None
+    else:
+        assert nothing.finding is not None
+        assert nothing.finding.rule == rule
+        assert params.items() <= nothing.finding.params.items()
+
+
+def test_memory_that_ends_is_not_a_failure_of_the_implementation() -> None:
+    with pytest.raises(MemoryError):
+        given_by(Answering(MemoryError()))
+
+
+def test_a_failure_names_the_implementation() -> None:
+    finding = failed(Answering(None), "died").finding
+    assert finding is not None
+    assert finding.message == "answering died"
+
+
+def test_what_cannot_be_run_is_known_before() -> None:
+    assert DESC is not None
+    assert why_unsupported(DESC, Answering(None, "no MAX")) == "unsupported-by-implementation: no MAX"
+    assert why_unsupported(DESC, Answering(None)) is None
+
+
+def test_the_reference_is_known_by_its_name() -> None:
+    assert (is_reference(Reference()), is_reference(Answering(None))) == (True, False)
