@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from dmlcheck.files.document import Overflow, Position
@@ -28,15 +28,9 @@ def read(text: str) -> Simple | None:
     text = text.replace("\r\n", "\n")
     if len(text) > MAX_NODES or not _is_usual(text):  # a value takes a character
         return None
-    blocks = _Blocks()
     try:
-        for number, (lead, dash, key, value, rest) in _lines(text):
-            if dash:
-                blocks.item(number, len(lead), key, value, rest)
-            elif key:
-                blocks.field(len(lead), key, value)
-            elif rest and rest[0] != "#":
-                blocks.value(len(lead), rest)
+        blocks = _Blocks(_lines(text))
+        blocks.read()
     except (_NotSimple, ValueError, RecursionError):
         return None
     return Simple(blocks.root, blocks.item_lines) if blocks.root else None
@@ -56,37 +50,38 @@ class _NotSimple(Exception):
 
 # ---- lines
 
-Line = tuple[str, str, str, str, str]  # its indentation, the dash of an item, the key and the value, or else the rest
-_LINES = re.compile(r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))(?:\n|\Z)", re.ASCII).findall
-_GOES_ON = re.compile(r"[\[{,] *\n").search
+# Of a line: its indentation, the dash of an item, the key and the value, or else the rest. It matches every line.
+_LINE: Callable[[str], Any] = re.compile(
+    r"( *)(- )?(?:(\w[\w.-]{0,99}|\"[^\"\\\n]{0,99}\"):(?: +(.*))?|(.*))\Z", re.ASCII
+).match
+_MAY_GO_ON = (",\n", "[\n", "{\n", " \n")  # ends of lines, one of which any line has that goes on in brackets
 
 
-def _lines(text: str) -> Iterator[tuple[int, Line]]:
-    """Return the lines of a file with their numbers; what stands in brackets is on one."""
-    return _joined(text) if _GOES_ON(text) else enumerate(_LINES(text), 1)
+def _lines(text: str) -> list[str]:
+    """Return the lines of a file; what stands in brackets is on the first of its lines, and the others are empty."""
+    lines = text.split("\n")
+    if any(end in text for end in _MAY_GO_ON):
+        for number, line in enumerate(lines):
+            *_, value, rest = _LINE(line).groups("")
+            first = value or rest
+            if first[:1] in ("[", "{") and _opened(first):
+                whole = _in_brackets(first, lines, number + 1)
+                lines[number] = line[: len(line) - len(first)] + whole
+    return lines
 
 
-def _joined(text: str) -> Iterator[tuple[int, Line]]:
-    lines = iter(enumerate(text.split("\n"), 1))
-    for number, line in lines:
-        (lead, dash, key, value, rest), *_ = _LINES(line)
-        first = value or rest
-        if first[:1] in ("[", "{") and _opened(first):
-            whole = _in_brackets(first, (following for _, following in lines))
-            value, rest = (whole, "") if value else ("", whole)
-        yield number, (lead, dash, key, value, rest)
-
-
-def _in_brackets(first: str, following: Iterator[str]) -> str:
-    """Return what starts in brackets with the lines that it goes on on; no scalar may go on."""
+def _in_brackets(first: str, lines: list[str], number: int) -> str:
+    """Return what starts in brackets with the lines that it goes on on, and empty those; no scalar may go on."""
     pieces = [first.rstrip(" ")]
     depth = _opened(first)
     while depth > 0:
-        piece = next(following, "").strip(" ")
+        piece = lines[number].strip(" ") if number < len(lines) else ""
         if not piece or not (pieces[-1][-1] in ",[{:" or piece[0] in "]}"):
             raise _NotSimple
         depth += _opened(piece)
         pieces.append(piece)
+        lines[number] = ""
+        number += 1
     return " ".join(pieces)
 
 
@@ -105,24 +100,38 @@ class _Block(NamedTuple):
 
 
 class _Blocks:
-    """A file as it is read: the blocks that are open, outermost first, and the key whose value may be the next one."""
+    """A file as it is read: the blocks that are open, outermost first, and the key whose value may be the next one.
 
-    def __init__(self) -> None:
+    The same lines below a key are the same value wherever they stand in a file, as with an alias.
+    """
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self.number = 0  # of the lines that were read
+        self.known: dict[tuple[int, str], tuple[dict[str, Any], str]] = {}
         self.root: dict[str, Any] = {}
         self.item_lines: dict[int, list[Position]] = {}
         self.open = [_Block(0, self.root)]
         self.key: str | None = None
         self.values = _Values()
 
-    def field(self, column: int, key: str, value: str) -> None:
-        """Take in a key, with its value unless that follows."""
-        self.add(self.block_at(column, dict), key, value)
+    def read(self) -> None:
+        """Read all lines."""
+        while self.number < len(self.lines):
+            lead, dash, key, value, rest = _LINE(self.lines[self.number]).groups("")
+            self.number += 1
+            if dash:
+                self.item(len(lead), key, value, rest)
+            elif key:
+                self.add(self.block_at(len(lead), dict), key, value)
+            elif rest and rest[0] != "#":
+                self.value(len(lead), rest)
 
-    def item(self, number: int, column: int, key: str, value: str, rest: str) -> None:
+    def item(self, column: int, key: str, value: str, rest: str) -> None:
         """Take in an item of a list: the first field of a mapping, or all of it."""
         items = self.block_at(column, list)
         if len(self.open) == 2 and (key or rest[:1] in ("[", "{")):
-            self.item_lines.setdefault(id(items), []).append(Position(number, column + 3))
+            self.item_lines.setdefault(id(items), []).append(Position(self.number, column + 3))
         if not key:
             items.append(self.values[rest])
             return
@@ -140,13 +149,31 @@ class _Blocks:
         self.key = None
 
     def add(self, fields: dict[str, Any], key: str, value: str) -> None:
+        """Take in a key of the innermost mapping, with its value unless that follows."""
         if key[0] == '"':
             key = key[1:-1]
         if key in fields:
             raise _NotSimple
-        fields[key] = self.values[value] if value else None
-        if not value:
-            self.key = key
+        if value:
+            fields[key] = self.values[value]
+        else:
+            fields[key] = self.known_block(fields, key)
+            self.key = key if fields[key] is None else None
+
+    def known_block(self, fields: dict[str, Any], key: str) -> Any:
+        """Return the value of a key that has the lines of an earlier one below it, and leave these out, or None."""
+        first, last = self.number, min(self.number + _LONG_BLOCK, len(self.lines) - 1)
+        deeper, end = " " * (self.open[-1].column + 1), first
+        while end < last and self.lines[end].startswith(deeper):
+            end += 1
+        if end in (first, last) or len(self.open) == 1 or self.lines[end].lstrip()[:1] in ("", "#", "-"):
+            return None
+        block, place = (len(self.open), "\n".join(self.lines[first:end])), (fields, key)
+        known = self.known.setdefault(block, place)
+        if known is place:
+            return None
+        self.number = end
+        return known[0][known[1]]
 
     def block_at(self, column: int, kind: type) -> Any:
         """Return the mapping or list that a line belongs to, and close what is further in."""
@@ -176,6 +203,7 @@ class _Blocks:
         return block.parts
 
 
+_LONG_BLOCK = 64  # lines; longer ones are rarely the same
 _DEEP = MAX_DEPTH // 2 - 1  # of blocks, and of brackets in them
 
 

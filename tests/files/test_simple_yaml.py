@@ -56,6 +56,13 @@ def is_simple(text: str) -> bool:
         "a:\n- 1\n- b\nc:\n  - d: 1\n    e: 2\n  - f:\n      g: 3\n    h:\n    - 4\n",
         "cases:\n  - name: a\n    desc:\n      x: 1\n\n  # b\n  - name: b\n",
         "cases:\n- [1, 2]\n- {a: 1}\n- a: 1\n",
+        "a:\n  b:\n    x: 1\n    y: [2]\n  c:\n    x: 1\n    y: [2]\n  d: 3\n",
+        "a:\n  b:\n    x: 1\n# comment\n    y: 2\n  c:\n    x: 1\n  d:\n    x: 1\n  e: 3\n",
+        "a:\n  b:\n    x: 1\n\n    y: 2\n  c:\n    x: 1\n  d: 3\n",
+        "a:\n  b:\n    # x\n  c:\n    # x\n  d: 3\n",
+        "a:\n  b:\n    # x\n  - 1\nc:\n  b:\n    # x\n  d: 3\n",
+        "cases:\n  - name: a\n    desc:\n      x: 1\n  - name: b\n    desc:\n      x: 1\n    e:\n      x: 1\n",
+        "a:\n  b: 1\nc:\n  b: 1\nd: 2\n",
         "cases:\n- 1\n- {a: 1}\n",
         "a: {A: [[1, -2], [3.5, 4]], B: [5], Of_2: [ 6 , 7 ] }\nb: {A: []}\n",
         "a: [1, -2, 3.5, .5, 1e5, 007, x, 'y', \"z\", true, ~x, null]\n".replace("~x", "x y"),
@@ -236,6 +243,26 @@ def spoilt(parts: dict[str, list[str]], slip: tuple[int, str] | None, end: str) 
 TEXTS = st.builds(
     spoilt, st.dictionaries(KEYS, BLOCKS, min_size=1, max_size=4), SLIPS, st.sampled_from(["\n", "\n", "\r\n"])
 )
+
+
+def repeated(block: list[str], between: list[tuple[int, str]]) -> str:
+    """Return the text of a mapping that has the same lines below several keys, with some more lines between."""
+    lines = mapping({"a": mapping(dict.fromkeys("bcd", block)), "e": mapping({"b": block, "f": ["1"]})})[1:]
+    for number, line in between:
+        lines.insert(number % len(lines), f"  {line}")
+    return "".join(f"{line[2:]}\n" for line in lines)
+
+
+BETWEEN = st.lists(
+    st.tuples(st.integers(0, 80), st.sampled_from(["", "# x", "  # x", "    # x", "      # x"])), max_size=2
+)
+
+
+@pytest.mark.slow
+@settings(deadline=None, max_examples=300)
+@given(text=st.builds(repeated, BLOCKS, BETWEEN))
+def test_lines_that_stand_below_several_keys_are_read_alike(text: str) -> None:
+    is_simple(text)
 
 
 @pytest.mark.slow
