@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
-from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, describe, did_you_mean, misspelt
 from dmlcheck.specs.records import INPUT, OUTPUT, Field
 from dmlcheck.values.expected import read_expected
@@ -22,10 +22,14 @@ def read_inputs(
 ) -> Checking[dict[str, Any]]:
     """Read the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
     inputs: dict[str, Any] = {}
-    yield from _unexpected(desc, given, INPUT, "inputs")
+    if any(_is_unexpected(desc, name, INPUT) for name in given):
+        yield from _unexpected(desc, given, INPUT, "inputs")
     for field in desc.spec.inputs:
         arrays = []
-        for part, raw in (yield from _values(desc, field, given, "inputs", needed=needed)):
+        pairs = _pairs(desc, field, given)
+        if not pairs:
+            yield from _unpaired(desc, field, given, "inputs", needed=needed)
+        for part, raw in pairs:
             arrays.append((yield from read_values(part.label, part.tensor, raw, ("inputs", *part.path), source)))
         if arrays:
             inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
@@ -38,9 +42,13 @@ def read_outputs(
     """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
     expected: dict[str, tuple[TensorDesc, Array]] = {}
     is_any: dict[str, Array] = {}
-    yield from _unexpected(desc, given, OUTPUT, "outputs")
+    if any(_is_unexpected(desc, name, OUTPUT) for name in given):
+        yield from _unexpected(desc, given, OUTPUT, "outputs")
     for field in desc.spec.outputs:
-        for part, raw in (yield from _values(desc, field, given, "outputs", needed=False)):
+        pairs = _pairs(desc, field, given)
+        if not pairs:
+            yield from _unpaired(desc, field, given, "outputs", needed=False)
+        for part, raw in pairs:
             values, mask = yield from read_expected(part.label, part.tensor, raw, ("outputs", *part.path), source)
             if values is not None:
                 expected[part.label] = (part.tensor, values)
@@ -54,43 +62,52 @@ def bytes_needed(desc: OperatorDesc, inputs: Mapping[str, Any], outputs: Mapping
     need = sum(bytes_of(part.tensor, None) for field in desc.spec.outputs for part in desc.parts[field.name])
     for fields, section in ((desc.spec.inputs, inputs), (desc.spec.outputs, outputs)):
         for field in fields:
-            pairs, _ = collected(_values(desc, field, section, "", needed=False))
-            need += sum(bytes_of(part.tensor, raw) for part, raw in pairs)
+            need += sum(bytes_of(part.tensor, raw) for part, raw in _pairs(desc, field, section))
     return need
 
 
-def _values(
+def _pairs(desc: OperatorDesc, field: Field, given: Mapping[str, Any]) -> list[tuple[Part, Any]]:
+    """Pair the tensors of a field with their values, as far as it has as many as tensors."""
+    parts, raw = desc.parts[field.name], given.get(field.name)
+    if raw is None:
+        return []
+    if field.type == "TENSOR_DESC":
+        return [(part, raw) for part in parts]
+    if not isinstance(raw, list) or len(raw) != len(parts):
+        return []
+    return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]
+
+
+def _unpaired(
     desc: OperatorDesc, field: Field, given: Mapping[str, Any], section: str, *, needed: bool
-) -> Checking[list[tuple[Part, Any]]]:
-    """Pair the tensors of a field with their values."""
-    parts = desc.parts[field.name]
-    raw = given.get(field.name)
+) -> Iterator[Finding]:
+    """Yield what is wrong with a field whose tensors have no values."""
+    parts, raw = desc.parts[field.name], given.get(field.name)
     path = (section, field.name)
     if raw is None:
         if needed and parts and field.name not in misspelt(given, [one.name for one in desc.spec.inputs]).values():
             params = {"tensor": field.name, "section": section}
             yield Finding("missing-tensor", path, params, help=f"add {field.name} to {section}")
-        return []
-    if field.type == "TENSOR_DESC":
-        return [(part, raw) for part in parts]
-    if not isinstance(raw, list) or len(raw) != len(parts):
+    elif field.type != "TENSOR_DESC" and (not isinstance(raw, list) or len(raw) != len(parts)):
         expected = f"a list with the values of {counted(len(parts), 'tensor')}"
         yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
-        return []
-    return [(part, values) for part, values in zip(parts, raw, strict=True) if values is not None]
 
 
-def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Checking[None]:
+def _is_unexpected(desc: OperatorDesc, name: str, kind: str) -> bool:
+    """Whether a name is not that of a tensor of a kind in the desc."""
+    field = desc.spec.fields.get(name)
+    return field is None or field.kind != kind or name not in desc.values
+
+
+def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Iterator[Finding]:
     """Yield what has values and is no tensor of the desc."""
+    names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
     for name, raw in given.items():
-        field = desc.spec.fields.get(name)
-        is_tensor = field is not None and field.kind == kind
-        if (is_tensor and name in desc.values) or raw is None:
+        if raw is None or not _is_unexpected(desc, name, kind):
             continue
-        if is_tensor:
+        if name in names:
             problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
         else:
-            names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
             problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
             help = did_you_mean(name, names) or f"it has {', '.join(names)}"
         params = {"section": section, "tensor": name, "problem": problem}

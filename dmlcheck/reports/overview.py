@@ -30,8 +30,9 @@ class _Row:
         self.counts[result.outcome] = self.counts.get(result.outcome, 0) + 1
         self.has_news = self.has_news or _is_news(result)
         self.seconds += result.seconds
-        errors = (output.max_ulp for output in result.outputs.values() if output.most_off is not None)
-        self.ulp = max([self.ulp, *errors])
+        for output in result.outputs.values():
+            if output.most_off is not None:
+                self.ulp = max(self.ulp, output.max_ulp)
 
 
 class _Noted:

@@ -168,7 +168,9 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
 
 def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
     """Return the warnings of a passed case whose errors are inside the bound and beyond what roundings make likely."""
-    return [found for found in result.diagnostics if found.rule == UNLIKELY] if result.outcome == PASSED else []
+    if result.outcome != PASSED or not result.diagnostics:
+        return []
+    return [found for found in result.diagnostics if found.rule == UNLIKELY]
 
 
 UNLIKELY = "unlikely-error"

@@ -50,6 +50,18 @@ class Run:
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
         self.limits = Limits(self.settings.accumulate)
+        self._ahead: dict[int, Prepared] = {}
+
+    def prepare_ahead(self, cases: Iterable[Case]) -> None:
+        """Prepare the cases that run next and give their values as lists.
+
+        One after the other this takes half of the time that it takes before each run: the code stays in the cache.
+        """
+        self._ahead = {id(case): prepare(case, case.level, self.descs) for case in cases if _is_listed_whole(case)}
+
+    def prepared(self, case: Case) -> Prepared:
+        """Return a case ready to run."""
+        return self._ahead.pop(id(case), None) or prepare(case, case.level, self.descs)
 
     @property
     def is_reference(self) -> bool:
@@ -100,7 +112,7 @@ def _ending(case: Case, run: Run) -> Ending:
         return Ending(SKIPPED, beyond)
     if case.is_plain_desc:
         return _of_plain(case, run)
-    prepared = prepare(case, case.level, run.descs)
+    prepared = run.prepared(case)
     if case.is_negative and prepared.excess is None:
         return _of_negative(case, prepared)
     if prepared.desc is None or prepared.findings:
@@ -110,6 +122,13 @@ def _ending(case: Case, run: Run) -> Ending:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
     return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
+
+
+def _is_listed_whole(case: Case) -> bool:
+    """Whether a case gives values, and all of them as lists: reading those takes no longer than reading its file."""
+    if not case.inputs:
+        return False
+    return all(type(raw) is list for given in (case.inputs, case.outputs or {}) for raw in given.values())
 
 
 def _level_beyond(case: Case, most: str | None) -> str | None:

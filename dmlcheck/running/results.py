@@ -63,7 +63,7 @@ class CaseResult(NamedTuple):
     @property
     def has_drifted(self) -> bool:
         """Whether the case passes, and is less accurate than it may have become."""
-        return any(drift.is_failure for drift in self.drift)
+        return bool(self.drift) and any(drift.is_failure for drift in self.drift)
 
     @property
     def is_failure(self) -> bool:
