@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+import dmlcheck
+from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.validation import validate
 
 Array = np.ndarray[Any, Any]
 
@@ -31,3 +36,28 @@ def found(
 def fields(counterpart: Counterpart) -> dict[str, Any]:
     """Return the fields that are no tensors."""
     return {name: value for name, value in counterpart.fields.items() if isinstance(value, (int, float, str, list))}
+
+
+def computed(made: Counterpart) -> dict[str, Array]:
+    """Return what the reference computes for an operator of DirectML and its inputs."""
+    fields = fields_of(made.fields)
+    desc, _ = validate(made.operator, fields, NEWEST_LEVEL)
+    assert desc is not None
+    names = [field.name for field in desc.spec.inputs if field.name in made.fields]
+    return dmlcheck.evaluate(made.operator, fields, {name: _values(made.fields[name]) for name in names})
+
+
+def _values(given: Any) -> Array:
+    return given.values if isinstance(given, Strided) else np.atleast_1d(given)
+
+
+def agrees(made: Counterpart) -> bool:
+    """Whether the reference computes the outputs that an operator of DirectML and its values have."""
+    results = computed(made)
+    compared = [name for name in results if name not in made.uncompared]
+    return bool(compared) and all(_is_close(results[name], made.fields[name]) for name in compared)
+
+
+def _is_close(result: Array, wanted: Array | Strided) -> bool:
+    values = _values(wanted)
+    return result.shape == values.shape and np.allclose(result, values, 1e-5, 1e-6)

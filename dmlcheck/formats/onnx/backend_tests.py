@@ -126,7 +126,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
         path = os.path.join(folder, f"{kind}_{index}.pb")
         if not info.type.HasField("tensor_type"):
             form = (info.type.WhichOneof("value") or "nothing").removesuffix("_type")
-            raise Refused(f"{info.name} is no tensor, but {form}")
+            raise Refused(f"{info.name} is no tensor, but {form}, which DirectML does not have")
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
         tensor = _parsed(TensorProto(), path, "a tensor of ONNX")
@@ -152,7 +152,7 @@ def _array(tensor: Any, name: str) -> Array:
     _check_inside(tensor)
     kind = element_type(tensor.data_type)
     if kind not in KNOWN:
-        raise Refused(f"{name} is {kind}, and tensors of that type are not imported")
+        raise Refused(f"{name} is {kind}, a type that DirectML does not have")
     values: Array = numpy_helper.to_array(tensor)
     if kind in BYTES_OF:
         values = four_bits(values, kind)

@@ -124,7 +124,25 @@ def left_out(tmp_path: Path, *arguments: Any, **more: Any) -> str:
 
 def test_an_operator_without_counterpart_is_named(tmp_path: Path) -> None:
     x = floats(1, 2)
-    assert "Mish is not one of the operators" in left_out(tmp_path, "Mish", [x], [x], opset=18)
+    assert "DirectML has no operator that computes Mish" in left_out(tmp_path, "Mish", [x], [x], opset=18)
+
+
+def test_a_result_without_elements_is_named(tmp_path: Path) -> None:
+    output = left_out(tmp_path, "Neg", [np.zeros((0, 2), np.float32)], [np.zeros((0, 2), np.float32)])
+    assert "left out: y0 has no elements, and a tensor of DirectML has at least one" in output
+
+
+def test_an_output_that_onnx_has_otherwise_is_not_compared(tmp_path: Path) -> None:
+    x, ones = floats([1], [3]), floats(1)
+    inputs, outputs = [x, ones, ones, ones, ones], [floats([0], [2]), ones, ones]
+    case, printed = imported(tmp_path, "BatchNormalization", inputs, outputs, training_mode=1, epsilon=0.0)
+    assert case is not None, printed
+    assert case["operator"] == "DML_OPERATOR_BATCH_NORMALIZATION_TRAINING"
+    assert case["note"] == "The running mean and variance are not compared."
+    assert case["desc"]["OutputMeanTensor"] == {"DataType": "FLOAT32", "Sizes": [1, 1]}
+    assert case["outputs"] == {"OutputTensor": [[0], [2]]}
+    (result,) = run_cases(api.load_cases(str(tmp_path / "imported" / "test_one.yaml")))
+    assert result.outcome == "passed"
 
 
 def test_a_type_that_the_operator_does_not_read_is_named(tmp_path: Path) -> None:
@@ -185,7 +203,7 @@ def short_constant(model: Any) -> None:
     ("change", "reason"),
     [
         (two_operators, "the model has 2 operators, and a case has one"),
-        (other_domain, "Neg is of the domain com.example"),
+        (other_domain, "DirectML has no operator that computes com.example.Neg"),
         (unknown_operator, "onnx finds the model wrong"),
         (data_outside, "the values of w lie in another file"),
         (wrong_attribute, "onnx finds the model wrong"),

@@ -90,12 +90,13 @@ class Node(NamedTuple):
 class Counterpart(NamedTuple):
     """A DirectML operator, without its prefix, and its fields: arrays stand for tensors with their values.
 
-    `note` says what of the node the case does not have.
+    `note` says what of the node the case does not have. Of the outputs in `uncompared` only type and sizes are known.
     """
 
     operator: str
     fields: Mapping[str, Any]
     note: str | None = None
+    uncompared: frozenset[str] = frozenset()
 
 
 Maker = Callable[[Node], Counterpart]
