@@ -48,7 +48,7 @@ def node_tests(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 _MOST = 4  # tests of an operator
-TESTED = {*OPERATORS, *IMPORTED}
+TESTED = {*OPERATORS, *IMPORTED} - {"Attention"}  # exported as an operator of onnxruntime's, which onnx does not run
 
 
 @pytest.fixture(scope="module")
@@ -89,10 +89,10 @@ def test_as_many_of_onnxs_node_tests_pass_as_directml_has_operators_for(tmp_path
     result = dmlcheck("import", "onnx", tmp_path / "node", "-o", tmp_path / "imported")
     assert result.exit_code == 0
     results = list(run_cases(api.load_cases(str(tmp_path / "imported"))))
-    assert len(results) >= 832
+    assert len(results) >= 906
     assert {name for name, outcome in outcomes(results) if outcome == "failed"} == FOUR_DIGITS
     assert {name for name, outcome in outcomes(results) if outcome == "skipped"} == LEFT_OPEN
-    assert Counter(result.outcome for result in results)["passed"] >= 827
+    assert Counter(result.outcome for result in results)["passed"] >= 901
 
 
 def outcomes(results: list[CaseResult]) -> list[tuple[str, str]]:

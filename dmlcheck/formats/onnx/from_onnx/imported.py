@@ -5,11 +5,16 @@ A model that is only checked has no part in what is here: there a node is what t
 
 from __future__ import annotations
 
-from dmlcheck.formats.onnx.from_onnx import adapted, copies
+from dmlcheck.formats.onnx.from_onnx import adapted, attention, copies, einsum
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS, counterpart
 
-IMPORTED: dict[str, Maker] = {**adapted.OPERATORS, **copies.OPERATORS}
+IMPORTED: dict[str, Maker] = {
+    **adapted.OPERATORS,
+    **attention.OPERATORS,
+    **copies.OPERATORS,
+    **einsum.OPERATORS,
+}
 
 _GRAPHS = "runs graphs of its own, and DirectML has operators only"
 _RANDOM = "draws random numbers in a way of its own"

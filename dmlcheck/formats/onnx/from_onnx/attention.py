@@ -1,0 +1,128 @@
+"""ONNX's Attention as MULTIHEAD_ATTENTION, or as MULTIHEAD_ATTENTION1 where several heads of the query share a key.
+
+DirectML has the heads side by side, and one tensor that is added to the products: all that hides keys becomes -infinity
+in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
+from dmlcheck.formats.onnx.from_onnx.tensors import ranked, repeated
+
+_INPUTS = {0: "QueryTensor", 1: "KeyTensor", 2: "ValueTensor", 4: "PastKeyTensor", 5: "PastValueTensor"}
+_OUTPUTS = {0: "OutputTensor", 1: "OutputPresentKeyTensor", 2: "OutputPresentValueTensor"}
+_PRODUCTS = 3
+
+
+def _attention(node: Node) -> Counterpart:
+    if node.get("softcap", 0):
+        raise Refused("Attention with a softcap, which DirectML's attention does not have")
+    query, key = _heads_apart(node, 0, "q_num_heads"), _heads_apart(node, 1, "kv_num_heads")
+    tensors: dict[str, Any] = {
+        name: values if "Past" in name else _heads_beside(values)
+        for index, name in _INPUTS.items()
+        if (values := node.optional(index)) is not None
+    }
+    past = node.input(4).shape[2] if node.has(4) else 0
+    bias = _bias(node, query.shape[2], past, past + key.shape[2])
+    if bias is not None:
+        full = (*query.shape[:3], past + key.shape[2])
+        tensors["RelativePositionBiasTensor"] = repeated(_with_open_keys(bias), full)
+    scale = node.get("scale")
+    fields = {
+        "Scale": number(1 / sqrt(query.shape[3]) if scale is None else scale),
+        "MaskFilterValue": -10000,
+        "MaskType": "NONE",
+    }
+    operator, counts = _of_heads(query.shape[1], key.shape[1])
+    return Counterpart(operator, {**tensors, **dict(_outputs(node)), **fields, **counts}, _note(node))
+
+
+def _heads_apart(node: Node, index: int, attribute: str) -> Array:
+    """Return an input as ONNX has it in four dimensions: heads before elements."""
+    x = node.input(index)
+    if x.ndim == 4:
+        return x
+    batch, length, hidden = x.shape
+    heads = node.get(attribute)
+    return x.reshape(batch, length, heads, hidden // heads).swapaxes(1, 2)
+
+
+def _heads_beside(x: Array) -> Array:
+    """Return values with the heads side by side in the last dimension."""
+    if x.ndim != 4:
+        return x
+    batch, heads, length, size = x.shape
+    return x.swapaxes(1, 2).reshape(batch, length, heads * size)
+
+
+def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
+    if query == key:
+        return "MULTIHEAD_ATTENTION", {"HeadCount": query}
+    return "MULTIHEAD_ATTENTION1", {"QueryHeadCount": query, "KeyValueHeadCount": key}
+
+
+def _outputs(node: Node) -> Iterator[tuple[str, Array]]:
+    for index, name in _OUTPUTS.items():
+        if index < len(node.outputs) and (values := node.outputs[index]) is not None:
+            yield name, values if "Present" in name else _heads_beside(values)
+
+
+def _note(node: Node) -> str | None:
+    is_there = len(node.outputs) > _PRODUCTS and node.outputs[_PRODUCTS] is not None
+    return "qk_matmul_output is not compared." if is_there else None
+
+
+# ---- what is added to the products
+
+
+def _bias(node: Node, queries: int, past: int, keys: int) -> Array | None:
+    """Return what is added to products of queries and keys, None where nothing is."""
+    dtype = node.input(0).dtype
+    mask, hidden = node.optional(3), _hidden(node, queries, past, keys)
+    if mask is not None:
+        mask = _added(mask, dtype)
+        room = [(0, 0)] * 3 + [(0, max(0, keys - mask.shape[-1]))]
+        mask = np.pad(ranked(mask, 4), room, constant_values=-np.inf)
+    if hidden is None:
+        return mask
+    return np.where(hidden, dtype.type(-np.inf), np.zeros((1,) * 4, dtype) if mask is None else mask)
+
+
+def _added(mask: Array, dtype: Any) -> Array:
+    """Return a mask as numbers: what is false in one of truth values is hidden."""
+    return np.where(mask, dtype.type(0), dtype.type(-np.inf)) if mask.dtype == bool else mask
+
+
+def _hidden(node: Node, queries: int, past: int, keys: int) -> Array | None:
+    """Return which keys a query does not have by its place, or by the number of keys that are no padding."""
+    key, place = np.arange(keys), np.arange(queries)[:, None] + past
+    lengths = node.optional(6)
+    found = []
+    if lengths is not None:
+        lengths = lengths.reshape(-1, 1, 1, 1)
+        place = place + lengths - queries
+        found.append(key >= lengths)
+    left, right = node.get("left_window_size", -1), node.get("right_window_size", -1)
+    if node.get("is_causal", 0):
+        found.append(key > place)
+    if left >= 0:
+        found.append(key < place - left)
+    if right >= 0:
+        found.append(key > place + right)
+    return ranked(np.logical_or.reduce(np.broadcast_arrays(*found)), 4) if found else None
+
+
+def _with_open_keys(bias: Array) -> Array:
+    if np.isneginf(bias).all(axis=-1).any():
+        raise Refused("Attention with a query that has no key left: DirectML does not say what it gives there")
+    return bias
+
+
+OPERATORS: dict[str, Maker] = {"Attention": _attention}
