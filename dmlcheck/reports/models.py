@@ -11,14 +11,14 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.models import ModelResult
-from dmlcheck.specs.names import LEVEL_ORDER, level_and_version, level_name
+from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named
-_NOTES = {
-    "runs-elsewhere": "runs elsewhere",
-    "unknown-sizes": "unknown sizes",
-    "not-mapped": "not mapped",
-    "onnx-syntax": "wrong",
+_NOTES = {  # what the table has for a node without descs, and what the last line says of one and of several
+    "runs-elsewhere": ("runs elsewhere", "runs elsewhere", "run elsewhere"),
+    "unknown-sizes": ("unknown sizes", "of unknown sizes", "of unknown sizes"),
+    "not-mapped": ("not mapped", "not mapped", "not mapped"),
+    "onnx-syntax": ("wrong", "wrong", "wrong"),
 }
 
 
@@ -31,9 +31,12 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
     yield from _demanding_lines(model)
     yield from _note_lines(model)
     yield ""
-    yield f"{visible(model.file)}, as {model.mapping} maps it:"
-    yield Table(("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.descs), right=False, lead="  ")
-    yield ""
+    if model.checked:
+        yield f"{visible(model.file)}, as {model.mapping} maps it:"
+        yield Table(
+            ("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.descs), right=False, lead="  "
+        )
+        yield ""
     yield from _verdict(model)
 
 
@@ -106,7 +109,7 @@ def _by_node(descs: Iterable[Validated]) -> dict[str, list[Validated]]:
 
 
 def _becomes(desc: Validated) -> str:
-    return desc.operator or _NOTES[desc.diagnostics[0].rule]
+    return desc.operator or _NOTES[desc.diagnostics[0].rule][0]
 
 
 def _highest(entries: Iterable[Validated]) -> str:
@@ -126,11 +129,25 @@ def _verdict(model: ModelResult) -> Iterator[str]:
         shown = ", ".join(map(visible, names[:_MOST])) + (", ..." if len(names) > _MOST else "")
         needed = f"{visible(model.file)} needs {level_and_version(highest)}"
         yield f"{needed}, because of {counted(len(names), 'node')}: {shown}"
+        yield _against_device(highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
     parts = [f"{counted(model.checked, 'node')} checked"]
-    parts += [f"{number} {label}" for rule, label in _NOTES.items() if (number := model.noted(rule))]
+    parts += [
+        f"{number} {many if number > 1 else one}"
+        for rule, (_, one, many) in _NOTES.items()
+        if (number := model.noted(rule))
+    ]
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
         options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols)
         yield f"sizes that are open: {options}"
+
+
+def _against_device(needed: str, device_level: str) -> str:
+    """Return whether a DirectML that the provider accepts can still be too old for a model."""
+    oldest, version = (FEATURE_LEVELS[level].directml for level in (device_level, needed))
+    accepted = f"ONNX Runtime accepts a DirectML.dll from version {oldest} on"
+    if LEVEL_ORDER[needed] <= LEVEL_ORDER[device_level]:
+        return f"{accepted}; each takes all nodes that were checked"
+    return f"{accepted}; with one before {version}, making the session or a run fails"

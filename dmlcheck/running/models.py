@@ -35,11 +35,13 @@ class NodeResult(NamedTuple):
 class ModelResult(NamedTuple):
     """What was found of a model, node by node: the names of nodes need not differ.
 
-    `problem` says why the file is no model; `symbols` are the names of sizes that are still open, `named` those of all.
+    `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
+    is no model; `symbols` are the names of sizes that are still open, `named` those of all.
     """
 
     file: str
     mapping: str
+    device_level: str
     nodes: tuple[NodeResult, ...] = ()
     symbols: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
@@ -89,15 +91,15 @@ class _Checked(NamedTuple):
 
 def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
     """Check every node of a model, at a level or at the newest; `sizes` are those of symbolic dimensions."""
-    name = path.replace(os.sep, "/")
-    mapping = MAPPING.format(release=registrations().release)
+    name, provider = path.replace(os.sep, "/"), registrations()
+    mapping = MAPPING.format(release=provider.release)
     try:
         model = read_whole(path, sizes)
     except Unreadable as wrong:
-        return ModelResult(name, mapping, problem=wrong.diagnostic())
+        return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
     nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
-    return ModelResult(name, mapping, nodes, tuple(symbols_of(model.proto)), model.symbols)
+    return ModelResult(name, mapping, provider.level, nodes, tuple(symbols_of(model.proto)), model.symbols)
 
 
 def _of_node(node: ModelNode, file: str, asked: Asked, known: dict[str, _Checked]) -> NodeResult:

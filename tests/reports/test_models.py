@@ -16,6 +16,7 @@ SOFTMAX = (
     "model.onnx::softmax: Softmax-13 becomes DML_OPERATOR_ACTIVATION_SOFTMAX1, from DML_FEATURE_LEVEL_5_1 "
     "(DirectML 1.9.0)"
 )
+ACCEPTED = "ONNX Runtime accepts a DirectML.dll from version 1.8.0 on"
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,7 @@ def test_what_needs_most_comes_first_then_the_operators_and_the_level() -> None:
         "  Softmax-13             1      DML_OPERATOR_ACTIVATION_SOFTMAX1    5_1",
         "",
         "model.onnx needs DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0), because of 1 node: softmax",
+        f"{ACCEPTED}; with one before 1.9.0, making the session or a run fails",
         "10 nodes checked",
     ]
 
@@ -71,9 +73,28 @@ def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
 def test_open_sizes_are_asked_for() -> None:
     said = lines(attention_layer())
     assert said[-2:] == [
-        "0 nodes checked, 6 runs elsewhere, 17 unknown sizes",
+        "0 nodes checked, 6 run elsewhere, 17 of unknown sizes",
         "sizes that are open: --dim batch=SIZE --dim sequence=SIZE",
     ]
+
+
+def test_there_is_no_table_where_nothing_was_checked() -> None:
+    assert not any("ONNX operator" in line or "maps it" in line for line in lines(attention_layer()))
+
+
+def test_one_node_runs_elsewhere_and_two_run_elsewhere() -> None:
+    def last(*names: str) -> str:
+        nodes = [node("Relu", "x", "r"), *(node("Det", "x", name) for name in names)]
+        return lines(model(nodes, {"x": [4, 4]}, {"r": [4, 4], **{name: [] for name in names}}))[-1]
+
+    assert last() == "1 node checked"
+    assert last("y") == "1 node checked, 1 runs elsewhere"
+    assert last("y", "z") == "1 node checked, 2 run elsewhere"
+
+
+def test_a_model_of_the_level_of_the_device_runs_wherever_the_provider_does() -> None:
+    made = model([node("Relu", "x", "y")], {"x": [4, 4]}, {"y": [4, 4]})
+    assert lines(made)[-2] == f"{ACCEPTED}; each takes all nodes that were checked"
 
 
 def test_a_desc_that_is_never_legal_makes_a_model_that_is_not() -> None:

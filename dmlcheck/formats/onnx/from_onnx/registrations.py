@@ -42,9 +42,13 @@ class Row(NamedTuple):
 
 
 class Registrations(NamedTuple):
-    """All rows of registrations.yaml by operator, and what they are from: a release of ONNX Runtime."""
+    """All rows of registrations.yaml by operator, and what they are from: a release of ONNX Runtime.
+
+    `level` is the feature level that the provider asks for when it makes a device.
+    """
 
     release: str
+    level: str
     rows: Mapping[str, tuple[Row, ...]]
 
 
@@ -56,7 +60,7 @@ def registrations() -> Registrations:
         raise ValueError(document.problems[0].message)
     source, sets = document.value["source"], document.value["types"]
     rows = {name: tuple(_row(row, sets) for row in given) for name, given in document.value["operators"].items()}
-    return Registrations(f"{source['project']} {source['release']}", rows)
+    return Registrations(f"{source['project']} {source['release']}", document.value["device"]["level"], rows)
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
