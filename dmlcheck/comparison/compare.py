@@ -23,6 +23,7 @@ Array = NDArray[Any]
 Bounds = Iterator[tuple[str, Array, Bound]]
 
 _BLOCK = 1 << 18
+_SMALL = 1 << 12  # bytes
 _FIRST = 3
 _STRETCHES = 64
 _MARKED = 1 << 20  # elements: in a larger output the wrong ones are counted, but not marked
@@ -124,6 +125,8 @@ class Differing:
 
     def any(self) -> bool:
         """Whether any element differs."""
+        if self.expected.nbytes <= _SMALL and self.expected.tobytes() == self.actual.tobytes():
+            return False  # what most cases come to: this takes a third of the time
         if self.expected.size <= _BLOCK:
             return bool(self[()].any())
         return any(self[index].any() for index in tiles(self.shape, _BLOCK))

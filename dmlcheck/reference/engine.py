@@ -124,11 +124,10 @@ def run(desc: OperatorDesc, inputs: Inputs) -> dict[str, Array]:
 
 def evaluate(desc: OperatorDesc, inputs: Inputs) -> dict[str, Computed]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field."""
-    outputs = {part.label: part.tensor for field in desc.spec.outputs for part in desc.parts[field.name]}
-    results = {parameter(label): _Output(tensor) for label, tensor in outputs.items()}
+    results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
         _run(pieces(desc, inputs), partial(_compute, results, _overflow(desc)), _threads(inputs))
-    return {label: results[parameter(label)].computed() for label in outputs}
+    return {label: output.computed() for label, output in results.items()}
 
 
 class _Output:
@@ -185,7 +184,7 @@ def _rounded(result: InDoubt, data_type: str) -> Array:
     value, dtype = result.value, NUMPY_TYPES[data_type]
     rounded: Array = (value - result.error).astype(dtype)
     doubt = rounded != (value + result.error).astype(dtype)
-    if doubt.any():  # also where the error is infinite or NaN, as that of an infinite sum is
+    if np.count_nonzero(doubt):  # also where the error is infinite or NaN, as that of an infinite sum is
         rounded[doubt] = value[doubt].astype(dtype)
         at = np.flatnonzero(doubt & (result.error > 0) & np.isfinite(result.error))
         if at.size:
@@ -199,9 +198,10 @@ def _compute(results: Mapping[str, _Output], overflow: str, piece: Piece) -> Non
         (output,) = results.values()
         output.put(piece.where, found, overflow)
         return
-    for name, where in piece.where.items():
-        if name in results:
-            results[name].put(where, found[name], overflow)
+    for label, output in results.items():
+        name = parameter(label)
+        if name in piece.where:
+            output.put(piece.where[name], found[name], overflow)
 
 
 def widened(x: Any) -> Any:

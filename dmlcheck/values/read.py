@@ -117,8 +117,8 @@ class _Reader(NamedTuple):
         read: Callable[[list[Any]], Checking[Array | None]],
         steps: Path = (),
     ) -> Checking[Array | None]:
-        """Read the elements of a list that has been made flat; None is one of another shape."""
-        if flat is None:
+        """Read the elements of a list that was made flat; None, or one with lists in it, is one of another shape."""
+        if flat is None or list in set(map(type, flat)):
             yield self.miscounted(_shape_text(raw), steps)
             return None
         values = yield from read(flat)
@@ -345,14 +345,17 @@ _READERS: dict[str, Callable[[_Reader, Any], Checking[Array | None]]] = {
 
 
 def _flat(raw: list[Any], tensor: TensorDesc) -> list[Any] | None:
-    """Return the elements of a list that is nested like a tensor's sizes, or flat, or None where it is neither."""
+    """Return the elements of a list that is nested like a tensor's sizes, or flat, or None where it is neither.
+
+    An element may be a list once more.
+    """
     level = raw
     if not raw or type(raw[0]) is list:
         for size in tensor.sizes[1:]:
             if set(map(type, level)) != _OF_LISTS or set(map(len, level)) != {size}:
                 return None
             level = list(chain.from_iterable(level))
-    return level if len(level) == tensor.element_count and list not in set(map(type, level)) else None
+    return level if len(level) == tensor.element_count else None
 
 
 _OF_LISTS = {list}
