@@ -7,6 +7,7 @@ from functools import partial
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused, axes_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.quantize_linear_21 import quantized
 from dmlcheck.formats.onnx.from_onnx.tensors import repeated
 
 Makers = Callable[[Node], list[Counterpart]]
@@ -84,11 +85,13 @@ def _mean_variance(node: Node) -> list[Counterpart]:
 
 
 SEVERAL: dict[str, Makers] = {
+    "DequantizeLinear": quantized,
     "Dropout": _dropout,
     "Max": partial(_of_any_number, "MAX"),
     "Mean": _mean,
     "MeanVarianceNormalization": _mean_variance,
     "Min": partial(_of_any_number, "MIN"),
+    "QuantizeLinear": quantized,
     "Sum": partial(_of_any_number, "ADD"),
     "com.microsoft.QuickGelu": _quick_gelu,
     "com.microsoft.SkipLayerNormalization": _skip_layer_normalization,
