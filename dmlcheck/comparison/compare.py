@@ -186,9 +186,10 @@ class _Tally:
 
         def element(at: int) -> Element:
             place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
-            ratio = float(share[at]) if self.has_bound else None
+            is_unlimited = bool(np.isnan(share[at]))
+            ratio = float(share[at]) if self.has_bound and not is_unlimited else None
             wanted, found = judged.wanted[at].item(), judged.found[at].item()
-            return Element(place, wanted, found, _units(units[at]), ratio, bool(judged.unrounded[at]))
+            return Element(place, wanted, found, _units(units[at]), ratio, bool(judged.unrounded[at]), is_unlimited)
 
         np.maximum.at(self.stretches, places * self.stretches.size // self.elements, units)
         refused = np.flatnonzero(~judged.accepted)
@@ -208,11 +209,14 @@ class _Tally:
         at = int(np.argmax(units))
         if self.most_off is None or _units(units[at]) > self.max_ulp:
             self.most_off, self.max_ulp = element(at), _units(units[at])
-        if self.has_bound:
-            at = int(np.argmax(share))
+        limited = np.flatnonzero(~np.isnan(share))
+        if self.has_bound and limited.size:
+            at = int(limited[np.argmax(share[limited])])
             if self.closest is None or _number(share[at]) > self.max_share:
                 self.closest, self.max_share = element(at), _number(share[at])
                 self.allowed = self.allowed if self.worst else float(judged.allowed[at])
+        elif self.has_bound and self.worst is None and self.closest is None:
+            self.allowed = math.inf
 
     def comparison(self) -> Comparison:
         """Return what was found."""
@@ -240,8 +244,9 @@ class _Tally:
 class _Judged(NamedTuple):
     """Elements that are not equal: the error of each in units, its share of the bound, and whether it is accepted.
 
-    `allowed` is the bound in units. The errors of integers are exact: UINT64, which holds the difference of any two.
-    `unrounded` marks those that are measured from an unrounded result other than the expected value.
+    `allowed` is the bound in units; the share of an infinite one is NaN. The errors of integers are exact: UINT64,
+    which holds the difference of any two. `unrounded` marks those that are measured from an unrounded result other than
+    the expected value.
     """
 
     wanted: Array
@@ -293,15 +298,14 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
 
 
 def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
-    """Measure errors from the unrounded result where the expected value is that, rounded; else from the latter."""
-    reference, actual = wanted.astype(np.float64), found.astype(np.float64)
+    """Measure errors from the unrounded result where the expected value is that, rounded; else from the latter.
+
+    An error that is accepted is measured from the nearest of the results that are right.
+    """
+    expected, actual = wanted.astype(np.float64), found.astype(np.float64)
+    is_result = np.zeros(expected.shape, bool) if bound is None else _is_result(expected, bound, data_type)
+    reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
-    unrounded = np.zeros(reference.shape, bool)
-    if bound is not None:
-        is_same = (np.abs(bound.value - reference) <= unit / 2) | _just_overflows(reference, bound, data_type)
-        unrounded = is_same & (bound.value != reference)
-        reference = np.where(is_same, bound.value, reference)
-        unit = ulp(reference, data_type)
     allowed = np.zeros(reference.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
         limits = _limits(limit.tolerance, reference, unit)
@@ -312,9 +316,38 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         reach = bound.slack + (0.0 if is_exact else unit)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
-    allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
     units = _distance(actual, reference) / unit
-    return _Judged(wanted, found, units, share, accepted, allowed, unrounded)
+    share = np.where(np.isinf(allowed) & accepted, np.nan, share)
+    allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
+    judged = _Judged(wanted, found, units, share, accepted, allowed, is_result & (reference != expected))
+    others = accepted & ~is_result
+    return judged if bound is None or not bound.is_rounded else _from_the_nearest(judged, others, data_type, bound)
+
+
+def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
+    """Say which expected values are the result that the bound has, rounded."""
+    is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
+    return is_near | _just_overflows(expected, bound, data_type)
+
+
+def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bound) -> _Judged:
+    """Measure the errors of `others`, which are right though another result is expected, from the nearest right result.
+
+    Where rounding decides between two results, the bound goes from one to the other, and the mirror image of the
+    expected one is right as well.
+    """
+    expected, actual, middle = judged.wanted.astype(np.float64), judged.found.astype(np.float64), bound.value
+    unit = ulp(np.fmax(np.abs(middle), np.abs(expected)), data_type)
+    is_end = np.abs(expected - middle) > bound.slack / 2
+    from_mirror = np.where(is_end, _distance(actual, 2 * middle - expected), np.inf)
+    from_middle = _distance(actual, middle) / ulp(middle, data_type)
+    nearest = np.fmin(from_middle, from_mirror / unit)
+    taken = others & (nearest < judged.units)
+    return judged._replace(
+        units=np.where(taken, nearest, judged.units),
+        share=np.where(taken, np.minimum(judged.share, from_mirror / (bound.slack + unit)), judged.share),
+        unrounded=judged.unrounded | (taken & (nearest == from_middle)),
+    )
 
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:

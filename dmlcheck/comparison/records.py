@@ -9,7 +9,7 @@ class Element(NamedTuple):
     """An element of an output that differs: its index, the values, the error in ULP and as a share of the bound.
 
     `ulp` of an integer is the difference itself, exact. `is_unrounded` says that `ulp` is measured from the unrounded
-    result, which differs from the expected value by its rounding.
+    result, which differs from the expected value by its rounding, `is_unlimited` that its bound is infinite.
     """
 
     place: tuple[int, ...]
@@ -18,6 +18,7 @@ class Element(NamedTuple):
     ulp: int | float
     share: float | None
     is_unrounded: bool = False
+    is_unlimited: bool = False
 
 
 class OutputResult(NamedTuple):

@@ -152,8 +152,9 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
     """Return an output's part of the report; infinities and NaN are text, as in case files.
 
     `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
-    them says that the error is measured from the unrounded result. `likely_share` is the largest share of the likely
-    error, where any element is beyond that. `unspecified` counts the elements that are left open.
+    them says that the error is measured from the unrounded result, `unlimited` that its bound is infinite.
+    `likely_share` is the largest share of the likely error, where any element is beyond that. `unspecified` counts the
+    elements that are left open.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -196,18 +197,19 @@ def _element(element: Element | None, *, measured: bool = False) -> dict[str, An
     }
     if measured:
         share = element.share
-        found.update(ulp=element.ulp, share=None if share is None else min(share, LARGEST), **_unrounded(element))
+        found.update(ulp=element.ulp, share=None if share is None else min(share, LARGEST), **_measure(element))
     return found
 
 
 def _worst_element(element: Element | None) -> dict[str, Any] | None:
     found = _element(element)
-    return found if element is None or found is None else {**found, **_unrounded(element)}
+    return found if element is None or found is None else {**found, **_measure(element)}
 
 
-def _unrounded(element: Element) -> dict[str, bool]:
-    """Return the key that says that an error is measured from the unrounded result."""
-    return {"unrounded": True} if element.is_unrounded else {}
+def _measure(element: Element) -> dict[str, bool]:
+    """Return the keys that say of an error that it is measured from the unrounded result, or has no limit."""
+    said = {"unrounded": element.is_unrounded, "unlimited": element.is_unlimited}
+    return {key: True for key, holds in said.items() if holds}
 
 
 def validation_text(

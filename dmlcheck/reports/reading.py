@@ -223,4 +223,5 @@ def _element(raw: Mapping[str, Any]) -> Element:
     if not all(isinstance(value, NUMBER) for value in (expected, actual, *place)):
         raise TypeError("index")
     ulp, share = value_of(raw, "ulp", NUMBER, 0.0), value_of(raw, "share", NUMBER_OR_NONE)
-    return Element(place, expected, actual, ulp, share, is_unrounded=raw.get("unrounded") is True)
+    is_unrounded, is_unlimited = (raw.get(key) is True for key in ("unrounded", "unlimited"))
+    return Element(place, expected, actual, ulp, share, is_unrounded=is_unrounded, is_unlimited=is_unlimited)

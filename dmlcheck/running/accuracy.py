@@ -21,7 +21,7 @@ class Worst(NamedTuple):
     """The largest error of an operator's outputs of one data type and the largest share of a bound, and where they are.
 
     `max_share` is None where no output had a bound, `of_ulp` and `of_share` where no element differs. `is_unrounded`
-    says that the largest error is measured from the unrounded result.
+    says that the largest error is measured from the unrounded result, `is_unlimited` that its bound is infinite.
     """
 
     operator: str
@@ -31,6 +31,7 @@ class Worst(NamedTuple):
     of_ulp: Spot | None = None
     of_share: Spot | None = None
     is_unrounded: bool = False
+    is_unlimited: bool = False
 
 
 class Spot(NamedTuple):
@@ -65,8 +66,13 @@ class Accuracy:
 
 def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
     if output.max_ulp > worst.max_ulp and output.most_off is not None:
-        spot, is_unrounded = Spot(case, name, output.most_off.place), output.most_off.is_unrounded
-        worst = worst._replace(max_ulp=output.max_ulp, of_ulp=spot, is_unrounded=is_unrounded)
+        most = output.most_off
+        worst = worst._replace(
+            max_ulp=output.max_ulp,
+            of_ulp=Spot(case, name, most.place),
+            is_unrounded=most.is_unrounded,
+            is_unlimited=most.is_unlimited,
+        )
     if output.max_share is not None and (worst.max_share is None or output.max_share > worst.max_share):
         of_share = None if output.closest is None else Spot(case, name, output.closest.place)
         worst = worst._replace(max_share=output.max_share, of_share=of_share)
@@ -75,8 +81,9 @@ def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
 
 def worst_text(worst: Worst) -> str:
     """Say in words where the largest error is, and where the largest share of a bound."""
-    share = "" if worst.max_share is None else f", {figure(worst.max_share)} times the bound"
-    where = str(worst.of_ulp)
+    no_share = worst.max_share is None or (worst.of_share is None and worst.is_unlimited)
+    share = "" if no_share else f", {figure(worst.max_share or 0.0)} times the bound"
+    where = str(worst.of_ulp) + (", where the bound is infinite" if worst.is_unlimited else "")
     if worst.of_share not in (None, worst.of_ulp):
         where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()

@@ -480,6 +480,17 @@ def test_what_is_allowed_is_told_of_the_worst_element_in_its_units() -> None:
     unlimited = Bound(np.array([1.0]), np.array([math.inf]), np.array([False]))
     result = judged([1.0], [5.0], "FLOAT32", Limit(None), None, lambda _: given(unlimited))
     assert (result.mismatches, result.max_share, result.bound) == (0, 0, "anything")
+    assert result.closest is None
+    assert result.most_off is not None
+    assert (result.most_off.ulp, result.most_off.share, result.most_off.is_unlimited) == (4 * 2.0**23, None, True)
+
+
+def test_an_infinite_bound_has_no_share_and_leaves_those_of_other_elements() -> None:
+    bound = Bound(np.array([1.0, 1.0]), np.array([math.inf, 2.0**-23]), np.array([False, False]))
+    result = judged([1.0, 1.0], [5.0, 1 + 2.0**-23], "FLOAT32", Limit(None), None, lambda _: given(bound))
+    assert result.closest is not None
+    assert (result.closest.place, result.closest.share, result.max_share) == ((1,), 0.5, 0.5)
+    assert result.bound == "2 ULP"
 
 
 def given(bound: Bound) -> Iterator[tuple[str, Array, Bound]]:
@@ -533,6 +544,38 @@ def test_the_unrounded_result_is_what_errors_are_measured_from() -> None:
     unit = 2.0**-23
     result = with_bound(1.0, 1 + unit, 1 + unit / 4, 2 * unit)
     assert (result.max_ulp, result.max_share) == (0.75, pytest.approx(0.25))
+
+
+UNIT = 2.0**-23  # of FLOAT32 from 1 to 2
+
+
+@pytest.mark.parametrize(
+    ("expected", "actual", "value", "slack", "units", "share"),
+    [
+        # 1 by the formula, and at most 8 off; the case has 3, by another order of operations.
+        (3.0, 1.0, 1.0, 8.0, 0.0, 0.0),
+        (3.0, 1 + UNIT, 1.0, 8.0, 1.0, UNIT / 8),
+        (3.0, 3 + 4 * UNIT, 1.0, 8.0, 2.0, 2 / 8),
+        (3.0, 2.0, 1.0, 8.0, 2.0**22, 1 / 8),  # halfway, in units of 3, which are twice those of 1
+        # 0 or 1, as rounding decides: 0.5 by the formula, and at most 0.5 off.
+        (0.0, 1.0, 0.5, 0.5, 0.0, 0.0),
+        (1.0, 0.0, 0.5, 0.5, 0.0, 0.0),
+        (0.0, 1 - UNIT, 0.5, 0.5, 2.0, 4 * UNIT / 2),  # units of 0.5, half of those of 1
+        # A result that is only given in too few digits is no end of the bound.
+        (1 + UNIT, 1 - UNIT, 1.0, 8 * UNIT, 1.0, 1 / 9),
+    ],
+)
+def test_an_error_that_is_allowed_is_measured_from_the_nearest_of_several_right_results(
+    expected: float, actual: float, value: float, slack: float, units: float, share: float
+) -> None:
+    result = with_bound(expected, actual, value, slack)
+    assert (result.mismatches, result.max_ulp) == (0, units)
+    assert result.max_share == pytest.approx(share, rel=1e-6)
+
+
+def test_an_error_that_is_not_allowed_is_measured_from_the_expected_result() -> None:
+    result = with_bound(3.0, 20.0, 1.0, 8.0)
+    assert (result.mismatches, result.max_ulp) == (1, 17 / (2 * UNIT))
 
 
 def test_an_exact_operator_has_no_unit_beside_its_jumps() -> None:

@@ -52,12 +52,12 @@ DIAGNOSTIC = record(
     constraint=TEXT_OR_NULL,
 )
 VALUE = {"anyOf": [{"type": "number"}, {"enum": ["nan", "inf", "-inf"]}]}
-UNROUNDED = {"const": True}
+MEASURE = {"unrounded": {"const": True}, "unlimited": {"const": True}}
 ELEMENT = with_optional(
     record(
         index=items(COUNT), expected=VALUE, actual=VALUE, ulp=NUMBER, share={"type": ["number", "null"], "minimum": 0}
     ),
-    unrounded=UNROUNDED,
+    **MEASURE,
 )
 DETAILS = record(
     data_type={"type": "string"},
@@ -82,7 +82,7 @@ OUTPUT = with_optional(
         worst={
             "anyOf": [
                 {"type": "null"},
-                with_optional(record(index=items(COUNT), expected=VALUE, actual=VALUE), unrounded=UNROUNDED),
+                with_optional(record(index=items(COUNT), expected=VALUE, actual=VALUE), **MEASURE),
             ]
         },
         closest=ELEMENT_OR_NULL,

@@ -83,7 +83,7 @@ def test_a_file_that_is_not_there_is_refused_with_its_reason(tmp_path: Path) -> 
 def test_a_result_is_told_again_as_it_was() -> None:
     output = OUTPUT._replace(
         sizes=(1,),
-        most_off=Element((0,), 21.0, 22.0, 5.0, None, is_unrounded=True),
+        most_off=Element((0,), 21.0, 22.0, 5.0, None, is_unrounded=True, is_unlimited=True),
         profile=(5.0,),
         closest=Element((0,), 1, 2, 1.0, 0.5, is_unrounded=True),
         unspecified=3,

@@ -25,6 +25,7 @@ from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.files.yaml import parse
 from dmlcheck.formats.read import read_document
+from dmlcheck.running.accuracy import Spot, Worst, worst_text
 from dmlcheck.specs.records import Tolerance
 
 NAME = "python:answering:Answering"
@@ -192,6 +193,17 @@ def test_the_report_has_the_worst_by_operator_and_type() -> None:
     ulp, _, share = line.partition("; ")
     assert ulp == "worst of REDUCE FLOAT32: 4 ULP, sums.yaml::six OutputTensor[0, 0]"
     assert share == "0.727 times the bound, sums.yaml::hundred OutputTensor[0, 0]"
+
+
+def test_an_error_whose_bound_is_infinite_has_no_share_of_it() -> None:
+    where = Spot("a.yaml::one", "OutputTensor", (0,))
+    alone = Worst("REDUCE", "FLOAT32", 7.0, 0.0, where, None, is_unlimited=True)
+    assert (
+        worst_text(alone) == "worst of REDUCE FLOAT32: 7 ULP, a.yaml::one OutputTensor[0], where the bound is infinite"
+    )
+    other = Spot("b.yaml::two", "OutputTensor", (1,))
+    text = worst_text(alone._replace(max_share=0.25, of_share=other))
+    assert text == worst_text(alone) + "; 0.25 times the bound, b.yaml::two OutputTensor[1]"
 
 
 def test_one_place_may_be_the_worst_in_both_ways() -> None:

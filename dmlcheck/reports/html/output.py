@@ -71,7 +71,8 @@ def _known(output: OutputResult) -> Iterator[tuple[Element, str]]:
     for index, element in enumerate(output.first):
         yield element, "first" if index == 0 else ""
     if output.most_off is not None:
-        is_allowed = output.most_off.share is not None and output.most_off.share <= 1
+        share = output.most_off.share
+        is_allowed = output.most_off.is_unlimited or (share is not None and share <= 1)
         yield output.most_off, _ALLOWED if is_allowed else "largest"
 
 
