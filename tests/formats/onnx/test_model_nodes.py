@@ -26,6 +26,7 @@ from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 
 helper = pytest.importorskip("onnx.helper")
+TensorProto = pytest.importorskip("onnx").TensorProto
 
 
 @pytest.fixture(autouse=True)
@@ -262,3 +263,31 @@ def test_an_input_that_is_left_out_is_not_unknown() -> None:
 def test_a_copy_has_the_sizes_of_what_it_copies() -> None:
     (made,) = found(model([node("Flatten", "x", "y")], {"x": [2, 3, 4, 5]}, {"y": [2, 60]}))
     assert made.found[0].fields["OutputTensor"].shape == (2, 3, 4, 5)
+
+
+def test_types_of_all_inputs_of_onnx_runtimes_own_operators_are_checked() -> None:
+    def rotary(positions: int) -> Any:
+        inputs = [
+            tensor("x", [1, 2, 4, 8]),
+            tensor("ids", [1, 4], positions),
+            tensor("c", [16, 4]),
+            tensor("s", [16, 4]),
+        ]
+        made = model(
+            [node("RotaryEmbedding", "x ids c s", "y", "rotary", domain="com.microsoft")], {}, {"y": [1, 2, 4, 8]}
+        )
+        made.graph.input.extend(inputs)
+        return made
+
+    assert by_name(rotary(INT64))["rotary"] != "runs-elsewhere"
+    said = "input 1 is INT32, which the DirectML provider of ONNX Runtime 1.24 does not take there"
+    assert reason(rotary(TensorProto.INT32), "rotary") == said
+
+
+def test_an_operator_that_onnx_got_later_is_onnx_runtimes_own_version_before() -> None:
+    normalized = node("LayerNormalization", "x s", "y", "norm")
+    for opset, version in ((13, 1), (17, 17)):
+        made = model([normalized], {"x": [2, 8]}, {"y": [2, 8]}, [weight("s", [8])], opset=opset)
+        (one,) = found(made)
+        assert one.operator == f"LayerNormalization-{version}"
+        assert not isinstance(one.found, Unusable)

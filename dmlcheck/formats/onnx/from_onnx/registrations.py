@@ -12,6 +12,8 @@ from dmlcheck.formats.onnx.from_onnx.node import Node
 
 Limit = Callable[[Node], "str | None"]  # why a node that fits a row is left to others all the same
 
+# What the provider takes and computes on the CPU: RegisterCpuOperatorsAsDml in OperatorRegistration.cpp,
+# DmlOperatorShape.cpp and DmlOperatorSize.cpp.
 _NOT_COMPUTED = [
     "If",
     "OptionalGetElement",
