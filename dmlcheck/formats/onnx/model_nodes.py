@@ -17,12 +17,14 @@ from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, left_to_others, row_of
 from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
-from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
+from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers
+from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
-_KEPT = ("DequantizeLinear", "QuantizeLinear")  # which ONNX Runtime does not compute when it loads a model
-_FOLDED = "ONNX Runtime computes it when it loads the model: all its inputs are constant"
 _EMPTY = "there is nothing to compute: a tensor has no elements"
-_OF_SIZES = "ONNX Runtime keeps it on the CPU: it reckons with sizes alone"
+_PLACED = {
+    CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
+    HOST: "ONNX Runtime keeps it on the CPU: it reckons with sizes alone",
+}
 _LIKE_FIRST = frozenset(
     f"com.microsoft.{name}"
     for name in [
@@ -58,13 +60,14 @@ class ModelNode(NamedTuple):
 class _Graph(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
-    `used` are the values that nodes read, or that the graph gives.
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
     """
 
     opsets: Mapping[str, int]
     declared: Mapping[str, Any]
     ir_version: int
     used: frozenset[str] = frozenset()
+    is_static: bool = False
     prefix: str = ""
 
 
@@ -76,7 +79,7 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
     if any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
         graph = _inferred(proto)
     used = frozenset(name for inner in graphs_of(graph) for name in _read_in(inner))
-    yield from _walk(graph, _Graph(opsets, {}, proto.ir_version, used), ChainMap(), model.weights)
+    yield from _walk(graph, _Graph(opsets, {}, proto.ir_version, used, not model.symbols), ChainMap(), model.weights)
 
 
 def _read_in(graph: Any) -> Iterator[str]:
@@ -97,7 +100,7 @@ def _inferred(proto: Any) -> Any:
 def _walk(graph: Any, of: _Graph, outer: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
     declared = {value.name: value.type for value in (*graph.value_info, *graph.output)}
     scope = outer.new_child({"": Value(None)})
-    scope.update((value.name, Value(value.type)) for value in graph.input)
+    scope.update((value.name, Value(value.type, None, GIVEN)) for value in graph.input)
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
     of = of._replace(declared=declared)
@@ -155,8 +158,13 @@ def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
     if broken is not None:
         scope.update((output, Value(of.declared.get(output))) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", broken))
-    scope.update(zip(node.output, outputs, strict=True))
-    return ModelNode(name, operator, _found(node, version, of, inputs, outputs))
+    row = row_of(_type(node), version)
+    place = placed(node, inputs, row.on_cpu if row else ())
+    found = _found(node, version, of, inputs, outputs, place)
+    is_taken = not isinstance(found, Unusable) or found.rule != "runs-elsewhere"
+    origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
+    scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
+    return ModelNode(name, operator, found)
 
 
 def _type(node: Any) -> str:
@@ -207,10 +215,9 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
 def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = _inferred_types(node, of, inputs)
-    origin = origin_of(node, [value for value, name in zip(inputs, node.input, strict=True) if name])
-    outputs = [Value(_merged(types.get(name), of.declared.get(name)), None, origin) for name in node.output]
+    outputs = [Value(_merged(types.get(name), of.declared.get(name))) for name in node.output]
     numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
-    return [of_numbers(values, origin) for values in numbers] if len(numbers) == len(outputs) else outputs
+    return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
 
 
 def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
@@ -267,12 +274,11 @@ def _merged(inferred: Any, declared: Any) -> Any:
 
 
 def _found(
-    node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]
+    node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value], place: str
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of a node that nothing is wrong with, or why it has none."""
     made = _node(node, of, inputs, outputs)
-    typed = _typed(node, version, of, inputs, outputs)
-    reason = _placed_elsewhere(node, inputs) or left_to_others(made, version, typed)
+    reason = _PLACED.get(place) or left_to_others(made, version, _typed(node, version, of, inputs, outputs))
     if reason is not None:
         return Unusable("runs-elsewhere", reason)
     values = [*zip(node.input, inputs, strict=True), *zip(node.output, outputs, strict=True)]
@@ -283,13 +289,6 @@ def _found(
     if any(0 in (value.sizes or ()) for _, value in used):
         return Unusable("runs-elsewhere", _EMPTY)
     return _mapped(made)
-
-
-def _placed_elsewhere(node: Any, inputs: Sequence[Value]) -> str | None:
-    origin = origin_of(node, [value for value, name in zip(inputs, node.input, strict=True) if name])
-    if origin == CONSTANT and node.op_type not in _KEPT:
-        return _FOLDED
-    return _OF_SIZES if origin == HOST and node.op_type not in ("Shape", "Size") else None
 
 
 def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:

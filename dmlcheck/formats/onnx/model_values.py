@@ -20,6 +20,7 @@ from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
 CONSTANT = "constant"
 HOST = "host"
+GIVEN = "given"
 _OF_SIZES = ("Shape", "Size")
 _ARITHMETIC = frozenset(
     [
@@ -60,7 +61,7 @@ _ARITHMETIC = frozenset(
 class Value(NamedTuple):
     """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
 
-    `origin` is CONSTANT for what is in the model, and HOST for what is computed from sizes.
+    `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
     """
 
     type: Any
@@ -120,22 +121,12 @@ def initial(tensor: Any) -> Value:
     return Value(of, four_bits(numbers, kind) if kind in BYTES_OF else numbers, CONSTANT)
 
 
-def of_numbers(numbers: Array, origin: str) -> Value:
+def of_numbers(numbers: Array) -> Value:
     """Return the value of numbers that were computed."""
     from onnx import helper
 
     kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
-    return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers, origin)
-
-
-def origin_of(node: Any, inputs: Sequence[Value]) -> str:
-    """Return what the outputs of a node come from: sizes, or constants alone."""
-    if node.op_type in _OF_SIZES:
-        return HOST
-    origins = {value.origin for value in inputs}
-    if not origins or not origins <= {CONSTANT, HOST}:
-        return ""
-    return HOST if HOST in origins else CONSTANT
+    return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers)
 
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:

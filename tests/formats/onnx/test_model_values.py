@@ -10,7 +10,7 @@ import pytest
 from whole_models import INT64, node, numbers, weight
 
 from dmlcheck.formats.onnx.from_onnx.tensors import type_name
-from dmlcheck.formats.onnx.model_values import CONSTANT, HOST, Value, computed, initial, of_numbers, origin_of
+from dmlcheck.formats.onnx.model_values import CONSTANT, Value, computed, initial, of_numbers
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -46,20 +46,11 @@ def test_small_constants_have_their_numbers() -> None:
     assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
 
 
-def test_what_comes_from_sizes_or_constants_says_so() -> None:
-    constant, host = of_numbers(np.ones(2), CONSTANT), of_numbers(np.ones(2), HOST)
-    assert origin_of(node("Shape", "x", "y"), [value(2)]) == HOST
-    assert origin_of(node("Add", "x x", "y"), [constant, constant]) == CONSTANT
-    assert origin_of(node("Add", "x x", "y"), [constant, host]) == HOST
-    assert origin_of(node("Add", "x x", "y"), [constant, value(2)]) == ""
-    assert origin_of(node("RandomNormal", "", "y"), []) == ""
-
-
 def test_shapes_are_reckoned_with() -> None:
     assert results(node("Shape", "x", "y"), [value(2, 3, 5)], value(3, kind=INT64)) == [[2, 3, 5]]
     assert results(node("Shape", "x", "y", start=1, end=2), [value(2, 3, 5)], value(1, kind=INT64)) == [[3]]
     assert results(node("Size", "x", "y"), [value(2, 3, 5)], value(kind=INT64)) == [30]
-    known = [of_numbers(np.array([2, 3]), HOST), of_numbers(np.array([5]), CONSTANT)]
+    known = [of_numbers(np.array([2, 3])), of_numbers(np.array([5]))]
     assert results(node("Concat", "a b", "y", axis=0), known, value(3, kind=INT64)) == [[2, 3, 5]]
 
 
@@ -68,8 +59,8 @@ def test_shapes_are_reckoned_with() -> None:
     [
         (node("Shape", "x", "y"), [value(2, "n")], value(2, kind=INT64)),
         (node("Add", "x x", "y"), [value(2)], value(2)),
-        (node("Expand", "x s", "y"), [of_numbers(np.ones(1), ""), of_numbers(np.array([2000]), "")], value(2000)),
-        (node("Relu", "x", "y"), [of_numbers(np.ones(1), "")], value(1)),
+        (node("Expand", "x s", "y"), [of_numbers(np.ones(1)), of_numbers(np.array([2000]))], value(2000)),
+        (node("Relu", "x", "y"), [of_numbers(np.ones(1))], value(1)),
     ],
 )
 def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Value], output: Value) -> None:

@@ -32,12 +32,13 @@ _NOT_COMPUTED = [
 class Row(NamedTuple):
     """Versions of an operator that are registered alike, the types of its type parameters, and the provider's query.
 
-    `inputs` and `outputs` are the type parameters of the values, the last one also of those after it, where ONNX has no
-    schema of the operator.
+    `on_cpu` are the inputs that the provider reads on the CPU. `inputs` and `outputs` are the type parameters of the
+    values, the last one also of those after it, where ONNX has no schema of the operator.
     """
 
     versions: tuple[int, ...]
     types: Mapping[str, frozenset[str]]
+    on_cpu: tuple[int, ...]
     query: str | None
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -68,7 +69,7 @@ def registrations() -> Registrations:
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
     types = {name: _types(words, sets) for name, words in row.items() if name not in Row._fields}
     inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
-    return Row(tuple(row["versions"]), types, row.get("query"), inputs, outputs)
+    return Row(tuple(row["versions"]), types, tuple(row.get("on_cpu", ())), row.get("query"), inputs, outputs)
 
 
 def _types(words: str, sets: Mapping[str, list[str]]) -> frozenset[str]:
