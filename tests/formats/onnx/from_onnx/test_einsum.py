@@ -72,7 +72,12 @@ def test_one_operator_gives_what_numpy_gives(equation: str, operator: str) -> No
 
 def test_sizes_of_1_in_an_ellipsis_repeat() -> None:
     assert agrees(einsum("...ij,...jk->...ik", numbers(3, 1, 2, 4), numbers(5, 4, 3)))
+    assert agrees(einsum("...ij,...jk->...ik", numbers(5, 2, 4), numbers(3, 1, 4, 3)))
     assert agrees(einsum("...i,...i->...i", numbers(3, 1, 4), numbers(4)))
+
+
+def test_values_that_are_not_in_their_order_in_memory_are_right() -> None:
+    assert agrees(einsum("ij->ji", numbers(3, 2).T))
 
 
 @pytest.mark.parametrize(
