@@ -138,9 +138,10 @@ RULES: dict[str, Rule] = {
         "`dmlcheck validate` reads whole models. `dmlcheck import onnx` reads models of one operator (`model.onnx`), "
         "and tensors (`input_0.pb`, `output_0.pb`) in the folders `test_data_set_0`, `test_data_set_1` and so on "
         "beside them, as ONNX's own runner does. If a file was cut short or has another format, fetch or export it "
-        "again. A file of a few lines of text is a pointer of Git LFS: the file itself was not fetched. What is wrong "
-        "with a node is what the package onnx says of it; `onnx.checker.check_model` and "
-        "`onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too.",
+        "again. A file of a few lines of text is a pointer of Git LFS: the file itself was not fetched. A model that "
+        "asks for a newer opset than the package onnx has is not read: nodes would be taken for older versions of "
+        "their operators. What is wrong with a node is what the package onnx says of it; `onnx.checker.check_model` "
+        "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too.",
     ),
     "runs-elsewhere": Rule(
         "file",

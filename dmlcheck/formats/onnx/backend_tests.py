@@ -54,6 +54,9 @@ def read_model(path: str) -> Any:
     from onnx import checker
 
     model = parsed_model(path)
+    newer = too_new(model)
+    if newer is not None:
+        raise Refused(f"the model {newer}")
     for tensor in model.graph.initializer:
         _check_inside(tensor)
     try:
@@ -188,3 +191,13 @@ def element_type(number: int) -> str:
 def opset_of(model: Any) -> int:
     """Return the version of ONNX's own operators that a model asks for."""
     return max((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+
+
+def too_new(model: Any) -> str | None:
+    """Return what is to be said of a model whose operators this onnx may know in older versions only, or None."""
+    import onnx
+
+    known, opset = onnx.defs.onnx_opset_version(), opset_of(model)
+    if opset <= known:
+        return None
+    return f"asks for opset {opset}, and onnx {onnx.__version__} has opsets up to {known}: install a newer onnx"

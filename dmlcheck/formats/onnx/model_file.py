@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed_model
+from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed_model, too_new
 
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
@@ -31,6 +31,9 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
     """
     model = parsed_model(path)
+    newer = too_new(model)
+    if newer is not None:
+        raise Unreadable(path, newer)
     names = [entry.domain for entry in model.opset_import]
     names += [name for graph in graphs_of(model.graph) for name in _names(graph)]
     if not all(isinstance(name, str) for name in names):

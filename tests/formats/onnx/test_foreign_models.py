@@ -156,6 +156,12 @@ def test_more_dimensions_than_directml_has_are_named(tmp_path: Path) -> None:
     assert "InputTensor has 9 dimensions" in left_out(tmp_path, "Exp", [x], [x])
 
 
+def test_a_model_of_an_opset_that_onnx_does_not_have_is_left_out(tmp_path: Path) -> None:
+    newest = onnx.defs.onnx_opset_version()
+    output = left_out(tmp_path, "Neg", [floats(1)], [floats(-1)], opset=newest + 1)
+    assert f"the model asks for opset {newest + 1}, and onnx {onnx.__version__} has opsets up to {newest}" in output
+
+
 def two_operators(model: Any) -> None:
     model.graph.node.append(helper.make_node("Neg", ["y0"], ["z"]))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from whole_models import attention_layer, model, node, numbers, residual_block, 
 from dmlcheck.formats.onnx.backend_tests import Unreadable
 from dmlcheck.formats.onnx.model_file import graphs_of, read_whole, symbols_of
 
-helper = pytest.importorskip("onnx.helper")
+onnx = pytest.importorskip("onnx")
+helper = onnx.helper
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +58,15 @@ def test_names_that_are_not_utf_8_are_refused() -> None:
     Path("a.onnx").write_bytes(data.replace(b"abc", b"a\xffc"))
     with pytest.raises(Unreadable, match="names that are not UTF-8"):
         read_whole("a.onnx", {})
+
+
+def test_a_model_of_an_opset_that_onnx_does_not_have_is_refused() -> None:
+    newest = onnx.defs.onnx_opset_version()
+    read_whole(save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, opset=newest)), {})
+    path = save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, opset=newest + 1))
+    said = f"asks for opset {newest + 1}, and onnx {onnx.__version__} has opsets up to {newest}: install a newer onnx"
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        read_whole(path, {})
 
 
 @pytest.mark.parametrize(
