@@ -14,11 +14,14 @@ from dmlcheck.reference.engine import row
 from dmlcheck.reference.roundings import ROUNDINGS, rounding, words
 
 
-def formula_text(operator: str) -> str | None:
-    """Return the formula of an operator as its kernel has it, None for a function whose name says it."""
+def formula_texts(operator: str) -> list[str]:
+    """Return the formula of an operator as its kernel has it, and what the names in it are.
+
+    There is nothing to say of a function whose name says it.
+    """
     function = row(operator).kernel.function
     text = None if isinstance(function, np.ufunc) or function.__module__ == _SPECIAL else inspect.getdoc(function)
-    return None if text is None else " ".join(text.partition("\n\n")[0].split())
+    return [" ".join(part.split()) for part in (text or "").split("\n\n") if part]
 
 
 def is_computed(operator: str) -> bool:

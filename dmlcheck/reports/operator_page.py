@@ -23,6 +23,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
         yield from _section("Support" + (f" when {condition_text(table.when)}" if table.when else ""))
         yield from _support(table)
     yield from _constraints(spec)
+    yield from _formula(spec)
     yield from _tolerances(spec)
     yield from _unspecified(spec)
     yield from _errata(spec)
@@ -134,26 +135,35 @@ def _support(table: SupportTable) -> Iterator[Line]:
     yield Table(("level", "tensor", "dimensions", "data types"), rows, lead="  ", wraps=True)
 
 
+def _formula(spec: OperatorSpec) -> Iterator[Line]:
+    """Yield how the reference engine computes the operator, as far as its name does not say so."""
+    from dmlcheck.reference.formulas import formula_texts
+
+    texts = formula_texts(spec.operator)
+    if texts:
+        yield from _section("Formula")
+    yield from (Text("  ", text) for text in texts)
+
+
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
     """Yield how far results may be off: the bound that follows from the formula, and the limits that are published."""
-    lines = [*_derived(spec.operator), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
+    lines = [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
     if lines:
         yield from _section("Tolerance")
     yield from lines
 
 
-def _derived(operator: str) -> Iterator[Line]:
-    from dmlcheck.reference.formulas import formula_text, is_computed, rounding_texts
+def _derived(spec: OperatorSpec) -> Iterator[Line]:
+    """Yield the bound of an operator that rounds; that of one whose every result is exact is its row's."""
+    from dmlcheck.reference.formulas import is_computed, rounding_texts
 
-    if not is_computed(operator):
+    if not is_computed(spec.operator):
         return
-    formula = formula_text(operator)
-    if formula is not None:
-        yield from _item("", f"formula: {formula}")
-    types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
-    text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-    yield from _item("-", f"{text}; a limit below counts where it is wider")
-    for name, rounding in rounding_texts(operator):
+    if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
+        types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
+        text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
+        yield from _item("-", f"{text}; a limit below counts where it is wider")
+    for name, rounding in rounding_texts(spec.operator):
         yield from _item("", f"{name}: {rounding}")
 
 

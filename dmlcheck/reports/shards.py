@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from itertools import islice
 from typing import Any, NamedTuple
 
+from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.reading import (
     NUMBER_OR_NONE,
     TEXT,
@@ -91,7 +92,7 @@ def _check_same_run(shard: _Shard, first: _Shard) -> None:
     for key, name in _ALIKE.items():
         here, there = shard.report.get(key), first.report.get(key)
         if here != there:
-            raise ReportError(f"{shard.path}: another {name} than {first.path}: {here}, {there}")
+            raise ReportError(f"{shard.path}: another {name} than {first.path}: {brief(here)}, {brief(there)}")
     if shard.report["digest"] != first.report["digest"]:
         raise ReportError(f"{shard.path}: a shard of another case set than {first.path}")
     if shard.of != first.of:

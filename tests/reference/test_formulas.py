@@ -14,7 +14,7 @@ from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.reference import numbers
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.formulas import formula_text, is_computed, rounding_texts
+from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_texts
 from dmlcheck.reference.roundings import ROUNDINGS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -29,23 +29,36 @@ def named(operator: str, data_type: str = "FLOAT32") -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("operator", "text"),
+    ("operator", "texts"),
     [
-        ("ACTIVATION_SOFTSIGN", "x / (1 + |x|); left open for infinities."),
-        ("ELEMENT_WISE_POW", "x^y, NaN for a negative x unless y is whole."),
-        ("ELEMENT_WISE_EXP", None),  # a function of NumPy
-        ("ELEMENT_WISE_ERF", None),  # one that NumPy has not
-        ("ELEMENT_WISE_MODULUS_FLOOR", None),
+        ("ACTIVATION_SOFTSIGN", ["x / (1 + |x|); left open for infinities."]),
+        (
+            "SPACE_TO_DEPTH",
+            [
+                (
+                    "Output[n, (row * BlockSize + column) * C + c, y, x] = "
+                    "Input[n, c, y * BlockSize + row, x * BlockSize + column]."
+                ),
+                (
+                    "C is the number of channels of InputTensor. With COLUMN_ROW_DEPTH the channel is "
+                    "(c * BlockSize + row) * BlockSize + column."
+                ),
+            ],
+        ),
+        ("ELEMENT_WISE_EXP", []),  # a function of NumPy
+        ("ELEMENT_WISE_ERF", []),  # one that NumPy has not
+        ("ELEMENT_WISE_MODULUS_FLOOR", []),
     ],
 )
-def test_the_formula_is_told_in_the_words_of_the_kernel(operator: str, text: str | None) -> None:
-    assert formula_text(f"DML_OPERATOR_{operator}") == text
+def test_the_formula_is_told_in_the_words_of_the_kernel(operator: str, texts: list[str]) -> None:
+    assert formula_texts(f"DML_OPERATOR_{operator}") == texts
 
 
 @pytest.mark.parametrize("operator", KERNELS)
-def test_a_formula_is_one_line(operator: str) -> None:
-    text = formula_text(operator)
-    assert text is None or re.fullmatch(r"\S[^\n]{0,200}\.", text)
+def test_a_formula_is_one_line_and_what_follows_has_no_lines(operator: str) -> None:
+    texts = formula_texts(operator)
+    assert all(re.fullmatch(r"\S[^\n]{0,200}\.", text) for text in texts[:1])
+    assert all(re.fullmatch(r"\S[^\n]*\.", text) for text in texts)
 
 
 @pytest.mark.parametrize(

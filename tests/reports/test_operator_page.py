@@ -34,9 +34,16 @@ def section(operator: str, title: str) -> list[str]:
     return lines[start : lines.index("", start)]
 
 
-def test_an_operator_that_rounds_shows_its_formula_and_the_functions_in_it() -> None:
-    formula, derived, divide, exp, *published = section("DML_OPERATOR_ACTIVATION_SIGMOID", "Tolerance")
-    assert formula.strip() == "formula: 1 / (1 + exp(-x))."
+def test_an_operator_shows_its_formula_and_what_the_names_in_it_are() -> None:
+    assert section("DML_OPERATOR_ACTIVATION_SIGMOID", "Formula") == ["  1 / (1 + exp(-x))."]
+    formula, names = section("DML_OPERATOR_CONVOLUTION_INTEGER", "Formula")
+    assert formula.startswith("  The sum over c and w of (Input[c, i] - InputZeroPoint) * ")
+    assert names.startswith("  i = o * Strides + w * Dilations - StartPadding; ")
+    assert "Formula" not in page(load_spec("DML_OPERATOR_ELEMENT_WISE_EXP"))
+
+
+def test_an_operator_that_rounds_shows_the_functions_in_its_formula() -> None:
+    derived, divide, exp, *published = section("DML_OPERATOR_ACTIVATION_SIGMOID", "Tolerance")
     assert "the rounding of each operation in FLOAT32 (FLOAT16 with `--accumulate float16`)" in derived
     assert divide.strip().startswith("divide: 4.5 ULP (HLSL, div (sm4 - asm): ")
     assert exp.strip().startswith("exp: 4 ULP, and 1 ULP of the operand (HLSL, exp (sm4 - asm): ")
@@ -44,9 +51,16 @@ def test_an_operator_that_rounds_shows_its_formula_and_the_functions_in_it() -> 
     assert all(line.startswith("  -   ") for line in published)
 
 
-def test_an_operator_that_rounds_nothing_shows_no_formula() -> None:
-    (exact,) = section("DML_OPERATOR_ARGMAX", "Tolerance")
+@pytest.mark.parametrize("operator", ["ARGMAX", "CAST", "MATRIX_MULTIPLY_INTEGER"])
+def test_an_operator_whose_results_are_exact_shows_no_rounding(operator: str) -> None:
+    (exact,) = section(f"DML_OPERATOR_{operator}", "Tolerance")
     assert exact.startswith("  -   exact (")
+
+
+def test_an_operator_whose_integers_are_exact_shows_the_rounding_of_floats() -> None:
+    derived, *_, exact = section("DML_OPERATOR_ELEMENT_WISE_ADD", "Tolerance")
+    assert derived.startswith("  -   floats: the rounding of each operation in FLOAT32")
+    assert exact.startswith("  -   exact (integers are exact")
 
 
 def test_a_field_says_what_it_is_and_where_it_follows_from() -> None:

@@ -74,6 +74,14 @@ def test_a_whole_of_which_a_part_was_interrupted_was() -> None:
         (lambda report: report["shard"].update(index=1), "2-2.json: shard 1 again, as 1-2.json"),
         (lambda report: report["shard"].update(index=3), "2-2.json: not a shard of a run; run with --shard I/N"),
         (lambda report: report.update(feature_level="5_0"), "2-2.json: another feature level than 1-2.json: 5_0, 4_1"),
+        (
+            lambda report: report.update(feature_level="5" * 10_000),
+            "2-2.json: another feature level than 1-2.json: " + "5" * 157 + "..., 4_1",
+        ),
+        (
+            lambda report: report.update(compared_to={"file": "a\nb", "is_strict": True}),
+            "2-2.json: another --compare-to than 1-2.json: {file: a\\nb, is_strict: true}, {file: old.json, ",
+        ),
         (lambda report: report.update(warn_above=1.0), "another --warn-above than 1-2.json"),
         (lambda report: report["cases"][0].update(ordinal="x"), "2-2.json: its cases are not as `dmlcheck run` writes"),
         (lambda report: report["cases"][0].update(seconds="x"), "not a case as `dmlcheck run` reports it"),
