@@ -291,3 +291,10 @@ def test_an_operator_that_onnx_got_later_is_onnx_runtimes_own_version_before() -
         (one,) = found(made)
         assert one.operator == f"LayerNormalization-{version}"
         assert not isinstance(one.found, Unusable)
+
+
+def test_an_output_that_nothing_reads_counts() -> None:
+    inputs = {"x": [2, 3, 8], "s": [2, 3, 8]}
+    outputs = node("SkipLayerNormalization", "x s g", "y mean", "norm", domain="com.microsoft")
+    made = model([outputs], inputs, {"y": [2, 3, 8]}, [weight("g", [8])])
+    assert reason(made, "norm").endswith("with the output mean")

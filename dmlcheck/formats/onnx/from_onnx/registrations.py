@@ -9,7 +9,9 @@ from typing import Any, NamedTuple
 
 from dmlcheck.files import yaml
 from dmlcheck.formats.onnx.from_onnx.node import Node
+from dmlcheck.formats.onnx.to_onnx.records import TYPES
 
+_HELD = frozenset((*TYPES.values(), "BOOL"))  # types that tensors of DirectML have: ExecutionProvider.cpp asks for them
 Limit = Callable[[Node], "str | None"]  # why a node that fits a row is left to others all the same
 
 # What the provider takes and computes on the CPU: RegisterCpuOperatorsAsDml in OperatorRegistration.cpp,
@@ -101,8 +103,7 @@ def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | N
     if row is None:
         return f"the DirectML provider of {found.release} {_has_instead(node.type, version)}"
     for value in values:
-        allowed = row.types.get(value.parameter)
-        if allowed is not None and value.type not in allowed:
+        if value.type not in row.types.get(value.parameter, _HELD):
             return f"{value.name} is {value.type}, which the DirectML provider of {found.release} does not take there"
     limit = QUERIES[row.query] if row.query else _LIMITS.get(node.type)
     return None if limit is None else limit(node)

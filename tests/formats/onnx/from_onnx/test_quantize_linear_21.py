@@ -42,6 +42,11 @@ def test_a_scalar_has_strides_of_zero() -> None:
     assert [layout(each) for each in one.fields["QuantizationTensors"]] == [((2, 3, 4), (0, 0, 0))]
 
 
+def test_a_scale_of_the_sizes_of_a_vector_needs_no_axis() -> None:
+    (one,) = made("DequantizeLinear", zeros(4, dtype="int8"), zeros(4), output=zeros(4))
+    assert [layout(each) for each in one.fields["QuantizationTensors"]] == [((4,), (1,))]
+
+
 def test_an_unsigned_type_without_a_zero_point_gets_one_of_zero() -> None:
     fill, one = made("QuantizeLinear", X, zeros(4), output=Q, axis=-1)
     assert (fill.operator, fill.fields["Value"], fill.fields["OutputTensor"].shape) == (

@@ -90,6 +90,8 @@ def test_types_are_those_of_the_version() -> None:
         ("LayerNormalization", 1, "U", "FLOAT FLOAT16"),
         ("BitShift", 11, "T", "UINT16 UINT32 UINT64 UINT8"),
         ("com.microsoft.MatMulNBits", 1, "T2", "UINT8"),
+        ("com.microsoft.GroupQueryAttention", 1, "M", "INT32"),
+        ("com.microsoft.RotaryEmbedding", 1, "M", "INT64"),
         ("com.microsoft.QLinearConcat", 1, "TV", "FLOAT INT8 UINT8"),
         ("com.microsoft.EmbedLayerNormalization", 1, "T", "FLOAT FLOAT16"),
     ],
@@ -99,8 +101,10 @@ def test_some_types_are_those_that_onnx_runtime_lists(operator: str, version: in
     assert row.types[parameter] == frozenset(types.split())
 
 
-def test_a_type_parameter_without_a_row_is_free() -> None:
-    assert reason("LSTM", 14, Typed("T1", "INT32", "input sequence_lens")) is None
+def test_a_type_parameter_without_a_row_has_any_type_that_directml_has() -> None:
+    assert reason("QLinearMatMul", 21, Typed("TS", "FLOAT16", "input a_scale")) is None
+    assert "input a_scale is BFLOAT16" in reason("QLinearMatMul", 21, Typed("TS", "BFLOAT16", "input a_scale"))
+    assert reason("DequantizeLinear", 21, Typed("T1", "INT4", "input x")) is None
 
 
 NBITS = {"bits": 4, "K": 64, "block_size": 32}
@@ -147,6 +151,11 @@ def test_the_statistics_of_a_batch_normalization_are_of_the_type_of_its_input() 
     mixed = node("BatchNormalization", [X.astype("float16"), half, half, zeros(1), zeros(1)], X)
     assert "several types" in (left_to_others(mixed, 15, []) or "")
     assert left_to_others(mixed, 9, []) is None
+
+
+def test_an_attention_that_knows_the_length_of_a_past_is_left_to_others() -> None:
+    attention = node("com.microsoft.Attention", [X, X, X, None, None, None, X], X)
+    assert "past_sequence_length" in (left_to_others(attention, 1, []) or "")
 
 
 def test_an_output_of_unknown_type_is_there() -> None:
