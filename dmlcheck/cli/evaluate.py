@@ -15,7 +15,7 @@ from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import selector
+from dmlcheck.cli.selection import selector, split_case
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch.model import is_model
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     epilog=examples(
         "eval sum.yaml",
         "eval cases/sum.yaml -k columns",
+        "eval cases/sum.yaml::columns",
         "eval cases/sum.yaml --implementation onnxruntime",
         "eval model.json",
     ),
@@ -41,24 +42,34 @@ if TYPE_CHECKING:
 @select_option
 @implementation_option("What computes the cases; `dmlcheck run --help` has the names.")
 def evaluate(*, file: str, expression: str | None, implementation: str) -> None:
-    """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model."""
+    """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model.
+
+    FILE may also be one case as PATH::NAME.
+    """
     selected = selector(expression)
-    document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(file)
+    path, name = (file, None) if file == "-" else split_case(file)
+    document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-") if file == "-" else yaml.read(path)
     if not is_model(document.value):
         with made(implementation) as judged:
-            sys.exit(_cases(document, selected, judged))
-    if implementation != "reference":
-        raise click.UsageError(f"--implementation: {file} is a DxDispatch model, which the reference computes")
+            sys.exit(_cases(document, name, selected, judged))
+    options = {"--implementation": implementation != "reference", "-k": expression is not None, "::": name is not None}
+    for option in (option for option, is_given in options.items() if is_given):
+        raise click.UsageError(f"{option} is for case files; {path} is a DxDispatch model, computed by the reference")
     sys.exit(_model(document))
 
 
-def _cases(document: Document, selected: Callable[[str], bool], implementation: Implementation) -> Exit:
-    """Print what is computed for each case of a file, if nothing is wrong with its form."""
+def _cases(
+    document: Document, name: str | None, selected: Callable[[str], bool], implementation: Implementation
+) -> Exit:
+    """Print what is computed for each case of a file, or for the one of a name, if nothing is wrong with its form."""
     from dmlcheck.reports.mistakes import Told
 
     told = Told()
     file = read_document(document)
-    cases = [case for case in file.cases if selected(case.id)]
+    named = [case for case in file.cases if name in (None, case.name)]
+    if name is not None and not named:
+        say(f"dmlcheck: {document.name} has no case {name}", to_errors=True)
+    cases = [case for case in named if selected(case.id)]
     broken = (all_problems(case, file.broken[case.id]) for case in cases if case.id in file.broken)
     problems = told.new([*file.problems, *chain.from_iterable(broken)], document.name)
     if problems:

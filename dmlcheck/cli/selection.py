@@ -22,13 +22,13 @@ def targets(paths: Sequence[str]) -> list[Target]:
             for file in find_files(root) or []
         )
     for given in paths:
-        path, case = _split(given)
+        path, case = split_case(given)
         files = find_files(path)
         found.extend(Target(file, file.replace(os.sep, "/"), case) for file in ([path] if files is None else files))
     return _each_once(found)
 
 
-def _split(given: str) -> tuple[str, str | None]:
+def split_case(given: str) -> tuple[str, str | None]:
     """Return the path and the name of PATH::NAME; the longest path that exists, as both may have `::` in them."""
     end = len(given)
     while end >= 0:

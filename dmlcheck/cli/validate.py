@@ -10,7 +10,7 @@ import click
 
 from dmlcheck.cases.find import each_once, find_files
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.cli.console import Console, print_page, write_command, write_json
+from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
 from dmlcheck.diagnostics.wording import did_you_mean
@@ -84,6 +84,8 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
     descs.extend(desc for model in models for desc in model.descs)
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
+    if not descs:
+        write("dmlcheck: nothing was checked: there is no desc", to_errors=True)
     if not checked:
         sys.exit(Exit.NOTHING_CHECKED)
     sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)

@@ -6,7 +6,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.diagnostics.wording import pointer, visible
+from dmlcheck.diagnostics.wording import cut, pointer, visible
 
 ERROR = "error"
 WARNING = "warning"
@@ -87,8 +87,11 @@ class Finding(NamedTuple):
 
 
 def _shown(name: str, value: Any) -> Any:
-    """Return a word of a message; only what a program printed keeps its lines."""
-    return visible(value) if isinstance(value, str) and name != "problem" else value
+    """Return a word of a message; only what a program printed keeps its lines and its length."""
+    return visible(cut(value, _MOST_SHOWN)) if isinstance(value, str) and name != "problem" else value
+
+
+_MOST_SHOWN = 1000  # characters of a name, say; longer than any path or list of dmlcheck's own
 
 
 T = TypeVar("T")

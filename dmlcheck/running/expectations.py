@@ -103,7 +103,7 @@ def read_expectations(document: Document, implementation: str, level: str | None
     read, findings = collected(_entries(document.value, today))
     problems = [_diagnostic(document, finding) for finding in findings]
     entries = Entries(entry for entry in read if entry.is_for(implementation, level))
-    return Expectations(document, entries, (*document.problems, *problems))
+    return Expectations(document, entries, tuple(sorted((*document.problems, *problems), key=Diagnostic.place)))
 
 
 def _entries(raw: Any, today: dt.date) -> Checking[list[Entry]]:

@@ -90,3 +90,19 @@ def test_eval_computes_a_model_on_the_reference_alone(doubling: str) -> None:
     model = '{"resources": {}, "dispatchables": {}, "commands": []}'
     result = dmlcheck("eval", "-", "--implementation", doubling, stdin=model)
     assert (result.exit_code, "is a DxDispatch model" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("option", [["-k", "x"], ["--implementation", "onnxruntime"]])
+def test_eval_of_a_model_takes_no_option_for_cases(option: list[str]) -> None:
+    result = dmlcheck("eval", "-", *option, stdin='{"resources": {}, "dispatchables": {}, "commands": []}')
+    assert (result.exit_code, f"{option[0]} is for case files" in result.stderr) == (2, True)
+
+
+def test_eval_computes_one_case_of_a_file(folder: Path) -> None:
+    cases = "cases:\n- {name: a::b}\n- {name: two, inputs: {InputTensor: [4, 5, 6]}}\n- {name: wrong, bogus: 1}\n"
+    (folder / "sums.yaml").write_text(GOOD + cases, encoding="utf-8")
+    assert dmlcheck("eval", "sums.yaml::two").stdout == "two:\n  OutputTensor: [15]\n"
+    assert dmlcheck("eval", "sums.yaml::a::b").stdout == '"a::b":\n  OutputTensor: [6]\n'
+    assert dmlcheck("eval", "sums.yaml::two", "-k", "nowhere").exit_code == 5
+    result = dmlcheck("eval", "sums.yaml::three")
+    assert (result.exit_code, result.stdout, result.stderr) == (5, "", "dmlcheck: sums.yaml has no case three\n")

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from commandline import DESC, GOOD, dmlcheck, write
@@ -138,3 +139,13 @@ def test_a_version_of_directml_that_is_none_is_refused_as_run_does() -> None:
     problems = [" ".join(result.stderr.split()).rpartition("Error")[2] for result in said]
     assert problems[0] == problems[1]
     assert "'eight' is not a version of DirectML; write 1.8.0" in problems[0]
+
+
+@pytest.mark.parametrize("text", ["", "cases: []\n"])
+def test_where_there_is_no_desc_nothing_is_checked(text: str, folder: Path) -> None:
+    (folder / "descs").mkdir()
+    if text:
+        (folder / "descs" / "none.yaml").write_text(text, encoding="utf-8")
+    result = dmlcheck("validate", "descs")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr == "dmlcheck: nothing was checked: there is no desc\n"

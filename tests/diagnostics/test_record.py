@@ -47,3 +47,10 @@ def test_what_is_only_printed_beside_the_caret_is_not_in_reports_for_programs(fi
 )
 def test_a_place_is_said_as_far_as_it_is_known(place: dict[str, Any], text: str) -> None:
     assert Diagnostic("a", "b", **place).where == text
+
+
+def test_a_very_long_name_is_cut_in_a_message_and_what_a_program_printed_is_not() -> None:
+    long = "A" * 100_000
+    assert len(Finding("unknown-operator", (), {"found": long}).message) < 1100
+    failed = Finding("implementation-error", (), {"implementation": "mine", "problem": long})
+    assert failed.message == f"mine {long}"

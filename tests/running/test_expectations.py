@@ -15,7 +15,15 @@ from running.test_processes import BAD, folder, write  # noqa: F401 - the fixtur
 
 from dmlcheck.cli import main
 from dmlcheck.files.document import Document
-from dmlcheck.running.expectations import Entries, Entry, Expectations, UnmatchedEntries, unless_skipped
+from dmlcheck.files.yaml import parse
+from dmlcheck.running.expectations import (
+    Entries,
+    Entry,
+    Expectations,
+    UnmatchedEntries,
+    read_expectations,
+    unless_skipped,
+)
 from dmlcheck.running.results import CaseResult
 
 TODAY = dt.datetime.now(tz=dt.timezone.utc).date()
@@ -198,3 +206,9 @@ def test_a_skipped_case_is_a_failure_unless_an_entry_expects_it(outcome: str, ex
     assert result.outcome == ends
     told = [(found.rule, found.message, found.line, found.severity) for found in result.diagnostics]
     assert told == ([("skipped-case", "skipped: no kernel", 8, "error")] if ends == "failed" else [])
+
+
+def test_what_is_wrong_with_an_entry_is_in_the_order_of_the_file() -> None:
+    text = "- {cases: a, reason: '', expect: never, expires: soon, feature_level: 9.9}\n"
+    problems = read_expectations(parse(text.encode(), "known.yaml"), "reference", None, dt.date.min).problems
+    assert [problem.pointer for problem in problems] == ["reason", "expect", "expires", "feature_level"]
