@@ -25,6 +25,8 @@ _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
     HOST: "ONNX Runtime keeps it on the CPU: it reckons with sizes alone",
 }
+_SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
+_WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements")  # whose descs leave out inputs that have no elements
 _LIKE_FIRST = frozenset(
     f"com.microsoft.{name}"
     for name in [
@@ -281,12 +283,16 @@ def _found(
     reason = _PLACED.get(place) or left_to_others(made, version, _typed(node, version, of, inputs, outputs))
     if reason is not None:
         return Unusable("runs-elsewhere", reason)
-    values = [*zip(node.input, inputs, strict=True), *zip(node.output, outputs, strict=True)]
-    used = [(name, value) for name, value in values if name and name in of.used]
-    left_open = next(filter(None, (_left_open(name, value) for name, value in used)), None)
+    read, given = (
+        [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
+        for names, values in ((node.input, inputs), (node.output, outputs))
+    )
+    needed = read if made.type in _SIZED_BY_INPUTS else [*read, *given]
+    left_open = next(filter(None, (_left_open(name, value) for name, value in needed)), None)
     if left_open is not None:
         return Unusable("unknown-sizes", left_open)
-    if any(0 in (value.sizes or ()) for _, value in used):
+    full = given if made.type in _WITHOUT_EMPTY else [*read, *given]
+    if any(0 in (value.sizes or ()) for _, value in full):
         return Unusable("runs-elsewhere", _EMPTY)
     return _mapped(made)
 

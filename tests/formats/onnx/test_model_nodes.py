@@ -80,7 +80,7 @@ def test_a_block_of_mobilenet_is_mapped_with_the_attributes_of_its_opset() -> No
 def test_a_layer_of_bert_is_mapped_where_its_open_sizes_are_given() -> None:
     made = by_name(attention_layer(), {"batch": 2, "sequence": 128})
     assert made["scores"] == "GEMM"
-    assert made["norm"] == "MEAN_VARIANCE_NORMALIZATION1"
+    assert made["norm"] == "MEAN_VARIANCE_NORMALIZATION2"
     assert {made[name] for name in ("shape", "batch", "length", "batch1", "split")} == {"runs-elsewhere"}
     assert "unknown-sizes" not in made.values()
     assert "onnx-syntax" not in made.values()
@@ -240,7 +240,7 @@ def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:
     assert by_name(made) == {
         "product": "GEMM",
         "gelu": "ACTIVATION_GELU",
-        "normalize": "ELEMENT_WISE_ADD+MEAN_VARIANCE_NORMALIZATION1",
+        "normalize": "ELEMENT_WISE_ADD+MEAN_VARIANCE_NORMALIZATION2",
         "attend": "MULTIHEAD_ATTENTION",
         "relu": "ACTIVATION_RELU",
     }
@@ -298,3 +298,21 @@ def test_an_output_that_nothing_reads_counts() -> None:
     outputs = node("SkipLayerNormalization", "x s g", "y mean", "norm", domain="com.microsoft")
     made = model([outputs], inputs, {"y": [2, 3, 8]}, [weight("g", [8])])
     assert reason(made, "norm").endswith("with the output mean")
+
+
+def test_sizes_of_outputs_that_no_desc_has_may_be_open() -> None:
+    """The provider copies for Reshape, and has a row of coordinates for each element for NonZero."""
+    nodes = [node("NonZero", "x", "places", "find"), node("Cast", "x", "shape", "cast", to=INT64)]
+    nodes.append(node("Reshape", "x shape", "y", "reshape"))
+    assert by_name(model(nodes, {"x": [3]}, {"y": ["a", "b", "c"]})) == {
+        "find": "NONZERO_COORDINATES",
+        "cast": "CAST",
+        "reshape": "ELEMENT_WISE_IDENTITY",
+    }
+
+
+def test_parts_without_elements_are_left_out() -> None:
+    nodes = [node("Concat", "x empty", "y", "join", axis=1), node("Concat", "empty empty", "z", "nothing", axis=1)]
+    made = found(model(nodes, {"x": [2, 3], "empty": [2, 0]}, {"y": [2, 3], "z": [2, 0]}))
+    assert [becomes(one) for one in made] == ["JOIN", "runs-elsewhere"]
+    assert len(made[0].found[0].fields["InputTensors"]) == 1

@@ -18,6 +18,11 @@ def _unary(operator: str, node: Node) -> Counterpart:
     return Counterpart(operator, node.tensors())
 
 
+def _magnitude(node: Node) -> Counterpart:
+    """ABS; of unsigned integers, which ABS does not take, a copy."""
+    return _unary("ELEMENT_WISE_IDENTITY" if node.input(0).dtype.kind == "u" else "ELEMENT_WISE_ABS", node)
+
+
 def _with(operator: str, attributes: Mapping[str, str], node: Node, **constants: Any) -> Counterpart:
     """Map an operator whose fields are attributes, or the same for all nodes."""
     fields = {field: number(node.get(name)) for field, name in attributes.items()}
@@ -62,12 +67,12 @@ def _choice(node: Node) -> Counterpart:
 def _clip(node: Node) -> Counterpart:
     """CLIP1; CLIP before opset 11, and where Min is above Max, since there both give Max."""
     x = node.input(0)
-    info = np.finfo(x.dtype) if x.dtype.kind == "f" else np.iinfo(x.dtype)
+    dtype: Any = np.dtype(np.float32) if node.opset < 11 else x.dtype
+    info = np.finfo(dtype) if dtype.kind == "f" else np.iinfo(dtype)
     limits = []
     for index, (name, default) in enumerate((("min", info.min), ("max", info.max)), start=1):
         given = node.known(index)
-        value = node.get(name, default) if given is None else given.reshape(-1)[0]
-        limits.append(number(value, x.dtype))
+        limits.append(number(node.get(name, default) if given is None else given.reshape(-1)[0], dtype))
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
     if node.opset < 11 or limits[0] > limits[1]:
         return Counterpart("ELEMENT_WISE_CLIP", {**tensors, "Min": limits[0], "Max": limits[1]})
@@ -148,7 +153,7 @@ def _gelu(node: Node) -> Counterpart:
 
 
 _SAME_NAMES = """
-    Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Identity Log Sign Sin Sinh Sqrt Tan
+    Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Identity Log Sign Sin Sinh Sqrt Tan
 """
 _UNARY = {
     **{name: name.upper() for name in _SAME_NAMES.split()},
@@ -205,6 +210,7 @@ OPERATORS: dict[str, Maker] = {
         name: partial(_with, f"ACTIVATION_{own}", attributes, **constants)
         for name, (own, attributes, constants) in _ACTIVATION.items()
     },
+    "Abs": _magnitude,
     "BitShift": _shift,
     "Cast": _cast,
     "CastLike": _cast,

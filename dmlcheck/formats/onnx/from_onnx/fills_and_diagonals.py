@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, number
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, number
 from dmlcheck.formats.onnx.from_onnx.tensors import type_name
+
+_LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 
 
 def _constant(node: Node) -> Counterpart:
@@ -25,21 +27,16 @@ def _sequence(node: Node) -> Counterpart:
 
 def _triangle(node: Node) -> Counterpart:
     """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
-    x = node.input(0)
     first = (node.numbers("k", 1) or [0])[0]
-    height, width = x.shape[-2:]
-    begin, end = (-height, max(first, -height)) if node.get("upper", 1) else (min(first + 1, width), width)
-    return _diagonals({"InputTensor": x, "OutputTensor": node.output()}, 0, begin, end)
+    begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
+    value = {"ValueDataType": type_name(node.output()), "Value": 0}
+    ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
+    return Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})
 
 
 def _ones(node: Node) -> Counterpart:
-    first = node.get("k", 0)
-    return _diagonals({"OutputTensor": node.output()}, 1, first, first + 1)
-
-
-def _diagonals(tensors: dict[str, Array], value: int, begin: int, end: int) -> Counterpart:
-    fields = {"Value": value, "DiagonalFillBegin": begin, "DiagonalFillEnd": end}
-    return Counterpart("DIAGONAL_MATRIX1", {**tensors, "ValueDataType": type_name(tensors["OutputTensor"]), **fields})
+    fields = {"Offset": node.get("k", 0), "Value": 1}
+    return Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})
 
 
 OPERATORS: dict[str, Maker] = {

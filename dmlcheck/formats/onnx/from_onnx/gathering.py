@@ -45,7 +45,10 @@ def _plain_scatter(node: Node) -> dict[str, Array]:
 
 
 def _scatter(node: Node) -> Counterpart:
+    """SCATTER; without updates a copy."""
     tensors = _plain_scatter(node)
+    if not tensors["IndicesTensor"].size:
+        return Counterpart("ELEMENT_WISE_IDENTITY", node.tensors())
     return Counterpart("SCATTER", {**tensors, "Axis": axis_of(node.get("axis", 0), node.input(0).ndim)})
 
 
@@ -82,9 +85,10 @@ def _top(node: Node) -> Counterpart:
 
 def _nonzero(node: Node) -> Counterpart:
     """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
-    x, places = node.input(0), node.output()
+    x = node.input(0)
     if not node.has_outputs:
         return _open_coordinates(x)
+    places = node.output()
     rows = np.ma.MaskedArray(np.zeros((x.size, x.ndim), np.uint32), mask=True)
     rows[: places.shape[1]] = places.T
     count = np.full((1,), places.shape[1], np.uint32)

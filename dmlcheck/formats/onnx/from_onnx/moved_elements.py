@@ -19,7 +19,8 @@ def _expand(node: Node) -> Counterpart:
 
 def _transpose(node: Node) -> Counterpart:
     x = node.input(0)
-    return _identity(permuted(x, node.get("perm") or range(x.ndim)[::-1]), node)
+    moved = _identity(permuted(x, node.get("perm") or range(x.ndim)[::-1]), node)
+    return moved._replace(least=1)
 
 
 def _reshape(node: Node) -> Counterpart:
@@ -30,9 +31,11 @@ def _reshape(node: Node) -> Counterpart:
 
 
 def _concat(node: Node) -> Counterpart:
+    """JOIN of the parts that have elements."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
-    return Counterpart("JOIN", {"InputTensors": parts, "OutputTensor": node.output(), "Axis": axis})
+    full = [part for part in parts if part.size]
+    return Counterpart("JOIN", {"InputTensors": full, "OutputTensor": node.output(), "Axis": axis})
 
 
 def _split(node: Node) -> Counterpart:
@@ -44,7 +47,7 @@ def _split(node: Node) -> Counterpart:
 
 
 def _slice(node: Node) -> Counterpart:
-    """SLICE1: a window from the lowest to the highest element that is taken, walked up or down."""
+    """SLICE1: a window from the lowest element to before the end, walked up, or down from its last element."""
     x = node.input(0)
     starts, ends = node.numbers("starts", 1) or [], node.numbers("ends", 2) or []
     axes = node.numbers("axes", 3) or list(range(len(starts)))
@@ -54,11 +57,11 @@ def _slice(node: Node) -> Counterpart:
     offsets, sizes, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
     for start, end, given, step in zip(starts, ends, axes, steps, strict=True):
         axis = axis_of(given, x.ndim)
-        taken = range(x.shape[axis])[start:end:step]
-        if not taken:
+        first, stop, strides[axis] = slice(start, end, step).indices(x.shape[axis])
+        offsets[axis], after = (first, stop) if step > 0 else (stop + 1, first + 1)
+        sizes[axis] = after - offsets[axis]
+        if sizes[axis] < 1:
             raise Refused("Slice that takes no element")
-        offsets[axis], strides[axis] = min(taken), taken.step
-        sizes[axis] = max(taken) - min(taken) + 1
     windows = {"InputWindowOffsets": offsets, "InputWindowSizes": sizes, "InputWindowStrides": strides}
     return Counterpart("SLICE1", {"InputTensor": x, "OutputTensor": node.output(), **windows})
 
@@ -91,9 +94,12 @@ def _tile(node: Node) -> Counterpart:
 
 
 def _blocks(operator: str, node: Node) -> Counterpart:
+    """DEPTH_TO_SPACE1 and, for the order that is the only one of older opsets, SPACE_TO_DEPTH."""
     orders = {"DCR": "DEPTH_COLUMN_ROW", "CRD": "COLUMN_ROW_DEPTH"}
-    order = orders.get(node.get("mode", "DCR"))
-    return Counterpart(operator, {**node.tensors(), "BlockSize": node.get("blocksize"), "Order": order})
+    order, block = orders.get(node.get("mode", "DCR")), {"BlockSize": node.get("blocksize")}
+    if operator == "SPACE_TO_DEPTH1" and order == "DEPTH_COLUMN_ROW":
+        return Counterpart("SPACE_TO_DEPTH", {**node.tensors(), **block})
+    return Counterpart(operator, {**node.tensors(), **block, "Order": order})
 
 
 def _fold(node: Node) -> Counterpart:

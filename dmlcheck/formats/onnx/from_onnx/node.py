@@ -91,12 +91,14 @@ class Counterpart(NamedTuple):
     """A DirectML operator, without its prefix, and its fields: arrays stand for tensors with their values.
 
     `note` says what of the node the case does not have. Of the outputs in `uncompared` only type and sizes are known.
+    `least` is how many dimensions the provider gives its tensors.
     """
 
     operator: str
     fields: Mapping[str, Any]
     note: str | None = None
     uncompared: frozenset[str] = frozenset()
+    least: int = 4
 
 
 Maker = Callable[[Node], Counterpart]

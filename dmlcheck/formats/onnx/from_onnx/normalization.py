@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.tensors import channels, ranked, sized
@@ -13,9 +14,14 @@ def _batch_normalization(node: Node) -> Counterpart:
     if node.get("training_mode", 0):
         raise Refused("BatchNormalization in training, with its running mean and variance")
     names = ("ScaleTensor", "BiasTensor", "MeanTensor", "VarianceTensor")
-    tensors = {name: channels(node.input(index), x.ndim) for index, name in enumerate(names, start=1)}
-    fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), "Spatial": 1}
+    tensors = {name: _by_channel(node.input(index), x.ndim) for index, name in enumerate(names, start=1)}
+    fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), "Spatial": node.get("spatial", 1)}
     return Counterpart("BATCH_NORMALIZATION", {**fields, "Epsilon": number(node.get("epsilon", 1e-5))})
+
+
+def _by_channel(values: Array, rank: int) -> Array:
+    """Return numbers of channels, or of the elements of an image, in as many dimensions as images have."""
+    return channels(values, rank) if values.ndim == 1 else values[None]
 
 
 def _instances(node: Node) -> Counterpart:
@@ -24,27 +30,16 @@ def _instances(node: Node) -> Counterpart:
     return _mean_variance(node, x, tensors, list(range(2, x.ndim)))
 
 
-def _layer(node: Node) -> Counterpart:
-    """MEAN_VARIANCE_NORMALIZATION1 along the last axes."""
+def _layer(uses_mean: int, node: Node) -> Counterpart:
+    """MEAN_VARIANCE_NORMALIZATION2 along the last axes."""
     x = node.input(0)
     axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
-    given = {
-        name: values
-        for index, name in ((1, "ScaleTensor"), (2, "BiasTensor"))
-        if (values := node.optional(index)) is not None
-    }
-    tensors = {name: ranked(values, x.ndim) for name, values in given.items()}
+    given = ((name, node.optional(index)) for index, name in ((1, "ScaleTensor"), (2, "BiasTensor")))
+    tensors = {name: ranked(values, x.ndim) for name, values in given if values is not None}
+    numbers = {"Axes": axes, "UseMean": uses_mean, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
     note = "Mean and InvStdDev are not compared." if len(node.outputs) > 1 else None
-    return _mean_variance(node, x, tensors, axes, note)
-
-
-def _by_size(node: Node) -> Counterpart:
-    """MEAN_VARIANCE_NORMALIZATION2 without the mean, along the last axes."""
-    x = node.input(0)
-    axes = list(range(axis_of(node.get("axis", -1), x.ndim), x.ndim))
-    tensors = {"InputTensor": x, "ScaleTensor": ranked(node.input(1), x.ndim), "OutputTensor": node.output()}
-    numbers = {"Axes": axes, "UseMean": 0, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
-    return Counterpart("MEAN_VARIANCE_NORMALIZATION2", {**tensors, **numbers})
+    fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
+    return Counterpart("MEAN_VARIANCE_NORMALIZATION2", fields, note)
 
 
 def _groups(node: Node) -> Counterpart:
@@ -60,12 +55,10 @@ def _groups(node: Node) -> Counterpart:
     return _mean_variance(split, sized(x, sizes), tensors, list(range(2, x.ndim + 1)))
 
 
-def _mean_variance(
-    node: Node, x: Array, tensors: Mapping[str, Array], axes: Sequence[int], note: str | None = None
-) -> Counterpart:
+def _mean_variance(node: Node, x: Array, tensors: Mapping[str, Array], axes: Sequence[int]) -> Counterpart:
     numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
-    return Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields, note)
+    return Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields)
 
 
 def _local_response(node: Node) -> Counterpart:
@@ -84,7 +77,7 @@ OPERATORS: dict[str, Maker] = {
     "GroupNormalization": _groups,
     "InstanceNormalization": _instances,
     "LRN": _local_response,
-    "LayerNormalization": _layer,
+    "LayerNormalization": partial(_layer, 1),
     "LpNormalization": _norm,
-    "RMSNormalization": _by_size,
+    "RMSNormalization": partial(_layer, 0),
 }

@@ -1,4 +1,8 @@
-"""Descs as ONNX Runtime's DirectML provider makes them: its tensors have at least four dimensions."""
+"""Descs as ONNX Runtime's DirectML provider makes them: most of its tensors have at least four dimensions.
+
+The source is TensorDesc.cpp and the classes of DmlOperator*.cpp: where they put new dimensions, and which keep those of
+ONNX's tensors.
+"""
 
 from __future__ import annotations
 
@@ -9,51 +13,36 @@ import numpy as np
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided
 
-_LEAST = 4
 # Operators whose tensors keep the dimensions that they have.
 _OWN_RANK = frozenset(
     [
         "ARGMAX",
         "ARGMIN",
-        "DIAGONAL_MATRIX1",
         "FOLD",
-        "GRU",
-        "LSTM",
+        "GATHER",
+        "GATHER_ELEMENTS",
+        "GATHER_ND1",
         "MULTIHEAD_ATTENTION",
         "NONZERO_COORDINATES",
+        "ONE_HOT",
         "REDUCE",
-        "RNN",
+        "SCATTER_ND",
+        "SLICE1",
     ]
 )
-
-# Operators whose first two dimensions are the batch and the channels: new ones come after those.
-_CHANNELS_SECOND = [
-    "AVERAGE_POOLING",
-    "AVERAGE_POOLING1",
-    "BATCH_NORMALIZATION",
-    "CONVOLUTION",
-    "CONVOLUTION_INTEGER",
-    "LOCAL_RESPONSE_NORMALIZATION",
-    "LP_POOLING",
-    "LP_POOLING1",
-    "MAX_POOLING",
-    "MAX_POOLING2",
-    "MAX_UNPOOLING",
-    "QUANTIZED_LINEAR_AVERAGE_POOLING",
-    "QUANTIZED_LINEAR_CONVOLUTION",
-]
+# How many dimensions come before the new ones; in the tensors of all other operators they come first.
+_BEFORE_NEW = {
+    "BATCH_NORMALIZATION": 4,
+    "CONVOLUTION": 2,
+    "CONVOLUTION_INTEGER": 2,
+    "QUANTIZED_LINEAR_CONVOLUTION": 2,
+}
 # What the lists with a number for each dimension have for a new one.
 _NEW = {
     "Dilations": 1,
     "EndPadding": 0,
-    "InputPixelOffsets": 0.5,
-    "InputWindowOffsets": 0,
-    "InputWindowSizes": 1,
-    "InputWindowStrides": 1,
     "OutputPadding": 0,
-    "OutputPixelOffsets": -0.5,
     "Repeats": 1,
-    "Scales": 1,
     "StartPadding": 0,
     "Strides": 1,
     "WindowSize": 1,
@@ -63,11 +52,15 @@ _NEW = {
 def padded(given: Counterpart) -> Counterpart:
     """Return an operator whose tensors have four dimensions where they had less, and whose axes count in those."""
     ranks = [_rank(value) for value in given.fields.values() if _rank(value)]
-    more = _LEAST - max(ranks, default=_LEAST)
-    if more <= 0 or given.operator in _OWN_RANK:
+    least, at = given.least, _BEFORE_NEW.get(given.operator, 0)
+    if given.operator in _OWN_RANK or min(ranks, default=least) >= least:
         return given
-    at = 2 if given.operator in _CHANNELS_SECOND else 0
-    return given._replace(fields={name: _field(name, value, more, at) for name, value in given.fields.items()})
+    more = max(0, least - max(ranks))
+    fields = {
+        name: _tensors(value, least, at) if _rank(value) else _field(name, value, more)
+        for name, value in given.fields.items()
+    }
+    return given._replace(fields=fields)
 
 
 def _rank(value: Any) -> int:
@@ -76,9 +69,7 @@ def _rank(value: Any) -> int:
     return array.ndim or 1 if isinstance(array, np.ndarray) else 0
 
 
-def _field(name: str, value: Any, more: int, at: int) -> Any:
-    if _rank(value):
-        return [_tensor(each, more, at) for each in value] if isinstance(value, list) else _tensor(value, more, at)
+def _field(name: str, value: Any, more: int) -> Any:
     if name == "Axis":
         return value + more
     if name == "Axes":
@@ -86,9 +77,13 @@ def _field(name: str, value: Any, more: int, at: int) -> Any:
     return [_NEW[name]] * more + list(value) if name in _NEW else value
 
 
-def _tensor(value: Array | Strided, more: int, at: int) -> Array | Strided:
-    ones = (1,) * more
+def _tensors(value: Any, least: int, at: int) -> Any:
+    return [_tensor(each, least, at) for each in value] if isinstance(value, list) else _tensor(value, least, at)
+
+
+def _tensor(value: Array | Strided, least: int, at: int) -> Array | Strided:
     array = value.values if isinstance(value, Strided) else np.atleast_1d(value)
+    ones = (1,) * (least - array.ndim)
     wider = array.reshape(*array.shape[:at], *ones, *array.shape[at:])
     return (
         Strided(wider, (*value.strides[:at], *(0 for _ in ones), *value.strides[at:]))

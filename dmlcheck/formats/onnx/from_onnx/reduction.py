@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from functools import partial
-from math import prod
 
 import numpy as np
 
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axes_of, axis_of
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of
 from dmlcheck.formats.onnx.from_onnx.tensors import sized
 
 
 def _reduce(function: str, node: Node) -> Counterpart:
     """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
     x = np.atleast_1d(node.input(0))
-    axes = axes_of(node.numbers("axes", 1) or [], x.ndim)
+    axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
     if not axes and not node.get("noop_with_empty_axes"):
         axes = list(range(x.ndim))
-    elif not axes and function not in ("SUM", "AVERAGE", "MULTIPLY", "MIN", "MAX"):
+    elif not axes and node.has_outputs and function not in ("SUM", "AVERAGE", "MULTIPLY", "MIN", "MAX"):
         raise Refused(f"{node.type} of no axes, of which versions of ONNX say different things")
     sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
     tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
@@ -35,13 +34,11 @@ def _index(operator: str, node: Node) -> Counterpart:
 
 
 def _grouped(operator: str, node: Node) -> Counterpart:
-    """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 their ancestors, on rows that start at it."""
+    """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 along all axes from one on."""
     x = np.atleast_1d(node.input(0))
     axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)
-    if node.opset >= 13:
-        return Counterpart(f"{operator}1", {"InputTensor": x, "OutputTensor": node.output(), "Axes": [axis]})
-    rows = (prod(x.shape[:axis]), prod(x.shape[axis:]))
-    return Counterpart(operator, {"InputTensor": sized(x, rows), "OutputTensor": sized(node.output(), rows)})
+    axes = [axis] if node.opset >= 13 else list(range(axis, x.ndim))
+    return Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})
 
 
 _REDUCE = {
@@ -62,7 +59,7 @@ OPERATORS: dict[str, Maker] = {
     **{name: partial(_reduce, function) for name, function in _REDUCE.items()},
     "ArgMax": partial(_index, "ARGMAX"),
     "ArgMin": partial(_index, "ARGMIN"),
-    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX"),
-    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX"),
-    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX"),
+    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX1"),
+    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX1"),
+    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX1"),
 }

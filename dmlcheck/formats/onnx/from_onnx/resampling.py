@@ -1,4 +1,4 @@
-"""Resampling: Resize and Upsample as RESAMPLE2, RoiAlign as ROI_ALIGN1."""
+"""Resampling: Resize and Upsample as RESAMPLE2, RoiAlign as ROI_ALIGN1; `resized` has what the provider makes."""
 
 from __future__ import annotations
 
@@ -148,17 +148,21 @@ def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
 
 
 def _regions(node: Node) -> Counterpart:
-    """ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
-    x, regions, images = node.input(0), node.input(1), node.input(2)
+    regions, scale = node.input(1), node.get("spatial_scale", 1.0)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
-    scale, count = number(node.get("spatial_scale")), node.get("sampling_ratio", 0)
-    is_known = 1 not in node.unknown
-    if mode == "output_half_pixel" and is_known and ((regions[:, 2:] - regions[:, :2]).astype("f8") * scale < 1).any():
+    if mode == "output_half_pixel" and ((regions[:, 2:] - regions[:, :2]).astype("f8") * number(scale) < 1).any():
         raise Refused("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
         raise Refused("RoiAlign of maxima, of which ONNX says different things")
+    return aligned(node, mode)
+
+
+def aligned(node: Node, mode: str) -> Counterpart:
+    """Return ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
+    x, regions, images = node.input(0), node.input(1), node.input(2)
+    scale, count = number(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
     fields = {
-        "ReductionFunction": "AVERAGE",
+        "ReductionFunction": "MAX" if node.get("mode", "avg") == "max" else "AVERAGE",
         "InterpolationMode": "LINEAR",
         "SpatialScaleX": scale,
         "SpatialScaleY": scale,

@@ -1,11 +1,15 @@
-"""Nodes of models that are no case: the provider makes several descs of them, or one that computes something else."""
+"""Nodes of models that are no case: the provider makes several descs of them, or another than an import.
+
+`differing` and `resized` have those of the second kind.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused, axes_of, number
+from dmlcheck.formats.onnx.from_onnx import differing, resized
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axes_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.quantize_linear_21 import quantized
 from dmlcheck.formats.onnx.from_onnx.tensors import repeated
@@ -15,8 +19,14 @@ Makers = Callable[[Node], list[Counterpart]]
 
 def counterparts(node: Node) -> Sequence[Counterpart]:
     """Return the operators of DirectML for a node, with their fields; Refused where it has none that are known."""
-    make = SEVERAL.get(node.type)
-    return [counterpart(node)] if make is None else make(node)
+    several = SEVERAL.get(node.type)
+    if several is not None:
+        return several(node)
+    alone: Maker = _ALONE.get(node.type, counterpart)
+    return [alone(node)]
+
+
+_ALONE: dict[str, Maker] = {**differing.OPERATORS, **resized.OPERATORS}
 
 
 def _identity(x: Array, output: Array, **more: object) -> Counterpart:
@@ -71,9 +81,9 @@ def _skip_layer_normalization(node: Node) -> list[Counterpart]:
         summed.append(_pair("ADD", x.reshape(shape), node.input(4).reshape(vector), x.reshape(shape)))
     names = ((2, "ScaleTensor"), (3, "BiasTensor"))
     factors = {name: node.input(index).reshape(vector) for index, name in names if node.has(index)}
-    fields = {"Axes": [2, 3], "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
+    fields = {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
     tensors = {"InputTensor": x.reshape(shape), **factors, "OutputTensor": node.output().reshape(shape)}
-    return [*summed, Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**tensors, **fields})]
+    return [*summed, Counterpart("MEAN_VARIANCE_NORMALIZATION2", {**tensors, **fields})]
 
 
 def _mean_variance(node: Node) -> list[Counterpart]:
@@ -84,9 +94,22 @@ def _mean_variance(node: Node) -> list[Counterpart]:
     return [Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields, "Epsilon": number(1e-5)})]
 
 
+def _cast(node: Node) -> list[Counterpart]:
+    """CAST; to truth values a CLIP1 after it. The provider leaves MinMaxDataType open, which has to be UINT8."""
+    x, output = node.input(0), node.output()
+    made = Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})
+    if output.dtype != bool:
+        return [made]
+    limits = {"MinMaxDataType": "UINT8", "Min": 0, "Max": 1}
+    return [made, Counterpart("ELEMENT_WISE_CLIP1", {"InputTensor": output, "OutputTensor": output, **limits})]
+
+
 SEVERAL: dict[str, Makers] = {
+    "Cast": _cast,
+    "CastLike": _cast,
     "DequantizeLinear": quantized,
     "Dropout": _dropout,
+    "LayerNormalization": differing.layer,
     "Max": partial(_of_any_number, "MAX"),
     "Mean": _mean,
     "MeanVarianceNormalization": _mean_variance,

@@ -21,7 +21,7 @@ class Strided(NamedTuple):
 
 
 def repeated(values: Array, shape: Sequence[int]) -> Array | Strided:
-    """Return values broadcast to a shape, with strides of 0 where they are repeated."""
+    """Return values broadcast to a shape, with strides of 0 where they have size 1."""
     shape = tuple(shape) or (1,)
     if values.shape == shape:
         return values
@@ -31,10 +31,7 @@ def repeated(values: Array, shape: Sequence[int]) -> Array | Strided:
     except ValueError:
         raise Refused(f"sizes {list(values.shape)} do not repeat to {list(shape)}") from None
     packed = packed_strides(padded.shape)
-    strides = tuple(
-        0 if own == 1 and size > 1 else step for own, size, step in zip(padded.shape, shape, packed, strict=True)
-    )
-    return Strided(full, strides)
+    return Strided(full, tuple(0 if own == 1 else step for own, step in zip(padded.shape, packed, strict=True)))
 
 
 def along(values: Array, axis: int, shape: Sequence[int]) -> Array | Strided:
@@ -109,3 +106,8 @@ def channels(values: Array, rank: int) -> Array:
 def unsigned(indices: Array) -> Array:
     """Return indices, none of them negative, as the type that DirectML has for them."""
     return converted(indices, np.uint64)
+
+
+def empty(sizes: Sequence[int], dtype: Any) -> Array:
+    """Return a tensor of which only type and sizes count; it takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype), tuple(sizes))

@@ -54,7 +54,9 @@ def test_parts_are_joined_and_split_along_an_axis() -> None:
 def test_a_slice_walks_a_window_up_or_down() -> None:
     made = found("Slice", [zeros(5, 4), numbers(4), numbers(0), numbers(0), numbers(-2)], zeros(2, 4))
     assert made.operator == "SLICE1"
-    assert fields(made) == {"InputWindowOffsets": [2, 0], "InputWindowSizes": [3, 4], "InputWindowStrides": [-2, 1]}
+    assert fields(made) == {"InputWindowOffsets": [1, 0], "InputWindowSizes": [4, 4], "InputWindowStrides": [-2, 1]}
+    made = found("Slice", [zeros(12), numbers(1), numbers(2**63 - 1), numbers(-1), numbers(5)], zeros(3))
+    assert fields(made) == {"InputWindowOffsets": [1], "InputWindowSizes": [11], "InputWindowStrides": [5]}
     with pytest.raises(Refused, match="takes no element"):
         found("Slice", [zeros(5), numbers(3), numbers(1)], zeros(0))
     with pytest.raises(Refused, match="do not go together"):
@@ -81,7 +83,9 @@ def test_blocks_have_an_order() -> None:
     made = found("DepthToSpace", [x], y, blocksize=2, mode="CRD")
     assert (made.operator, fields(made)) == ("DEPTH_TO_SPACE1", {"BlockSize": 2, "Order": "COLUMN_ROW_DEPTH"})
     made = found("SpaceToDepth", [y], x, blocksize=2)
-    assert (made.operator, fields(made)) == ("SPACE_TO_DEPTH1", {"BlockSize": 2, "Order": "DEPTH_COLUMN_ROW"})
+    assert (made.operator, fields(made)) == ("SPACE_TO_DEPTH", {"BlockSize": 2})
+    made = found("SpaceToDepth", [y], x, blocksize=2, mode="CRD")
+    assert (made.operator, fields(made)) == ("SPACE_TO_DEPTH1", {"BlockSize": 2, "Order": "COLUMN_ROW_DEPTH"})
 
 
 def test_a_tile_repeats_each_dimension() -> None:

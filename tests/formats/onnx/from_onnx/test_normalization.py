@@ -29,9 +29,9 @@ def test_an_instance_is_what_follows_batch_and_channel() -> None:
 
 def test_a_layer_is_what_follows_its_axis() -> None:
     made = found("LayerNormalization", [X, zeros(4, 4), zeros(4)], X, axis=-2, epsilon=0.5)
-    assert made.operator == "MEAN_VARIANCE_NORMALIZATION1"
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION2"
     assert (made.fields["ScaleTensor"].shape, made.fields["BiasTensor"].shape) == ((1, 1, 4, 4), (1, 1, 1, 4))
-    assert fields(made) == {"Axes": [2, 3], "NormalizeVariance": 1, "Epsilon": 0.5}
+    assert fields(made) == {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": 0.5}
     assert made.note is None
     made = found("LayerNormalization", [X, zeros(4)], X, zeros(2, 3, 4, 1), zeros(2, 3, 4, 1))
     assert "BiasTensor" not in made.fields

@@ -39,12 +39,6 @@ def test_axes_move_with_their_dimensions() -> None:
     [
         ("Tile", [X, np.array([2, 5])], zeros(6, 20), {"Repeats": [1, 1, 2, 5]}),
         ("Pad", [X, np.array([1, 0, 2, 3])], zeros(6, 7), {"StartPadding": [0, 0, 1, 0], "EndPadding": [0, 0, 2, 3]}),
-        (
-            "Slice",
-            [X, np.array([1]), np.array([3]), np.array([1])],
-            zeros(3, 2),
-            {"InputWindowOffsets": [0, 0, 0, 1], "InputWindowSizes": [1, 1, 3, 2], "InputWindowStrides": [1, 1, 1, 1]},
-        ),
     ],
 )
 def test_lists_by_dimension_begin_with_what_changes_nothing(
@@ -59,6 +53,31 @@ def test_new_dimensions_of_images_come_after_the_channels() -> None:
     assert made.fields["InputTensor"].shape == (1, 2, 1, 9)
     assert made.fields["FilterTensor"].shape == (4, 2, 1, 3)
     assert (made.fields["Strides"], made.fields["StartPadding"]) == ([1, 1], [0, 0])
+
+
+def test_new_dimensions_of_a_normalization_by_channels_come_last() -> None:
+    made = padded(found("BatchNormalization", [zeros(1, 2, 9), *[zeros(2)] * 4], zeros(1, 2, 9)))
+    assert made.fields["InputTensor"].shape == (1, 2, 9, 1)
+    assert made.fields["MeanTensor"].shape == (1, 2, 1, 1)
+
+
+def test_a_window_of_a_pool_has_new_dimensions_first() -> None:
+    made = padded(found("MaxPool", [zeros(5, 2, 9)], zeros(5, 2, 7), kernel_shape=[3]))
+    assert made.fields["InputTensor"].shape == (1, 5, 2, 9)
+    assert (made.fields["WindowSize"], made.fields["Strides"], made.fields["EndPadding"]) == ([1, 3], [1, 1], [0, 0])
+
+
+def test_each_tensor_has_four_dimensions() -> None:
+    x, output = zeros(1, 2, 8, 8), zeros(5, 2, 4, 4)
+    regions = [x, zeros(5, 4), zeros(5, dtype="int64")]
+    made = padded(found("RoiAlign", regions, output, coordinate_transformation_mode="half_pixel"))
+    shapes = {name: value.shape for name, value in made.fields.items() if isinstance(value, np.ndarray)}
+    assert (shapes["ROITensor"], shapes["BatchIndicesTensor"]) == ((1, 1, 5, 4), (1, 1, 1, 5))
+
+
+def test_the_least_number_of_dimensions_may_be_another() -> None:
+    transposed = padded(found("Transpose", [X], zeros(4, 3)))
+    assert transposed.fields["OutputTensor"].shape == (4, 3)
 
 
 def test_strides_of_new_dimensions_are_0() -> None:

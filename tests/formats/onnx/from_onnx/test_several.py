@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from guide_pages import PAGES
-from onnx_nodes import node, zeros
+from onnx_nodes import fields, node, zeros
 
 from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS
 from dmlcheck.formats.onnx.from_onnx.registrations import left_to_others, registrations
@@ -54,13 +54,13 @@ def test_quick_gelu_scales_where_there_is_a_factor() -> None:
 def test_skip_layer_normalization_adds_first() -> None:
     x, vector = zeros(2, 5, 8), zeros(8)
     name = "com.microsoft.SkipLayerNormalization"
-    assert operators(name, [x, x, vector], x) == ["ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION1"]
+    assert operators(name, [x, x, vector], x) == ["ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION2"]
     *sums, normalized = counterparts(node(name, [x, x, vector, vector, vector], x))
     assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 2
-    assert sums[1].fields["BTensor"].strides == (0, 0, 1, 1)
+    assert sums[1].fields["BTensor"].strides == (0, 0, 1, 0)
     assert normalized.fields["InputTensor"].shape == (2, 5, 8, 1)
     assert normalized.fields["ScaleTensor"].shape == normalized.fields["BiasTensor"].shape == (1, 1, 8, 1)
-    assert normalized.fields["Axes"] == [2, 3]
+    assert fields(normalized) == {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": 1e-12}
 
 
 def test_axes_of_a_normalization_leave_the_channels_out() -> None:
