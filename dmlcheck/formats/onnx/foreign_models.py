@@ -40,10 +40,11 @@ def _only_node(test: BackendTest) -> Node:
     if empty is not None:
         raise Refused(f"{empty} has no elements, and a tensor of DirectML has at least one")
     opset = opset_of(test.model)
+    graphs = {attribute.name: attribute.g for attribute in node.attribute if _is_graph(attribute)}
     return Node(
         node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
         opset,
-        attributes_of(node, opset),
+        {**attributes_of(node, opset), **graphs},
         tuple(values.get(name) if name else None for name in node.input),
         tuple(test.outputs.get(name) if name else None for name in node.output),
     )

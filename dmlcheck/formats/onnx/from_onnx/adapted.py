@@ -4,14 +4,34 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axes_of, number
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axes_of, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.tensors import channels, converted, type_name
+from dmlcheck.formats.onnx.from_onnx.tensors import channels, converted, sized, type_name
 
 
 def _with_inputs(node: Node, *inputs: Array | None) -> Node:
     return node._replace(inputs=(*inputs, *node.inputs[len(inputs) :]))
+
+
+# ---- before opset 7
+
+
+def _from_an_axis(node: Node) -> Counterpart:
+    """Return an operator whose second input lies along axes of the first, from one on that the model names."""
+    axis, x, y = node.get("axis"), node.input(0), node.input(1)
+    if node.opset >= 7 or axis is None:
+        return counterpart(node)
+    after = x.ndim - axis_of(axis, x.ndim) - y.ndim
+    return counterpart(_with_inputs(node, x, sized(y, (*y.shape, *(1 for _ in range(after))))))
+
+
+def _slope(node: Node) -> Counterpart:
+    """PARAMETERIZED_RELU: several slopes are those of the channels before opset 7."""
+    x, slope = node.input(0), node.input(1)
+    if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:
+        return counterpart(node)
+    return counterpart(_with_inputs(node, x, channels(slope, x.ndim)))
 
 
 # ---- other types
@@ -39,7 +59,7 @@ def _power(node: Node) -> Counterpart:
     exponent = node.input(1)
     narrow = _NARROW.get(type_name(exponent))
     if narrow is None or (exponent != exponent.astype(narrow)).any():
-        return counterpart(node)
+        return _from_an_axis(node)
     return counterpart(_with_inputs(node, node.input(0), converted(exponent, narrow)))
 
 
@@ -129,14 +149,17 @@ def _mean_variance(node: Node) -> Counterpart:
     return Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields})
 
 
+_ALONG_AXES = "Add And Div Equal Greater Less Mul Or Sub Xor"
 OPERATORS: dict[str, Maker] = {
     **dict.fromkeys(("AveragePool", "GlobalAveragePool", "GlobalLpPool", "GlobalMaxPool"), _of_images),
     **dict.fromkeys(("LRN", "LpPool", "MaxUnpool"), _of_images),
+    **dict.fromkeys(_ALONG_AXES.split(), _from_an_axis),
     "BatchNormalization": _batch_normalization,
     "BitShift": _shift,
     "ConvTranspose": _transposed_convolution,
     "MaxPool": _largest,
     "MeanVarianceNormalization": _mean_variance,
+    "PRelu": _slope,
     "Pow": _power,
     "QLinearMatMul": _quantized_product,
 }

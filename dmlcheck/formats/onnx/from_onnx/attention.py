@@ -1,4 +1,4 @@
-"""ONNX's Attention as MULTIHEAD_ATTENTION, or as MULTIHEAD_ATTENTION1 where several heads of the query share a key.
+"""Attention of ONNX as MULTIHEAD_ATTENTION, or as MULTIHEAD_ATTENTION1 where several heads of the query share a key.
 
 DirectML has the heads side by side, and one tensor that is added to the products: all that hides keys becomes -infinity
 in it.
@@ -42,6 +42,13 @@ def _attention(node: Node) -> Counterpart:
     }
     operator, counts = _of_heads(query.shape[1], key.shape[1])
     return Counterpart(operator, {**tensors, **dict(_outputs(node)), **fields, **counts}, _note(node))
+
+
+def _flexible(node: Node) -> Counterpart:
+    graph = next((name for name in ("score_mod", "prob_mod") if node.get(name) is not None), None)
+    if graph is not None:
+        raise Refused(f"FlexAttention with a graph of its own for {graph}")
+    return _attention(node)
 
 
 def _heads_apart(node: Node, index: int, attribute: str) -> Array:
@@ -125,4 +132,4 @@ def _with_open_keys(bias: Array) -> Array:
     return bias
 
 
-OPERATORS: dict[str, Maker] = {"Attention": _attention}
+OPERATORS: dict[str, Maker] = {"Attention": _attention, "ai.onnx.preview.FlexAttention": _flexible}

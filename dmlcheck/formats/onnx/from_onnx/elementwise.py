@@ -148,7 +148,7 @@ def _slope(node: Node) -> Counterpart:
 
 def _gelu(node: Node) -> Counterpart:
     if node.get("approximate", "none") != "none":
-        raise Refused("Gelu by the tanh of a polynomial")
+        raise Refused("Gelu by the tanh of a polynomial, which DirectML does not have")
     return _unary("ACTIVATION_GELU", node)
 
 

@@ -39,7 +39,9 @@ def _gather_nd(node: Node) -> Counterpart:
 
 def _plain_scatter(node: Node) -> dict[str, Array]:
     if node.get("reduction", "none") != "none":
-        raise Refused(f"{node.type} that combines updates with elements by {node.get('reduction')}")
+        raise Refused(
+            f"{node.type} that combines updates with elements by {node.get('reduction')}, which DirectML's does not"
+        )
     names = ("InputTensor", "IndicesTensor", "UpdatesTensor")
     return {**{name: node.input(index) for index, name in enumerate(names)}, "OutputTensor": node.output()}
 

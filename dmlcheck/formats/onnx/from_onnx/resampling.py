@@ -110,7 +110,7 @@ def _upsample(node: Node) -> Counterpart:
 def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> Counterpart:
     mode = _MODES.get(node.get("mode", "nearest"))
     if mode is None:
-        raise Refused(f"Resize in mode {node.get('mode')}")
+        raise Refused(f"Resize in mode {node.get('mode')}, which DirectML does not have")
     direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
     fields = {
         "InterpolationMode": mode,

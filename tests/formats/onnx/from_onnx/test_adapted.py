@@ -20,6 +20,21 @@ def floats(*values: Any) -> Any:
     return np.array(values, np.float32)
 
 
+def test_before_opset_7_an_input_may_begin_at_an_axis() -> None:
+    x, y = np.arange(18, dtype=np.float32).reshape(2, 3, 3), floats(10, 20, 30)
+    assert agrees(made("Add", [x, y], x + y[:, None], opset=6, axis=1, broadcast=1))
+    assert agrees(made("Add", [x, y], x + y, opset=6, broadcast=1))
+    assert agrees(made("Add", [x, y], x + y, opset=7))
+    assert agrees(made("Pow", [x, y[:2] / 10], x ** floats(1, 2)[:, None, None], opset=6, axis=0, broadcast=1))
+
+
+def test_before_opset_7_slopes_are_those_of_channels() -> None:
+    x, slope = -np.arange(18, dtype=np.float32).reshape(2, 3, 3), floats(1, 2, 3)
+    assert agrees(made("PRelu", [x, slope], x * slope[:, None], opset=6))
+    assert agrees(made("PRelu", [x, slope[1:2]], x * 2, opset=6))
+    assert agrees(made("PRelu", [x, slope], x * slope, opset=7))
+
+
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
 def test_signed_bits_are_shifted_as_unsigned_ones(dtype: str) -> None:
     x, by = np.array([-3, 5, 1], dtype), np.array([1, 2, 7], dtype)

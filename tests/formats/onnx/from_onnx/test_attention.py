@@ -130,6 +130,15 @@ def test_keys_beyond_a_length_are_hidden() -> None:
     assert agrees(attention(Q, K, V, None, None, None, LENGTHS, outputs=[y]))
 
 
+def test_attention_that_is_to_be_changed_by_graphs_is_refused() -> None:
+    name, y = "ai.onnx.preview.FlexAttention", attended(Q, *SHARED, scale=0.5)
+    made = imported(node(name, [Q, *SHARED], y, scale=0.5))
+    assert made.operator == "MULTIHEAD_ATTENTION1"
+    assert agrees(made)
+    with pytest.raises(Refused, match="FlexAttention with a graph of its own for prob_mod"):
+        imported(node(name, [Q, *SHARED], y, prob_mod="graph"))
+
+
 def test_the_products_are_not_compared() -> None:
     y = attended(Q, K, V)
     assert attention(Q, K, V, outputs=[y]).note is None
