@@ -271,12 +271,12 @@ def test_an_activation_carries_the_error_of_what_it_is_fused_with() -> None:
 
 def test_show_prints_the_formula_with_its_roundings_and_the_published_rows() -> None:
     text = " ".join(CliRunner().invoke(main, ["show", "ACTIVATION_SIGMOID"]).output.split())
-    assert "formula: 1 / (1 + exp(-x))" in text
+    assert "Formula 1 / (1 + exp(-x))." in text
     assert "floats: the rounding of each operation in FLOAT32 (FLOAT16 with `--accumulate float16`)" in text
     assert "exp: 4 ULP, and 1 ULP of the operand (HLSL, exp (sm4 - asm)" in text
     assert "DataType is FLOAT32: 34 ULP (WPT, " in text
     text = " ".join(CliRunner().invoke(main, ["show", "ELEMENT_WISE_ABS"]).output.split())
-    assert "formula:" not in text
+    assert "Formula" not in text
     assert "exact (only the sign changes" in text
 
 

@@ -35,7 +35,7 @@ def test_outputs_that_do_not_go_may_be_wrong() -> None:
 @pytest.mark.parametrize(
     ("fields", "reason", "rules"),
     [
-        ({"invalid": ()}, "a negative case: nothing to run", []),
+        ({"invalid": ("size-mismatch",)}, "a negative case: nothing to run", []),
         ({"inputs": None, "outputs": None}, "a plain desc: nothing to run", []),
         ({"desc": {"ATensor": TENSOR, "OutputTensor": TENSOR}}, "it is not valid", ["missing-field"]),
         ({"inputs": {"ATensor": [1]}}, "it is not valid", ["element-count", "missing-tensor"]),
