@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.plain import TooLarge, read_plain, reason
@@ -170,6 +172,22 @@ def constant(tensor: Any, name: str) -> Array:
         return _array(tensor, name)
     except ValueError as error:
         raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+
+
+_NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
+
+
+def tensor_of(node: Any) -> Any:
+    """Return the tensor that a Constant gives, or None where it gives text or a sparse one."""
+    from onnx import helper, numpy_helper
+
+    for attribute in node.attribute:
+        given = helper.get_attribute_value(attribute)
+        if attribute.name == "value":
+            return given
+        if attribute.name in _NUMBERS:
+            return numpy_helper.from_array(np.array(given, _NUMBERS[attribute.name]))
+    return None
 
 
 def _check_inside(tensor: Any) -> None:

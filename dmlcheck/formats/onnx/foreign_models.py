@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.formats.case_file import Written
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of, tensor_of
 from dmlcheck.formats.onnx.from_onnx.imported import imported
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
@@ -52,16 +52,14 @@ def _only_node(test: BackendTest) -> Node:
 
 def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
     """Return the constants of a graph by name, and its nodes that are none."""
-    from onnx import AttributeProto
-
     values = {tensor.name: constant(tensor, tensor.name) for tensor in graph.initializer}
     nodes = []
     for node in graph.node:
-        given = node.attribute[0] if node.op_type == "Constant" and len(node.attribute) == 1 else None
-        if given is not None and given.type == AttributeProto.TENSOR:
-            values[node.output[0]] = constant(given.t, node.output[0])
-        else:
+        given = tensor_of(node) if node.op_type == "Constant" and node.domain in DOMAINS else None
+        if given is None:
             nodes.append(node)
+        else:
+            values[node.output[0]] = constant(given, node.output[0])
     return values, nodes
 
 

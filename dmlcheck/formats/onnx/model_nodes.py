@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
@@ -123,22 +123,8 @@ def _name(node: Any) -> str:
 
 def _constant(node: Any) -> dict[str, Value]:
     """Return the value of a Constant by its name."""
-    from onnx import helper, numpy_helper
-
-    for attribute in node.attribute:
-        given = helper.get_attribute_value(attribute)
-        if attribute.name == "value":
-            return {node.output[0]: initial(given)}
-        if attribute.name in ("value_int", "value_ints", "value_float", "value_floats"):
-            kind = "int64" if "int" in attribute.name else "float32"
-            return {node.output[0]: initial(numpy_helper.from_array(_numpy_of(given, kind)))}
-    return {node.output[0]: Value(None, None, CONSTANT)}
-
-
-def _numpy_of(given: Any, kind: str) -> Any:
-    import numpy as np
-
-    return np.array(given, kind)
+    given = tensor_of(node)
+    return {node.output[0]: Value(None, None, CONSTANT) if given is None else initial(given)}
 
 
 # ---- a node

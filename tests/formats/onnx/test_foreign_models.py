@@ -14,7 +14,7 @@ from dmlcheck.running.one_case import run_cases
 
 onnx = pytest.importorskip("onnx")
 
-from onnx import TensorProto, helper  # noqa: E402
+from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 from onnx_backend_tests import arrays, dmlcheck, floats, imported, model_of, write_test  # noqa: E402
 
 
@@ -112,6 +112,29 @@ def test_onnxruntimes_own_operators_have_the_attributes_that_are_given(tmp_path:
     case, printed = imported(tmp_path, "QLinearAdd", inputs, output, domain="com.microsoft")
     assert case is not None, printed
     assert case["operator"] == "DML_OPERATOR_ELEMENT_WISE_QUANTIZED_LINEAR_ADD"
+    (result,) = run_cases(api.load_cases(str(tmp_path / "imported" / "test_one.yaml")))
+    assert result.outcome == "passed"
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("value", numpy_helper.from_array(np.array([10]))),
+        ("value_int", 10),
+        ("value_ints", [10, 20]),
+        ("value_float", 0.5),
+        ("value_floats", [0.5]),
+    ],
+)
+def test_a_constant_is_a_value_in_whatever_form_it_is_given(tmp_path: Path, attribute: str, value: Any) -> None:
+    number = numpy_helper.to_array(value) if attribute == "value" else np.asarray(value)
+    x = np.array([1, 2]).astype("f4" if "float" in attribute else "i8")
+    y = (x + number).astype(x.dtype)
+    model = model_of("Add", [x, x], [y], constants=1)
+    del model.graph.initializer[:]
+    model.graph.node.insert(0, helper.make_node("Constant", [], ["x1"], **{attribute: value}))
+    write_test(tmp_path / "test_one", model, ([x], [y]))
+    assert "1 case imported" in dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported").output
     (result,) = run_cases(api.load_cases(str(tmp_path / "imported" / "test_one.yaml")))
     assert result.outcome == "passed"
 
