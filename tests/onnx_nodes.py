@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,8 @@ import dmlcheck
 from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.padded import padded
+from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
@@ -61,3 +63,33 @@ def agrees(made: Counterpart) -> bool:
 def _is_close(result: Array, wanted: Array | Strided) -> bool:
     values = _values(wanted)
     return result.shape == values.shape and np.allclose(result, values, 1e-5, 1e-6)
+
+
+class Desc(NamedTuple):
+    """A desc as a test types it: tensors are a type, their sizes and, after `by`, their strides."""
+
+    operator: str
+    fields: dict[str, Any]
+    level: str | None
+
+
+def descs(
+    type: str, inputs: Sequence[Array | None], *outputs: Array | None, opset: int = 17, **attributes: Any
+) -> list[Desc]:
+    """Return the descs that the provider makes of a node, each with the lowest level that takes it."""
+    made = map(padded, counterparts(node(type, inputs, *outputs, opset=opset, **attributes)))
+    return [_desc(each.operator, fields_of(each.fields)) for each in made]
+
+
+def _desc(operator: str, fields: dict[str, Any]) -> Desc:
+    typed = {name: _typed(value) for name, value in fields.items()}
+    return Desc(operator, typed, dmlcheck.minimum_feature_level(operator, fields))
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return [_typed(each) for each in value]
+    if not isinstance(value, dict) or "Sizes" not in value:
+        return value
+    strides = f" by {' '.join(map(str, value['Strides']))}" if "Strides" in value else ""
+    return f"{value['DataType']} {' '.join(map(str, value['Sizes']))}{strides}"

@@ -166,6 +166,145 @@ def attention_layer() -> Any:
     )
 
 
+OWN = "com.microsoft"
+
+
+def fused_transformer() -> Any:
+    """Return embeddings and a layer of BERT as onnxruntime fuses them: four heads of 16 elements."""
+    own = {"domain": OWN}
+    vectors = ["gamma", "beta", "qkv_bias", "out_bias", "up_bias", "down_bias"]
+    sizes = [64, 64, 192, 64, 256, 64]
+    made = model(
+        [
+            node(
+                "EmbedLayerNormalization",
+                "ids segments words positions types gamma beta mask",
+                "x lengths",
+                "embed",
+                **own,
+            ),
+            node("Attention", "x qkv qkv_bias lengths", "a", "attend", num_heads=4, **own),
+            node("MatMul", "a out", "b", "project"),
+            node("SkipLayerNormalization", "b x gamma beta out_bias", "c", "norm1", epsilon=1e-5, **own),
+            node("MatMul", "c up", "d", "up"),
+            node("BiasGelu", "d up_bias", "e", "gelu", **own),
+            node("MatMul", "e down", "f", "down"),
+            node("SkipLayerNormalization", "f c gamma beta down_bias", "y", "norm2", epsilon=1e-5, **own),
+        ],
+        {},
+        {"y": ["batch", "sequence", 64]},
+        [
+            *(weight(name, [size]) for name, size in zip(vectors, sizes, strict=True)),
+            *(weight(name, [size, 64]) for name, size in (("words", 1000), ("positions", 128), ("types", 2))),
+            *(
+                weight(name, size)
+                for name, size in (("qkv", [64, 192]), ("out", [64, 64]), ("up", [64, 256]), ("down", [256, 64]))
+            ),
+        ],
+    )
+    for name in ("ids", "segments", "mask"):
+        made.graph.input.append(tensor(name, ["batch", "sequence"], TensorProto.INT32))
+    return made
+
+
+def diffusion_blocks() -> Any:
+    """Return what Stable Diffusion's UNet has around its convolutions, as onnxruntime fuses it, in FLOAT16."""
+    own = {"domain": OWN}
+    return model(
+        [
+            node("GroupNorm", "x g_scale g_bias", "n", "norm", groups=4, activation=1, epsilon=1e-5, **own),
+            node("NhwcConv", "n filters c_bias", "c", "convolve", kernel_shape=[3, 3], pads=[1, 1, 1, 1], **own),
+            node("Reshape", "c rows", "t", "tokens"),
+            node("MatMul", "t qkv", "p0", "project"),
+            node("Reshape", "p0 packed", "p", "pack"),
+            node("MultiHeadAttention", "p", "m", "attend", num_heads=4, **own),
+            node("BiasAdd", "m out_bias t", "s", "skip", **own),
+            node("MatMul", "s up", "u", "up"),
+            node("BiasSplitGelu", "u up_bias", "y", "gelu", **own),
+        ],
+        {"x": [2, 8, 8, 32]},
+        {"y": [2, 64, 128]},
+        [
+            *(weight(name, [32]) for name in ("g_scale", "g_bias")),
+            *(weight(name, [32], FLOAT16) for name in ("c_bias", "out_bias")),
+            weight("filters", [32, 3, 3, 32], FLOAT16),
+            weight("qkv", [32, 96], FLOAT16),
+            weight("up", [32, 256], FLOAT16),
+            weight("up_bias", [256], FLOAT16),
+            numbers("rows", [2, 64, 32]),
+            numbers("packed", [2, 64, 4, 3, 8]),
+        ],
+        kind=FLOAT16,
+    )
+
+
+def plain_diffusion_blocks() -> Any:
+    """Return the same as exporters write it: groups by a reshape, attention by products and a softmax."""
+    return model(
+        [
+            node("Reshape", "x grouped", "r", "groups"),
+            node("InstanceNormalization", "r ones zeros", "i", "norm"),
+            node("Reshape", "i whole", "w", "back"),
+            node("Mul", "w g_scale", "m", "scale"),
+            node("Add", "m g_bias", "n", "shift"),
+            node("Reshape", "n tokens", "t0", "flat"),
+            node("Transpose", "t0", "t", "last", perm=[0, 2, 1]),
+            *(node("MatMul", f"t w_{letter}", f"{letter}0", f"project_{letter}") for letter in "qkv"),
+            *(node("Reshape", f"{letter}0 heads", f"{letter}1", f"split_{letter}") for letter in "qkv"),
+            *(node("Transpose", f"{letter}1", letter, f"heads_{letter}", perm=[0, 2, 1, 3]) for letter in "qv"),
+            node("Transpose", "k1", "k", "heads_k", perm=[0, 2, 3, 1]),
+            node("MatMul", "q k", "scores", "scores"),
+            node("Mul", "scores size", "scaled", "scaled"),
+            node("Softmax", "scaled", "weights", "weights", axis=-1),
+            node("MatMul", "weights v", "y", "mix"),
+        ],
+        {"x": [2, 32, 8, 8]},
+        {"y": [2, 4, 64, 8]},
+        [
+            *(weight(name, [4]) for name in ("ones", "zeros")),
+            *(weight(name, [32, 1, 1]) for name in ("g_scale", "g_bias")),
+            *(weight(f"w_{letter}", [32, 32]) for letter in "qkv"),
+            weight("size", []),
+            numbers("grouped", [0, 4, -1]),
+            numbers("whole", [2, 32, 8, 8]),
+            numbers("tokens", [2, 32, 64]),
+            numbers("heads", [2, 64, 4, 8]),
+        ],
+    )
+
+
+def recurrent_model() -> Any:
+    """Return a tagger: embeddings, an LSTM in both directions with lengths and states, opset 14, and a product."""
+    made = model(
+        [
+            node("Gather", "table ids", "x", "embed"),
+            node("LSTM", "x w r b lengths h0 c0", "s h c", "lstm", hidden_size=16, direction="bidirectional"),
+            node("Transpose", "s", "t", "order", perm=[0, 2, 1, 3]),
+            node("Reshape", "t merged", "m", "merge"),
+            node("MatMul", "m out", "y", "tags"),
+        ],
+        {},
+        {"y": ["steps", "batch", 9], "c": [2, "batch", 16]},
+        [
+            weight("table", [500, 24]),
+            weight("w", [2, 64, 24]),
+            weight("r", [2, 64, 16]),
+            weight("b", [2, 128]),
+            weight("out", [32, 9]),
+            numbers("merged", [0, 0, -1]),
+        ],
+        opset=14,
+    )
+    for name, sizes, kind in (
+        ("ids", ["steps", "batch"], INT64),
+        ("lengths", ["batch"], TensorProto.INT32),
+        ("h0", [2, "batch", 16], FLOAT),
+        ("c0", [2, "batch", 16], FLOAT),
+    ):
+        made.graph.input.append(tensor(name, sizes, kind))
+    return made
+
+
 def quantized_block() -> Any:
     """Return a convolution between a QuantizeLinear and a DequantizeLinear."""
     scale, zero = helper.make_tensor("s", FLOAT, [], [0.5]), helper.make_tensor("z", TensorProto.UINT8, [], [128])

@@ -12,35 +12,24 @@ from typing import Any, NamedTuple
 
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
+from dmlcheck.formats.onnx.from_onnx import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, left_to_others, row_of
 from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
-from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers
+from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers, parts_of
+from dmlcheck.formats.onnx.own_shapes import own_types
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
 _EMPTY = "there is nothing to compute: a tensor has no elements"
+_OF_SEQUENCE = "ConcatFromSequence"
 _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
     HOST: "ONNX Runtime keeps it on the CPU: it reckons with sizes alone",
 }
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 _WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements")  # whose descs leave out inputs that have no elements
-_LIKE_FIRST = frozenset(
-    f"com.microsoft.{name}"
-    for name in [
-        "BiasAdd",
-        "BiasGelu",
-        "GroupNorm",
-        "Gelu",
-        "MultiHeadAttention",
-        "QLinearSigmoid",
-        "QuickGelu",
-        "RotaryEmbedding",
-        "SkipLayerNormalization",
-    ]
-)
 Scope = MutableMapping[str, Value]
 
 
@@ -174,7 +163,8 @@ def _version(node: Any, opsets: Mapping[str, int]) -> int:
     opset = opsets.get("" if node.domain in DOMAINS else node.domain, 1)
     schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
     if schema is None:
-        return 1 if is_registered(_type(node)) else opset  # onnxruntime's own schemas are of version 1
+        is_gone = node.op_type in experimental.OPERATORS and node.domain in DOMAINS and opset > experimental.LAST_OPSET
+        return 1 if is_registered(_type(node)) and not is_gone else opset  # onnxruntime's own are of version 1
     return int(schema.since_version)
 
 
@@ -203,22 +193,31 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
 def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = _inferred_types(node, of, inputs)
-    outputs = [Value(_merged(types.get(name), of.declared.get(name))) for name in node.output]
+    parts = parts_of(node, inputs) if node.domain in DOMAINS else None
+    outputs = [Value(_merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
     numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
     return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
+
+
+def _tensors(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
+    """Return the inputs of a node, None for those left out; of ConcatFromSequence the tensors of the sequence."""
+    if node.op_type == _OF_SEQUENCE and inputs and inputs[0].parts is not None:
+        return list(inputs[0].parts)
+    return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
 
 
 def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
     from onnx import checker, helper, numpy_helper, shape_inference
 
-    schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
+    opset = of.opsets.get("", 1)
+    schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
+    if schema is None or node.op_type == _OF_SEQUENCE:
+        return own_types(_type(node), node, _tensors(node, inputs), opset)
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
     is_open = any(name and name not in types for name in node.input)
     if is_open or any(attribute.HasField("g") for attribute in node.attribute):
         return {}
-    if schema is None:
-        return _like_first(node, inputs)
     data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
     opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]
     try:
@@ -228,27 +227,6 @@ def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[s
     except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
         raise Refused(first_line(error)) from None
     return inferred
-
-
-def _like_first(node: Any, inputs: Sequence[Value]) -> Mapping[str, Any]:
-    """Return the types of onnxruntime's own operators whose outputs are like the first input, or that multiply it."""
-    operator = _type(node)
-    if operator in _LIKE_FIRST:
-        return {node.output[index]: inputs[0].type for index in (0, 3) if index < len(node.output)}
-    sizes = [value.sizes for value in inputs[:2]]
-    if operator != "com.microsoft.FusedMatMul" or any(each is None or len(each) < 2 for each in sizes):
-        return {}
-    return {node.output[0]: _product_type(node, inputs)}
-
-
-def _product_type(node: Any, inputs: Sequence[Value]) -> Any:
-    from onnx import helper
-
-    (*batch, rows, inner), (*others, depth, columns) = (value.sizes or () for value in inputs[:2])
-    transposed = {attribute.name for attribute in node.attribute if attribute.name.startswith("trans") and attribute.i}
-    ends = [inner if "transA" in transposed else rows, depth if "transB" in transposed else columns]
-    outer = batch if len(batch) >= len(others) else others
-    return helper.make_tensor_type_proto(inputs[0].type.tensor_type.elem_type, [*outer, *ends])
 
 
 def _merged(inferred: Any, declared: Any) -> Any:
@@ -313,6 +291,8 @@ def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Pa
 
 def _left_open(name: str, value: Value) -> str | None:
     """Return what is not known of a value's sizes, or None."""
+    if value.parts is not None:
+        return next(filter(None, (_left_open(f"a tensor of {name}", part) for part in value.parts)), None)
     if value.is_sized:
         return None
     if value.sizes is None:
@@ -322,16 +302,14 @@ def _left_open(name: str, value: Value) -> str | None:
 
 
 def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
-    def arrays(names: Sequence[str], values: Sequence[Value]) -> Any:
-        return tuple(
-            value.array() if name and value.is_sized and value.element in KNOWN else None
-            for name, value in zip(names, values, strict=True)
-        )
+    def array(value: Value | None) -> Any:
+        return value.array() if value is not None and value.is_sized and value.element in KNOWN else None
 
-    open_inputs = zip(node.input, inputs, strict=True)
-    unknown = frozenset(index for index, (name, value) in enumerate(open_inputs) if name and value.numbers is None)
+    taken = _tensors(node, inputs)
+    unknown = frozenset(index for index, value in enumerate(taken) if value is not None and value.numbers is None)
     opset = of.opsets.get("", 1)
-    given = arrays(node.input, inputs), arrays(node.output, outputs)
+    made = [value if name else None for name, value in zip(node.output, outputs, strict=True)]
+    given = tuple(map(array, taken)), tuple(map(array, made))
     untyped = frozenset(index for index, name in enumerate(node.output) if name and given[1][index] is None)
     return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
 

@@ -62,11 +62,13 @@ class Value(NamedTuple):
     """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
 
     `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
+    `parts` are the tensors of a sequence, None where they are not known.
     """
 
     type: Any
     numbers: Array | None = None
     origin: str = ""
+    parts: tuple[Value, ...] | None = None
 
     @property
     def element(self) -> str:
@@ -127,6 +129,23 @@ def of_numbers(numbers: Array) -> Value:
 
     kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
     return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers)
+
+
+def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
+    """Return the tensors of the sequence that a node makes; None where it makes none, or they are not known."""
+    if node.op_type in ("SequenceConstruct", "SequenceEmpty"):
+        return tuple(inputs)
+    if node.op_type not in ("SequenceErase", "SequenceInsert") or not inputs or inputs[0].parts is None:
+        return None
+    parts, is_insert = list(inputs[0].parts), node.op_type == "SequenceInsert"
+    place: int | None = len(parts) if is_insert else len(parts) - 1
+    if len(inputs) > 1 + is_insert:
+        numbers = inputs[1 + is_insert].numbers
+        place = None if numbers is None or numbers.size != 1 else int(numbers.reshape(-1)[0])
+    if place is None or not -len(parts) <= place <= len(parts):
+        return None
+    parts[place : place if is_insert else place + 1 or None] = [inputs[1]] if is_insert else []
+    return tuple(parts)
 
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:

@@ -167,9 +167,12 @@ def test_numbers_that_only_a_run_makes_are_unknown() -> None:
     assert by_name(made) == {"top": "unknown-sizes"}
 
 
-def test_an_operator_without_a_mapping_is_not_called_legal() -> None:
-    made = model([node("Einsum", "x x", "y", "einsum", equation="ij,jk->ik")], {"x": [4, 4]}, {"y": [4, 4]})
-    assert by_name(made) == {"einsum": "not-mapped"}
+def test_a_node_that_no_desc_fits_is_not_called_legal() -> None:
+    gelu = node("Gelu", "x", "y", "gelu", approximate="tanh")
+    half = node("BiasSplitGelu", "x b", "z", "half", domain="com.microsoft")
+    made = model([half, gelu], {"x": [4, 7], "b": [7]}, {"z": [4, 3]}, opset=20)
+    assert by_name(made) == {"half": "not-mapped", "gelu": "runs-elsewhere"}
+    assert reason(made, "half").endswith("of the sizes [4, 7], which have no halves")
 
 
 def test_the_nodes_of_branches_and_loops_are_visited() -> None:
@@ -216,11 +219,12 @@ def test_a_node_without_a_name_goes_by_its_first_output() -> None:
     assert list(by_name(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}))) == ["y"]
 
 
-def test_operators_that_onnx_does_not_know_have_the_sizes_that_the_model_gives() -> None:
-    half = node("BiasSplitGelu", "x b", "y", "half", domain="com.microsoft")
-    assert by_name(model([half], {"x": [4, 8], "b": [8]}, {"y": [4, 4]})) == {"half": "not-mapped"}
-    made = model([half, node("Relu", "y", "z", "relu")], {"x": [4, 8], "b": [8]}, {"z": [4, 4]})
-    assert by_name(made) == {"half": "unknown-sizes", "relu": "unknown-sizes"}
+def test_operators_that_nobody_knows_have_the_sizes_that_the_model_gives() -> None:
+    other = node("NoSuch", "x", "y", "other", domain="com.microsoft")
+    last = node("Relu", "y", "z", "relu")
+    made = model([other, last], {"x": [4]}, {"z": [4]})
+    assert by_name(made) == {"other": "runs-elsewhere", "relu": "unknown-sizes"}
+    assert by_name(model([other, last], {"x": [4]}, {"z": [4]}, infos=[tensor("y", [4])]))["relu"] == "ACTIVATION_RELU"
 
 
 def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:

@@ -10,7 +10,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from whole_models import attention_layer, mobile_block, quantized_block, residual_block, save
+from whole_models import (
+    attention_layer,
+    diffusion_blocks,
+    fused_transformer,
+    mobile_block,
+    plain_diffusion_blocks,
+    quantized_block,
+    residual_block,
+    save,
+)
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.formats.onnx.foreign_models import fields_of
@@ -27,10 +36,11 @@ collect = pytest.importorskip("onnx.backend.test.case.node").collect_testcases
 OPSETS = (21, 20, 19, 18, 17, 16, 14, 13, 11)  # where rows of the provider's table begin
 # Functions; graphs inside a node, with sizes of their own; windows that begin outside, which older opsets count.
 LEFT_OUT = ("_expanded", "flexattention", "last_window_starts_on_pad", "output_size_reduce_by_one")
-NOT_MAPPED = {"DFT", "STFT", "Resize"}  # which the provider computes by shaders of its own; parts of some axes
+NOT_MAPPED = {"Resize"}  # parts of some axes
 # Operators of DirectML that need more than the level that the provider makes its device with, the level that the descs
 # need, and why the provider makes them all the same: it comes with a DirectML.dll that has all levels.
 NEWER_OPERATOR, NEWER_TYPES, NEWER_MODE = "the operator is newer", "the types are newer", "the mode is newer"
+NEWER_ACTIVATION = "the activation that is fused to it is newer"
 ABOVE = {
     "ACTIVATION_HARDMAX1": ("5_1", NEWER_OPERATOR),
     "ACTIVATION_LOG_SOFTMAX1": ("5_1", NEWER_OPERATOR),
@@ -49,8 +59,13 @@ ABOVE = {
     "QUANTIZE": ("6_3", NEWER_OPERATOR),
     "RESAMPLE3": ("6_4", NEWER_OPERATOR),
 }
-# Of nodes that ONNX's tests have with outputs that the provider does not take.
-IN_NETWORKS = {"MEAN_VARIANCE_NORMALIZATION2": "6_3"}
+# Those that only networks have, not ONNX's tests of operators.
+ABOVE_IN_NETWORKS = {
+    "ACTIVATION_GELU": ("5_1", NEWER_OPERATOR),
+    "ELEMENT_WISE_ADD1": ("5_1", NEWER_ACTIVATION),
+    "MEAN_VARIANCE_NORMALIZATION2": ("6_3", NEWER_OPERATOR),
+    "MULTIHEAD_ATTENTION": ("6_1", NEWER_OPERATOR),
+}
 # Of version 21, whose scales may be FLOAT16, which the provider does not ask about and DirectML takes at no level.
 NEVER = {"QUANTIZED_LINEAR_MATRIX_MULTIPLY"}
 # Their numbers are inputs of sequences, or what a loop makes.
@@ -144,7 +159,9 @@ def test_every_desc_is_legal_on_the_device_of_the_provider_or_has_a_reason(nodes
     assert above_the_device(levels(nodes)) == {operator: level for operator, (level, _) in ABOVE.items()}
 
 
-@pytest.mark.parametrize(("operator", "level", "why"), [(name, *row) for name, row in ABOVE.items()])
+@pytest.mark.parametrize(
+    ("operator", "level", "why"), [(name, *row) for name, row in {**ABOVE, **ABOVE_IN_NETWORKS}.items()]
+)
 def test_an_operator_is_newer_than_the_device_only_where_the_table_says_so(operator: str, level: str, why: str) -> None:
     introduced = load_spec(operator).introduced
     assert (LEVEL_ORDER[introduced] > LEVEL_ORDER[registrations().level]) == (why == NEWER_OPERATOR)
@@ -154,8 +171,10 @@ def test_an_operator_is_newer_than_the_device_only_where_the_table_says_so(opera
 def test_the_blocks_of_known_networks_have_no_other_reasons(tmp_path: Path) -> None:
     path = str(tmp_path / "model.onnx")
     blocks = [(residual_block(), {"batch": 4}), (mobile_block(), {}), (quantized_block(), {})]
-    blocks.append((attention_layer(), {"batch": 2, "sequence": 128}))
+    blocks += [(each, {"batch": 2, "sequence": 128}) for each in (attention_layer(), fused_transformer())]
+    blocks += [(diffusion_blocks(), {}), (plain_diffusion_blocks(), {})]
     nodes = [node for made, sizes in blocks for node in nodes_of(read_whole(save(made, path), sizes))]
     above = above_the_device(levels(nodes))
-    assert above
-    assert above.items() <= {operator: level for operator, (level, _) in ABOVE.items()}.items() | IN_NETWORKS.items()
+    known = {operator: level for operator, (level, _) in {**ABOVE, **ABOVE_IN_NETWORKS}.items()}
+    assert above.keys() >= ABOVE_IN_NETWORKS.keys()
+    assert above.items() <= known.items()

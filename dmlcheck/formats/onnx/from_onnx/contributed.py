@@ -1,102 +1,119 @@
-"""Operators of onnxruntime's own that transformers are fused to: products, Gelu, attention."""
+"""Operators of onnxruntime's own that others are fused to: products with transposed factors, sums with Gelu.
+
+From DmlOperatorFusedMatMul.cpp, DmlOperatorBiasGelu.cpp, DmlOperatorBiasAdd.cpp, DmlOperatorBiasSplitGelu.cpp and
+DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML provider.
+"""
 
 from __future__ import annotations
 
-from math import prod, sqrt
-from typing import Any
-
 import numpy as np
 
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, repeated
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.steps import Tensor, identity, padded_steps, pair, shape_of, step, unary
+from dmlcheck.formats.onnx.from_onnx.tensors import empty_like, permuted, repeated
+
+# ---- products
 
 
 def _fused_product(node: Node) -> Counterpart:
-    """GEMM of batches; a transposed factor is one whose last two strides are exchanged."""
-    a, b, output = node.input(0), node.input(1), node.output()
-    if min(a.ndim, b.ndim) < 2 or node.get("transBatchA", 0) or node.get("transBatchB", 0):
-        raise Refused(f"{node.type} of vectors, or of batches that are transposed")
-    tensors = {
-        f"{side}Tensor": _factor(x, output.shape[:-2], bool(node.get(f"trans{side}", 0)))
-        for side, x in (("A", a), ("B", b))
-    }
+    """GEMM of batches; a transposed factor is one whose strides are in another order. Dimensions are kept."""
+    a, b, output = _factor(node, 0, "A"), _factor(node, 1, "B"), node.output()
+    if node.input(0).ndim == 1:
+        output = np.expand_dims(output, output.ndim - (node.input(1).ndim > 1))
+    if node.input(1).ndim == 1:
+        output = np.expand_dims(output, output.ndim)
+    batch = output.shape[:-2]
+    tensors = {f"{side}Tensor": repeated(x, (*batch, *shape_of(x)[-2:])) for side, x in (("A", a), ("B", b))}
     fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": number(node.get("alpha", 1.0)), "Beta": 0}
-    return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields})
+    return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields}, least=1)
 
 
-def _factor(x: Array, batch: tuple[int, ...], is_transposed: bool) -> Array | Strided:  # noqa: FBT001
-    full = repeated(x, (*batch, *x.shape[-2:]))
-    if not is_transposed:
-        return full
-    if not isinstance(full, Strided):
-        full = Strided(full, tuple(prod(full.shape[axis + 1 :]) for axis in range(full.ndim)))
-    *outer, rows, columns = full.strides
-    return Strided(np.swapaxes(full.values, -1, -2), (*outer, columns, rows))
+def _factor(node: Node, index: int, side: str) -> Tensor:
+    """Return a factor as a matrix, or as batches of them; a vector is a row on the left, and a column on the right."""
+    x = node.input(index)
+    if not x.ndim:
+        raise Refused(f"{node.type} of a scalar")
+    if x.ndim == 1:
+        return x[None, :] if side == "A" else x[:, None]
+    order = list(range(x.ndim))
+    if node.whole(f"transBatch{side}", 0):
+        if x.ndim < 3:
+            raise Refused(f"{node.type} whose factor {side} has no batches that could be transposed")
+        order[:-1] = [*order[1:-1], order[0]]
+    if node.whole(f"trans{side}", 0):
+        order[-2:] = [order[-1], order[-2]]
+    return permuted(x, order)
+
+
+def _fused_product_with_activation(node: Node) -> Counterpart:
+    """Return the GEMM with a softmax after it, the only activation that the provider takes here."""
+    if node.get("activation", "Softmax") != "Softmax":
+        raise Refused(f"{node.type} with the activation {node.get('activation')}")
+    made = _fused_product(node)
+    axis = axis_of(node.whole("activation_axis", -1), node.input(0).ndim)
+    fused = {"FusedActivation": {"Type": "ACTIVATION_SOFTMAX1", "Axes": [axis]}} if node.get("activation") else {}
+    return made._replace(fields={**made.fields, **fused})
+
+
+# ---- Gelu
 
 
 def _gelu(node: Node) -> Counterpart:
     return Counterpart("ACTIVATION_GELU", node.tensors())
 
 
-def _attention(node: Node) -> Counterpart:
-    """MULTIHEAD_ATTENTION of queries, keys and values; five dimensions are stacked, keys of four are earlier ones."""
-    query, heads = node.input(0), node.get("num_heads")
-    size = query.shape[4] if query.ndim == 5 else query.shape[2] // heads
-    tensors: dict[str, Any] = dict(_given(node))
-    mask, kind = _mask(node, heads)
-    if mask is not None:
-        tensors["MaskTensor"] = mask
-    outputs = {"OutputTensor": 0, "OutputPresentKeyTensor": 1, "OutputPresentValueTensor": 2}
-    made = {
-        name: node.output(index)
-        for name, index in outputs.items()
-        if index < len(node.outputs) and node.outputs[index] is not None
-    }
-    fields = {
-        "Scale": number(node.get("scale") or 1 / sqrt(size)),
-        "MaskFilterValue": number(node.get("mask_filter_value", -10000.0)),
-        "HeadCount": heads,
-        "MaskType": kind,
-    }
-    return Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})
+def _gelu_of_sum(node: Node) -> Counterpart:
+    """ADD1 with a Gelu after it; without a bias the Gelu alone."""
+    x, output = node.input(0), node.output()
+    if not node.has(1):
+        return _gelu(node)
+    tensors = {"ATensor": x, "BTensor": repeated(node.input(1), x.shape), "OutputTensor": output}
+    return Counterpart("ELEMENT_WISE_ADD1", {**tensors, "FusedActivation": {"Type": "ACTIVATION_GELU"}})
 
 
-def _given(node: Node) -> dict[str, Array]:
-    """Return the inputs by the fields that they are, but for the mask."""
-    key = node.optional(1)
-    is_past = key is not None and key.ndim == 4
-    names = {
-        0: "StackedQueryKeyValueTensor" if node.input(0).ndim == 5 else "QueryTensor",
-        1: "PastKeyTensor"
-        if is_past
-        else "StackedKeyValueTensor"
-        if key is not None and key.ndim == 5
-        else "KeyTensor",
-        2: "PastValueTensor" if is_past else "ValueTensor",
-        3: "BiasTensor",
-        5: "RelativePositionBiasTensor",
-        6: "PastKeyTensor",
-        7: "PastValueTensor",
-    }
-    return {name: node.input(index) for index, name in names.items() if node.has(index)}
+def _fast_gelu(node: Node) -> list[Counterpart]:
+    """Compute the same as BiasGelu, not by the tanh of a polynomial."""
+    return [_gelu_of_sum(node)]
 
 
-def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
-    """Return the mask in its form, and the name of that: lengths of keys, their bounds, or a mark for each."""
-    mask, query = node.optional(4), node.input(0)
-    if mask is None:
-        return None, "NONE"
-    if mask.ndim == 1:
-        is_length = mask.shape[0] == query.shape[0]
-        return (mask[None], "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
-    if mask.ndim != 2:
-        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions")
-    full = (query.shape[0], heads, query.shape[1], mask.shape[1])
-    return repeated(mask[:, None, None, :], full), "BOOLEAN"
+def _quick_gelu(node: Node) -> list[Counterpart]:
+    """Multiply x by the sigmoid of alpha * x."""
+    x, output = node.input(0), node.output()
+    alpha = number(node.get("alpha", 1.702))
+    scaled = [] if alpha == 1 else [identity(x, output, ScaleBias={"Scale": alpha, "Bias": 0})]
+    made = [*scaled, unary("ACTIVATION_SIGMOID", x, output), pair("MULTIPLY", x, output, output)]
+    return padded_steps(made)
+
+
+# ---- sums
+
+
+def _sum_of_three(node: Node) -> list[Counterpart]:
+    """ADD of the bias, then of the skipped input."""
+    x = node.input(0)
+    return padded_steps([pair("ADD", x, node.input(1), x), pair("ADD", x, node.input(2), x)])
+
+
+def _gelu_of_half(node: Node) -> list[Counterpart]:
+    """ADD of the bias; one half of the last dimension multiplied by the Gelu of the other."""
+    x = node.input(0)
+    if not x.ndim or x.shape[-1] % 2:
+        raise Refused(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
+    half = empty_like(x, (*x.shape[:-1], x.shape[-1] // 2))
+    cut = step("SPLIT", InputTensor=x, OutputTensors=[half, half], Axis=x.ndim - 1)
+    added = pair("ADD", x, node.input(1), x)
+    return padded_steps([added, cut, unary("ACTIVATION_GELU", half, half), pair("MULTIPLY", half, half, half)])
 
 
 OPERATORS: dict[str, Maker] = {
+    "com.microsoft.BiasGelu": _gelu_of_sum,
     "com.microsoft.FusedMatMul": _fused_product,
+    "com.microsoft.FusedMatMulActivation": _fused_product_with_activation,
     "com.microsoft.Gelu": _gelu,
-    "com.microsoft.MultiHeadAttention": _attention,
+}
+SEVERAL: dict[str, Makers] = {
+    "com.microsoft.BiasAdd": _sum_of_three,
+    "com.microsoft.BiasSplitGelu": _gelu_of_half,
+    "com.microsoft.FastGelu": _fast_gelu,
+    "com.microsoft.QuickGelu": _quick_gelu,
 }

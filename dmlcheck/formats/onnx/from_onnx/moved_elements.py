@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
+
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, permuted, repeated, sized, type_name
 
@@ -36,6 +38,18 @@ def _concat(node: Node) -> Counterpart:
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
     full = [part for part in parts if part.size]
     return Counterpart("JOIN", {"InputTensors": full, "OutputTensor": node.output(), "Axis": axis})
+
+
+def _concat_of_sequence(node: Node) -> Counterpart:
+    """JOIN of the tensors of a sequence, which are the inputs here; empty ones are left out."""
+    parts = [node.input(index) for index in range(len(node.inputs))]
+    is_new = node.whole("new_axis", 0)
+    if not parts or is_new not in (0, 1) or len({part.ndim for part in parts}) > 1:
+        raise Refused(f"{node.type} of {len(parts)} tensors that do not have the same number of dimensions")
+    axis = axis_of(node.whole("axis"), parts[0].ndim + is_new)
+    parts = [np.expand_dims(part, axis) for part in parts] if is_new else parts
+    kept = [part for part in parts if part.size]
+    return Counterpart("JOIN", {"InputTensors": kept, "OutputTensor": node.output(), "Axis": axis})
 
 
 def _split(node: Node) -> Counterpart:
@@ -114,6 +128,7 @@ def _fold(node: Node) -> Counterpart:
 OPERATORS: dict[str, Maker] = {
     "Col2Im": _fold,
     "Concat": _concat,
+    "ConcatFromSequence": _concat_of_sequence,
     "DepthToSpace": partial(_blocks, "DEPTH_TO_SPACE1"),
     "Expand": _expand,
     "Flatten": _reshape,

@@ -41,6 +41,22 @@ class Node(NamedTuple):
         """Return an attribute."""
         return self.attributes.get(name, default)
 
+    def whole(self, name: str, default: int | None = None) -> int:
+        """Return an attribute that is a whole number; Refused where it is none."""
+        value = self.get(name, default)
+        if value is None:
+            raise Refused(f"{self.type} has no attribute {name}")
+        if not isinstance(value, int):
+            raise Refused(f"the attribute {name} of {self.type} is {value!r}, not a whole number")
+        return value
+
+    def positive(self, name: str) -> int:
+        """Return an attribute that is a whole number above 0; Refused where it is none."""
+        value = self.whole(name)
+        if value < 1:
+            raise Refused(f"the attribute {name} of {self.type} is {value}, not 1 or more")
+        return value
+
     def has(self, index: int) -> bool:
         """Whether an optional input is there."""
         return index < len(self.inputs) and self.inputs[index] is not None
@@ -102,6 +118,7 @@ class Counterpart(NamedTuple):
 
 
 Maker = Callable[[Node], Counterpart]
+Makers = Callable[[Node], list[Counterpart]]
 
 
 # ---- attributes

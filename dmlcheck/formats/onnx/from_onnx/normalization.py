@@ -80,4 +80,5 @@ OPERATORS: dict[str, Maker] = {
     "LayerNormalization": partial(_layer, 1),
     "LpNormalization": _norm,
     "RMSNormalization": partial(_layer, 0),
+    "SimplifiedLayerNormalization": partial(_layer, 0),
 }

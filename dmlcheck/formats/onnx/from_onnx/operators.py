@@ -8,7 +8,9 @@ from __future__ import annotations
 from dmlcheck.formats.onnx.from_onnx import (
     contributed,
     elementwise,
+    experimental,
     fills_and_diagonals,
+    fused_attention,
     gathering,
     moved_elements,
     normalization,
@@ -21,8 +23,10 @@ from dmlcheck.formats.onnx.from_onnx import (
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
 
 OPERATORS: dict[str, Maker] = {
+    **fused_attention.OPERATORS,
     **contributed.OPERATORS,
     **elementwise.OPERATORS,
+    **experimental.OPERATORS,
     **fills_and_diagonals.OPERATORS,
     **gathering.OPERATORS,
     **moved_elements.OPERATORS,

@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.formats.onnx.from_onnx.tensors import channels, ranked, repeated, unsigned
+from dmlcheck.formats.onnx.from_onnx.tensors import channels, channels_second, ranked, repeated, unsigned
 
 
 def _gemm(node: Node) -> Counterpart:
@@ -75,6 +75,28 @@ def _convolution(direction: str, node: Node) -> Counterpart:
         more |= _padding_of_output(node, x, weights, {**fields, **more})
     kind = {"Mode": "CROSS_CORRELATION", "Direction": direction}
     return Counterpart("CONVOLUTION", {**tensors, "OutputTensor": node.output(), **kind, **fields, **more})
+
+
+def _convolution_of_channels_last(node: Node) -> Counterpart:
+    """CONVOLUTION of four dimensions, whose tensors are read and written through strides."""
+    tensors = (node.input(0), node.input(1), node.output())
+    if any(x.ndim != 4 for x in tensors):
+        raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are taken")
+    x, weights, output = map(channels_second, tensors)
+    plain = (x.values, weights.values, *node.inputs[2:])
+    made = _convolution("FORWARD", node._replace(inputs=plain, outputs=(output.values,)))
+    strided = {"InputTensor": x, "FilterTensor": weights, "OutputTensor": output}
+    return made._replace(fields={**made.fields, **strided})
+
+
+def _convolution_with_padding(node: Node) -> Counterpart:
+    """CONVOLUTION backward of images; the padding is input 2, the bias input 3."""
+    pads = node.known(2)
+    if pads is None or pads.size != 4 or node.input(0).ndim != 4:
+        raise Refused(f"{node.type} without four numbers of padding for images")
+    attributes = {**node.attributes, "pads": [int(pad) for pad in pads.reshape(-1)], "auto_pad": "NOTSET"}
+    inputs = (*node.inputs[:2], *node.inputs[3:4])
+    return _convolution("BACKWARD", node._replace(attributes=attributes, inputs=inputs))
 
 
 def _padding_of_output(node: Node, x: Array, weights: Array, fields: Mapping[str, Any]) -> dict[str, list[int]]:
@@ -151,4 +173,6 @@ OPERATORS: dict[str, Maker] = {
     "MaxPool": partial(_pool, "MAX_POOLING"),
     "MaxRoiPool": _regions,
     "MaxUnpool": _unpool,
+    "com.microsoft.ConvTransposeWithDynamicPads": _convolution_with_padding,
+    "com.microsoft.NhwcConv": _convolution_of_channels_last,
 }

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.products_and_windows import window
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, channels, repeated, sized
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, channels, channels_second, repeated, sized
 
 Shaped = Callable[[Array], Array]
 
@@ -87,7 +88,8 @@ def _by_range(node: Node) -> Counterpart:
     return Counterpart("DYNAMIC_QUANTIZE_LINEAR", {**node.tensors(), **outputs})
 
 
-def _product_to_float(node: Node) -> Counterpart:
+def product_to_float(node: Node) -> Counterpart:
+    """MATRIX_MULTIPLY_INTEGER_TO_FLOAT of two factors, their scales and zero points, and a bias."""
     rank, tensors = _matrices(node, 1)
     places = [
         (index, f"{name}{kind}Tensor", shaped)
@@ -109,14 +111,17 @@ def _sum(node: Node) -> Counterpart:
     return Counterpart("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**addends, **numbers, "OutputTensor": output})
 
 
-def _average(node: Node) -> Counterpart:
-    x, sizes = node.input(0), list(node.get("kernel_shape"))
-    if node.get("channels_last", 0):
-        raise Refused(f"{node.type} of channels last")
+def _average(node: Node, *, is_global: bool = False) -> Counterpart:
+    """QUANTIZED_LINEAR_AVERAGE_POOLING; channels that are last are read and written through strides."""
+    tensors = node.tensors()
+    moved = {name: channels_second(x) for name, x in tensors.items()} if node.whole("channels_last", 0) else {}
+    x = moved["InputTensor"].values if moved else tensors["InputTensor"]
+    sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape") or [])
     names = ("InputScaleTensor", "InputZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor")
     numbers = _tensors(node, *((index, name, _of_one(x.ndim)) for index, name in enumerate(names, start=1)))
-    fields = {"WindowSize": sizes, **window(node, x, sizes), "IncludePadding": node.get("count_include_pad", 0)}
-    return Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**node.tensors(), **numbers, **fields})
+    plain = node._replace(attributes={}) if is_global else node
+    fields = {"WindowSize": sizes, **window(plain, x, sizes), "IncludePadding": node.get("count_include_pad", 0)}
+    return Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**tensors, **moved, **numbers, **fields})
 
 
 OPERATORS: dict[str, Maker] = {
@@ -125,7 +130,8 @@ OPERATORS: dict[str, Maker] = {
     "MatMulInteger": _product_of_integers,
     "QLinearConv": _quantized_convolution,
     "QLinearMatMul": _quantized_product,
-    "com.microsoft.MatMulIntegerToFloat": _product_to_float,
+    "com.microsoft.MatMulIntegerToFloat": product_to_float,
     "com.microsoft.QLinearAdd": _sum,
     "com.microsoft.QLinearAveragePool": _average,
+    "com.microsoft.QLinearGlobalAveragePool": partial(_average, is_global=True),
 }

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.files import yaml
 from dmlcheck.formats.onnx.from_onnx.node import Node
+from dmlcheck.formats.onnx.from_onnx.provider_einsum import is_known
 from dmlcheck.formats.onnx.to_onnx.records import TYPES
 
 _HELD = frozenset((*TYPES.values(), "BOOL"))  # types that tensors of DirectML have: ExecutionProvider.cpp asks for them
@@ -29,6 +30,7 @@ _NOT_COMPUTED = [
     "Shape",
     "Size",
 ]
+_SHADERS = ("DFT", "GridSample")  # DmlDFT.h, DmlGridSample.h
 
 
 class Row(NamedTuple):
@@ -141,6 +143,11 @@ def _batch_normalization(node: Node) -> str | None:
     return _takes(node, "of inputs of several types") if len(types) > 1 else None
 
 
+def _einsum(node: Node) -> str | None:
+    """DmlOperatorEinSum.cpp, QueryEinSum."""
+    return None if is_known(node.get("equation")) else _takes(node, f"of the equation {node.get('equation')!r}")
+
+
 def _layer_normalization(node: Node) -> str | None:
     """DmlOperatorLayerNormalization.cpp, QueryLayerNormalization."""
     return None if len(node.outputs) == 1 else _takes(node, "of more than one output")
@@ -216,10 +223,10 @@ def _is_set(node: Node, *attributes: str) -> str | None:
     return None if name is None else _takes(node, f"of {name} {node.get(name)}")
 
 
-QUERIES: dict[str, Limit | None] = {
+QUERIES: dict[str, Limit] = {
     "QueryAttention": _attention,
     "QueryBatchNormalization": _batch_normalization,
-    "QueryEinSum": None,  # the mapping knows the equations
+    "QueryEinSum": _einsum,
     "QueryLayerNormalization": _layer_normalization,
     "QueryMatMulNBits": _mat_mul_n_bits,
     "QueryMaxPool": _max_pool,
@@ -237,4 +244,8 @@ QUERIES: dict[str, Limit | None] = {
 # ---- what it takes and computes without DirectML
 
 _BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
-_LIMITS: dict[str, Limit] = {name: lambda _: _BY_SIZES for name in _NOT_COMPUTED}
+_BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
+_LIMITS: dict[str, Limit] = {
+    **{name: lambda _: _BY_SIZES for name in _NOT_COMPUTED},
+    **{name: lambda _: _BY_SHADERS for name in _SHADERS},
+}

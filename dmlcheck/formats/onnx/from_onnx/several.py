@@ -5,16 +5,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
-from dmlcheck.formats.onnx.from_onnx import differing, resized
-from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axes_of, number
+from dmlcheck.formats.onnx.from_onnx import (
+    contributed,
+    dequantized,
+    differing,
+    fused_attention,
+    fused_normalization,
+    provider_einsum,
+    resized,
+    rotary,
+    transforms,
+)
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Node, axes_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.quantize_linear_21 import quantized
-from dmlcheck.formats.onnx.from_onnx.tensors import repeated
-
-Makers = Callable[[Node], list[Counterpart]]
+from dmlcheck.formats.onnx.from_onnx.steps import identity, padded_steps, pair
 
 
 def counterparts(node: Node) -> Sequence[Counterpart]:
@@ -29,22 +37,13 @@ def counterparts(node: Node) -> Sequence[Counterpart]:
 _ALONE: dict[str, Maker] = {**differing.OPERATORS, **resized.OPERATORS}
 
 
-def _identity(x: Array, output: Array, **more: object) -> Counterpart:
-    return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x, "OutputTensor": output, **more})
-
-
-def _pair(operator: str, a: Array, b: Array, output: Array) -> Counterpart:
-    tensors = {"ATensor": repeated(a, output.shape), "BTensor": repeated(b, output.shape), "OutputTensor": output}
-    return Counterpart(f"ELEMENT_WISE_{operator}", tensors)
-
-
 def _of_any_number(operator: str, node: Node) -> list[Counterpart]:
     """Combine the first two inputs, then each other one with the result so far; of one input a copy."""
     inputs, output = [node.input(index) for index in range(len(node.inputs))], node.output()
     if len(inputs) == 1:
-        return [_identity(inputs[0], output)]
-    first = _pair(operator, inputs[0], inputs[1], output)
-    return [first, *(_pair(operator, x, output, output) for x in inputs[2:])]
+        return padded_steps([identity(inputs[0], output)])
+    first = pair(operator, inputs[0], inputs[1], output)
+    return padded_steps([first, *(pair(operator, x, output, output) for x in inputs[2:])])
 
 
 def _mean(node: Node) -> list[Counterpart]:
@@ -52,38 +51,12 @@ def _mean(node: Node) -> list[Counterpart]:
     if len(node.inputs) < 3:
         return _of_any_number("MEAN", node)
     scale = {"Scale": number(1 / len(node.inputs)), "Bias": 0}
-    return [*_of_any_number("ADD", node), _identity(node.output(), node.output(), ScaleBias=scale)]
+    return [*_of_any_number("ADD", node), *padded_steps([identity(node.output(), node.output(), ScaleBias=scale)])]
 
 
 def _dropout(node: Node) -> list[Counterpart]:
     """Copy the input: dropout is for training."""
     return [Counterpart("ACTIVATION_IDENTITY", node.tensors())]
-
-
-def _quick_gelu(node: Node) -> list[Counterpart]:
-    """X * sigmoid(alpha * x)."""
-    x, output = node.input(0), node.output()
-    alpha = number(node.get("alpha", 1.702))
-    scaled = [] if alpha == 1 else [_identity(x, output, ScaleBias={"Scale": alpha, "Bias": 0})]
-    sigmoid = Counterpart("ACTIVATION_SIGMOID", {"InputTensor": x, "OutputTensor": output})
-    return [*scaled, sigmoid, _pair("MULTIPLY", x, output, output)]
-
-
-def _skip_layer_normalization(node: Node) -> list[Counterpart]:
-    """Sum input, skip and bias, and normalize that; the hidden size is dimension 2."""
-    x = node.input(0)
-    if x.ndim not in (2, 3):
-        raise Refused(f"{node.type} of {x.ndim} dimensions")
-    shape = (x.shape[0], x.shape[1] if x.ndim == 3 else 1, x.shape[-1], 1)
-    vector = (1, 1, x.shape[-1], 1)
-    summed = [_pair("ADD", x.reshape(shape), node.input(1).reshape(shape), x.reshape(shape))]
-    if node.has(4):
-        summed.append(_pair("ADD", x.reshape(shape), node.input(4).reshape(vector), x.reshape(shape)))
-    names = ((2, "ScaleTensor"), (3, "BiasTensor"))
-    factors = {name: node.input(index).reshape(vector) for index, name in names if node.has(index)}
-    fields = {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
-    tensors = {"InputTensor": x.reshape(shape), **factors, "OutputTensor": node.output().reshape(shape)}
-    return [*summed, Counterpart("MEAN_VARIANCE_NORMALIZATION2", {**tensors, **fields})]
 
 
 def _mean_variance(node: Node) -> list[Counterpart]:
@@ -115,7 +88,13 @@ SEVERAL: dict[str, Makers] = {
     "MeanVarianceNormalization": _mean_variance,
     "Min": partial(_of_any_number, "MIN"),
     "QuantizeLinear": quantized,
+    "SimplifiedLayerNormalization": differing.layer,
     "Sum": partial(_of_any_number, "ADD"),
-    "com.microsoft.QuickGelu": _quick_gelu,
-    "com.microsoft.SkipLayerNormalization": _skip_layer_normalization,
+    **fused_attention.SEVERAL,
+    **contributed.SEVERAL,
+    **dequantized.SEVERAL,
+    **fused_normalization.SEVERAL,
+    **provider_einsum.SEVERAL,
+    **rotary.SEVERAL,
+    **transforms.SEVERAL,
 }

@@ -20,18 +20,20 @@ class Strided(NamedTuple):
     strides: tuple[int, ...]
 
 
-def repeated(values: Array, shape: Sequence[int]) -> Array | Strided:
+def repeated(values: Array | Strided, shape: Sequence[int]) -> Array | Strided:
     """Return values broadcast to a shape, with strides of 0 where they have size 1."""
     shape = tuple(shape) or (1,)
-    if values.shape == shape:
+    array, steps = values if isinstance(values, Strided) else (values, packed_strides(values.shape))
+    if array.shape == shape:
         return values
-    padded = values.reshape((1,) * (len(shape) - values.ndim) + values.shape)
+    more = len(shape) - array.ndim
     try:
+        padded = array.reshape((1,) * more + array.shape)
         full = np.broadcast_to(padded, shape)
     except ValueError:
-        raise Refused(f"sizes {list(values.shape)} do not repeat to {list(shape)}") from None
-    packed = packed_strides(padded.shape)
-    return Strided(full, tuple(0 if own == 1 else step for own, step in zip(padded.shape, packed, strict=True)))
+        raise Refused(f"sizes {list(array.shape)} do not repeat to {list(shape)}") from None
+    own = zip(padded.shape, (*(0 for _ in range(more)), *steps), strict=True)
+    return Strided(full, tuple(0 if size == 1 else step for size, step in own))
 
 
 def along(values: Array, axis: int, shape: Sequence[int]) -> Array | Strided:
@@ -75,6 +77,12 @@ def permuted(values: Array, order: Sequence[int]) -> Array | Strided:
     return Strided(values.transpose(order), tuple(packed[axis] for axis in order))
 
 
+def channels_second(values: Array) -> Strided:
+    """Return values whose channels are last with the channels after the first dimension, read through strides."""
+    steps = packed_strides(values.shape)
+    return Strided(np.moveaxis(values, -1, 1), (steps[0], steps[-1], *steps[1:-1]))
+
+
 def four_bits(values: Array, data_type: str) -> Array:
     """Return values as bytes that are known to be elements of a 4-bit type."""
     dtype = np.dtype(NUMPY_TYPES[data_type], metadata={_TYPE: data_type})
@@ -82,6 +90,16 @@ def four_bits(values: Array, data_type: str) -> Array:
 
 
 _TYPE = "DirectML's data type"
+
+
+def empty(sizes: Sequence[int], dtype: Any) -> Array:
+    """Return a tensor of which only type and sizes count; it takes no memory."""
+    return np.broadcast_to(np.zeros((), dtype), tuple(sizes))
+
+
+def empty_like(x: Array, sizes: Sequence[int]) -> Array:
+    """Return a tensor of another's type, of which only the sizes count."""
+    return empty(sizes, x.dtype)
 
 
 def plain(values: Array) -> Array:
@@ -106,8 +124,3 @@ def channels(values: Array, rank: int) -> Array:
 def unsigned(indices: Array) -> Array:
     """Return indices, none of them negative, as the type that DirectML has for them."""
     return converted(indices, np.uint64)
-
-
-def empty(sizes: Sequence[int], dtype: Any) -> Array:
-    """Return a tensor of which only type and sizes count; it takes no memory."""
-    return np.broadcast_to(np.zeros((), dtype), tuple(sizes))

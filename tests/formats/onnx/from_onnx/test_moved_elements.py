@@ -91,3 +91,16 @@ def test_blocks_have_an_order() -> None:
 def test_a_tile_repeats_each_dimension() -> None:
     made = found("Tile", [X, numbers(1, 2)], zeros(2, 6))
     assert (made.operator, fields(made)) == ("TILE", {"Repeats": [1, 2]})
+
+
+def test_the_tensors_of_a_sequence_are_joined_without_empty_ones() -> None:
+    """DmlOperatorConcatFromSequence.cpp: a new axis is put into each of them first."""
+    made = found("ConcatFromSequence", [X, zeros(2, 0), zeros(2, 4)], zeros(2, 7), axis=-1)
+    assert [part.shape for part in made.fields["InputTensors"]] == [(2, 3), (2, 4)]
+    assert (made.operator, made.fields["Axis"]) == ("JOIN", 1)
+    made = found("ConcatFromSequence", [X, X], zeros(2, 2, 3), axis=1, new_axis=1)
+    assert [part.shape for part in made.fields["InputTensors"]] == [(2, 1, 3), (2, 1, 3)]
+    with pytest.raises(Refused, match="of 0 tensors"):
+        found("ConcatFromSequence", [], X, axis=0)
+    with pytest.raises(Refused, match="the same number of dimensions"):
+        found("ConcatFromSequence", [X, zeros(3)], X, axis=0)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from onnx_nodes import Desc, descs, fields, found, zeros
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 
@@ -128,3 +128,38 @@ def test_what_directml_does_otherwise_is_refused(type: str, inputs: Any, attribu
     outputs = {"MaxPool": [X, X], "ConvTranspose": [zeros(1, 2, 9, 9)]}.get(type, [X])
     with pytest.raises(Refused, match=reason):
         found(type, inputs, *outputs, **attributes)
+
+
+# ---- onnxruntime's own
+
+WINDOW = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+
+
+def test_a_convolution_of_channels_last_reads_and_writes_through_strides() -> None:
+    """DmlOperatorConvolution.cpp: input 7x8 of 3 channels, 4 filters of 2x3, output 6x6 of 4 channels."""
+    tensors = {
+        "InputTensor": "FLOAT32 1 3 7 8 by 168 1 24 3",
+        "FilterTensor": "FLOAT32 4 3 2 3 by 18 1 9 3",
+        "BiasTensor": "FLOAT32 1 4 1 1",
+        "OutputTensor": "FLOAT32 1 4 6 6 by 144 1 24 4",
+    }
+    kind = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD"}
+    more = {"OutputPadding": [0, 0], "GroupCount": 1}
+    inputs = [zeros(1, 7, 8, 3), zeros(4, 2, 3, 3), zeros(4)]
+    assert descs("com.microsoft.NhwcConv", inputs, zeros(1, 6, 6, 4)) == [
+        Desc("CONVOLUTION", {**tensors, **kind, **WINDOW, **more}, "1_0")
+    ]
+    with pytest.raises(Refused, match="only four are taken"):
+        descs("com.microsoft.NhwcConv", [zeros(1, 7, 3), zeros(4, 3, 3)], zeros(1, 6, 4))
+
+
+def test_the_padding_of_a_transposed_convolution_may_be_an_input() -> None:
+    """DmlOperatorConvolution.cpp: input 2 is the padding, input 3 the bias."""
+    pads = np.array([1, 0, 2, 1], np.int64)
+    inputs = [zeros(1, 3, 4, 4), zeros(3, 5, 3, 3), pads, zeros(5)]
+    (made,) = descs("com.microsoft.ConvTransposeWithDynamicPads", inputs, zeros(1, 5, 6, 8), strides=[2, 2])
+    assert (made.fields["StartPadding"], made.fields["EndPadding"]) == ([1, 0], [2, 1])
+    assert (made.fields["Direction"], made.fields["BiasTensor"]) == ("BACKWARD", "FLOAT32 1 5 1 1")
+    assert made.level == "1_0"
+    with pytest.raises(Refused, match="without four numbers of padding"):
+        descs("com.microsoft.ConvTransposeWithDynamicPads", [*inputs[:2], pads[:2]], zeros(1, 5, 6, 8))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from onnx_nodes import descs, fields, found, zeros
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided
@@ -110,5 +110,23 @@ def test_a_quantized_average_has_a_window() -> None:
         "IncludePadding": 1,
     }  # fmt: skip
     assert shapes(made)["OutputScale"] == (1, 1, 1, 1)
-    with pytest.raises(Refused, match="of channels last"):
-        found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], x, channels_last=1, **attributes)
+
+
+def test_an_average_of_channels_last_reads_and_writes_through_strides() -> None:
+    """DmlOperatorQLinearAveragePooling.cpp: 8x6 pixels of 3 channels."""
+    x, one, point = whole(2, 8, 6, 3), zeros(), whole()
+    made = found(
+        "com.microsoft.QLinearGlobalAveragePool", [x, one, point, one, point], whole(2, 1, 1, 3), channels_last=1
+    )
+    assert fields(made)["WindowSize"] == [8, 6]
+    assert shapes(made)["Input"] == (2, 3, 8, 6)
+    assert made.fields["InputTensor"].strides == (144, 1, 18, 3)
+    attributes = {"kernel_shape": [2, 2], "strides": [2, 2], "channels_last": 1}
+    made = found("com.microsoft.QLinearAveragePool", [x, one, point, one, point], whole(2, 4, 3, 3), **attributes)
+    assert (shapes(made)["Output"], made.fields["OutputTensor"].strides) == ((2, 3, 4, 3), (36, 1, 9, 3))
+
+
+def test_a_global_average_takes_all_pixels() -> None:
+    x, one, point = whole(2, 3, 8, 6), zeros(), whole()
+    (made,) = descs("com.microsoft.QLinearGlobalAveragePool", [x, one, point, one, point], whole(2, 3, 1, 1))
+    assert (made.fields["WindowSize"], made.fields["InputTensor"], made.level) == ([8, 6], "UINT8 2 3 8 6", "6_2")
