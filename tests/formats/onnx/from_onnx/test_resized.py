@@ -69,12 +69,13 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
     ),
     "a part that is taken begins at an offset": (
         # (7 - 1) / ((0.75 - 0.25) * (5 - 1)) = 3, and 0.25 * 4 = 1 to the left; whole axes are (n - 1) / (n - 1).
-        node("Resize", [zeros(2, 3, 2, 5), numbers(0, 0, 0, 0.25, 1, 1, 1, 0.75, dtype="float32"), None,
-                        numbers(2, 3, 2, 7)], zeros(2, 3, 2, 7), opset=13, mode="nearest",
+        # A part of less than one element, (4 - 1) / (0 * 2), is divided by 1; it begins 0.5 * 2 = 1 to the left.
+        node("Resize", [zeros(2, 3, 3, 5), numbers(0, 0, 0.5, 0.25, 1, 1, 0.5, 0.75, dtype="float32"), None,
+                        numbers(2, 3, 4, 7)], zeros(2, 3, 4, 7), opset=13, mode="nearest",
              coordinate_transformation_mode="tf_crop_and_resize", nearest_mode="ceil"),
-        [("RESAMPLE3", {"InputTensor": (2, 3, 2, 5), "OutputTensor": (2, 3, 2, 7)},
-          {"InterpolationMode": "NEAREST_NEIGHBOR", "RoundingDirection": "INCREASING", "Scales": [1, 1, 1, 3],
-           "InputPixelOffsets": [0, 0, 0, -1], "OutputPixelOffsets": [0] * 4, "Antialiased": 0})],
+        [("RESAMPLE3", {"InputTensor": (2, 3, 3, 5), "OutputTensor": (2, 3, 4, 7)},
+          {"InterpolationMode": "NEAREST_NEIGHBOR", "RoundingDirection": "INCREASING", "Scales": [1, 1, 3, 3],
+           "InputPixelOffsets": [0, 0, -1, -1], "OutputPixelOffsets": [0] * 4, "Antialiased": 0})],
     ),
     "axes that are not named stay": (
         node("Resize", [zeros(2, 3, 4, 6), None, None, numbers(12, 2)], zeros(2, 3, 2, 12), opset=18, mode="nearest",
@@ -84,9 +85,16 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
            "InputPixelOffsets": [-0.5] * 4, "OutputPixelOffsets": [0] * 4, "Antialiased": 0})],
     ),
     "of sizes 1 alone the last dimension stays": (
-        node("Upsample", [zeros(1, 1, 1), numbers(1, 1, 1, dtype="float32")], zeros(1, 1, 1), opset=9, mode="linear"),
+        node("Resize", [zeros(1, 1, 1), None, numbers(1, 1, 1, dtype="float32")], zeros(1, 1, 1), opset=13,
+             mode="linear", coordinate_transformation_mode="asymmetric"),
         [("RESAMPLE3", {"InputTensor": (1, 1, 1, 1), "OutputTensor": (1, 1, 1, 1)},
           {"InterpolationMode": "LINEAR", "RoundingDirection": "DECREASING", "Scales": [1] * 4,
+           "InputPixelOffsets": [0.5, 0.5, 0.5, 0], "OutputPixelOffsets": [-0.5, -0.5, -0.5, 0], "Antialiased": 0})],
+    ),
+    "Upsample of opset 9 has its scales as an input": (
+        node("Upsample", [zeros(3, 4), numbers(2, 1, dtype="float32")], zeros(6, 4), opset=9, mode="linear"),
+        [("RESAMPLE3", {"InputTensor": (1, 1, 3, 4), "OutputTensor": (1, 1, 6, 4)},
+          {"InterpolationMode": "LINEAR", "RoundingDirection": "DECREASING", "Scales": [1, 1, 2, 1],
            "InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4, "Antialiased": 0})],
     ),
 }  # fmt: skip
