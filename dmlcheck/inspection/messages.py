@@ -11,15 +11,17 @@ from typing import Any, NamedTuple
 from dmlcheck.diagnostics.wording import dimension_counts_text, plural
 from dmlcheck.files import yaml
 from dmlcheck.specs.load import full_name, load_spec, operator_names
-from dmlcheck.specs.names import OPERATOR_PREFIX
+from dmlcheck.specs.names import OPERATOR_PREFIX, level_and_version
 from dmlcheck.specs.records import OperatorSpec, SupportTable
 from dmlcheck.validation.expressions import names_in
 
 _NEAREST = 3  # messages that are offered for an unknown one
 _WORD, _NUMBER = r"[\w\[\]]{1,99}", r"[0-9]{1,9}"
+_NODE = re.compile(rf"\brunning ({_WORD}) node\b", re.IGNORECASE)  # of a model, as ONNX Runtime names it
 _PLACEHOLDERS = {
     **dict.fromkeys(("tensor", "other", "type", "other_type", "binding", "operator"), _WORD),
     **dict.fromkeys(("count", "least", "most", "size", "other_size", "axis", "other_axis", "index", "line"), _NUMBER),
+    "version": r"[0-9.]{1,99}[0-9]",
 }
 
 
@@ -34,10 +36,12 @@ class Message(NamedTuple):
     rules: tuple[str, ...] = ()
     words: tuple[str, ...] = ()
     is_code: bool = False
+    is_place: bool = False
+    late: tuple[tuple[str, str], ...] = ()
 
 
 class Origin(NamedTuple):
-    """Where a message can come from: a labelled constraint (`GEMM/C3`) or an operator's support table (`GEMM`)."""
+    """Where a message can come from: a labelled constraint (`GEMM/C3`), an operator (`GEMM`) or its support table."""
 
     label: str
     text: str
@@ -62,16 +66,19 @@ def messages() -> tuple[Message, ...]:
 
 def _message(row: dict[str, Any]) -> Message:
     lists: dict[str, Any] = {key: tuple(value) for key, value in row.items() if isinstance(value, list)}
-    return Message(**{**row, **lists})
+    return Message(**{**row, **lists, "late": tuple(row.get("late", {}).items())})
 
 
 def explained(text: str) -> list[Explained]:
-    """Return the known messages that a text has; error codes only where it has nothing better."""
+    """Return the known messages that a text has; error codes only where it has nothing better, places at the end."""
     found = list(filter(None, (_found(message, text) for message in messages())))
+    places = [one for one in found if one.message.is_place]
+    told = [one for one in found if not (one.message.is_code or one.message.is_place)]
+    told = told or [one for one in found if one.message.is_code][:1]
     operators = tuple(dict.fromkeys(filter(None, map(full_name, re.findall(OPERATOR_PREFIX + r"\w+", text)))))
     return [
-        Explained(message, quoted(pattern), tuple(_origins(message, names, operators)))
-        for message, pattern, names in [one for one in found if not one.message.is_code] or found[:1]
+        Explained(message, quoted(pattern), (*_origins(message, names, operators), *_late(message, text)))
+        for message, pattern, names in [*told, *places]
     ]
 
 
@@ -146,6 +153,15 @@ def _origins(message: Message, names: dict[str, str], operators: tuple[str, ...]
             yield from _tables(spec, names)
         if message.words:
             yield from _constraints(spec, message.words, names)
+
+
+def _late(message: Message, text: str) -> Iterator[Origin]:
+    """Yield the operators of a later feature level that the nodes of a text can become."""
+    for node in dict.fromkeys(_NODE.findall(text)):
+        operator = full_name(dict(message.late).get(node, ""))
+        if operator is not None:
+            spec = load_spec(operator)
+            yield Origin(spec.short, f"{node} can become it; DirectML has it from {level_and_version(spec.introduced)}")
 
 
 def _constraints(spec: OperatorSpec, words: tuple[str, ...], names: dict[str, str]) -> Iterator[Origin]:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.formats.onnx.from_onnx.node import Node
+from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.inspection import messages
 from dmlcheck.inspection.messages import explained, nearest
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.validation.constraint_words import WORDS
 
 RANK = "An invalid dimension count of 5 was specified in tensor 'A' which is not between 2 and 4"
@@ -57,6 +62,8 @@ LOGS = [
         ),
         "refused a tensor",
     ),
+    ("C:\\__w\\1\\s\\Product\\ComputeShaderFactory.cpp(398)\\DirectML.dll!00007FFF57CE26E6", "its own shaders"),
+    ("internal compiler error, abnormal program termination", "could not compile a shader"),
     ("C:\\__w\\1\\s\\SharedValidation\\GraphDescValidator.h(34)\\DirectML.dll!00007FFE0FB010A5:", "a graph as a whole"),
     (
         "[Windows::AI::MachineLearning::Adapter::InferAndVerifyOutputSizes(!(expected_size == actual_size))]",
@@ -73,6 +80,34 @@ LOGS = [
     ("ValueError: DmlExecutionProvider does not contain a subset of available providers ['CPU']", "has no DirectML"),
     ("Unable to find an entry point named 'OrtSessionOptionsAppendExecutionProvider_Dml' in DLL", "has no DirectML"),
     ("RuntimeError: Unknown provider type: dml", "has no DirectML"),
+    (
+        "Non-zero status code returned while running DmlFusedNode_0_0 node. Name:'DmlFusedNode_0_0'",
+        "are not in the model",
+    ),
+    (
+        "Exception during initialization: D:\\a\\AbiCustomRegistry.cpp(519)\\onnxruntime.dll!00007FFC98A186C6:",
+        "refused the",
+    ),
+    (
+        "DmlExecutionProvider\\src\\DmlGraphFusionHelper.cpp(1066)\\onnxruntime.dll!00007FF82D9A2821:",
+        "a graph of several",
+    ),
+    ("running Resize node. Name:'415' Status Message: MLOperatorAuthorImpl.cpp(2506)", "while the model ran"),
+    (
+        "This session cannot use the graph capture feature as requested by the user as the model has",
+        "cannot be captured",
+    ),
+    ("Warning: Unable to create a device from version 1.614.0 of the DirectX 12 Agility SDK. You", "D3D12Core.dll"),
+    ("'createContext' on 'ML': DirectML: WebNN is blocklisted for NPU.", "does not use"),
+    ("UserWarning: The operator 'aten::multinomial' is not currently supported on the DML backend and", "on the CPU"),
+    ("RuntimeError: Could not run 'aten::normal_' with arguments from the 'DML' backend. This", "no implementation"),
+    (
+        "Could not allocate tensor with 234881024 bytes. There is not enough GPU video memory available!",
+        "no memory left",
+    ),
+    ("887A0007 The GPU will not respond to more commands, most likely because some other app", "another program"),
+    ("887A0001 The application made a call that is invalid. Either the parameters", "wrong parameters"),
+    ("RuntimeError: Unknown error -2147024809", "as a rule the desc of an operator"),
     ("HRESULT failed with 0x887a0001: dml_device_->GetDeviceRemovedReason()", "was removed"),
     ("FusedGraphKernel.cpp(64) Exception(1) tid(9770) 80004002 No such interface supported", "does not exist"),
     ("Failed to execute 'build' on 'MLGraphBuilder': DirectML: This operator (gru) is not supported.", "browser"),
@@ -128,6 +163,64 @@ def test_a_text_with_two_messages_has_both_in_the_order_of_the_file() -> None:
 def test_of_error_codes_the_first_of_the_file_is_the_one() -> None:
     (found,) = explained("80070057 The parameter is incorrect, after 887A0005")
     assert found.quoted.startswith("887A0005 ")
+
+
+def test_a_place_stands_behind_what_failed_there_and_replaces_nothing() -> None:
+    place = "running DmlFusedNode_0_0 node. Name:'DmlFusedNode_0_0' Status Message: DmlGraphFusionHelper.cpp(1066) "
+    found = [one.quoted for one in explained(place + "887A0006 The GPU will not respond to more commands")]
+    assert [text[:9] for text in found] == ["887A0006 ", "running D", "DmlGraphF"]
+    found = [one.quoted for one in explained(place + RANK)]
+    assert [text[:9] for text in found] == ["An invali", "running D", "DmlGraphF"]
+
+
+def test_a_node_that_older_libraries_refuse_leads_to_its_operator_and_level() -> None:
+    text = "Non-zero status code returned while running {} node. Name:'n' 80070057 The parameter is incorrect."
+    softmax = "Softmax can become it; DirectML has it from DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0)"
+    assert origins(text.format("Softmax")) == [("ACTIVATION_SOFTMAX1", softmax)]
+    assert origins(text.format("Relu")) == []
+    assert origins("887A0006 " + text.format("Softmax")) == []
+
+
+ONES, MANY = np.ones((1, 4, 8, 8), np.float32), np.ones((2, 4, 8), np.float32)
+FEW, ONE, HALF = np.ones((1, 4, 6, 6), np.float32), np.ones(8, np.float32), np.ones((1, 4, 8, 2), np.float32)
+UNIT, BYTES, DILATED = np.ones((), np.float32), ONES.astype(np.int8), {"kernel_shape": [2, 2], "dilations": [2, 2]}
+ZERO, POOLED = np.zeros((), np.uint8), np.zeros((1, 4, 7, 7), np.uint8)
+ROWS, COLUMNS, TWICE = np.ones((2, 4), np.uint8), np.ones((4, 3), np.uint8), np.array([1, 1, 2, 2], np.float32)
+LATE = [
+    Node("AveragePool", 19, DILATED, (ONES,), (FEW,)),
+    Node(
+        "Col2Im", 18, {}, (np.ones((1, 4, 9), np.float32), np.array([4, 4]), np.array([2, 2])), (ONES[:, :1, :4, :4],)
+    ),
+    Node("DequantizeLinear", 21, {"axis": 3, "block_size": 4}, (BYTES, HALF), (ONES,)),
+    Node("com.microsoft.Gelu", 1, {}, (ONES,), (ONES,)),
+    *(Node(name, 13, {"axis": 1}, (ONES,), (ONES,)) for name in ("Hardmax", "LogSoftmax", "Softmax")),
+    Node("LayerNormalization", 17, {}, (MANY, ONE, ONE), (MANY,)),
+    Node("LpPool", 18, DILATED, (ONES,), (FEW,)),
+    Node("com.microsoft.MatMulIntegerToFloat", 1, {}, (ROWS, COLUMNS, UNIT, UNIT), (np.ones((2, 3), np.float32),)),
+    Node("com.microsoft.MultiHeadAttention", 1, {"num_heads": 2}, (MANY, MANY, MANY), (MANY,)),
+    Node(
+        "com.microsoft.QLinearAveragePool",
+        1,
+        {"kernel_shape": [2, 2]},
+        (BYTES.astype(np.uint8), UNIT, ZERO, UNIT, ZERO),
+        (POOLED,),
+    ),
+    Node("QuantizeLinear", 21, {"axis": 3, "block_size": 4}, (ONES, HALF), (BYTES,)),
+    Node("Resize", 13, {"mode": "nearest"}, (ONES, None, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+    Node("com.microsoft.SkipLayerNormalization", 1, {}, (MANY, MANY, ONE, ONE), (MANY,)),
+    Node("Trilu", 14, {}, (ONES,), (ONES,)),
+    Node("Upsample", 9, {"mode": "nearest"}, (ONES, TWICE), (np.ones((1, 4, 16, 16), np.float32),)),
+]
+
+
+def test_a_late_node_becomes_what_the_provider_makes_of_it() -> None:
+    """SimplifiedLayerNormalization is not mapped; pykeio/ort#354 says what it becomes."""
+    (late,) = [dict(message.late) for message in messages.messages() if message.late]
+    made = {node.type.rpartition(".")[2]: [found.operator for found in counterparts(node)] for node in LATE}
+    assert made.keys() | {"SimplifiedLayerNormalization"} == late.keys()
+    assert all(late[node] in operators for node, operators in made.items())
+    levels = [load_spec(f"DML_OPERATOR_{operator}").introduced for operator in late.values()]
+    assert min(levels, key=LEVEL_ORDER.__getitem__) == "5_1"
 
 
 @pytest.mark.parametrize("quotes", ["''", "\u2018\u2019", '""', "``", ("", "")])
