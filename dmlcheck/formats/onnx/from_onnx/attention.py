@@ -18,6 +18,7 @@ from dmlcheck.formats.onnx.from_onnx.tensors import ranked, repeated
 _INPUTS = {0: "QueryTensor", 1: "KeyTensor", 2: "ValueTensor", 4: "PastKeyTensor", 5: "PastValueTensor"}
 _OUTPUTS = {0: "OutputTensor", 1: "OutputPresentKeyTensor", 2: "OutputPresentValueTensor"}
 _PRODUCTS = 3
+_MOST_MARKS = 2**26  # of keys that a query has, or has not
 
 
 def _attention(node: Node) -> Counterpart:
@@ -91,39 +92,33 @@ def _note(node: Node) -> str | None:
 
 def _bias(node: Node, queries: int, past: int, keys: int) -> Array | None:
     """Return what is added to products of queries and keys, None where nothing is."""
-    dtype = node.input(0).dtype
-    mask, hidden = node.optional(3), _hidden(node, queries, past, keys)
-    if mask is not None:
-        mask = _added(mask, dtype)
-        room = [(0, 0)] * 3 + [(0, max(0, keys - mask.shape[-1]))]
-        mask = np.pad(ranked(mask, 4), room, constant_values=-np.inf)
-    if hidden is None:
-        return mask
-    return np.where(hidden, dtype.type(-np.inf), np.zeros((1,) * 4, dtype) if mask is None else mask)
-
-
-def _added(mask: Array, dtype: Any) -> Array:
-    """Return a mask as numbers: what is false in one of truth values is hidden."""
-    return np.where(mask, dtype.type(0), dtype.type(-np.inf)) if mask.dtype == bool else mask
-
-
-def _hidden(node: Node, queries: int, past: int, keys: int) -> Array | None:
-    """Return which keys a query does not have by its place, or by the number of keys that are no padding."""
-    key, place = np.arange(keys), np.arange(queries)[:, None] + past
-    lengths = node.optional(6)
-    found = []
+    dtype, mask, lengths = node.input(0).dtype, node.optional(3), node.optional(6)
+    left = node.get("left_window_size", -1)
+    right = 0 if node.get("is_causal", 0) else node.get("right_window_size", -1)
+    if mask is None and lengths is None and max(left, right) < 0:
+        return None
+    if node.input(0).shape[0] * queries * keys > _MOST_MARKS:
+        raise Refused(f"Attention of {queries} queries and {keys} keys, whose mask would be too large")
+    hidden, place = np.zeros((1, 1, queries, keys), bool), np.arange(queries)[:, None] + past
+    key = np.arange(keys)
     if lengths is not None:
         lengths = lengths.reshape(-1, 1, 1, 1)
-        place = place + lengths - queries
-        found.append(key >= lengths)
-    left, right = node.get("left_window_size", -1), node.get("right_window_size", -1)
-    if node.get("is_causal", 0):
-        found.append(key > place)
+        hidden, place = hidden | (key >= lengths), place + lengths - queries
     if left >= 0:
-        found.append(key < place - left)
+        hidden = hidden | (key < place - left)
     if right >= 0:
-        found.append(key > place + right)
-    return ranked(np.logical_or.reduce(np.broadcast_arrays(*found)), 4) if found else None
+        hidden = hidden | (key > place + right)
+    return np.where(hidden, dtype.type(-np.inf), _added(mask, keys, dtype))
+
+
+def _added(mask: Array | None, keys: int, dtype: Any) -> Array:
+    """Return a mask as numbers for so many keys: what is false in one of truth values is hidden, and what it lacks."""
+    if mask is None:
+        return np.zeros((1,) * 4, dtype)
+    if mask.dtype == bool:
+        mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
+    room = [(0, 0)] * 3 + [(0, max(0, keys - mask.shape[-1]))]
+    return np.pad(ranked(mask, 4), room, constant_values=-np.inf)
 
 
 def _with_open_keys(bias: Array) -> Array:

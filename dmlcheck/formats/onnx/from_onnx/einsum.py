@@ -82,6 +82,8 @@ def _without_repeats(values: Array, labels: _Labels) -> _Operand:
         raise Refused(f"Einsum with {len(labels)} labels for sizes {list(values.shape)}")
     names = tuple(dict.fromkeys(labels))
     sizes = dict(zip(labels, values.shape, strict=True))
+    if any(sizes[label] != size for label, size in zip(labels, values.shape, strict=True)):
+        raise Refused(f"Einsum with one label for several of the sizes {list(values.shape)}")
     steps: Counter[str] = Counter()
     for label, step in zip(labels, packed_strides(values.shape), strict=True):
         steps[label] += step

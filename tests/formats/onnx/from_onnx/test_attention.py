@@ -130,6 +130,13 @@ def test_keys_beyond_a_length_are_hidden() -> None:
     assert agrees(attention(Q, K, V, None, None, None, LENGTHS, outputs=[y]))
 
 
+def test_marks_that_would_take_all_memory_are_not_made() -> None:
+    q, k = np.zeros((1, 1, 2**20, 1), np.float32), np.zeros((1, 1, 2**7, 1), np.float32)
+    with pytest.raises(Refused, match="Attention of 1048576 queries and 128 keys"):
+        attention(q, k, k, outputs=[q], is_causal=1)
+    assert "RelativePositionBiasTensor" not in attention(q, k, k, outputs=[q]).fields
+
+
 def test_attention_that_is_to_be_changed_by_graphs_is_refused() -> None:
     name, y = "ai.onnx.preview.FlexAttention", attended(Q, *SHARED, scale=0.5)
     made = imported(node(name, [Q, *SHARED], y, scale=0.5))

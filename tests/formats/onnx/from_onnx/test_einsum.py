@@ -80,6 +80,13 @@ def test_values_that_are_not_in_their_order_in_memory_are_right() -> None:
     assert agrees(einsum("ij->ji", numbers(3, 2).T))
 
 
+def test_a_label_of_two_sizes_is_refused() -> None:
+    with pytest.raises(Refused, match=r"one label for several of the sizes \[2, 3\]"):
+        imported(node("Einsum", [numbers(2, 3)], numbers(3), equation="ii->i"))
+    with pytest.raises(Refused, match=r"Einsum with 2 labels for sizes \[3\]"):
+        imported(node("Einsum", [numbers(3)], numbers(3), equation="ij->i"))
+
+
 @pytest.mark.parametrize(
     ("equation", "reason"),
     [
