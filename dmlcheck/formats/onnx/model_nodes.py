@@ -29,7 +29,8 @@ _PLACED = {
     HOST: "ONNX Runtime keeps it on the CPU: it reckons with sizes alone",
 }
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
-_WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements")  # whose descs leave out inputs that have no elements
+# Whose descs leave out inputs that have no elements.
+_WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
 Scope = MutableMapping[str, Value]
 
 

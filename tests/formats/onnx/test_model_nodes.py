@@ -320,3 +320,10 @@ def test_parts_without_elements_are_left_out() -> None:
     made = found(model(nodes, {"x": [2, 3], "empty": [2, 0]}, {"y": [2, 3], "z": [2, 0]}))
     assert [becomes(one) for one in made] == ["JOIN", "runs-elsewhere"]
     assert len(made[0].found[0].fields["InputTensors"]) == 1
+
+
+def test_a_past_of_no_steps_is_no_empty_node() -> None:
+    past = "past_key past_value"
+    attend = node("MultiHeadAttention", f"x x x - - - {past}", "y", "attend", domain="com.microsoft", num_heads=4)
+    inputs = {"x": [2, 5, 32], "past_key": [2, 4, 0, 8], "past_value": [2, 4, 0, 8]}
+    assert by_name(model([attend], inputs, {"y": [2, 5, 32]})) == {"attend": "MULTIHEAD_ATTENTION"}

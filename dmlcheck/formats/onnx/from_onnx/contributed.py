@@ -16,7 +16,7 @@ from dmlcheck.formats.onnx.from_onnx.tensors import empty_like, permuted, repeat
 
 
 def _fused_product(node: Node) -> Counterpart:
-    """GEMM of batches; a transposed factor is one whose strides are in another order. Dimensions are kept."""
+    """GEMM of batches that keeps dimensions; batches that are transposed are read through strides."""
     a, b, output = _factor(node, 0, "A"), _factor(node, 1, "B"), node.output()
     if node.input(0).ndim == 1:
         output = np.expand_dims(output, output.ndim - (node.input(1).ndim > 1))
@@ -24,8 +24,13 @@ def _fused_product(node: Node) -> Counterpart:
         output = np.expand_dims(output, output.ndim)
     batch = output.shape[:-2]
     tensors = {f"{side}Tensor": repeated(x, (*batch, *shape_of(x)[-2:])) for side, x in (("A", a), ("B", b))}
-    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": number(node.get("alpha", 1.0)), "Beta": 0}
+    sides = {f"Trans{side}": _transform(node, index, side) for index, side in enumerate("AB")}
+    fields = {**sides, "Alpha": number(node.get("alpha", 1.0)), "Beta": 0}
     return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields}, least=1)
+
+
+def _transform(node: Node, index: int, side: str) -> str:
+    return "TRANSPOSE" if node.whole(f"trans{side}", 0) and node.input(index).ndim > 1 else "NONE"
 
 
 def _factor(node: Node, index: int, side: str) -> Tensor:
@@ -40,8 +45,6 @@ def _factor(node: Node, index: int, side: str) -> Tensor:
         if x.ndim < 3:
             raise Refused(f"{node.type} whose factor {side} has no batches that could be transposed")
         order[:-1] = [*order[1:-1], order[0]]
-    if node.whole(f"trans{side}", 0):
-        order[-2:] = [order[-1], order[-2]]
     return permuted(x, order)
 
 

@@ -62,23 +62,23 @@ def _multi_head(node: Node) -> Counterpart:
 
 
 def _given(node: Node) -> dict[str, Array]:
-    """Return the inputs by the fields that they are, but for the mask."""
+    """Return the inputs by the fields that they are, but for the mask and for a past of no steps."""
     key = node.optional(1)
     is_past = key is not None and key.ndim == 4
     names = {
         0: "StackedQueryKeyValueTensor" if node.input(0).ndim == 5 else "QueryTensor",
+        3: "BiasTensor",
+        5: "RelativePositionBiasTensor",
+        6: "PastKeyTensor",
+        7: "PastValueTensor",
         1: "PastKeyTensor"
         if is_past
         else "StackedKeyValueTensor"
         if key is not None and key.ndim == 5
         else "KeyTensor",
         2: "PastValueTensor" if is_past else "ValueTensor",
-        3: "BiasTensor",
-        5: "RelativePositionBiasTensor",
-        6: "PastKeyTensor",
-        7: "PastValueTensor",
     }
-    return {name: node.input(index) for index, name in names.items() if node.has(index)}
+    return {name: node.input(index) for index, name in names.items() if node.has(index) and node.input(index).size}
 
 
 def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
@@ -89,10 +89,10 @@ def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
     if mask.ndim == 1:
         is_length = mask.shape[0] == query.shape[0]
         return (mask[None], "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
-    if mask.ndim != 2:
+    if mask.ndim not in (2, 3, 4):
         raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions")
-    full = (query.shape[0], heads, query.shape[1], mask.shape[1])
-    return repeated(mask[:, None, None, :], full), "BOOLEAN"
+    wide = mask.reshape((mask.shape[0], *(1,) * (4 - mask.ndim), *mask.shape[1:]))
+    return repeated(wide, (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
 
 
 # ---- with the product that makes query, key and value

@@ -25,17 +25,17 @@ def test_quantization_is_that_of_onnx() -> None:
     assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
 
 
-def test_a_fused_product_reads_transposed_factors_through_strides() -> None:
-    """A {2, 3} that is read as {3, 2} has the strides {1, 3}."""
+def test_gemm_transposes_the_factors_of_a_fused_product() -> None:
     made = found(f"{OWN}FusedMatMul", [zeros(2, 3), zeros(2, 4)], zeros(3, 4), transA=1, alpha=0.5)
-    assert (made.operator, made.fields["Alpha"], made.fields["TransA"]) == ("GEMM", 0.5, "NONE")
-    assert (made.fields["ATensor"].values.shape, made.fields["ATensor"].strides) == ((3, 2), (1, 3))
-    assert made.fields["BTensor"].shape == (2, 4)
+    assert (made.operator, made.fields["Alpha"]) == ("GEMM", 0.5)
+    assert (made.fields["TransA"], made.fields["TransB"]) == ("TRANSPOSE", "NONE")
+    assert (made.fields["ATensor"].shape, made.fields["BTensor"].shape) == ((2, 3), (2, 4))
 
 
 def test_the_batches_of_a_transposed_factor_repeat() -> None:
     made = found(f"{OWN}FusedMatMul", [zeros(7, 2, 3), zeros(4, 3)], zeros(7, 2, 4), transB=1)
-    assert (made.fields["BTensor"].values.shape, made.fields["BTensor"].strides) == ((7, 3, 4), (0, 1, 3))
+    assert (made.fields["BTensor"].values.shape, made.fields["BTensor"].strides) == ((7, 4, 3), (0, 3, 1))
+    assert (made.fields["TransA"], made.fields["TransB"]) == ("NONE", "TRANSPOSE")
 
 
 def test_batches_that_are_transposed_are_read_through_strides() -> None:
@@ -43,7 +43,8 @@ def test_batches_that_are_transposed_are_read_through_strides() -> None:
     (made,) = descs(f"{OWN}FusedMatMul", [zeros(2, 3, 4), zeros(3, 4, 5)], zeros(3, 2, 5), transBatchA=1)
     assert made.fields["ATensor"] == "FLOAT32 3 2 4 by 4 12 1"
     (made,) = descs(f"{OWN}FusedMatMul", [zeros(2, 3, 4), zeros(3, 2, 5)], zeros(3, 4, 5), transBatchA=1, transA=1)
-    assert made.fields["ATensor"] == "FLOAT32 3 4 2 by 4 1 12"
+    assert made.fields["ATensor"] == "FLOAT32 3 2 4 by 4 12 1"
+    assert made.fields["TransA"] == "TRANSPOSE"
 
 
 def test_a_vector_is_a_row_on_the_left_and_a_column_on_the_right() -> None:
@@ -51,6 +52,7 @@ def test_a_vector_is_a_row_on_the_left_and_a_column_on_the_right() -> None:
     assert (made.fields["ATensor"], made.fields["OutputTensor"]) == ("FLOAT32 7 1 3 by 0 0 1", "FLOAT32 7 1 5")
     (made,) = descs(f"{OWN}FusedMatMul", [zeros(2, 3), zeros(3)], zeros(2), transB=1)
     assert (made.fields["BTensor"], made.fields["OutputTensor"]) == ("FLOAT32 3 1", "FLOAT32 2 1")
+    assert made.fields["TransB"] == "NONE"
 
 
 def test_a_fused_product_keeps_its_dimensions() -> None:

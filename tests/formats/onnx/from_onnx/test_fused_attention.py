@@ -57,6 +57,17 @@ def test_keys_and_values_of_four_dimensions_are_those_of_earlier_steps() -> None
     made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8))
     assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
     assert not {"KeyTensor", "ValueTensor"} & made.fields.keys()
+    earlier = zeros(2, 4, 3, 8)
+    made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8), None, None, None, earlier, earlier)
+    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
+
+
+def test_a_past_of_no_steps_is_left_out() -> None:
+    key, empty, earlier = zeros(2, 7, 32), zeros(2, 4, 0, 8), zeros(2, 4, 3, 8)
+    made = attention(QUERY, key, key, None, None, None, earlier, earlier)
+    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 3, 8)
+    made = attention(QUERY, key, key, None, None, None, empty, empty)
+    assert not {"PastKeyTensor", "PastValueTensor"} & made.fields.keys()
 
 
 @pytest.mark.parametrize(
@@ -65,6 +76,8 @@ def test_keys_and_values_of_four_dimensions_are_those_of_earlier_steps() -> None
         ((2,), "KEY_SEQUENCE_LENGTH", (1, 2)),
         ((8,), "KEY_QUERY_SEQUENCE_LENGTH_START_END", (8,)),
         ((2, 7), "BOOLEAN", (2, 4, 5, 7)),
+        ((2, 5, 7), "BOOLEAN", (2, 4, 5, 7)),
+        ((2, 4, 5, 7), "BOOLEAN", (2, 4, 5, 7)),
     ],
 )
 def test_a_mask_goes_by_its_dimensions(sizes: tuple[int, ...], kind: str, shape: tuple[int, ...]) -> None:
