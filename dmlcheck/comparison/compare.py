@@ -294,6 +294,7 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
         share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
         accepted |= (distance <= bound.slack) & (bound.slack > 0)
         allowed = np.maximum(allowed, bound.slack)
+    share = np.where(np.isinf(allowed), np.nan, share)
     return _Judged(wanted, found, exact, share, accepted, allowed, np.zeros(units.shape, bool))
 
 

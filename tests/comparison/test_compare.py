@@ -477,12 +477,16 @@ def test_what_is_allowed_is_told_of_the_worst_element_in_its_units() -> None:
     for actual in (7.0, math.nan, math.inf):
         assert reduction("SUM", [1.0, -2.0, 3.0, 4.0], actual).bound == "6 ULP"
     assert reduction("SUM", [math.inf, 1.0], 5.0).bound == "exact"
+
+
+@pytest.mark.parametrize(("data_type", "units"), [("FLOAT32", 4 * 2.0**23), ("INT32", 4)])
+def test_an_element_with_an_infinite_bound_has_no_share_of_it(data_type: str, units: float) -> None:
     unlimited = Bound(np.array([1.0]), np.array([math.inf]), np.array([False]))
-    result = judged([1.0], [5.0], "FLOAT32", Limit(None), None, lambda _: given(unlimited))
+    result = judged([1], [5], data_type, Limit(None), None, lambda _: given(unlimited))
     assert (result.mismatches, result.max_share, result.bound) == (0, 0, "anything")
     assert result.closest is None
     assert result.most_off is not None
-    assert (result.most_off.ulp, result.most_off.share, result.most_off.is_unlimited) == (4 * 2.0**23, None, True)
+    assert (result.most_off.ulp, result.most_off.share, result.most_off.is_unlimited) == (units, None, True)
 
 
 def test_an_infinite_bound_has_no_share_and_leaves_those_of_other_elements() -> None:
