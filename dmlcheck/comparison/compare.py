@@ -316,6 +316,8 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_exact = limit.tolerance is not None and limit.tolerance.exact
         reach = bound.slack + (0.0 if is_exact else unit)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
+        # Beside a pole, or an end of the domain, rounding decides between infinite, NaN and a number of any size.
+        is_near |= np.isinf(bound.slack) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)
@@ -353,7 +355,8 @@ def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bou
 
 def _middle(expected: Array, bound: Bound, reach: Array) -> Array:
     """Return the middle of what is right, as the bound has it; of results that are not within it the expected ones."""
-    return np.where(np.abs(expected - bound.value) <= reach, bound.value, expected)
+    is_bounded = np.isfinite(bound.value) & (np.abs(expected - bound.value) <= reach)
+    return np.where(is_bounded, bound.value, expected)
 
 
 def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:

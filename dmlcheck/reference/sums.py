@@ -25,6 +25,20 @@ def fsum(x: Any, axes: Axes) -> Any:
     return _rounded(total(x, axes), x, axes, 1)
 
 
+def ftotal(x: Any, axes: Axes) -> Any:
+    """Return the sums along `axes` in float64, those of terms that cancel like the ones of fsum."""
+    found = fsum(x, axes)
+    if not isinstance(found, InDoubt):
+        return found
+    cancelled = np.flatnonzero(found.error > _CANCELLED * np.abs(found.value))
+    if cancelled.size:
+        found.value.reshape(-1)[cancelled] = found.exact(cancelled)
+    return found.value
+
+
+_CANCELLED = 2.0**-40  # the share of a sum from which its error may show in a function of it
+
+
 def mean(x: Any, axes: Axes) -> Any:
     """Return the sums along `axes` divided by their number of terms."""
     sums = total(x, axes)

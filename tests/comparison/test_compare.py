@@ -497,6 +497,22 @@ def test_an_infinite_bound_has_no_share_and_leaves_those_of_other_elements() -> 
     assert result.bound == "2 ULP"
 
 
+@pytest.mark.parametrize("value", [math.nan, -math.inf])
+@pytest.mark.parametrize("actual", [5.0, -math.inf, math.inf, math.nan])
+def test_where_rounding_decides_that_there_is_no_number_an_infinity_and_nan_are_both_right(
+    value: float, actual: float
+) -> None:
+    is_equal = actual == value or (math.isnan(actual) and math.isnan(value))
+    assert with_bound(value, actual, value, math.inf).mismatches == (actual == 5)
+    assert with_bound(value, actual, value, 1.0).mismatches == (not is_equal)
+
+
+@pytest.mark.parametrize("actual", [-88.0, 5.0, -math.inf, math.nan])
+def test_where_nothing_bounds_a_number_its_formula_may_give_none(actual: float) -> None:
+    assert with_bound(-87.0, actual, -math.inf, math.inf).mismatches == 0
+    assert with_bound(-87.0, actual, -math.inf, 0.0).mismatches == 1
+
+
 def given(bound: Bound) -> Iterator[tuple[str, Array, Bound]]:
     """Give a bound for all elements."""
     yield "OutputTensor", np.arange(bound.value.size), bound

@@ -168,6 +168,24 @@ def test_a_sum_of_squares_rounds_on_as_the_exact_one(values: list[float]) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([2.0**127, 2.0**-126, -(2.0**127)], 2.0**-126),
+        ([1, -(2.0**-60), -1], -(2.0**-60)),
+        ([2.0**60, 1, -(2.0**60) + 2.0**40], 2.0**40 + 1),
+        ([1, 2, 3], 6),
+        ([1, -1, 0], 0),
+        ([math.inf, 1, 2], math.inf),
+        ([math.inf, -math.inf, 2], math.nan),
+    ],
+)
+def test_what_terms_leave_of_each_other_is_not_lost(values: list[float], expected: float) -> None:
+    with np.errstate(invalid="ignore"):
+        found = sums.ftotal(rows([4, 5, 6], values), (1,))
+    assert oracle.same(found.reshape(-1).tolist(), [15, expected])
+
+
 def test_exact_sums_come_in_the_order_that_is_asked_for_whatever_the_axes() -> None:
     tensor = np.arange(12.0).reshape(2, 3, 2)
     result = sums.fsum(tensor, (2, 0))

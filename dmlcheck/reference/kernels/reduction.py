@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Axes, comparable, first, groups, positions
 from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_row
-from dmlcheck.reference.sums import fmean, fsum, product, total, total_less_1
+from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
 
 
 def l2(x: Any, axes: Axes) -> Any:
@@ -20,7 +20,7 @@ def l2(x: Any, axes: Axes) -> Any:
 
 def log_sum(x: Any, axes: Axes) -> Any:
     """log(x1 + ... + xn)."""
-    return np.log(total(x, axes))
+    return np.log(ftotal(x, axes))
 
 
 def log_sum_exp(x: Any, axes: Axes) -> Any:
