@@ -6,9 +6,9 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
@@ -32,6 +32,7 @@ _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # 
 # Whose descs leave out inputs that have no elements.
 _WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
 Scope = MutableMapping[str, Value]
+_Made = TypeVar("_Made")
 
 
 class Unusable(NamedTuple):
@@ -245,7 +246,10 @@ def _found(
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of a node that nothing is wrong with, or why it has none."""
     made = _node(node, of, inputs, outputs)
-    reason = _PLACED.get(place) or left_to_others(made, version, _typed(node, version, of, inputs, outputs))
+    typed = _typed(node, version, of, inputs, outputs)
+    reason = _PLACED.get(place) or _mapped(made, lambda one: left_to_others(one, version, typed))
+    if isinstance(reason, Unusable):
+        return reason
     if reason is not None:
         return Unusable("runs-elsewhere", reason)
     read, given = (
@@ -259,7 +263,7 @@ def _found(
     full = given if made.type in _WITHOUT_EMPTY else [*read, *given]
     if any(0 in (value.sizes or ()) for _, value in full):
         return Unusable("runs-elsewhere", _EMPTY)
-    return _mapped(made)
+    return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
 
 
 def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
@@ -315,9 +319,10 @@ def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Valu
     return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
 
 
-def _mapped(node: Node) -> Sequence[Counterpart] | Unusable:
+def _mapped(node: Node, make: Callable[[Node], _Made]) -> _Made | Unusable:
+    """Return what is made of a node, or why nothing is: its attributes and inputs are not what they should be."""
     try:
-        return tuple(map(padded, counterparts(node)))
+        return make(node)
     except UnknownValues as reason:
         return Unusable("unknown-sizes", str(reason))
     except Refused as reason:

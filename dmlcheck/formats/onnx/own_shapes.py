@@ -77,11 +77,10 @@ def own_types(operator: str, node: Any, inputs: Sequence[Value | None], opset: i
     if make is None:
         return {}
     try:
-        made = make(_Call(attributes_of(node, opset), tuple(inputs)))
+        made = zip(node.output, make(_Call(attributes_of(node, opset), tuple(inputs))), strict=False)
+        return {name: _proto(output) for name, output in made if name and output is not None}
     except (ArithmeticError, LookupError, StopIteration, TypeError, ValueError, AttributeError, Refused):
         return {}  # what is wrong with the node shows when it is mapped
-    found = zip(node.output, made, strict=False)
-    return {name: _proto(output) for name, output in found if name and output is not None}
 
 
 def _proto(output: _Output) -> Any:

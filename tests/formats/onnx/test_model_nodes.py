@@ -175,6 +175,24 @@ def test_a_node_that_no_desc_fits_is_not_called_legal() -> None:
     assert reason(made, "half").endswith("of the sizes [4, 7], which have no halves")
 
 
+@pytest.mark.parametrize(
+    ("type", "attributes"),
+    [
+        ("MatMulNBits", {"K": 16, "N": 4, "block_size": [16]}),
+        ("MultiHeadAttention", {"num_heads": [4]}),
+        ("Attention", {"num_heads": 4, "qkv_hidden_sizes": 5}),
+        ("GroupNorm", {"groups": "four"}),
+        ("NhwcConv", {"strides": 2}),
+    ],
+)
+def test_attributes_of_a_wrong_type_are_no_crash(type: str, attributes: dict[str, Any]) -> None:
+    made = node(type, "x x x x", "y", "one", domain="com.microsoft", **attributes)
+    assert by_name(model([made], {"x": [2, 5, 16]}, {"y": [2, 5, 16]})) in (
+        {"one": "not-mapped"},
+        {"one": "runs-elsewhere"},
+    )
+
+
 def test_the_nodes_of_branches_and_loops_are_visited() -> None:
     branch = helper.make_graph([node("Relu", "x", "z", "relu")], "then", [], [tensor("z", [4])])
     other = helper.make_graph([node("Neg", "x", "z2", "neg")], "else", [], [tensor("z2", [4])])

@@ -180,6 +180,7 @@ def test_the_tensors_of_a_sequence_lie_side_by_side_or_one_behind_the_other() ->
         ("Attention", [X, ("a", "b")], {"num_heads": 4}),
         ("MultiHeadAttention", [(2, 5, 4, 3, 8)], {}),
         ("MultiHeadAttention", [(2,)], {"num_heads": 4}),
+        ("MultiHeadAttention", [(2, 5, 4, 3, 8)], {"num_heads": [4]}),
         ("QLinearConcat", [(), ()], {"axis": 0}),
         ("QLinearConcat", [(), (), (2, 3)], {"axis": 5}),
         ("QLinearAveragePool", [(1, 3, 8, 8)], {}),

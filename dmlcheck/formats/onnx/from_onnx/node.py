@@ -138,6 +138,8 @@ def axes_of(axes: Iterable[int], rank: int) -> list[int]:
 
 def number(value: Any, dtype: Any = np.float32) -> float | int:
     """Return a number with the fewest digits that are rounded to it in a type, by default that of attributes."""
+    if isinstance(value, (str, list, tuple)):
+        raise Refused(f"an attribute is {value!r}, not a number")
     if np.dtype(dtype).kind != "f":
         return int(value)
     held = np.dtype(dtype).type(value)

@@ -155,7 +155,7 @@ def _layer_normalization(node: Node) -> str | None:
 
 def _mat_mul_n_bits(node: Node) -> str | None:
     """DmlOperatorMatMulNBits.cpp, QueryMatMulNBits."""
-    bits, inner, block = node.get("bits", 4), node.get("K", 0), node.get("block_size", 0)
+    bits, inner, block = node.whole("bits", 4), node.whole("K", 0), node.whole("block_size", 0)
     if bits not in (4, 8):
         return _takes(node, f"of {bits} bits")
     return (

@@ -57,3 +57,20 @@ def test_a_number_has_the_fewest_digits_that_its_type_needs() -> None:
     assert repr(number(-0.0)) == "-0.0"
     assert repr(number(np.float16(0.1), np.float16)) == "0.1"
     assert repr(number(np.uint8(7), np.uint8)) == "7"
+
+
+def test_what_is_no_number_is_refused() -> None:
+    for value, shown in (("x", "'x'"), ([1.5], r"\[1.5\]")):
+        with pytest.raises(Refused, match=f"^an attribute is {shown}, not a number$"):
+            number(value)
+
+
+def test_whole_numbers_are_attributes_of_that_type() -> None:
+    one = node("Any", [], count=3, none=0, share=0.5)
+    assert (one.whole("count"), one.whole("other", 7), one.positive("count")) == (3, 7, 3)
+    with pytest.raises(Refused, match=r"^Any has no attribute other$"):
+        one.whole("other")
+    with pytest.raises(Refused, match=r"^the attribute share of Any is 0.5, not a whole number$"):
+        one.whole("share")
+    with pytest.raises(Refused, match=r"^the attribute none of Any is 0, not 1 or more$"):
+        one.positive("none")

@@ -11,6 +11,8 @@ from dmlcheck.formats.onnx.from_onnx.tensors import (
     Strided,
     along,
     channels,
+    channels_second,
+    empty_like,
     four_bits,
     permuted,
     plain,
@@ -92,3 +94,21 @@ def test_truth_values_are_bytes_and_indices_have_no_sign() -> None:
     assert type_name(np.array([True])) == "UINT8"
     assert type_name(zeros(1, dtype="float16")) == "FLOAT16"
     assert unsigned(np.array([1, 2])).dtype == np.uint64
+
+
+def test_what_is_read_through_strides_repeats_too() -> None:
+    """{2, 1} that is read with the strides {1, 2} keeps the first of them; a new dimension has 0."""
+    made = repeated(Strided(np.zeros((2, 1)), (1, 2)), (4, 2, 3))
+    assert isinstance(made, Strided)
+    assert (made.values.shape, made.strides) == ((4, 2, 3), (0, 1, 0))
+
+
+def test_channels_that_are_last_are_read_as_the_second_dimension() -> None:
+    made = channels_second(np.arange(24).reshape(1, 2, 4, 3))
+    assert (made.values.shape, made.strides) == ((1, 3, 2, 4), (24, 1, 12, 3))
+    assert made.values[0, 1, 1, 2] == 19  # 12 * 1 + 3 * 2 + 1
+
+
+def test_an_empty_tensor_takes_no_memory() -> None:
+    made = empty_like(np.zeros(1, np.float16), (2**20, 2**20))
+    assert (made.dtype, made.shape, made.strides) == (np.float16, (2**20, 2**20), (0, 0))
