@@ -23,6 +23,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Nod
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.quantize_linear_21 import quantized
 from dmlcheck.formats.onnx.from_onnx.steps import identity, padded_steps, pair
+from dmlcheck.formats.onnx.from_onnx.tensors import ranked
 
 
 def counterparts(node: Node) -> Sequence[Counterpart]:
@@ -38,12 +39,17 @@ _ALONE: dict[str, Maker] = {**differing.OPERATORS, **resized.OPERATORS}
 
 
 def _of_any_number(operator: str, node: Node) -> list[Counterpart]:
-    """Combine the first two inputs, then each other one with the result so far; of one input a copy."""
+    """Combine the first two inputs, then each other one with the result so far; of one input a copy.
+
+    The first desc serves for all inputs that lie in memory alike.
+    """
     inputs, output = [node.input(index) for index in range(len(node.inputs))], node.output()
     if len(inputs) == 1:
         return padded_steps([identity(inputs[0], output)])
     first = pair(operator, inputs[0], inputs[1], output)
-    return padded_steps([first, *(pair(operator, x, output, output) for x in inputs[2:])])
+    are_alike = len({ranked(x, output.ndim).shape for x in inputs}) == 1
+    others = [] if are_alike else [pair(operator, x, output, output) for x in inputs[2:]]
+    return padded_steps([first, *others])
 
 
 def _mean(node: Node) -> list[Counterpart]:

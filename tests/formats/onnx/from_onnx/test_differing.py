@@ -17,6 +17,7 @@ from dmlcheck.formats.onnx.from_onnx.several import counterparts
 from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
 
 X = zeros(3, 4)
+BYTES = zeros(3, 4, dtype="uint8")
 IMAGE = zeros(2, 3, 8, 6)
 SIGNAL = zeros(2, 3, 9)
 LARGEST = 3.4028235e38  # of FLOAT32
@@ -105,6 +106,30 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
         [("DEQUANTIZE", {**both((1, 1, 3, 4)), "QuantizationTensors": [
             Sized((1, 1, 3, 4), "FLOAT32", (0, 0, 0, 0)), Sized((1, 1, 3, 4), "UINT8", (0, 0, 0, 0))]}, POINTED)],
     ),
+    "a constant exponent is a field": (
+        node("Pow", [X, numbers(3)], X),
+        [("ELEMENT_WISE_CONSTANT_POW", both((1, 1, 3, 4)), {"Exponent": 3})],
+    ),
+    "inputs that lie alike need one desc": (
+        node("Min", [X, X, X], X),
+        [("ELEMENT_WISE_MIN", dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], (1, 1, 3, 4)), {})],
+    ),
+    "more than two inputs are combined one by one": (        node("Max", [X, zeros(4), X], X),
+        [("ELEMENT_WISE_MAX", {"ATensor": (1, 1, 3, 4), "BTensor": Sized((1, 1, 3, 4), None, (0, 0, 0, 1)),
+                               "OutputTensor": (1, 1, 3, 4)}, {}),
+         ("ELEMENT_WISE_MAX", dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], (1, 1, 3, 4)), {})],
+    ),
+    "the sign of a remainder goes by fmod": (
+        node("Mod", [X, X], X, fmod=1),
+        [("ELEMENT_WISE_MODULUS_TRUNCATE", dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], (1, 1, 3, 4)), {})],
+    ),
+    "a choice has four dimensions": (
+        node("Where", [zeros(3, 1, dtype="bool"), X, zeros()], X),
+        [("ELEMENT_WISE_IF",
+          {"ConditionTensor": Sized((1, 1, 3, 4), "UINT8", (0, 0, 1, 0)), "ATensor": (1, 1, 3, 4),
+           "BTensor": Sized((1, 1, 3, 4), None, (0, 0, 0, 0)), "OutputTensor": (1, 1, 3, 4)}, {})],
+    ),
+    "Dropout is a copy": (node("Dropout", [X], X), [("ACTIVATION_IDENTITY", both((1, 1, 3, 4)), {})]),
     # ---- made from numbers
     "ones on a diagonal are DIAGONAL_MATRIX": (
         node("EyeLike", [X], X, k=1),
@@ -118,6 +143,12 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
     "a constant has four dimensions": (
         node("ConstantOfShape", [numbers(5)], zeros(5), value=numbers(7, dtype="float32")),
         [("FILL_VALUE_CONSTANT", {"OutputTensor": (1, 1, 1, 5)}, {"ValueDataType": "FLOAT32", "Value": 7})],
+    ),
+    "a range of numbers has four dimensions": (
+        node("Range", [numbers(3, dtype="int32"), numbers(11, dtype="int32"), numbers(2, dtype="int32")],
+             zeros(4, dtype="int32")),
+        [("FILL_VALUE_SEQUENCE", {"OutputTensor": Sized((1, 1, 1, 4), "INT32")},
+          {"ValueDataType": "INT32", "ValueStart": 3, "ValueDelta": 2})],
     ),
     # ---- by indices
     "Gather keeps the largest number of dimensions": (
@@ -207,7 +238,21 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
         node("SpaceToDepth", [zeros(1, 1, 4, 4)], zeros(1, 4, 2, 2), blocksize=2),
         [("SPACE_TO_DEPTH", {"InputTensor": (1, 1, 4, 4), "OutputTensor": (1, 4, 2, 2)}, {"BlockSize": 2})],
     ),
+    "Split has four dimensions": (
+        node("Split", [X], zeros(1, 4), zeros(2, 4)),
+        [("SPLIT", {"InputTensor": (1, 1, 3, 4), "OutputTensors": [(1, 1, 1, 4), (1, 1, 2, 4)]}, {"Axis": 2})],
+    ),
+    "DepthToSpace has its order": (
+        node("DepthToSpace", [zeros(1, 4, 2, 2)], zeros(1, 1, 4, 4), blocksize=2),
+        [("DEPTH_TO_SPACE1", {"InputTensor": (1, 4, 2, 2), "OutputTensor": (1, 1, 4, 4)},
+          {"BlockSize": 2, "Order": "DEPTH_COLUMN_ROW"})],
+    ),
     # ---- along axes
+    "a running sum has four dimensions": (
+        node("CumSum", [X, numbers(-1)], X, reverse=1, exclusive=1),
+        [("CUMULATIVE_SUMMATION", both((1, 1, 3, 4)),
+          {"Axis": 3, "AxisDirection": "DECREASING", "HasExclusiveSum": 1})],
+    ),
     "reductions keep their dimensions and the order of their axes": (
         node("ReduceSum", [SIGNAL, numbers(2, 0)], zeros(3), opset=13, keepdims=0),
         [("REDUCE", {"InputTensor": (2, 3, 9), "OutputTensor": (1, 3, 1)}, {"Function": "SUM", "Axes": [2, 0]})],
@@ -279,6 +324,74 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
     "LpNormalization has a small number": (
         node("LpNormalization", [X], X, p=1),
         [("LP_NORMALIZATION", both((1, 1, 3, 4)), {"Axis": 3, "Epsilon": 1e-5, "P": 1})],
+    ),
+    "MeanVarianceNormalization has its axes without the channels": (
+        node("MeanVarianceNormalization", [IMAGE], IMAGE),
+        [("MEAN_VARIANCE_NORMALIZATION1", both((2, 3, 8, 6)),
+          {"Axes": [0, 2, 3], "NormalizeVariance": 1, "Epsilon": 1e-5})],
+    ),
+    # ---- quantized operators
+    "a quantized product has scales of rows and of columns": (
+        node("QLinearMatMul",
+             [BYTES, zeros(3), zeros(3, dtype="uint8"), zeros(4, 5, dtype="uint8"), zeros(5), zeros(5, dtype="uint8"),
+              zeros(), zeros(dtype="uint8")], zeros(3, 5, dtype="uint8")),
+        [("QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+          {"ATensor": (1, 1, 3, 4), "AScaleTensor": (1, 1, 3, 1), "AZeroPointTensor": (1, 1, 3, 1),
+           "BTensor": (1, 1, 4, 5), "BScaleTensor": (1, 1, 1, 5), "BZeroPointTensor": (1, 1, 1, 5),
+           "OutputScaleTensor": (1, 1, 1, 1), "OutputZeroPointTensor": (1, 1, 1, 1), "OutputTensor": (1, 1, 3, 5)},
+          {})],
+    ),
+    "a product of integers to floats has a bias of its output's sizes": (
+        node("com.microsoft.MatMulIntegerToFloat",
+             [BYTES, zeros(4, 5, dtype="uint8"), zeros(), zeros(5), zeros(dtype="uint8"), None, zeros(5)], zeros(3, 5)),
+        [("MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+          {"ATensor": (1, 1, 3, 4), "AScaleTensor": (1, 1, 1, 1), "AZeroPointTensor": (1, 1, 1, 1),
+           "BTensor": (1, 1, 4, 5), "BScaleTensor": (1, 1, 1, 5),
+           "BiasTensor": Sized((1, 1, 3, 5), None, (0, 0, 0, 1)), "OutputTensor": (1, 1, 3, 5)}, {})],
+    ),
+    "a quantized convolution has scales of channels": (
+        node("QLinearConv",
+             [zeros(2, 3, 9, dtype="uint8"), zeros(), zeros(dtype="uint8"), zeros(4, 3, 3, dtype="uint8"), zeros(4),
+              zeros(4, dtype="uint8"), zeros(), zeros(dtype="uint8"), zeros(4, dtype="int32")],
+             zeros(2, 4, 7, dtype="uint8")),
+        [("QUANTIZED_LINEAR_CONVOLUTION",
+          {"InputTensor": (2, 3, 1, 9), "InputScaleTensor": (1, 1, 1, 1), "InputZeroPointTensor": (1, 1, 1, 1),
+           "FilterTensor": (4, 3, 1, 3), "FilterScaleTensor": (1, 4, 1, 1), "FilterZeroPointTensor": (1, 4, 1, 1),
+           "BiasTensor": (1, 4, 1, 1), "OutputScaleTensor": (1, 1, 1, 1), "OutputZeroPointTensor": (1, 1, 1, 1),
+           "OutputTensor": (2, 4, 1, 7)},
+          {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0], "GroupCount": 1})],
+    ),
+    "a convolution of integers has zero points of channels": (
+        node("ConvInteger", [zeros(2, 3, 9, dtype="uint8"), zeros(4, 3, 3, dtype="uint8"), zeros(dtype="uint8"),
+                             zeros(4, dtype="uint8")], zeros(2, 4, 7, dtype="int32")),
+        [("CONVOLUTION_INTEGER",
+          {"InputTensor": (2, 3, 1, 9), "InputZeroPointTensor": (1, 1, 1, 1), "FilterTensor": (4, 3, 1, 3),
+           "FilterZeroPointTensor": (1, 4, 1, 1), "OutputTensor": (2, 4, 1, 7)},
+          {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0], "GroupCount": 1})],
+    ),
+    "a quantized sum repeats its addends": (
+        node("com.microsoft.QLinearAdd",
+             [BYTES, zeros(), zeros(dtype="uint8"), zeros(4, dtype="uint8"), zeros(), None, zeros(), None], BYTES),
+        [("ELEMENT_WISE_QUANTIZED_LINEAR_ADD",
+          {"ATensor": (1, 1, 3, 4), "BTensor": Sized((1, 1, 3, 4), "UINT8", (0, 0, 0, 1)), "OutputTensor": (1, 1, 3, 4),
+           **dict.fromkeys(["AScaleTensor", "AZeroPointTensor", "BScaleTensor", "OutputScaleTensor"], (1, 1, 1, 1))},
+          {})],
+    ),
+    "a quantized average has new dimensions first": (
+        node("com.microsoft.QLinearAveragePool",
+             [zeros(2, 3, 9, dtype="uint8"), zeros(), zeros(dtype="uint8"), zeros(), zeros(dtype="uint8")],
+             zeros(2, 3, 7, dtype="uint8"), kernel_shape=[3]),
+        [("QUANTIZED_LINEAR_AVERAGE_POOLING",
+          {"InputTensor": (1, 2, 3, 9), "OutputTensor": (1, 2, 3, 7),
+           **dict.fromkeys(["InputScaleTensor", "InputZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor"],
+                           (1, 1, 1, 1))},
+          {"WindowSize": [1, 3], "Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0],
+           "IncludePadding": 0})],
+    ),
+    "a range that is found has four dimensions": (
+        node("DynamicQuantizeLinear", [X], BYTES, zeros(), zeros(dtype="uint8")),
+        [("DYNAMIC_QUANTIZE_LINEAR",
+          {**both((1, 1, 3, 4)), "OutputScaleTensor": (1, 1, 1, 1), "OutputZeroPointTensor": (1, 1, 1, 1)}, {})],
     ),
     # ---- recurrent networks
     "clip is for LSTM alone, and a softplus has no steepness": (
@@ -376,6 +489,18 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
           {"ReductionFunction": "MAX", "InterpolationMode": "LINEAR", "SpatialScaleX": 0.5, "SpatialScaleY": 0.5,
            "InputPixelOffset": 0.5, "OutputPixelOffset": -0.5, "OutOfBoundsInputValue": 0,
            "MinimumSamplesPerOutput": 1, "MaximumSamplesPerOutput": 2**32 - 1, "AlignRegionsToCorners": 0})],
+    ),
+    "MaxRoiPool has regions of four dimensions": (
+        node("MaxRoiPool", [IMAGE, zeros(5, 5)], zeros(5, 3, 2, 2), pooled_shape=[2, 2], spatial_scale=0.5),
+        [("ROI_POOLING", {"InputTensor": (2, 3, 8, 6), "ROITensor": (1, 1, 5, 5), "OutputTensor": (5, 3, 2, 2)},
+          {"SpatialScale": 0.5})],
+    ),
+    "an addend of GEMM repeats": (
+        node("Gemm", [X, zeros(5, 4), zeros(5)], zeros(3, 5), alpha=0.5, beta=2.0, transB=1),
+        [("GEMM",
+          {"ATensor": (1, 1, 3, 4), "BTensor": (1, 1, 5, 4), "CTensor": Sized((1, 1, 3, 5), None, (0, 0, 0, 1)),
+           "OutputTensor": (1, 1, 3, 5)},
+          {"TransA": "NONE", "TransB": "TRANSPOSE", "Alpha": 0.5, "Beta": 2})],
     ),
     "a product of vectors is one of matrices": (
         node("MatMul", [zeros(4), zeros(2, 4, 5)], zeros(2, 5)),
