@@ -81,6 +81,7 @@ _NEAREST = {
 _MODES = {"bilinear": "LINEAR", "linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
 
 
+@np.errstate(all="ignore")  # of the numbers of hostile models
 def _resize(node: Node) -> Counterpart:
     """RESAMPLE3 without the dimensions that have size 1 before and after."""
     mode = _MODES.get(node.get("mode", "nearest"))
@@ -128,7 +129,13 @@ def _scales(node: Node) -> list[float] | None:
     """Return the scales that are given, or None where sizes are."""
     given = node.get("scales")
     values = node.known(2 if node.opset >= 11 and node.type == "Resize" else 1) if given is None else np.asarray(given)
-    return None if values is None or not values.size else [float(scale) for scale in values]
+    if values is None or not values.size:
+        return None
+    scales = [float(scale) for scale in values]
+    for scale in scales:
+        if not np.finfo(_FLOAT).eps < scale < np.inf:
+            raise Refused(f"{node.type} by {scale}, which the DirectML provider refuses")
+    return scales
 
 
 def _taken(node: Node, axes: list[_Axis]) -> list[_Axis]:

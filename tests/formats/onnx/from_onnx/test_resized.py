@@ -116,3 +116,18 @@ def test_a_part_of_some_axes_alone_is_not_mapped() -> None:
                coordinate_transformation_mode="tf_crop_and_resize")  # fmt: skip
     with pytest.raises(Refused, match=r"^Resize with tf_crop_and_resize whose roi does not name all dimensions$"):
         counterparts(one)
+
+
+@pytest.mark.parametrize("scale", [0.0, -1.0, 1e-7, float("nan"), float("inf")])
+def test_a_scale_that_the_provider_refuses_has_no_desc(scale: float) -> None:
+    one = node("Resize", [zeros(2, 4), None, numbers(1, scale, dtype="float32")], zeros(2, 4), opset=13)
+    with pytest.raises(Refused, match=r"^Resize by \S+, which the DirectML provider refuses$"):
+        counterparts(one)
+
+
+def test_numbers_beyond_float32_give_no_warning() -> None:
+    part = numbers(0, 3e38, 1, -3e38, dtype="float32")
+    one = node("Resize", [zeros(2, 40), part, numbers(1, 2, dtype="float32")], zeros(2, 80), opset=13,
+               coordinate_transformation_mode="tf_crop_and_resize")  # fmt: skip
+    (made,) = counterparts(one)
+    assert made.fields["InputPixelOffsets"][-1] == float("-inf")
