@@ -116,6 +116,13 @@ def _tile(node: Node) -> Counterpart:
     return Counterpart("TILE", {**tensors, "Repeats": [repeats[axis] for axis in kept]})
 
 
+def _slice(node: Node) -> Counterpart:
+    """SLICE1, with as many axes as there are steps."""
+    if node.has(4) and not node.has(3):
+        raise Refused(f"{node.type} with steps and without axes, which the DirectML provider refuses")
+    return counterpart(node)
+
+
 def _fold(node: Node) -> Counterpart:
     """FOLD whose padding is the same at both ends: that of the start."""
     made = counterpart(node)
@@ -243,6 +250,7 @@ OPERATORS: dict[str, Maker] = {
     "RNN": _recurrent,
     "ReverseSequence": _reversed,
     "RoiAlign": _regions,
+    "Slice": _slice,
     "Tile": _tile,
     "TopK": _top,
     "com.microsoft.DequantizeLinear": _by_first_axis,

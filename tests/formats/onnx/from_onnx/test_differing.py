@@ -535,6 +535,12 @@ def test_descs_of_the_provider_are_legal_but_for_those_with_wrong_padding(row: s
     assert is_legal(ROWS[row][0]) == (row not in REFUSED)
 
 
+def test_steps_of_a_slice_need_their_axes() -> None:
+    one = node("Slice", [X, numbers(0, 0), numbers(3, 4), None, numbers(1, 2)], zeros(3, 2))
+    with pytest.raises(Refused, match=r"^Slice with steps and without axes, which the DirectML provider refuses$"):
+        counterparts(one)
+
+
 def test_an_activation_that_the_provider_refuses_has_no_desc() -> None:
     x, w, r = zeros(7, 2, 5), zeros(1, 3, 5), zeros(1, 3, 3)
     affine = node("RNN", [x, w, r], zeros(7, 1, 2, 3), activations=["Affine"], activation_alpha=[1.0])
