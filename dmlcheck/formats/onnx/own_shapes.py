@@ -170,15 +170,15 @@ def _multi_head(call: _Call) -> list[_Output]:
 
 
 def _grouped(call: _Call) -> list[_Output | None]:
-    query, total = call.sizes(0), call.value(6)
+    """Return the result, and present keys and values: of all steps, or of as many as the earlier ones have room for."""
+    query, total, keys = call.sizes(0), call.value(6), call.known(1)
     made: list[_Output | None] = [_Output(call.kind(0), query)]
-    if total is None or total.numbers is None:
+    room = call.known(3)
+    if total is None or total.numbers is None or keys is None or (room is None and call.value(3) is not None):
         return made
-    keys, heads = call.known(1), call.get("kv_num_heads")
-    if keys is None:
-        return made
-    steps = int(total.numbers.reshape(-1)[0])
-    return [*made, *[_Output(call.kind(0), (keys[0], heads, steps, keys[2] // heads))] * 2]
+    steps, heads = int(total.numbers.reshape(-1)[0]), call.get("kv_num_heads")
+    present = (keys[0], heads, max(steps, 0 if room is None else room[2]), keys[2] // heads)
+    return [*made, *[_Output(call.kind(0), present)] * 2]
 
 
 def _embeddings(call: _Call) -> list[_Output]:

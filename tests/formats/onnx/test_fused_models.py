@@ -141,6 +141,7 @@ def test_lengths_and_states_of_a_network_are_tensors_of_four_dimensions() -> Non
 
 
 def test_the_tensors_of_a_sequence_are_followed() -> None:
+    """A third one is put first, and the last one taken out."""
     made = model(
         [
             node("SequenceConstruct", "a b", "s0", "make"),
@@ -153,9 +154,31 @@ def test_the_tensors_of_a_sequence_are_followed() -> None:
         {"z": [2, 8]},
         [numbers("zero", [0])],
     )
-    found = nodes(validated(made))
-    assert (found["join"], found["relu"]) == (["JOIN 1_0"], ["ACTIVATION_RELU 1_0"])
-    assert found["insert"] == ["runs-elsewhere"]
+    found = {one.name: one.found for one in nodes_of(read_whole(save(made), {}))}
+    (join,), (relu,) = found["join"], found["relu"]
+    assert [part.shape for part in join.fields["InputTensors"]] == [(1, 1, 2, 5), (1, 1, 2, 3)]
+    assert relu.fields["InputTensor"].shape == (1, 1, 2, 8)
+    assert nodes(validated(made)) == {
+        **{name: ["runs-elsewhere"] for name in ("make", "insert", "erase")},
+        "join": ["JOIN 1_0"],
+        "relu": ["ACTIVATION_RELU 1_0"],
+    }
+
+
+@pytest.mark.parametrize("place", ["unknown", "five"])
+def test_a_place_in_a_sequence_that_is_not_known_or_not_there_leaves_sizes_open(place: str) -> None:
+    made = model(
+        [
+            node("SequenceConstruct", "a b", "s0", "make"),
+            node("SequenceErase", f"s0 {place}", "s", "erase"),
+            node("ConcatFromSequence", "s", "y", "join", axis=1),
+        ],
+        {"a": [2, 3], "b": [2, 4]},
+        {"y": [2, 3]},
+        [numbers("five", [5])],
+    )
+    made.graph.input.append(tensor("unknown", [], INT64))
+    assert nodes(validated(made))["join"] == ["unknown-sizes"]
 
 
 def test_a_sequence_from_outside_leaves_sizes_open() -> None:

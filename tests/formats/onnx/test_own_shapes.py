@@ -11,8 +11,9 @@ from whole_models import node
 from dmlcheck.formats.onnx.model_values import Value, of_numbers
 from dmlcheck.formats.onnx.own_shapes import own_types
 
-helper = pytest.importorskip("onnx.helper")
+onnx = pytest.importorskip("onnx")
 import numpy as np  # noqa: E402
+from onnx import helper  # noqa: E402
 
 FLOAT, UINT8, INT8, INT32, FLOAT16 = 1, 2, 3, 6, 10
 Sizes = Sequence["int | str"]
@@ -119,6 +120,9 @@ def test_groups_have_the_total_number_of_steps_where_it_is_constant() -> None:
     attributes = {"num_heads": 4, "kv_num_heads": 2}
     made = inferred("com.microsoft.GroupQueryAttention", inputs, 3, **attributes)
     assert made == [(FLOAT, (2, 5, 32)), *[(FLOAT, (2, 2, 9, 8))] * 2]
+    inputs[3] = inputs[4] = (2, 2, 12, 8)
+    made = inferred("com.microsoft.GroupQueryAttention", inputs, 3, **attributes)
+    assert made[1:] == [(FLOAT, (2, 2, 12, 8))] * 2
     made = inferred("com.microsoft.GroupQueryAttention", [*inputs[:-1], value((1,), INT32)], 3, **attributes)
     assert made == [(FLOAT, (2, 5, 32)), None, None]
 
@@ -192,3 +196,74 @@ def test_the_tensors_of_a_sequence_lie_side_by_side_or_one_behind_the_other() ->
 )
 def test_what_does_not_go_together_is_left_open(name: str, inputs: list[Any], attributes: dict[str, Any]) -> None:
     assert inferred(f"com.microsoft.{name}", inputs, **attributes)[0] is None
+
+
+# ---- as ONNX Runtime computes them
+
+X3, BYTES, WEIGHTS, ZERO = ("f", 2, 5, 32), ("B", 2, 5, 32), ("B", 32, 96), ("B",)
+SCALE, HEADS = ("f",), {"num_heads": 4}
+POOL, IMAGE = {"kernel_shape": [3, 2], "strides": [2, 1]}, ("B", 1, 10, 7, 3)
+
+
+@pytest.mark.parametrize(
+    ("operator", "inputs", "count", "attributes"),
+    [
+        ("Attention", [X3, ("f", 32, 80), ("f", 80)], 1, {**HEADS, "qkv_hidden_sizes": [32, 32, 16]}),
+        ("MultiHeadAttention", [X3, ("f", 2, 7, 32), ("f", 2, 7, 64)], 1, HEADS),
+        ("MultiHeadAttention", [X3, X3, X3, None, None, None, *[("f", 2, 4, 3, 8)] * 2], 3, HEADS),
+        ("MultiHeadAttention", [X3, *[("f", 2, 4, 7, 8)] * 2], 1, HEADS),
+        (
+            "QAttention",
+            [BYTES, WEIGHTS, ("f", 96), SCALE, SCALE, None, ZERO, ZERO, ("f", 2, 2, 4, 3, 8)],
+            2,
+            {**HEADS, "unidirectional": 1},
+        ),
+        ("SkipLayerNormalization", [X3, X3, ("f", 32), ("f", 32)], 1, {}),
+        ("SkipSimplifiedLayerNormalization", [X3, X3, ("f", 32)], 1, {}),
+        ("BiasGelu", [X3, ("f", 32)], 1, {}),
+        ("FastGelu", [X3], 1, {}),
+        ("QuickGelu", [X3], 1, {}),
+        ("FusedMatMul", [("f", 2, 7, 3), ("f", 7, 3, 4)], 1, {"transBatchA": 1}),
+        ("FusedMatMul", [("f", 3, 2), ("f", 4, 3)], 1, {"transA": 1, "transB": 1}),
+        ("FusedMatMul", [("f", 3), ("f", 7, 3, 4)], 1, {}),
+        ("FusedMatMul", [("f", 7, 1, 2, 3), ("f", 5, 3, 4)], 1, {}),
+        (
+            "MatMulNBits",
+            [("f", 5, 64), ("B", 16, 2, 16), ("f", 32)],
+            1,
+            {"N": 16, "K": 64, "bits": 4, "block_size": 32},
+        ),
+        ("DynamicQuantizeMatMul", [("f", 5, 32), ("B", 32, 8), ("f", 8)], 1, {}),
+        ("MatMulIntegerToFloat", [("B", 5, 32), ("B", 32, 8), SCALE, SCALE], 1, {}),
+        ("QLinearSigmoid", [("B", 2, 3), SCALE, ZERO, SCALE, ZERO], 1, {}),
+        ("QLinearConcat", [SCALE, ZERO, ("B", 2, 3), SCALE, ZERO, ("B", 2, 4), SCALE, ZERO], 1, {"axis": 1}),
+        ("QLinearAdd", [("B", 2, 1, 3), SCALE, ZERO, ("B", 4, 1), SCALE, ZERO, SCALE, ZERO], 1, {}),
+        ("QLinearAveragePool", [("B", 1, 3, 10, 7), SCALE, ZERO, SCALE, ZERO], 1, {**POOL, "pads": [1, 0, 1, 0]}),
+        ("QLinearAveragePool", [IMAGE, SCALE, ZERO, SCALE, ZERO], 1, {**POOL, "channels_last": 1, "ceil_mode": 1}),
+        ("QLinearAveragePool", [("B", 1, 3, 10, 7), SCALE, ZERO, SCALE, ZERO], 1, {**POOL, "auto_pad": "SAME_UPPER"}),
+        ("QLinearGlobalAveragePool", [IMAGE, SCALE, ZERO, SCALE, ZERO], 1, {"channels_last": 1}),
+        ("RotaryEmbedding", [X3, ("q", 2, 5), ("f", 9, 4), ("f", 9, 4)], 1, {}),
+    ],
+)
+def test_onnxruntime_gives_the_same_types_and_sizes(
+    operator: str, inputs: list[Any], count: int, attributes: dict[str, Any]
+) -> None:
+    runtime = pytest.importorskip("onnxruntime")
+    arrays = [None if given is None else np.ones(given[1:], given[0]) for given in inputs]
+    names = ["-" if array is None else f"x{index}" for index, array in enumerate(arrays)]
+    outputs = [f"y{index}" for index in range(count)]
+    made = node(operator, " ".join(names), " ".join(outputs), domain="com.microsoft", **attributes)
+    fed = {name: array for name, array in zip(names, arrays, strict=True) if array is not None}
+    infos = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(x.dtype), x.shape)
+        for name, x in fed.items()
+    ]
+    graph = helper.make_graph([made], "g", infos, [onnx.ValueInfoProto(name=name) for name in outputs])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
+    session = runtime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    values = [None if array is None else of_numbers(array) for array in arrays]
+    types = own_types(f"com.microsoft.{operator}", made, values, 17)
+    found = [(Value(types[name]).sizes, types[name].tensor_type.elem_type) for name in outputs]
+    results = session.run(outputs, fed)
+    assert found == [(result.shape, helper.np_dtype_to_tensor_dtype(result.dtype)) for result in results]

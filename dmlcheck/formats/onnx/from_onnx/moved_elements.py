@@ -48,8 +48,7 @@ def _concat_of_sequence(node: Node) -> Counterpart:
         raise Refused(f"{node.type} of {len(parts)} tensors that do not have the same number of dimensions")
     axis = axis_of(node.whole("axis"), parts[0].ndim + is_new)
     parts = [np.expand_dims(part, axis) for part in parts] if is_new else parts
-    kept = [part for part in parts if part.size]
-    return Counterpart("JOIN", {"InputTensors": kept, "OutputTensor": node.output(), "Axis": axis})
+    return _concat(node._replace(inputs=tuple(parts), attributes={"axis": axis}))
 
 
 def _split(node: Node) -> Counterpart:
