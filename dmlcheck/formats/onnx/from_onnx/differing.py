@@ -15,7 +15,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.products_and_windows import window
 from dmlcheck.formats.onnx.from_onnx.resampling import aligned
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, empty, ranked, type_name, unsigned
+from dmlcheck.formats.onnx.from_onnx.tensors import Strided, empty, type_name, unsigned
 
 _LEAST = 4  # dimensions
 
@@ -75,11 +75,6 @@ def _recurrent(node: Node) -> Counterpart:
 
 
 # ---- elements that are found or moved
-
-
-def _one_hot(node: Node) -> Counterpart:
-    """ONE_HOT whose values have four dimensions, whatever the number of the others."""
-    return _changed(counterpart(node), ValuesTensor=ranked(node.input(2), _LEAST))
 
 
 def _nonzero(node: Node) -> Counterpart:
@@ -246,7 +241,6 @@ OPERATORS: dict[str, Maker] = {
     "MaxPool": _pool,
     "MaxUnpool": _unpool,
     "NonZero": _nonzero,
-    "OneHot": _one_hot,
     "RNN": _recurrent,
     "ReverseSequence": _reversed,
     "RoiAlign": _regions,

@@ -60,6 +60,7 @@ def _scatter_nd(node: Node) -> Counterpart:
 
 
 def _one_hot(node: Node) -> Counterpart:
+    """ONE_HOT; the provider's ValuesTensor has four dimensions, which the page refuses where the others have not."""
     output = node.output()
     axis = axis_of(node.get("axis", -1), output.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(output.shape)]

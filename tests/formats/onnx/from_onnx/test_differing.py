@@ -175,9 +175,9 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
         [("SCATTER", {**both((1, 1, 3, 4)), "IndicesTensor": (1, 1, 1, 4), "UpdatesTensor": (1, 1, 1, 4)},
           {"Axis": 2})],
     ),
-    "the values of OneHot have four dimensions, the others their own": (
+    "the values of OneHot have as many dimensions as the others, as the page asks": (
         node("OneHot", [zeros(5, dtype="int64"), numbers(3), zeros(2)], zeros(5, 3)),
-        [("ONE_HOT", {"IndicesTensor": (5, 1), "ValuesTensor": (1, 1, 1, 2), "OutputTensor": (5, 3)}, {"Axis": 1})],
+        [("ONE_HOT", {"IndicesTensor": (5, 1), "ValuesTensor": (1, 2), "OutputTensor": (5, 3)}, {"Axis": 1})],
     ),
     "TopK is sorted also where it need not be": (
         node("TopK", [X, numbers(2)], zeros(3, 2), zeros(3, 2, dtype="int64"), sorted=0),
