@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import Unreadable, first_line, parsed_model, too_new
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, Unreadable, first_line, parsed_model, too_new
 
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
@@ -17,7 +17,7 @@ MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, sc
 class Model(NamedTuple):
     """An onnx.ModelProto without its weights, of which only types and sizes are left, and their names.
 
-    `symbols` are the names that the file gives to sizes.
+    ONNX's own domain is "" in it. `symbols` are the names that the file gives to sizes.
     """
 
     proto: Any
@@ -43,7 +43,9 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     for graph in graphs_of(model.graph):
         weights |= _strip(graph)
         symbols |= _give_sizes(graph, sizes)
-    return Model(_inlined(path, model) if model.functions else model, frozenset(weights), frozenset(symbols))
+    whole = _inlined(path, model) if model.functions else model
+    _name_domains(whole)
+    return Model(whole, frozenset(weights), frozenset(symbols))
 
 
 def graphs_of(graph: Any) -> Iterator[Any]:
@@ -70,6 +72,14 @@ def _names(graph: Any) -> Iterator[Any]:
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
         yield from (attribute.name for attribute in node.attribute)
+
+
+def _name_domains(model: Any) -> None:
+    """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
+    nodes = (node for graph in graphs_of(model.graph) for node in graph.node)
+    for named in (*model.opset_import, *nodes):
+        if named.domain in DOMAINS:
+            named.domain = ""
 
 
 def _strip(graph: Any) -> set[str]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
+from math import prod
 from typing import Any, NamedTuple, TypeVar
 
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, first_line, tensor_of
+from dmlcheck.diagnostics.wording import counted, dimensions_text
+from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
@@ -67,7 +69,7 @@ class _Graph(NamedTuple):
 def nodes_of(model: Model) -> Iterator[ModelNode]:
     """Yield the nodes of a model, those of inner graphs after the node that has them."""
     proto = model.proto
-    opsets = {("" if entry.domain in DOMAINS else entry.domain): int(entry.version) for entry in proto.opset_import}
+    opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     graph = proto.graph
     if any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
         graph = _inferred(proto)
@@ -86,7 +88,7 @@ def _inferred(proto: Any) -> Any:
 
     try:
         return shape_inference.infer_shapes(proto, data_prop=True).graph
-    except (ValueError, RuntimeError):  # the walk finds the node
+    except (shape_inference.InferenceError, ValueError, RuntimeError):  # the walk finds the node
         return proto.graph
 
 
@@ -98,7 +100,7 @@ def _walk(graph: Any, of: _Graph, outer: ChainMap[str, Value], weights: frozense
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
     of = of._replace(declared=declared)
     for node in graph.node:
-        if node.op_type == "Constant" and node.domain in DOMAINS:
+        if node.op_type == "Constant" and not node.domain and node.output:
             scope.update(_constant(node))
             continue
         yield _visited(node, of, scope)
@@ -147,7 +149,7 @@ def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
 
 
 def _type(node: Any) -> str:
-    return node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
 
 
 @cache
@@ -162,10 +164,10 @@ def _schema(type: str, opset: int) -> Any:
 
 
 def _version(node: Any, opsets: Mapping[str, int]) -> int:
-    opset = opsets.get("" if node.domain in DOMAINS else node.domain, 1)
-    schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
+    opset = opsets.get(node.domain, 1)
+    schema = None if node.domain else _schema(node.op_type, opset)
     if schema is None:
-        is_gone = node.op_type in experimental.OPERATORS and node.domain in DOMAINS and opset > experimental.LAST_OPSET
+        is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
         return 1 if is_registered(_type(node)) and not is_gone else opset  # onnxruntime's own are of version 1
     return int(schema.since_version)
 
@@ -177,9 +179,7 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
     missing = next((name for name in node.input if name not in scope), None)
     if missing is not None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
-    if node.domain not in DOMAINS or (
-        _schema(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)
-    ):
+    if node.domain or (_schema(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)):
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
@@ -195,7 +195,7 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
 def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = _inferred_types(node, of, inputs)
-    parts = parts_of(node, inputs) if node.domain in DOMAINS else None
+    parts = None if node.domain else parts_of(node, inputs)
     outputs = [Value(_merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
     numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
     return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
@@ -212,7 +212,7 @@ def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[s
     from onnx import checker, helper, numpy_helper, shape_inference
 
     opset = of.opsets.get("", 1)
-    schema = _schema(node.op_type, opset) if node.domain in DOMAINS else None
+    schema = None if node.domain else _schema(node.op_type, opset)
     if schema is None or node.op_type == _OF_SEQUENCE:
         return own_types(_type(node), node, _tensors(node, inputs), opset)
     named = dict(zip(node.input, inputs, strict=True))
@@ -268,7 +268,7 @@ def _found(
 
 def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
     """Return the values of a node with the type parameters that they are of."""
-    schema = _schema(node.op_type, of.opsets.get("", 1)) if node.domain in DOMAINS else None
+    schema = None if node.domain else _schema(node.op_type, of.opsets.get("", 1))
     taken, given = _parameters(_type(node), version) if schema is None else (schema.inputs, schema.outputs)
     typed = []
     for kind, values, names, parameters in (
@@ -302,6 +302,9 @@ def _left_open(name: str, value: Value) -> str | None:
         return None
     if value.sizes is None:
         return f"the sizes of {name} are not known"
+    if all(isinstance(size, int) for size in value.sizes):
+        number = counted(prod(map(int, value.sizes)), "element")
+        return f"{name} has {dimensions_text(len(value.sizes))} and {number}, more than a tensor can have"
     shown = ", ".join(str(size) if size != "" else "?" for size in value.sizes)
     return f"the sizes of {name} are [{shown}]"
 

@@ -11,13 +11,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, KNOWN, element_type
+from dmlcheck.formats.onnx.backend_tests import KNOWN, element_type
 from dmlcheck.formats.onnx.from_onnx.node import Array
 from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
 from dmlcheck.formats.onnx.model_file import MOST_VALUES
 from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
+_MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
 CONSTANT = "constant"
 HOST = "host"
 GIVEN = "given"
@@ -85,9 +86,11 @@ class Value(NamedTuple):
 
     @property
     def is_sized(self) -> bool:
-        """Whether all sizes are known, and so many elements can be counted."""
-        known = [size for size in self.sizes or () if isinstance(size, int)]
-        return self.sizes is not None and len(known) == len(self.sizes) and prod(known) < _COUNTABLE
+        """Whether all sizes are known, and an array can have them."""
+        if self.sizes is None or len(self.sizes) > _MOST_DIMENSIONS:
+            return False
+        known = [size for size in self.sizes if isinstance(size, int)]
+        return len(known) == len(self.sizes) and prod(known) < _COUNTABLE
 
     def array(self) -> Array:
         """Return the numbers, or an array of type and sizes that takes no memory."""
@@ -150,7 +153,7 @@ def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
     """Return the outputs of a node that reckons with few known numbers, [] for all others."""
-    if node.op_type not in _ARITHMETIC or node.domain not in DOMAINS or not all(map(_is_small, outputs)):
+    if node.op_type not in _ARITHMETIC or node.domain or not all(map(_is_small, outputs)):
         return []
     if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
         sizes = np.array(inputs[0].sizes, np.int64)

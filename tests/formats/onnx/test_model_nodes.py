@@ -26,6 +26,7 @@ from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 
 helper = pytest.importorskip("onnx.helper")
+shape_inference = pytest.importorskip("onnx.shape_inference")
 TensorProto = pytest.importorskip("onnx").TensorProto
 
 
@@ -207,6 +208,34 @@ def test_the_nodes_of_branches_and_loops_are_visited() -> None:
     }
 
 
+def test_branches_are_visited_where_onnx_infers_nothing_of_the_model() -> None:
+    branch = helper.make_graph([node("Relu", "x", "z", "relu")], "one", [], [tensor("z", [4])])
+    chosen = node("If", "c", "y", "choose", then_branch=branch, else_branch=branch)
+    made = model([chosen, node("NonZero", "x", "", "bad")], {"x": [4]}, {"y": [4]})
+    made.graph.input.append(tensor("c", [], 9))
+    with pytest.raises(shape_inference.InferenceError):
+        shape_inference.infer_shapes(made, data_prop=True)
+    assert by_name(made) == {
+        "choose": "runs-elsewhere",
+        "choose/else_branch/relu": "ACTIVATION_RELU",
+        "choose/then_branch/relu": "ACTIVATION_RELU",
+        "bad": "onnx-syntax",
+    }
+
+
+@pytest.mark.parametrize("imported", ["", "ai.onnx"])
+def test_the_domain_of_onnx_has_two_names(imported: str) -> None:
+    last = [node("Relu", "x", "y", "relu", domain="ai.onnx"), node("Reshape", "y to", "z", "reshape")]
+    made = model(last, {"x": [4]}, {"z": [2, 2]}, [numbers("to", [2, 2])])
+    made.opset_import[0].domain = imported
+    assert by_name(made) == {"relu": "ACTIVATION_RELU", "reshape": "ELEMENT_WISE_IDENTITY"}
+
+
+def test_more_dimensions_than_an_array_can_have_are_no_crash() -> None:
+    made = model([node("Relu", "x", "y", "relu")], {"x": [1] * 70}, {"y": [1] * 70})
+    assert reason(made, "relu") == "x has 70 dimensions and 1 element, more than a tensor can have"
+
+
 def test_functions_of_the_model_are_inlined() -> None:
     body = [node("Relu", "a", "b", "inner")]
     opsets = [helper.make_opsetid("", 17)]
@@ -223,6 +252,7 @@ def test_functions_of_the_model_are_inlined() -> None:
         ([node("NoSuch", "x", "y", "bad")], "No Op registered for NoSuch"),
         ([node("MatMul", "x w", "y", "bad")], "Incompatible dimensions"),
         ([node("Not", "x", "y", "bad")], "unsupported type: tensor(float)"),
+        ([node("Constant", "", "", "bad", value_int=1)], "has zero input and zero output"),
     ],
 )
 def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) -> None:

@@ -37,6 +37,7 @@ def test_sizes_are_known_open_or_not_there() -> None:
     assert (Value(None).sizes, Value(None).element) == (None, "")
     assert (value(-1).sizes, value(-1).is_sized) == (("",), False)
     assert not value(2**40, 2**40).is_sized
+    assert (value(*[1] * 32).is_sized, value(*[1] * 33).is_sized) == (True, False)
 
 
 def test_small_constants_have_their_numbers() -> None:
