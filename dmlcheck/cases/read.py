@@ -140,6 +140,8 @@ class _Reader:
             yield self.broken(values, origin, name, findings)
         elif any(key in defaults.unusable and (key == "desc" or key not in own) for key in _DECISIVE):
             return  # the defaults are wrong, and their problem says so
+        elif stem is not None and any(key in _DECISIVE for key in misspelt(own, CASE_KEYS).values()):
+            return  # the unknown key of the file says so
         elif has_matrix:
             yield from self.expanded(values, origin, str(name), room)
         else:

@@ -134,8 +134,15 @@ def misspelt(given: Mapping[Any, Any], known: Collection[str]) -> dict[Any, str]
         return {}
     absent = [name for name in known if given.get(name) is None]
     unknown = islice((key for key in given if key not in known), _MOST_UNKNOWN)
-    pairs = ((key, next((name for name in absent if is_misspelling(str(key), name)), None)) for key in unknown)
+    pairs = ((key, next((name for name in absent if _may_mean(str(key), name)), None)) for key in unknown)
     return {key: name for key, name in pairs if name is not None}
+
+
+_OTHER_NAMES = {"type": "operator"}  # in DxDispatch's models
+
+
+def _may_mean(word: str, name: str) -> bool:
+    return _OTHER_NAMES.get(word) == name or is_misspelling(word, name)
 
 
 def is_misspelling(word: str, name: str) -> bool:

@@ -286,7 +286,8 @@ class _Reader(NamedTuple):
         """Return the array of a file, or what is wrong with the file."""
         full, problem = npy.find(self.source.folder, given)
         if problem is not None:
-            return self.wrong(("file",), "file-not-found", {"path": given, "problem": problem})
+            help = "put / between folders: every system takes it" if "\\" in given else None
+            return self.wrong(("file",), "file-not-found", {"path": given, "problem": problem}, help)
         try:
             with open_plain(full) as file:
                 header = npy.Header(file)

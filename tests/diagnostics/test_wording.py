@@ -216,3 +216,10 @@ def test_dimensions_are_counted_in_words() -> None:
 def test_a_merge_key_is_told_from_a_misspelt_one() -> None:
     ((name, help),) = unknown_names({"<<": {}, "Axes": [0]}, ["Axes", "K"])
     assert (name, help.startswith("YAML 1.2 has no merge keys")) == ("<<", True)
+
+
+def test_the_key_of_an_operator_in_a_dxdispatch_model_is_known() -> None:
+    given = {"type": "DML_OPERATOR_ARGMAX", "desc": {}}
+    assert list(unknown_names(given, ("operator", "desc"))) == [("type", "did you mean operator?")]
+    assert misspelt(given, ("operator", "desc")) == {"type": "operator"}
+    assert misspelt({**given, "operator": "ARGMAX"}, ("operator", "desc")) == {}

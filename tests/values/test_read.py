@@ -576,3 +576,9 @@ def test_an_element_that_the_data_type_cannot_hold_is_refused(data_type: str, ar
 )
 def test_an_array_of_bytes_must_fit_into_four_bits(data_type: str, array: Any) -> None:
     assert refused(array, data_type, 1).rule == "value-not-representable"
+
+
+@pytest.mark.parametrize(("given", "has_help"), [("no\\x.npy", True), ("no/x.npy", False)])
+def test_a_path_with_backslashes_is_told_what_every_system_takes(given: str, has_help: bool) -> None:
+    finding = refused({"file": given}, "FLOAT32", 1)
+    assert (finding.rule, finding.help is not None) == ("file-not-found", has_help)
