@@ -149,9 +149,9 @@ RULES: dict[str, Rule] = {
         "{problem}",
         "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types that "
         "it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its own. ONNX "
-        "Runtime also keeps reckoning with sizes on the CPU, and computes what depends on constants alone when it "
-        "loads a model. Such a node is not checked, and needs no feature level. Another release of ONNX Runtime may "
-        "take more. A node that runs on the CPU between nodes that run on DirectML costs copies from one to the other.",
+        "Runtime also keeps nodes that only compute sizes on the CPU, and computes what depends on constants alone "
+        "when it loads a model. Such a node is not checked, and needs no feature level. Another release of ONNX "
+        "Runtime may take more. A node on the CPU between nodes on DirectML costs copies from one to the other.",
     ),
     "unknown-sizes": Rule(
         "file",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from dmlcheck.diagnostics.record import ERROR
+from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.formats.onnx.model_nodes import Unusable
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
-from dmlcheck.running.models import ModelResult
+from dmlcheck.running.models import ModelResult, NodeResult
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named
@@ -41,16 +41,26 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
 
 
 def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
-    """Yield what is wrong with nodes, and what is known of DirectML's own mistakes."""
+    """Yield what is wrong with nodes, and known mistakes of DirectML with the nodes that they are about."""
     for desc in model.descs:
         errors = [problem for problem in desc.diagnostics if problem.severity == ERROR]
         if errors and desc.operator is not None:
             yield f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}, which is not valid{_at(desc)}:"
         for problem in errors:
             yield diagnostic_text(problem, None, style)
-    times = Counter(note for desc in model.descs for note in desc.notes)
-    for note, number in times.items():
-        yield diagnostic_text(note._replace(message=f"{note.message}, {counted(number, 'node')}"), None, style)
+    known: dict[Diagnostic, list[str]] = {}
+    for desc in model.descs:
+        for note in desc.notes:
+            known.setdefault(note, []).append(desc.name)
+    for note, names in known.items():
+        yield diagnostic_text(note._replace(message=f"{note.message}, {_named(names)}"), None, style)
+
+
+def _named(names: Iterable[str]) -> str:
+    """Return how many nodes there are, and the names of the first ones."""
+    different = list(dict.fromkeys(names))
+    shown = ", ".join(map(visible, different[:_MOST])) + (", ..." if len(different) > _MOST else "")
+    return f"{counted(len(different), 'node')}: {shown}"
 
 
 def _at(desc: Validated) -> str:
@@ -60,12 +70,12 @@ def _at(desc: Validated) -> str:
 
 
 def _demanding_lines(model: ModelResult) -> Iterator[str]:
-    """Yield the nodes that need the highest level, where others need less."""
+    """Yield the nodes that need the highest level, where others need less and no error says it."""
     levels = {desc.minimum for desc in model.descs if desc.minimum is not None}
     if len(levels) < 2:
         return
     highest = max(levels, key=LEVEL_ORDER.__getitem__)
-    needing = [desc for desc in model.descs if desc.minimum == highest]
+    needing = [desc for desc in model.descs if desc.minimum == highest and not desc.diagnostics]
     for desc in needing[:_MOST]:
         yield f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}, from {level_and_version(highest)}"
     if len(needing) > _MOST:
@@ -73,19 +83,19 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
 
 
 def _note_lines(model: ModelResult) -> Iterator[str]:
-    """Yield why nodes were not checked, each reason once with the first node that has it."""
-    told: Counter[str] = Counter()
-    first: dict[str, Validated] = {}
-    for desc in model.descs:
-        if desc.operator is None and desc.diagnostics[0].severity != ERROR:
-            reason = f"{desc.diagnostics[0].rule}: {desc.diagnostics[0].message.partition('): ')[2]}"
-            told[reason] += 1
-            first.setdefault(reason, desc)
-    for reason, desc in first.items():
-        more = f" (and {counted(told[reason] - 1, 'more node')})" if told[reason] > 1 else ""
-        yield f"{visible(desc.label)}: {desc.onnx_operator}: note[{reason.partition(': ')[0]}]: " + visible(
-            reason.partition(": ")[2] + more
-        )
+    """Yield why nodes were not checked: the first reasons of each rule, each once with the first node that has it."""
+    reasons: dict[Unusable, list[NodeResult]] = {}
+    for node in model.nodes:
+        if node.unusable is not None and node.unusable.rule != "onnx-syntax":
+            reasons.setdefault(node.unusable, []).append(node)
+    for rule, (_, one, many) in _NOTES.items():
+        told = [(why.reason, nodes) for why, nodes in reasons.items() if why.rule == rule]
+        for reason, nodes in told[:_MOST]:
+            more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+            yield f"{visible(nodes[0].descs[0].label)}: {nodes[0].operator}: note[{rule}]: {visible(reason)}{more}"
+        left = sum(len(nodes) for _, nodes in told[_MOST:])
+        if left:
+            yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
 
 
 def _rows(descs: Sequence[Validated]) -> list[tuple[str, str, str, str]]:
@@ -125,10 +135,8 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     """Yield the level that the model needs, the nodes that need it, and how many nodes were not checked."""
     highest = model.minimum
     if highest is not None:
-        names = list(dict.fromkeys(desc.name for desc in model.descs if desc.minimum == highest))
-        shown = ", ".join(map(visible, names[:_MOST])) + (", ..." if len(names) > _MOST else "")
-        needed = f"{visible(model.file)} needs {level_and_version(highest)}"
-        yield f"{needed}, because of {counted(len(names), 'node')}: {shown}"
+        names = _named(desc.name for desc in model.descs if desc.minimum == highest)
+        yield f"{visible(model.file)} needs {level_and_version(highest)}, because of {names}"
         yield _against_device(highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
@@ -141,13 +149,13 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
         options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols)
-        yield f"sizes that are open: {options}"
+        yield f"give the open sizes with {options}"
 
 
 def _against_device(needed: str, device_level: str) -> str:
     """Return whether a DirectML that the provider accepts can still be too old for a model."""
     oldest, version = (FEATURE_LEVELS[level].directml for level in (device_level, needed))
-    accepted = f"ONNX Runtime accepts a DirectML.dll from version {oldest} on"
+    accepted = f"ONNX Runtime accepts DirectML.dll {oldest} and later"
     if LEVEL_ORDER[needed] <= LEVEL_ORDER[device_level]:
-        return f"{accepted}; each takes all nodes that were checked"
-    return f"{accepted}; with one before {version}, making the session or a run fails"
+        return f"{accepted}; each of these takes all nodes that were checked"
+    return f"{accepted}; with one older than {version}, the session cannot be created or a run fails"

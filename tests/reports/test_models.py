@@ -16,7 +16,7 @@ SOFTMAX = (
     "model.onnx::softmax: Softmax-13 becomes DML_OPERATOR_ACTIVATION_SOFTMAX1, from DML_FEATURE_LEVEL_5_1 "
     "(DirectML 1.9.0)"
 )
-ACCEPTED = "ONNX Runtime accepts a DirectML.dll from version 1.8.0 on"
+ACCEPTED = "ONNX Runtime accepts DirectML.dll 1.8.0 and later"
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +48,7 @@ def test_what_needs_most_comes_first_then_the_operators_and_the_level() -> None:
         "  Softmax-13             1      DML_OPERATOR_ACTIVATION_SOFTMAX1    5_1",
         "",
         "model.onnx needs DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0), because of 1 node: softmax",
-        f"{ACCEPTED}; with one before 1.9.0, making the session or a run fails",
+        f"{ACCEPTED}; with one older than 1.9.0, the session cannot be created or a run fails",
         "10 nodes checked",
     ]
 
@@ -60,6 +60,13 @@ def test_a_node_that_is_not_valid_says_what_it_becomes_and_why() -> None:
         for line in said
     )
     assert any("error[operator-unavailable]" in line for line in said)
+    assert SOFTMAX not in said
+
+
+def test_a_known_mistake_of_directml_names_the_nodes_that_it_is_about() -> None:
+    (said,) = (line for line in lines(residual_block(), batch=4) if "known-deviation" in line)
+    assert said.startswith("model.onnx: note[known-deviation]: known of DirectML ")
+    assert said.endswith(", 1 node: norm1")
 
 
 def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
@@ -70,11 +77,23 @@ def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
     )
 
 
+def test_ten_reasons_of_a_rule_are_told_and_ten_nodes_of_the_highest_level() -> None:
+    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"n{index}") for index in range(12)]
+    said = lines(model(chain, {"x0": ["N"]}, {"x12": ["N"]}))
+    assert said[9] == "model.onnx::n9: Relu-14: note[unknown-sizes]: the sizes of x9 are [N]"
+    assert said[10] == "2 more nodes of unknown sizes; --format json lists all"
+    chain += [node("Softmax", "x12", f"y{index}", f"s{index}") for index in range(11)]
+    said = lines(model(chain, {"x0": [4]}, {"y0": [4]}))
+    assert said[9].startswith("model.onnx::s9: Softmax-13 becomes")
+    assert said[10] == "1 more node of that level"
+    assert said[-3].endswith("because of 11 nodes: s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, ...")
+
+
 def test_open_sizes_are_asked_for() -> None:
     said = lines(attention_layer())
     assert said[-2:] == [
         "0 nodes checked, 6 run elsewhere, 17 of unknown sizes",
-        "sizes that are open: --dim batch=SIZE --dim sequence=SIZE",
+        "give the open sizes with --dim batch=SIZE --dim sequence=SIZE",
     ]
 
 
@@ -94,7 +113,7 @@ def test_one_node_runs_elsewhere_and_two_run_elsewhere() -> None:
 
 def test_a_model_of_the_level_of_the_device_runs_wherever_the_provider_does() -> None:
     made = model([node("Neg", "x", "y")], {"x": [4, 4]}, {"y": [4, 4]})  # a NEGATE, which came with 5_0
-    assert lines(made)[-2] == f"{ACCEPTED}; each takes all nodes that were checked"
+    assert lines(made)[-2] == f"{ACCEPTED}; each of these takes all nodes that were checked"
 
 
 def test_a_desc_that_is_never_legal_makes_a_model_that_is_not() -> None:

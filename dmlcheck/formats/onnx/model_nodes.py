@@ -28,7 +28,7 @@ _EMPTY = "there is nothing to compute: a tensor has no elements"
 _OF_SEQUENCE = "ConcatFromSequence"
 _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
-    HOST: "ONNX Runtime keeps it on the CPU: it reckons with sizes alone",
+    HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
 }
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 # Whose descs leave out inputs that have no elements.

@@ -152,7 +152,7 @@ def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
 
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
-    """Return the outputs of a node that reckons with few known numbers, [] for all others."""
+    """Return the outputs of a node that computes few numbers from known ones, [] for all others."""
     if node.op_type not in _ARITHMETIC or node.domain or not all(map(_is_small, outputs)):
         return []
     if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:

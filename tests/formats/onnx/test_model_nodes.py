@@ -206,6 +206,7 @@ def test_the_nodes_of_branches_and_loops_are_visited() -> None:
         "choose/then_branch/relu": "ACTIVATION_RELU",
         "abs": "ELEMENT_WISE_ABS",
     }
+    assert reason(made, "choose").endswith("it runs one of its graphs, whose nodes are checked")
 
 
 def test_branches_are_visited_where_onnx_infers_nothing_of_the_model() -> None:

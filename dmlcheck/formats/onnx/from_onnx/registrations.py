@@ -15,22 +15,27 @@ from dmlcheck.formats.onnx.to_onnx.records import TYPES
 _HELD = frozenset((*TYPES.values(), "BOOL"))  # types that tensors of DirectML have: ExecutionProvider.cpp asks for them
 Limit = Callable[[Node], "str | None"]  # why a node that fits a row is left to others all the same
 
-# What the provider takes and computes on the CPU: RegisterCpuOperatorsAsDml in OperatorRegistration.cpp,
-# DmlOperatorShape.cpp and DmlOperatorSize.cpp.
-_NOT_COMPUTED = [
-    "If",
-    "OptionalGetElement",
-    "OptionalHasElement",
-    "SequenceAt",
-    "SequenceConstruct",
-    "SequenceEmpty",
-    "SequenceErase",
-    "SequenceInsert",
-    "SequenceLength",
-    "Shape",
-    "Size",
-]
-_SHADERS = ("DFT", "GridSample")  # DmlDFT.h, DmlGridSample.h
+# Why there is no desc of an operator that the provider registers.
+_BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
+_BY_GRAPHS = "DirectML computes nothing for it: it runs one of its graphs, whose nodes are checked"
+_BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
+_WITHOUT_DESCS = {
+    # RegisterCpuOperatorsAsDml in OperatorRegistration.cpp, DmlOperatorShape.cpp and DmlOperatorSize.cpp
+    "If": _BY_GRAPHS,
+    "OptionalGetElement": _BY_SIZES,
+    "OptionalHasElement": _BY_SIZES,
+    "SequenceAt": _BY_SIZES,
+    "SequenceConstruct": _BY_SIZES,
+    "SequenceEmpty": _BY_SIZES,
+    "SequenceErase": _BY_SIZES,
+    "SequenceInsert": _BY_SIZES,
+    "SequenceLength": _BY_SIZES,
+    "Shape": _BY_SIZES,
+    "Size": _BY_SIZES,
+    # DmlDFT.h and DmlGridSample.h
+    "DFT": _BY_SHADERS,
+    "GridSample": _BY_SHADERS,
+}
 
 
 class Row(NamedTuple):
@@ -107,8 +112,7 @@ def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | N
     for value in values:
         if value.type not in row.types.get(value.parameter, _HELD):
             return f"{value.name} is {value.type}, which the DirectML provider of {found.release} does not take there"
-    limit = QUERIES[row.query] if row.query else _LIMITS.get(node.type)
-    return None if limit is None else limit(node)
+    return QUERIES[row.query](node) if row.query else _WITHOUT_DESCS.get(node.type)
 
 
 def _has_instead(operator: str, version: int) -> str:
@@ -238,14 +242,4 @@ QUERIES: dict[str, Limit] = {
     "QueryScatter": _scatter,
     "QuerySkipLayerNormalization": _skip_layer_normalization,
     "QuerySlice": _slice,
-}
-
-
-# ---- what it takes and computes without DirectML
-
-_BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
-_BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
-_LIMITS: dict[str, Limit] = {
-    **{name: lambda _: _BY_SIZES for name in _NOT_COMPUTED},
-    **{name: lambda _: _BY_SHADERS for name in _SHADERS},
 }
