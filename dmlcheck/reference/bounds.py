@@ -13,7 +13,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.engine import Array, Inputs, blocks_of, overflowed, parameter, pieces, row, tracked
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.pieces import OneOf, Piece
+from dmlcheck.reference.pieces import OneOf, Piece, parts_of
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -80,13 +80,13 @@ def _bounds(
             ((_, value, is_open),) = blocks_of(found)
             yield labels[only], at, _bound(desc, labels[only], value, is_open, np.ones(at.shape, dtype=bool))
             continue
-        results = _computed(piece, arithmetic)
-        for name, mask in picked.items():
-            label, where = labels[name], places[name]
-            found = results[name] if isinstance(piece.where, dict) else results
-            for cut, value, is_open in blocks_of(found, partial(_is_asked, mask)):
-                at = positions(asked[label].shape, where, cut, mask[cut])
-                yield label, at, _bound(desc, label, value, is_open, mask[cut])
+        for part in parts_of(_computed(piece, arithmetic)):
+            results = part if isinstance(piece.where, dict) else {only: part}
+            for name in filter(picked.__contains__, results):
+                label, mask = labels[name], picked[name]
+                for cut, value, is_open in blocks_of(results[name], partial(_is_asked, mask)):
+                    at = positions(asked[label].shape, places[name], cut, mask[cut])
+                    yield label, at, _bound(desc, label, value, is_open, mask[cut])
 
 
 def _is_asked(mask: Array, cut: Any) -> bool:

@@ -18,7 +18,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.blocks import Blocks, blockwise, tiles
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
-from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, number, one_of, opened
+from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, number, one_of, opened, parts_of
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values import memory
@@ -198,10 +198,10 @@ def _compute(results: Mapping[str, _Output], overflow: str, piece: Piece) -> Non
         (output,) = results.values()
         output.put(piece.where, found, overflow)
         return
-    for label, output in results.items():
-        name = parameter(label)
-        if name in piece.where:
-            output.put(piece.where[name], found[name], overflow)
+    outputs = {parameter(label): output for label, output in results.items()}
+    for part in parts_of(found):
+        for name in filter(outputs.__contains__, part):
+            outputs[name].put(piece.where[name], part[name], overflow)
 
 
 def widened(x: Any) -> Any:

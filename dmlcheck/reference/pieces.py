@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
@@ -19,7 +19,8 @@ class Piece(NamedTuple):
     `where` is an index into the output; where an operator has several, a dict of indices by parameter name (`output`,
     `output_indices`, `outputs[0]`), and the formula returns a dict of results by the same names. The engine passes the
     operands to the formula in the type that they are computed in, unless `is_exact` says that the formula rounds
-    nothing: then as they are. An operand may be None.
+    nothing: then as they are. An operand may be None. A formula that goes through long sequences yields such dicts, one
+    after another, each with a part of some results.
     """
 
     where: Any
@@ -29,6 +30,11 @@ class Piece(NamedTuple):
 
 
 exact_piece = partial(Piece, is_exact=True)
+
+
+def parts_of(found: Any) -> Iterable[Any]:
+    """Return what a formula gives: the whole of it, or the parts that it yields."""
+    return found if isinstance(found, Iterator) else (found,)
 
 
 class Open(NamedTuple):

@@ -195,36 +195,37 @@ def in_steps(x: Any) -> Blocks:
     return Blocks(x.shape, [(slice(at, at + STEPS),) for at in range(0, len(x), STEPS)], x.__getitem__)
 
 
-def of_direction(network: Network, x: Blocks, lengths: Any, *operands: Any, is_backward: bool) -> dict[str, Open]:
-    """Return the states of all steps of some sequences in one direction, and the last ones."""
+def of_direction(
+    network: Network, x: Blocks, lengths: Any, *operands: Any, is_backward: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the states of some sequences in one direction, a block of steps after another, and then the last ones."""
     (count, batch, _), (weight, recurrence, bias, peephole, *initial) = x.shape, operands
     lengths = np.full(batch, count) if lengths is None else lengths
     is_wrong = ((lengths < 1) | (lengths > count))[:, None]
     gates, shape = gates_of(network.gates, weight, recurrence, bias, peephole), (batch, recurrence.shape[1])
     step = partial(network.step, gates=gates, functions=network.functions)
     states = [first(*each, shape) for each in zip(initial, (recurrence, peephole), strict=False)]
-    sequence = [states[0]] * count
-    for t, now in steps(x, is_backward=is_backward):
-        runs = (t < lengths)[:, None]
-        states = after(step, now, states, runs, network.data_type)
-        value, mark = states[0]
-        sequence[t] = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded) | is_wrong)
-    last = {name: Open(value, mark | is_wrong) for name, (value, mark) in zip(SINGLE, states, strict=False)}
-    parts = (Blocks((count, *shape), x.cuts, partial(stacked, list(each))) for each in zip(*sequence, strict=True))
-    return {"output_sequence": Open(*parts), **last}
-
-
-def steps(x: Blocks, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
-    """Yield the number of each step with what the input has at it."""
     for cut in reversed(x.cuts) if is_backward else x.cuts:
-        part, times = x.block(cut), range(*cut[0].indices(x.shape[0]))
-        for t in reversed(times) if is_backward else times:
-            yield t, part[t - times.start]
+        rows: dict[int, Open] = {}
+        for t, now in steps(x, cut, is_backward=is_backward):
+            runs = (t < lengths)[:, None]
+            states = after(step, now, states, runs, network.data_type)
+            value, mark = states[0]
+            rows[t] = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded) | is_wrong)
+        yield {"output_sequence": Blocks((count, *shape), [cut], partial(stacked, rows))}
+    yield {name: Open(value, mark | is_wrong) for name, (value, mark) in zip(SINGLE, states, strict=False)}
 
 
-def stacked(rows: list[Any], cut: Index) -> Any:
-    """Return what there is of some steps as one array."""
-    return np.stack(rows[cut[0]])
+def steps(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int, Any]]:
+    """Yield the number of each step of a block with what the input has at it."""
+    part, times = x.block(cut), range(*cut[0].indices(x.shape[0]))
+    for t in reversed(times) if is_backward else times:
+        yield t, part[t - times.start]
+
+
+def stacked(rows: dict[int, Open], _: Index) -> Open:
+    """Return the states of a block of steps as one array."""
+    return Open(*(np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True)))
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:

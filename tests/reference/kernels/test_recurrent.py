@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
@@ -231,6 +232,32 @@ def test_a_long_sequence_is_not_copied_as_a_whole() -> None:
     desc = linear(inputs)
     assert peak(desc, inputs) < inputs["InputTensor"].nbytes / 2
     assert np.array_equal(values(desc, inputs)["OutputSequenceTensor"], np.full((2000, 1, 1, 8), 512))
+
+
+@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
+def test_the_states_of_a_long_sequence_are_not_kept(direction: str) -> None:
+    """Each state is the one before, and 1."""
+    inputs = {
+        "InputTensor": np.ones((1, 1000, 1, 1), np.float32),
+        "WeightTensor": np.ones((1, 1, 128, 1), np.float32),
+        "RecurrenceTensor": np.eye(128, dtype=np.float32)[None, None],
+    }
+    desc = linear(inputs, direction)
+    found = values(desc, inputs)
+    size = found["OutputSequenceTensor"].nbytes
+    assert peak(desc, inputs) < 1.5 * size
+    numbers = np.arange(1, 1001)[:: 1 if direction == "FORWARD" else -1]
+    assert (found["OutputSequenceTensor"] == numbers[:, None, None, None]).all()
+    assert (found["OutputSingleTensor"] == 1000).all()
+    asked = np.zeros((1000, 1, 1, 128), bool)
+    asked[500, 0, 0, 7] = True
+    tracemalloc.start()
+    try:
+        (value,) = gathered(desc, inputs, {"OutputSequenceTensor": asked})["OutputSequenceTensor"].value
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * size
+    finally:
+        tracemalloc.stop()
+    assert value == numbers[500]
 
 
 # ---- bounds
