@@ -18,7 +18,7 @@ from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
 
-LARGEST = 1 << 21  # elements of the sequences of a piece: 16 megabytes of float64
+LARGEST = 1 << 21  # elements of the sequences of a piece, or of STEPS of their steps: 16 megabytes of float64
 STEPS = 8  # that are in memory as float64 together
 SINGLE = ("output_single", "output_cell_single")
 
@@ -180,7 +180,7 @@ def recurrences(network: Network, tensors: Tensors) -> Iterator[Piece]:
     ways = {"FORWARD": [False], "BACKWARD": [True], "BIDIRECTIONAL": [False, True]}[network.direction]
     own = len(network.functions) // len(ways)
     _, count, total, size = tensors.input.shape
-    width = max(1, LARGEST // (count * (size + tensors.recurrence.shape[3])))
+    width = max(1, LARGEST // (max(count, STEPS) * (size + tensors.recurrence.shape[3])))
     for way, is_backward in enumerate(ways):
         functions = network.functions[way * own :][:own]
         formula = partial(of_direction, network._replace(functions=functions), is_backward=is_backward)

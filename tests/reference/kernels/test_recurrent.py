@@ -260,6 +260,21 @@ def test_the_states_of_a_long_sequence_are_not_kept(direction: str) -> None:
     assert value == numbers[500]
 
 
+def test_many_short_sequences_are_not_computed_all_at_once() -> None:
+    gates, batch, size = 4, 1 << 15, 64
+    inputs = {
+        "InputTensor": np.ones((1, 1, batch, 1), np.float32),
+        "WeightTensor": np.zeros((1, 1, gates * size, 1), np.float32),
+        "RecurrenceTensor": np.zeros((1, 1, gates * size, size), np.float32),
+    }
+    functions = [{"Type": f"ACTIVATION_{name}"} for name in RECURRENCES["LSTM"].functions]
+    outputs = outputs_of(inputs, ("OutputSequenceTensor",))
+    desc = described("LSTM", inputs, outputs, ActivationDescs=functions, Direction="FORWARD", **DEFAULTS["LSTM"])
+    one_array = 8 * batch * size
+    assert peak(desc, inputs) < 4 * one_array  # a step has more arrays than these
+    assert not values(desc, inputs)["OutputSequenceTensor"].any()
+
+
 # ---- bounds
 
 
