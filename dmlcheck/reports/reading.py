@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ def _read(
     except (OSError, ValueError) as error:
         raise ReportError(f"{path}: {reason(error)}") from None
     try:
-        report = json.loads(data.decode(), object_hook=hook, parse_constant=_no_constant)
+        report = json.loads(data.decode(), object_hook=hook, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
         raise ReportError(f"{path}: not JSON") from None
     if not isinstance(report, dict) or report.get("schema") != RUN_SCHEMA:
@@ -45,8 +46,11 @@ def _read(
     return report
 
 
-def _no_constant(text: str) -> None:
-    raise ValueError(text)  # NaN and infinities, which are not JSON
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)  # NaN and infinities are not JSON, and no report has a number beyond float64
+    return value
 
 
 def _is_case(case: Any) -> bool:

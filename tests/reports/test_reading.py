@@ -59,6 +59,7 @@ def test_of_each_case_only_its_errors_are_kept_and_a_wrong_output_has_an_infinit
     [
         ("{", "not JSON"),
         ('{"a": NaN}', "not JSON"),
+        ('{"a": 1e999}', "not JSON"),
         ("[" * 100_000, "not JSON"),
         ("[]", "not a report of a run (dmlcheck-report/1)"),
         ('{"schema": "dmlcheck-validation/1"}', "not a report of a run"),
