@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dmlcheck import validation
 from dmlcheck.cases.find import find_files
+from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
@@ -74,6 +75,8 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     """
     from dmlcheck.reference import engine
 
+    if not (inputs is None or isinstance(inputs, Mapping)):
+        raise InvalidInput([wrong_type(("inputs",), "inputs", inputs, "a mapping of tensors to values").diagnostic()])
     case = Case("", "", "", operator, None, _plain(desc), inputs)
     prepared = prepare(case, case.level)
     if prepared.desc is None or prepared.findings:

@@ -209,6 +209,8 @@ def test_evaluate_does_not_touch_its_inputs() -> None:
         ("ARGMAXX", ARGMAX, {"InputTensor": VALUES}, {"unknown-operator"}),
         ("ARGMAX", {}, {}, {"missing-field"}),
         ("ARGMAX", ARGMAX, {}, {"missing-tensor"}),
+        ("ARGMAX", ARGMAX, [VALUES], {"wrong-type"}),
+        ("ARGMAX", ARGMAX, np.array(VALUES), {"wrong-type"}),
         ("ARGMAX", ARGMAX, {"InputTensor": None}, {"missing-tensor"}),
         ("ARGMAX", ARGMAX, {"InputTensor": VALUES, "Input": [1]}, {"unexpected-tensor"}),
         ("ARGMAX", ARGMAX, {"InputTensor": VALUES, "OutputTensor": [[0, 0, 0]]}, {"unexpected-tensor"}),
