@@ -148,10 +148,12 @@ RULES: dict[str, Rule] = {
         "a node of an ONNX model makes no DirectML operator",
         "{problem}",
         "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types that "
-        "it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its own. ONNX "
-        "Runtime also keeps nodes that only compute sizes on the CPU, and computes what depends on constants alone "
-        "when it loads a model. Such a node is not checked, and needs no feature level. Another release of ONNX "
-        "Runtime may take more. A node on the CPU between nodes on DirectML costs copies from one to the other.",
+        "it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its own. If "
+        "the CPU does not take a node either, ONNX Runtime inlines the function that defines it, where there is one. "
+        "ONNX Runtime also keeps nodes that only compute sizes on the CPU, and computes what depends on constants "
+        "alone when it loads a model. A node with this note is not checked, and needs no feature level. Another "
+        "release of ONNX Runtime may take more. A node on the CPU between nodes on DirectML costs copies from one to "
+        "the other.",
     ),
     "unknown-sizes": Rule(
         "file",

@@ -76,10 +76,11 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
         return
     highest = max(levels, key=LEVEL_ORDER.__getitem__)
     needing = [desc for desc in model.descs if desc.minimum == highest and not desc.diagnostics]
-    for desc in needing[:_MOST]:
-        yield f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}, from {level_and_version(highest)}"
-    if len(needing) > _MOST:
-        yield f"{counted(len(needing) - _MOST, 'more node')} of that level"
+    told = list(dict.fromkeys((desc.label, desc.onnx_operator, desc.operator) for desc in needing))
+    for label, onnx_operator, operator in told[:_MOST]:
+        yield f"{visible(label)}: {onnx_operator} becomes {operator}, from {level_and_version(highest)}"
+    if len(told) > _MOST:
+        yield f"{counted(len(told) - _MOST, 'more node')} of that level"
 
 
 def _note_lines(model: ModelResult) -> Iterator[str]:

@@ -6,7 +6,7 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple, TypeVar
@@ -17,8 +17,9 @@ from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, left_to_others, row_of
+from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, is_taken_by_cpu, left_to_others, row_of
 from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers, parts_of
 from dmlcheck.formats.onnx.own_shapes import own_types
@@ -99,11 +100,8 @@ def _walk(graph: Any, of: _Graph, outer: ChainMap[str, Value], weights: frozense
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
     of = of._replace(declared=declared)
-    for node in graph.node:
-        if node.op_type == "Constant" and not node.domain and node.output:
-            scope.update(_constant(node))
-            continue
-        yield _visited(node, of, scope)
+    for node, found in _visits(graph.node, of, scope):
+        yield found
         name = f"{of.prefix}{_name(node)}/"
         for attribute in node.attribute:
             if attribute.HasField("g"):
@@ -123,29 +121,43 @@ def _constant(node: Any) -> dict[str, Value]:
 # ---- a node
 
 
+def _visits(nodes: Iterable[Any], of: _Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
+    """Yield each node with what becomes of it; a constant gives the scope its value only."""
+    for node in nodes:
+        if node.op_type == "Constant" and not node.domain and node.output:
+            scope.update(_constant(node))
+        else:
+            yield node, _visited(node, of, scope)
+
+
 def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
     """Return what becomes of a node, and give the scope its outputs."""
     name = of.prefix + _name(node)
     version = _version(node, of.opsets)
     operator = f"{_type(node)}-{version}"
-    broken = _broken(node, of, scope)
-    inputs = [scope[input] for input in node.input] if broken is None else []
-    outputs: list[Value] = []
-    if broken is None:
-        try:
-            outputs = _outputs(node, of, inputs)
-        except Refused as wrong:
-            broken = str(wrong)
-    if broken is not None:
+    try:
+        inputs, outputs = _values(node, of, scope)
+    except Refused as wrong:
         scope.update((output, Value(of.declared.get(output))) for output in node.output)
-        return ModelNode(name, operator, Unusable("onnx-syntax", broken))
+        return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
     row = row_of(_type(node), version)
     place = placed(node, inputs, row.on_cpu if row else ())
     found = _found(node, version, of, inputs, outputs, place)
+    if row is None:
+        found = _of_function(node, of, inputs, scope) or found
     is_taken = not isinstance(found, Unusable) or found.rule != "runs-elsewhere"
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
     scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
     return ModelNode(name, operator, found)
+
+
+def _values(node: Any, of: _Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
+    """Return the inputs and the outputs of a node; Refused where it is wrong."""
+    broken = _broken(node, of, scope)
+    if broken is not None:
+        raise Refused(broken)
+    inputs = [scope[input] for input in node.input]
+    return inputs, _outputs(node, of, inputs)
 
 
 def _type(node: Any) -> str:
@@ -264,6 +276,27 @@ def _found(
     if any(0 in (value.sizes or ()) for _, value in full):
         return Unusable("runs-elsewhere", _EMPTY)
     return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
+
+
+def _of_function(
+    node: Any, of: _Graph, inputs: Sequence[Value], scope: Scope
+) -> Sequence[Counterpart] | Unusable | None:
+    """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None."""
+    opset = of.opsets.get("", 1)
+    schema = None if node.domain else _schema(node.op_type, opset)
+    if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
+        return None
+    parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
+    used = frozenset(name for part in parts for name in (*part.input, *part.output))
+    made: list[Counterpart] = []
+    for _, one in _visits(parts, of._replace(declared={}, used=used), ChainMap({}, scope)):
+        if not isinstance(one.found, Unusable):
+            made += one.found
+        elif one.found.rule == "unknown-sizes":
+            return one.found
+        elif one.found.rule != "runs-elsewhere":
+            return Unusable("not-mapped", f"of {one.operator}, which comes in its place: {one.found.reason}")
+    return made or None
 
 
 def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:

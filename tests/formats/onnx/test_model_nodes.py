@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from whole_models import (
+    FLOAT,
+    FLOAT16,
     INT64,
     attention_layer,
     mobile_block,
@@ -243,6 +245,57 @@ def test_functions_of_the_model_are_inlined() -> None:
     function = helper.make_function("own", "Twice", ["a"], ["b"], body, opsets)
     made = model([node("Twice", "x", "y", "outer", domain="own")], {"x": [4]}, {"y": [4]}, functions=[function])
     assert list(by_name(made).values()) == ["ACTIVATION_RELU"]
+
+
+@pytest.mark.parametrize(
+    ("type", "opset", "kind", "operators"),
+    [
+        ("HardSwish", 17, FLOAT, "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"),
+        ("HardSwish", 22, FLOAT, "ELEMENT_WISE_MULTIPLY"),  # HardSigmoid-22 is the CPU's
+        ("Mish", 18, FLOAT16, "ACTIVATION_SOFTPLUS+ACTIVATION_TANH+ELEMENT_WISE_MULTIPLY"),
+        ("Gelu", 20, FLOAT, "runs-elsewhere"),  # the CPU has it of this type alone
+    ],
+)
+def test_what_neither_the_provider_nor_the_cpu_takes_is_inlined(
+    type: str, opset: int, kind: int, operators: str
+) -> None:
+    one = node(type, "x", "y", "one")
+    assert by_name(model([one], {"x": [4]}, {"y": [4]}, opset=opset, kind=kind)) == {"one": operators}
+
+
+def test_gelu_of_float16_is_inlined_and_given_to_the_next_node() -> None:
+    nodes = [node("Gelu", "x", "g", "gelu"), node("Relu", "g", "y", "relu")]
+    gelu, relu = found(model(nodes, {"x": [4, 5]}, {"y": [4, 5]}, opset=20, kind=FLOAT16))
+    assert gelu.operator == "Gelu-20"
+    assert [each.operator for each in gelu.found] == [
+        *["CAST"] * 3,
+        "ELEMENT_WISE_SQRT",
+        "ELEMENT_WISE_DIVIDE",
+        "ELEMENT_WISE_ERF",
+        "ELEMENT_WISE_ADD",
+        "ELEMENT_WISE_MULTIPLY",
+        "ELEMENT_WISE_MULTIPLY",
+    ]
+    assert relu.found[0].fields["InputTensor"].shape == (1, 1, 4, 5)
+
+
+def test_a_group_normalization_is_inlined_with_the_sizes_that_its_function_computes() -> None:
+    """The mean of each of 2 groups of 4 x 3 x 3 elements, in each of 2 images."""
+    one = node("GroupNormalization", "x s b", "y", "one", num_groups=2)
+    weights = [weight("s", [8]), weight("b", [8])]
+    (made,) = found(model([one], {"x": [2, 8, 3, 3]}, {"y": [2, 8, 3, 3]}, weights, opset=21))
+    means = [each.fields["InputTensor"].shape for each in made.found if each.operator == "REDUCE"]
+    assert means == [(2, 2, 36)] * 2
+
+
+def test_open_sizes_of_a_node_that_is_inlined_are_said_as_the_model_names_them() -> None:
+    made = model([node("HardSwish", "x", "y", "one")], {"x": ["n"]}, {"y": ["n"]})
+    assert reason(made, "one") == "the sizes of x are [n]"
+
+
+def test_a_constant_that_could_be_inlined_is_computed_when_the_model_is_loaded() -> None:
+    made = model([node("HardSwish", "w", "y", "one")], {}, {"y": [4]}, [weight("w", [4])])
+    assert "all its inputs are constant" in reason(made, "one")
 
 
 @pytest.mark.parametrize(

@@ -56,12 +56,14 @@ class Row(NamedTuple):
 class Registrations(NamedTuple):
     """All rows of registrations.yaml by operator, and what they are from: a release of ONNX Runtime.
 
-    `level` is the feature level that the provider asks for when it makes a device.
+    `level` is the feature level that the provider asks for when it makes a device. `cpu` has the types that the CPU
+    takes of operators that ONNX defines by a function.
     """
 
     release: str
     level: str
     rows: Mapping[str, tuple[Row, ...]]
+    cpu: Mapping[str, frozenset[str]]
 
 
 @cache
@@ -72,7 +74,8 @@ def registrations() -> Registrations:
         raise ValueError(document.problems[0].message)
     source, sets = document.value["source"], document.value["types"]
     rows = {name: tuple(_row(row, sets) for row in given) for name, given in document.value["operators"].items()}
-    return Registrations(f"{source['project']} {source['release']}", document.value["device"]["level"], rows)
+    cpu = {name: _types(words, sets) for name, words in document.value["cpu"].items()}
+    return Registrations(f"{source['project']} {source['release']}", document.value["device"]["level"], rows, cpu)
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
@@ -93,6 +96,11 @@ def is_registered(operator: str) -> bool:
 def row_of(operator: str, version: int) -> Row | None:
     """Return the row for a version of an operator's schema."""
     return next((row for row in registrations().rows.get(operator, ()) if version in row.versions), None)
+
+
+def is_taken_by_cpu(operator: str, type: str) -> bool:
+    """Whether the CPU takes an operator that ONNX defines by a function, and the provider does not register."""
+    return type in registrations().cpu.get(operator, ())
 
 
 class Typed(NamedTuple):

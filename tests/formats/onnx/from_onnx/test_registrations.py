@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 from onnx_nodes import node, zeros
 
-from dmlcheck.formats.onnx.from_onnx.registrations import QUERIES, Typed, left_to_others, registrations
+from dmlcheck.formats.onnx.from_onnx.registrations import (
+    QUERIES,
+    Typed,
+    is_taken_by_cpu,
+    left_to_others,
+    registrations,
+    row_of,
+)
 
 X = zeros(1, 1, 4, 4)
 
@@ -182,3 +189,21 @@ def test_every_set_of_types_is_used_and_every_type_known() -> None:
     }
     rows = [row for found in registrations().rows.values() for row in found]
     assert {name for row in rows for types in row.types.values() for name in types} <= known
+
+
+def test_types_of_the_cpu_are_of_operators_with_a_function_that_the_provider_lacks_in_a_version() -> None:
+    """Others are of no use: what has no function is not inlined, and what the provider takes is not the CPU's."""
+    defs = pytest.importorskip("onnx.defs")
+    lacking = set()
+    for schema in defs.get_all_schemas_with_history():
+        has_function = schema.has_function or schema.has_context_dependent_function
+        if has_function and not schema.domain and row_of(schema.name, schema.since_version) is None:
+            lacking.add(schema.name)
+    assert registrations().cpu.keys() <= lacking
+
+
+def test_the_cpu_takes_some_types_of_an_operator_and_others_not_at_all() -> None:
+    assert is_taken_by_cpu("Gelu", "FLOAT")
+    assert not is_taken_by_cpu("Gelu", "FLOAT16")
+    assert is_taken_by_cpu("RMSNormalization", "FLOAT16")
+    assert not is_taken_by_cpu("HardSwish", "FLOAT")
