@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, comparable, runs, tiles_along, whole_along, with_ones_after
+from dmlcheck.reference import sorting
+from dmlcheck.reference.blocks import BLOCK, Index, runs, tiles_along, whole_along, with_ones_after
 from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, exact_piece, exact_row, is_float
 
 LIMIT = 4 * BLOCK  # elements of a piece
@@ -254,10 +255,14 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Pi
     Elements increase or decrease as AxisDirection says; of equal ones the index increases. Left open are sequences that
     hold NaN, and the indices of zeros in those that hold 0 and -0.
     """
-    others = [other for other in range(input.ndim) if other != axis]
-    formula = partial(leading, axis=axis, k=k, is_decreasing=axis_direction == "DECREASING")
-    for index in tiles_along(others, input.shape, max(1, LIMIT // input.shape[axis])):
-        yield exact_piece(dict.fromkeys(("output_value", "output_index"), index), formula, (input[index],))
+    length, others = input.shape[axis], [other for other in range(input.ndim) if other != axis]
+    is_decreasing = axis_direction == "DECREASING"
+    for index in tiles_along(others, input.shape, max(1, LIMIT // length)):
+        if length <= sorting.LIMIT:
+            formula = partial(leading, axis=axis, k=k, is_decreasing=is_decreasing)
+            yield exact_piece(dict.fromkeys(TOP, index), formula, (input[index],))
+        else:
+            yield from leading_of_long(input[index].reshape(-1), index, axis=axis, k=k, is_decreasing=is_decreasing)
 
 
 def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
@@ -269,39 +274,48 @@ def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
 
 
+TOP = ("output_value", "output_index")
+
+
 def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]:
-    """The first elements of sorted sequences, and their indices; of a long one a run after another is sorted in."""
-    cuts = list(tiles_along((axis,), x.shape, max(LIMIT, k)))
-    first = partial(first_of, axis=axis, k=k, is_decreasing=is_decreasing)
-    found, at = first(x[cuts[0]], numbers(x, cuts[0], axis))
-    for cut in cuts[1:]:
-        more = np.concatenate((at, numbers(x, cut, axis)), axis)
-        found, at = first(np.concatenate((found, x[cut]), axis), more)
-    if not is_float(x):
-        return {"output_value": found, "output_index": at}
-
-    is_open, zeros = np.isnan(np.maximum.reduce(x, axis=axis, keepdims=True)), found == 0
-    for zero in as_bits(np.array([0.0, -0.0], x.dtype)) if zeros.any() else ():
-        zeros &= (as_bits(x) == zero).any(axis=axis, keepdims=True)
-    return {"output_value": Open(found, is_open), "output_index": Open(at, is_open | zeros)}
-
-
-def numbers(x: Any, cut: Index, axis: int) -> Any:
-    """Return the number along an axis of each element of a part of x."""
-    start, stop, _ = cut[axis].indices(x.shape[axis])
-    return np.broadcast_to(with_ones_after(np.arange(start, stop), x.ndim - axis - 1), x[cut].shape)
-
-
-def first_of(x: Any, at: Any, *, axis: int, k: int, is_decreasing: bool) -> tuple[Any, Any]:
-    """The first elements of sorted sequences, and their numbers; of equal ones the first comes first."""
-    order = np.argsort(descending(x) if is_decreasing else comparable(x), axis=axis, kind="stable")
+    """The first elements of sorted sequences, and their indices."""
+    order = np.argsort(sorting.keys(x, is_decreasing=is_decreasing), axis=axis, kind="stable")
     order = order[(*[slice(None)] * axis, slice(k))]
-    return np.take_along_axis(x, order, axis), np.take_along_axis(at, order, axis)
+    return ranked(np.take_along_axis(x, order, axis), order, notable(x, axis))
 
 
-def descending(x: Any) -> Any:
-    """Return elements that are the smaller, the larger those of x are."""
-    return -comparable(x) if is_float(x) else ~x
+def leading_of_long(x: Any, index: Index, *, axis: int, k: int, is_decreasing: bool) -> Iterator[Piece]:
+    """Yield the first elements of one sequence and their indices, some elements after others."""
+    start, marks = 0, reduce(np.logical_or, (notable(x[at.start : at.stop], 0) for at in sorting.parts(range(len(x)))))
+    for span in sorting.spans(x, sorting.whole(x), is_decreasing=is_decreasing):
+        where = (*index[:axis], slice(start, min(start + span.size, k)), *index[axis + 1 :])
+        formula = partial(leading_of_span, span=span, k=k - start, is_decreasing=is_decreasing, marks=marks)
+        yield exact_piece(dict.fromkeys(TOP, where), formula, (x,))
+        start += span.size
+        if start >= k:
+            return
+
+
+def leading_of_span(x: Any, *, span: sorting.Span, k: int, is_decreasing: bool, marks: Any) -> dict[str, Any]:
+    """The first elements of a span of a sequence, and their indices."""
+    order = sorting.in_order(x, span, is_decreasing=is_decreasing)[:k]
+    return ranked(x[order], order, marks)
+
+
+def notable(x: Any, axis: int) -> Any:
+    """Say which sequences hold NaN, which 0, and which -0."""
+    if not is_float(x):
+        return np.zeros(3, bool)
+    zeros = as_bits(np.array([0.0, -0.0], x.dtype))
+    is_nan = np.isnan(np.maximum.reduce(x, axis=axis, keepdims=True))
+    return np.stack([is_nan, *((as_bits(x) == zero).any(axis=axis, keepdims=True) for zero in zeros)])
+
+
+def ranked(found: Any, at: Any, marks: Any) -> dict[str, Any]:
+    """Return sorted elements and their indices; `marks` say what the sequences hold that these are of."""
+    has_nan, has_zero, has_negative_zero = marks
+    is_open = has_nan | (has_zero & has_negative_zero & (found == 0))
+    return {"output_value": Open(found, has_nan), "output_index": Open(at, is_open)}
 
 
 # ---- coordinates

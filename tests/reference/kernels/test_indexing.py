@@ -10,6 +10,7 @@ from typing import Any
 import indexed
 import numpy as np
 import pytest
+from products_of import peak
 from random_indices import (
     MAKERS,
     Made,
@@ -28,7 +29,7 @@ from random_indices import (
 from dmlcheck import validation
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, sorting
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import indexing
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -59,6 +60,8 @@ def test_random_descs_give_what_plain_python_gives_in_pieces_of_any_size(
     if limit is not None:
         for name in ("LIMIT", "COPIED", "BLOCK"):
             monkeypatch.setattr(indexing, name, limit)
+        for name in ("LIMIT", "PART", "BITS"):
+            monkeypatch.setattr(sorting, name, limit)
     generator = np.random.default_rng(7)
     for _ in range(150):
         operator, desc, inputs, expected = maker(generator)
@@ -150,6 +153,28 @@ def test_the_first_k_are_the_start_of_a_whole_sort() -> None:
         assert np.array_equal(
             np.take_along_axis(x, found[7]["OutputIndexTensor"].astype(int), 1), found[7]["OutputValueTensor"]
         )
+
+
+@pytest.mark.parametrize("data_type", ["float32", "int64"])
+@pytest.mark.parametrize("is_one_key", [False, True])
+def test_a_long_sequence_is_not_sorted_as_a_whole(
+    data_type: str, monkeypatch: pytest.MonkeyPatch, *, is_one_key: bool
+) -> None:
+    monkeypatch.setattr(sorting, "LIMIT", 1 << 14)
+    monkeypatch.setattr(sorting, "PART", 1 << 14)
+    monkeypatch.setattr(sorting, "BITS", 8)
+    count, k = 1 << 19, 1 << 18
+    numbers = np.zeros(count, int) if is_one_key else np.random.default_rng(7).permutation(count)
+    x = np.stack([numbers, numbers], axis=1).astype(data_type)[:, :1]  # whose elements are not side by side
+    outputs = {"OutputValueTensor": (data_type.upper(), (k, 1)), "OutputIndexTensor": ("UINT32", (k, 1))}
+    fields = desc_of({"InputTensor": x}, outputs, Axis=0, K=k, AxisDirection="INCREASING")
+    desc, _ = validation.validate("DML_OPERATOR_TOP_K1", fields, NEWEST_LEVEL)
+    assert desc is not None
+    found = engine.run(desc, {"InputTensor": x})
+    assert np.array_equal(found["OutputValueTensor"][:, 0], numbers[:k] if is_one_key else np.arange(k))
+    assert np.array_equal(found["OutputIndexTensor"][:, 0], np.argsort(numbers, kind="stable")[:k])
+    size = sum(output.nbytes for output in found.values())
+    assert peak(desc, {"InputTensor": x}) < size + 8 * count / 2  # half of the sequence's indices
 
 
 # ---- comparison
