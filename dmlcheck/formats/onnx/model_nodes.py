@@ -144,7 +144,12 @@ def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
     place = placed(node, inputs, row.on_cpu if row else ())
     found = _found(node, version, of, inputs, outputs, place)
     if row is None:
-        found = _of_function(node, of, inputs, scope) or found
+        inside = ChainMap({}, scope)
+        found = _of_function(node, of, inputs, inside) or found
+        outputs = [
+            value if value.is_sized else inside.get(name, value)
+            for name, value in zip(node.output, outputs, strict=True)
+        ]
     is_taken = not isinstance(found, Unusable) or found.rule != "runs-elsewhere"
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
     scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
@@ -281,7 +286,10 @@ def _found(
 def _of_function(
     node: Any, of: _Graph, inputs: Sequence[Value], scope: Scope
 ) -> Sequence[Counterpart] | Unusable | None:
-    """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None."""
+    """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None.
+
+    The scope is given their values.
+    """
     opset = of.opsets.get("", 1)
     schema = None if node.domain else _schema(node.op_type, opset)
     if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
@@ -289,7 +297,7 @@ def _of_function(
     parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
-    for _, one in _visits(parts, of._replace(declared={}, used=used), ChainMap({}, scope)):
+    for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
         if not isinstance(one.found, Unusable):
             made += one.found
         elif one.found.rule == "unknown-sizes":

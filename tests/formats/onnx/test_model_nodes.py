@@ -283,9 +283,11 @@ def test_a_group_normalization_is_inlined_with_the_sizes_that_its_function_compu
     """The mean of each of 2 groups of 4 x 3 x 3 elements, in each of 2 images."""
     one = node("GroupNormalization", "x s b", "y", "one", num_groups=2)
     weights = [weight("s", [8]), weight("b", [8])]
-    (made,) = found(model([one], {"x": [2, 8, 3, 3]}, {"y": [2, 8, 3, 3]}, weights, opset=21))
+    nodes = [one, node("Relu", "y", "z", "relu")]
+    made, relu = found(model(nodes, {"x": [2, 8, 3, 3]}, {"z": ["a", "b", "c", "d"]}, weights, opset=21))
     means = [each.fields["InputTensor"].shape for each in made.found if each.operator == "REDUCE"]
     assert means == [(2, 2, 36)] * 2
+    assert relu.found[0].fields["InputTensor"].shape == (2, 8, 3, 3)
 
 
 def test_open_sizes_of_a_node_that_is_inlined_are_said_as_the_model_names_them() -> None:
