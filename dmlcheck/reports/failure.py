@@ -63,7 +63,9 @@ def placed_line(result: CaseResult) -> str:
     """Return a failure in a line as editors and problem matchers read it: `FILE:LINE:COL: RULE: message`."""
     errors = _errors(result)
     first = errors[0]
-    place = f"{first.file}:{first.line or 1}:{first.column or 1}"
+    start = result.case.position
+    column = first.column or (start.column if first.line == start.line else 1)
+    place = f"{first.file}:{first.line or 1}:{column}"
     return f"{place}: {first.rule}: {errors_text(errors, _MOST_REASON)}"
 
 

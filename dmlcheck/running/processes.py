@@ -18,7 +18,7 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.files.document import Position, placed
+from dmlcheck.files.document import placed
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
 from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, number_of_cases
@@ -380,7 +380,7 @@ class Apart:
 
 def _never_ended(case: Case, reason: str, finding: Finding, directml: DirectML | None) -> CaseResult:
     """Return the result of a case whose process was lost."""
-    diagnostic = placed(finding, case.file, Position(case.position.line, 1))
+    diagnostic = placed(finding, case.file, case.position)
     result = CaseResult(case, ERRORED, reason, (diagnostic,), level=case.feature_level)
     desc = read_desc(case.operator, case.desc).desc if directml is not None and case.desc else None
     return result if desc is None or directml is None else with_known(result, desc, directml)

@@ -20,7 +20,7 @@ def test_each_failure_is_a_line_with_its_place_its_rule_and_its_message() -> Non
     assert printed(*every_outcome()) == [
         f"cases/sum.yaml:10:29: output-mismatch: {MISMATCH.message}",
         "cases/sum.yaml:4:1: field-type: Axes is 0",
-        "cases/sum.yaml:8:1: xpassed: expected failed, and passes",
+        "cases/sum.yaml:8:3: xpassed: expected failed, and passes",
         "1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed in 1.12 s",
     ]
 

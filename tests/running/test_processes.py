@@ -145,6 +145,7 @@ def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     assert [outcome for _, outcome in outcomes(found)] == ["passed", "error", "passed"]
     (diagnostic,) = found["cases"][1]["diagnostics"]
     assert (diagnostic["rule"], diagnostic["message"]) == ("timeout", "no result after 1.5 s")
+    assert (diagnostic["line"], diagnostic["column"]) == (found["cases"][1]["line"], 3)  # after "- "
 
 
 @pytest.mark.slow
