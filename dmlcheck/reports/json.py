@@ -252,6 +252,7 @@ def _model(model: ModelResult) -> dict[str, Any]:
     return {
         "file": model.file,
         "mapping": model.mapping,
+        "refusal": model.refusal,
         "minimum_feature_level": model.minimum,
         "checked": model.checked,
         "elsewhere": model.noted("runs-elsewhere"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import ERROR, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
@@ -33,9 +33,7 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
     yield ""
     if model.checked:
         yield f"{visible(model.file)}, as {model.mapping} maps it:"
-        yield Table(
-            ("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.descs), right=False, lead="  "
-        )
+        yield Table(("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model), right=False, lead="  ")
         yield ""
     yield from _verdict(model)
 
@@ -99,28 +97,18 @@ def _note_lines(model: ModelResult) -> Iterator[str]:
             yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
 
 
-def _rows(descs: Sequence[Validated]) -> list[tuple[str, str, str, str]]:
-    """Return a row for each ONNX operator and what becomes of it, in the order of the model."""
-    kinds: dict[tuple[str, str], list[Validated]] = {}
-    for name, entries in _by_node(descs).items():
-        made = " + ".join(dict.fromkeys(_becomes(desc) for desc in entries))
-        kinds.setdefault((entries[0].onnx_operator or name, made), []).extend(entries)
-    rows: list[tuple[str, str, str, str]] = []
-    for (operator, made), entries in sorted(kinds.items()):
-        nodes = len({desc.node for desc in entries})
-        rows.append((visible(operator), str(nodes), made, _highest(entries)))
-    return rows
-
-
-def _by_node(descs: Iterable[Validated]) -> dict[str, list[Validated]]:
-    found: dict[str, list[Validated]] = {}
-    for desc in descs:
-        found.setdefault(desc.node or "", []).append(desc)
-    return found
-
-
-def _becomes(desc: Validated) -> str:
-    return desc.operator or _NOTES[desc.diagnostics[0].rule][0]
+def _rows(model: ModelResult) -> list[tuple[str, str, str, str]]:
+    """Return a row for each ONNX operator and what becomes of it."""
+    kinds: dict[tuple[str, str], list[NodeResult]] = {}
+    for node in model.nodes:
+        made = " + ".join(dict.fromkeys(desc.operator or "" for desc in node.descs))
+        if node.unusable is not None:
+            made = _NOTES[node.unusable.rule][0]
+        kinds.setdefault((node.operator, made), []).append(node)
+    return [
+        (visible(operator), str(len(nodes)), made, _highest(desc for node in nodes for desc in node.descs))
+        for (operator, made), nodes in sorted(kinds.items())
+    ]
 
 
 def _highest(entries: Iterable[Validated]) -> str:
@@ -141,6 +129,8 @@ def _verdict(model: ModelResult) -> Iterator[str]:
         yield _against_device(highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
+    if model.refusal is not None:
+        yield f"{visible(model.file)} {model.refusal}"
     parts = [f"{counted(model.checked, 'node')} checked"]
     parts += [
         f"{number} {many if number > 1 else one}"

@@ -11,7 +11,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.formats.onnx.backend_tests import Unreadable
+from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
 from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart
 from dmlcheck.formats.onnx.from_onnx.registrations import registrations
@@ -36,7 +36,8 @@ class ModelResult(NamedTuple):
     """What was found of a model, node by node: the names of nodes need not differ.
 
     `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
-    is no model; `symbols` are the names of sizes that are still open, `named` those of all.
+    is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of
+    sizes that are still open, `named` those of all.
     """
 
     file: str
@@ -46,6 +47,7 @@ class ModelResult(NamedTuple):
     symbols: tuple[str, ...] = ()
     named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
+    refusal: str | None = None
 
     @property
     def descs(self) -> tuple[Validated, ...]:
@@ -99,7 +101,16 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
     nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
-    return ModelResult(name, mapping, provider.level, nodes, tuple(symbols_of(model.proto)), model.symbols)
+    result = ModelResult(name, mapping, provider.level, nodes, tuple(symbols_of(model.proto)), model.symbols)
+    return result._replace(refusal=_refusal(opset_of(model.proto)))
+
+
+def _refusal(opset: int) -> str | None:
+    """Return why the release of the mapping does not load a model of an opset, or None."""
+    provider = registrations()
+    if opset <= provider.opset:
+        return None
+    return f"asks for opset {opset}; {provider.release} has opsets up to {provider.opset}, and does not load it"
 
 
 def _of_node(node: ModelNode, file: str, asked: Asked, known: dict[str, _Checked]) -> NodeResult:

@@ -23,12 +23,16 @@ def test_json_has_the_nodes_and_the_model() -> None:
     report = json.loads(result.output)
     assert (report["schema"], report["valid"]) == ("dmlcheck-validation/1", False)
     (entry,) = report["models"]
-    assert {key: entry[key] for key in ("file", "minimum_feature_level", "checked", "elsewhere", "unknown")} == {
+    assert entry == {
         "file": "model.onnx",
+        "mapping": "the DirectML provider of ONNX Runtime 1.24",
+        "refusal": None,
         "minimum_feature_level": "5_1",
         "checked": 10,
         "elsewhere": 0,
         "unknown": 0,
+        "unmapped": 0,
+        "wrong": 0,
     }
     softmax = report["descs"][-1]
     assert (softmax["node"], softmax["onnx_operator"]) == ("softmax", "Softmax-13")

@@ -121,3 +121,16 @@ def test_a_desc_that_is_never_legal_makes_a_model_that_is_not() -> None:
     said = lines(made)
     assert said[-2:] == ["model.onnx is valid at no level", "1 node checked"]
     assert any(line.split() == ["MatMul-13", "1", "DML_OPERATOR_GEMM", "never"] for line in said)
+
+
+def test_a_model_of_an_opset_that_the_release_does_not_have_is_not_loaded() -> None:
+    """ONNX Runtime 1.24 is built with onnx 1.20, whose newest opset is 25."""
+    said = [lines(model([node("Neg", "x", "y")], {"x": [4]}, {"y": [4]}, opset=opset)) for opset in (25, 26)]
+    refused = "model.onnx asks for opset 26; ONNX Runtime 1.24 has opsets up to 25, and does not load it"
+    assert [refused in each for each in said] == [False, True]
+
+
+def test_nodes_of_one_name_are_counted_one_by_one() -> None:
+    made = model([node("Relu", "x", "y", "same"), node("Neg", "x", "z", "same")], {"x": [4]}, {"y": [4], "z": [4]})
+    rows = [line.split() for line in lines(made) if line.startswith("  ")]
+    assert [row[:2] for row in rows[1:]] == [["Neg-13", "1"], ["Relu-14", "1"]]

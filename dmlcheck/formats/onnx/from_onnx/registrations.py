@@ -54,13 +54,14 @@ class Row(NamedTuple):
 
 
 class Registrations(NamedTuple):
-    """All rows of registrations.yaml by operator, and what they are from: a release of ONNX Runtime.
+    """All rows of registrations.yaml by operator, and their release of ONNX Runtime with its newest opset.
 
     `level` is the feature level that the provider asks for when it makes a device. `cpu` has the types that the CPU
     takes of operators that ONNX defines by a function.
     """
 
     release: str
+    opset: int
     level: str
     rows: Mapping[str, tuple[Row, ...]]
     cpu: Mapping[str, frozenset[str]]
@@ -75,7 +76,8 @@ def registrations() -> Registrations:
     source, sets = document.value["source"], document.value["types"]
     rows = {name: tuple(_row(row, sets) for row in given) for name, given in document.value["operators"].items()}
     cpu = {name: _types(words, sets) for name, words in document.value["cpu"].items()}
-    return Registrations(f"{source['project']} {source['release']}", document.value["device"]["level"], rows, cpu)
+    release, level = f"{source['project']} {source['release']}", document.value["device"]["level"]
+    return Registrations(release, source["opset"], level, rows, cpu)
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
