@@ -129,7 +129,8 @@ def _has_instead(operator: str, version: int) -> str:
     versions = sorted(version for row in registrations().rows.get(operator, ()) for version in row.versions)
     if not versions:
         return f"does not register {operator}"
-    return f"has {', '.join(f'{operator}-{one}' for one in versions)}, not {operator}-{version}"
+    advice = f": export the model with an opset below {version}" if version > versions[-1] else ""
+    return f"has {', '.join(f'{operator}-{one}' for one in versions)}, not {operator}-{version}{advice}"
 
 
 # ---- what the provider asks of a node besides types
