@@ -87,11 +87,15 @@ def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
     if isinstance(x, Blocks):
         along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(window.size), x.ndim)), keepdims=True)
         return along(x)
-    view = windows(x, places, window)
-    lead = view.ndim - len(window.size)
-    if isinstance(x, Tracked) or math.prod(window.size) > math.prod(view.shape[:lead]):
-        return ufunc.reduce(view, axis=tuple(range(lead, view.ndim)))
-    return reduce(ufunc, (view[(..., *at)] for at in np.ndindex(*window.size)))
+    return reduced(ufunc, windows(x, places, window), len(places))
+
+
+def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
+    """Return a reduction of what windows of so many dimensions see, of small ones one element after another."""
+    lead = seen.ndim - rank
+    if isinstance(seen, Tracked) or math.prod(seen.shape[lead:]) > math.prod(seen.shape[:lead]):
+        return ufunc.reduce(seen, axis=tuple(range(lead, seen.ndim)))
+    return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 
 
 def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:

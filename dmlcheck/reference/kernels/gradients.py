@@ -26,6 +26,7 @@ from dmlcheck.reference.windows import (
     phases,
     places_at,
     reaches_beyond,
+    reduced,
     seen_count,
     windows,
 )
@@ -171,13 +172,12 @@ def from_largest(
     chosen, in_doubt = largest(raw(x), seen, window, sizes)
     exists = reduce(np.logical_and.outer, map(is_below, seen, counts))
     here = numbers_of(where[2:], sizes)[(..., *[None] * len(sizes))]
-    of_windows = tuple(range(-len(sizes), 0))
     hits = windows(np.where(exists, chosen, math.prod(sizes)), places, back) == here
-    given = windows(dy, places, back)
-    count = hits.sum(axis=of_windows)
-    several = np.where(hits, given, 0).sum(axis=of_windows)
-    only = np.where(hits, given, -np.inf).max(axis=of_windows)
-    mark = windows(exists & in_doubt, places, back).any(axis=of_windows)
+    given, of_windows = windows(dy, places, back), partial(reduced, rank=len(sizes))
+    count = of_windows(np.add, hits.astype(int))
+    several = of_windows(np.add, np.where(hits, given, 0))
+    only = of_windows(np.maximum, np.where(hits, given, -np.inf))
+    mark = over(np.logical_or, exists & in_doubt, places, back)
     return Open(np.where(count > 1, several, np.where(count == 1, only, 0.0)), mark | is_open)
 
 
@@ -204,13 +204,9 @@ def largest(x: Any, places: Places, window: Window, sizes: Sizes) -> tuple[Any, 
 
     It is where there are both numbers and a NaN, and where minus infinity is the largest beside padding.
     """
-    seen = windows(x, places, window)
-    axes = tuple(range(-len(sizes), 0))
-    top = over(np.maximum, x, places, window)
-    is_nan = np.isnan(seen)
-    hits = (seen == top[(..., *[None] * len(sizes))]) | is_nan
-    count = seen_count(places, window, sizes)
-    nans = is_nan.sum(axis=axes)
+    top, is_nan = over(np.maximum, x, places, window), np.isnan(x)
+    hits = (windows(x, places, window) == top[(..., *[None] * len(sizes))]) | windows(is_nan, places, window)
+    count, nans = seen_count(places, window, sizes), over(np.add, is_nan.astype(int), places, window)
     is_lost = np.isneginf(top) & (count < math.prod(window.size))
     return first_place(hits, places, window, sizes), (nans > 0) & (nans < count) | is_lost
 
