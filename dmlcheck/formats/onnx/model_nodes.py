@@ -112,10 +112,15 @@ def _name(node: Any) -> str:
     return str(node.name or next(filter(None, node.output), node.op_type))
 
 
-def _constant(node: Any) -> dict[str, Value]:
-    """Return the value of a Constant by its name."""
-    given = tensor_of(node)
-    return {node.output[0]: Value(None, None, CONSTANT) if given is None else initial(given)}
+def _constant(node: Any) -> Value | None:
+    """Return the value of a Constant, None of other nodes and of one that is wrong."""
+    if node.op_type != "Constant" or node.domain or not node.output:
+        return None
+    try:
+        given = tensor_of(node)
+        return Value(None, None, CONSTANT) if given is None else initial(given)
+    except (AttributeError, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+        return None
 
 
 # ---- a node
@@ -124,10 +129,11 @@ def _constant(node: Any) -> dict[str, Value]:
 def _visits(nodes: Iterable[Any], of: _Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
     """Yield each node with what becomes of it; a constant gives the scope its value only."""
     for node in nodes:
-        if node.op_type == "Constant" and not node.domain and node.output:
-            scope.update(_constant(node))
-        else:
+        value = _constant(node)
+        if value is None:
             yield node, _visited(node, of, scope)
+        else:
+            scope[node.output[0]] = value
 
 
 def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:

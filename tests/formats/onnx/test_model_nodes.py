@@ -308,6 +308,8 @@ def test_a_constant_that_could_be_inlined_is_computed_when_the_model_is_loaded()
         ([node("NoSuch", "x", "y", "bad")], "No Op registered for NoSuch"),
         ([node("MatMul", "x w", "y", "bad")], "Incompatible dimensions"),
         ([node("Not", "x", "y", "bad")], "unsupported type: tensor(float)"),
+        ([node("Constant", "", "c", "bad", value=3)], "Mismatched attribute type"),
+        ([node("Constant", "", "c", "bad", value_int="three")], "Mismatched attribute type"),
         ([node("Constant", "", "", "bad", value_int=1)], "has zero input and zero output"),
     ],
 )
