@@ -122,9 +122,9 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
 
 
 def _inlined(path: str, model: Any) -> Any:
-    from onnx import inliner
+    from onnx import checker, inliner
 
     try:
         return inliner.inline_local_functions(model)
-    except (ValueError, RuntimeError) as error:
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None

@@ -202,6 +202,9 @@ def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
     missing = next((name for name in node.input if name not in scope), None)
     if missing is not None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
+    twice = next((name for name in node.output if name and name in scope), None)
+    if twice is not None:
+        return f"it makes {twice!r}, and another value has that name"
     if node.domain or (_schema(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)):
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):

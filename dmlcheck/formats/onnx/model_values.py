@@ -113,11 +113,12 @@ def _zero(element: str) -> Array:
 
 def initial(tensor: Any) -> Value:
     """Return an initializer, or the value of a Constant."""
-    from onnx import helper, numpy_helper
+    from onnx import TensorProto, helper, numpy_helper
 
     of = helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
     kind = element_type(tensor.data_type)
-    if kind not in KNOWN or prod(tensor.dims) > MOST_VALUES:
+    is_outside = tensor.data_location == TensorProto.EXTERNAL
+    if kind not in KNOWN or prod(tensor.dims) > MOST_VALUES or is_outside:
         return Value(of, None, CONSTANT)
     try:
         numbers = numpy_helper.to_array(tensor)

@@ -60,6 +60,17 @@ def test_names_that_are_not_utf_8_are_refused() -> None:
         read_whole("a.onnx", {})
 
 
+def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
+    opsets = [helper.make_opsetid("own", 1)]
+    functions = [
+        helper.make_function("own", name, ["a"], ["b"], [node(other, "a", "b", domain="own")], opsets)
+        for name, other in (("There", "Back"), ("Back", "There"))
+    ]
+    made = model([node("There", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=functions)
+    with pytest.raises(Unreadable, match="has functions that cannot be inlined"):
+        read_whole(save(made), {})
+
+
 def test_a_model_of_an_opset_that_onnx_does_not_have_is_refused() -> None:
     newest = onnx.defs.onnx_opset_version()
     read_whole(save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, opset=newest)), {})

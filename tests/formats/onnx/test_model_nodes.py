@@ -321,6 +321,18 @@ def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) ->
     assert said in one.found.reason
 
 
+def test_a_name_that_two_values_have_is_an_error_of_the_second() -> None:
+    nodes = [node("Relu", "x", "y", "first"), node("Neg", "x", "y", "second"), node("Neg", "y", "x", "third")]
+    made = model(nodes, {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"first": "ACTIVATION_RELU", "second": "onnx-syntax", "third": "onnx-syntax"}
+    assert reason(made, "third") == "it makes 'x', and another value has that name"
+
+
+def test_a_constant_in_another_file_is_not_read() -> None:
+    made = model([node("Constant", "", "c", value=weight("", [4])), node("Add", "x c", "y")], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"y": "ELEMENT_WISE_ADD"}
+
+
 def test_a_node_without_a_name_goes_by_its_first_output() -> None:
     assert list(by_name(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}))) == ["y"]
 

@@ -44,6 +44,7 @@ def test_small_constants_have_their_numbers() -> None:
     assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
     assert initial(numbers("a", [3, 4])).origin == CONSTANT
     assert initial(weight("w", [1025])).numbers is None
+    assert initial(weight("outside", [4])).numbers is None
     assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
 
 
