@@ -6,6 +6,7 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
 from math import prod
 from typing import Any, NamedTuple
 
@@ -49,7 +50,7 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
 
 
 def graphs_of(graph: Any) -> Iterator[Any]:
-    """Yield a graph and those inside its nodes."""
+    """Yield a graph, or a function, and the graphs inside its nodes."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:
@@ -76,8 +77,7 @@ def _names(graph: Any) -> Iterator[Any]:
 
 def _name_domains(model: Any) -> None:
     """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
-    nodes = (node for graph in graphs_of(model.graph) for node in graph.node)
-    for named in (*model.opset_import, *nodes):
+    for named in (*model.opset_import, *_nodes(model.graph)):
         if named.domain in DOMAINS:
             named.domain = ""
 
@@ -124,7 +124,19 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
 def _inlined(path: str, model: Any) -> Any:
     from onnx import checker, inliner
 
+    calls = {
+        (each.domain, each.name): {(node.domain, node.op_type) for node in _nodes(each)} for each in model.functions
+    }
     try:
+        TopologicalSorter(calls).prepare()
         return inliner.inline_local_functions(model)
+    except CycleError:  # some versions of onnx do not come back from one
+        raise Unreadable(path, "has functions that call each other in a circle") from None
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None
+
+
+def _nodes(function: Any) -> Iterator[Any]:
+    """Yield the nodes of a function, or of a graph, and those of the graphs inside them."""
+    for graph in graphs_of(function):
+        yield from graph.node

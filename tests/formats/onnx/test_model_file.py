@@ -67,7 +67,7 @@ def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
         for name, other in (("There", "Back"), ("Back", "There"))
     ]
     made = model([node("There", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=functions)
-    with pytest.raises(Unreadable, match="has functions that cannot be inlined"):
+    with pytest.raises(Unreadable, match="has functions that call each other in a circle"):
         read_whole(save(made), {})
 
 
