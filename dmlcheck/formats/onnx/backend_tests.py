@@ -59,7 +59,8 @@ def read_model(path: str) -> Any:
     newer = too_new(model)
     if newer is not None:
         raise Refused(f"the model {newer}")
-    for tensor in model.graph.initializer:
+    attributes = (attribute.t for node in model.graph.node for attribute in node.attribute)
+    for tensor in (*model.graph.initializer, *attributes):
         _check_inside(tensor)
     try:
         checker.check_model(model)

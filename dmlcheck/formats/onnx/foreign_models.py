@@ -95,13 +95,23 @@ def _is_graph(attribute: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    from onnx import TensorProto, numpy_helper
+    from onnx import TensorProto
 
     if isinstance(value, TensorProto):
-        return numpy_helper.to_array(value)
+        return _numbers(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
     return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
+
+
+def _numbers(tensor: Any) -> Array | None:
+    """Return the values of a tensor, None where the model does not have them all."""
+    from onnx import numpy_helper
+
+    try:
+        return None if tensor.data_location else numpy_helper.to_array(tensor)
+    except (TypeError, ValueError):
+        return None
 
 
 # ---- the case

@@ -204,6 +204,11 @@ def data_outside(model: Any) -> None:
     tensor.external_data.add(key="location", value="../../../etc/passwd")
 
 
+def attribute_outside(model: Any) -> None:
+    tensor = TensorProto(name="a", data_type=TensorProto.FLOAT, dims=[1], data_location=TensorProto.EXTERNAL)
+    model.graph.node[0].attribute.append(helper.make_attribute("value", tensor))
+
+
 def wrong_attribute(model: Any) -> None:
     model.graph.node[0].op_type = "ReduceMax"
     model.graph.node[0].attribute.append(helper.make_attribute("axes", "all"))
@@ -235,6 +240,7 @@ def short_constant(model: Any) -> None:
         (other_domain, "DirectML has no operator that computes com.example.Neg"),
         (unknown_operator, "onnx finds the model wrong"),
         (data_outside, "the values of w lie in another file"),
+        (attribute_outside, "the values of a lie in another file"),
         (wrong_attribute, "onnx finds the model wrong"),
         (no_node, "onnx finds the model wrong"),
         (huge_constant, "left out"),

@@ -183,6 +183,7 @@ def test_a_node_that_no_desc_fits_is_not_called_legal() -> None:
     [
         ("MatMulNBits", {"K": 16, "N": 4, "block_size": [16]}),
         ("MultiHeadAttention", {"num_heads": [4]}),
+        ("MultiHeadAttention", {"num_heads": weight("outside", [1])}),
         ("Attention", {"num_heads": 4, "qkv_hidden_sizes": 5}),
         ("GroupNorm", {"groups": "four"}),
         ("NhwcConv", {"strides": 2}),
