@@ -285,11 +285,22 @@ def _spread(
     sizes: Sequence[int],
     weigh: Callable[[Any], Any] = lambda weight: weight,
 ) -> Any:
+    beside = [(0, 0)] * x.ndim  # how many elements before and after have no part in any place
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
-        shape = (-1, *[1] * (x.ndim - 1 - axis))
-        parts = [grouped(x * weigh(weight).reshape(shape), at, sizes[axis], axis) for at, weight in near[axis] or ()]
-        x = reduce(np.add, parts) if parts else x
-    return x
+        own, shape = near[axis], (-1, *[1] * (x.ndim - 1 - axis))
+        if own:
+            start, stop = span_of(own, sizes[axis])
+            parts = [grouped(x * weigh(part).reshape(shape), at - start, stop - start, axis) for at, part in own]
+            x = reduce(np.add, parts)
+            beside[axis] = start, sizes[axis] - stop
+    return np.pad(x, beside) if any(map(any, beside)) else x
+
+
+def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:
+    """Return the first of the elements of an axis that have a part in some places, and the end of the last one."""
+    numbers = np.clip(np.concatenate([element for element, _ in near]), -1, size)
+    start = max(int(numbers.min()), 0)
+    return start, max(min(int(numbers.max()) + 1, size), start)
 
 
 def grouped(x: Any, index: Array, count: int, axis: int) -> Any:

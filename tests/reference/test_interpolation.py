@@ -18,6 +18,7 @@ from dmlcheck.reference.interpolation import (
     nearest,
     nearest_of_several,
     shares,
+    span_of,
     spread,
     taken,
     total_together,
@@ -175,6 +176,29 @@ def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
     assert (raw(both).tolist(), slack(both).tolist()) == ([[600], [0]], [[200 * 2.0**-24 * 600], [0]])
     assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).rounded().value.tolist() == [[300], [0]]
     assert spread(np.full((2, 10), 3.0), [None, ones[:1]], [2, 1]).value.tolist() == [[30], [30]]
+
+
+def test_what_comes_back_to_a_few_elements_leaves_0_for_the_others() -> None:
+    rows = [Share(np.array([2, 3]), np.array([1.0, 0.5])), Share(np.array([3, 4]), np.array([0.0, 0.5]))]
+    columns = [Share(np.array([-1, 1, 9]), np.ones(3))]  # the first and the last are not among them
+    for x in (gradient := np.array([[8.0, 1, 8], [8, 6, 8]])), Tracked(gradient, None):
+        found = spread(x, [rows, columns], [6, 4])
+        expected = np.zeros((6, 4))
+        expected[2:5, 1] = 1, 3, 3
+        assert np.array_equal(raw(found.value), expected)
+        assert not slack(found.value)[expected == 0].any()
+    assert found.count[:, 1].tolist() == [0, 0, 1, 1, 1, 0]
+    assert found.absolute.shape == found.squares.shape == (6, 4)
+
+
+@pytest.mark.parametrize(
+    ("elements", "expected"),
+    [([[3, 1], [2, 4]], (1, 5)), ([[-4, 2]], (0, 3)), ([[2, 9]], (2, 7)), ([[-2, -1]], (0, 0)), ([[7, 9]], (7, 7))],
+)
+def test_a_span_has_all_elements_of_an_axis_that_have_a_part(
+    elements: list[list[int]], expected: tuple[int, int]
+) -> None:
+    assert span_of([Share(np.array(each), np.ones(len(each))) for each in elements], 7) == expected
 
 
 @np.errstate(invalid="ignore")
