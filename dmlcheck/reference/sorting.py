@@ -45,8 +45,9 @@ def spans(x: Any, span: Span, *, is_decreasing: bool) -> Iterator[Span]:
         yield span
     elif span.low == span.high:
         for part in parts(span.where):
-            hits = keys(x[part.start : part.stop], is_decreasing=is_decreasing) == span.low
-            yield span._replace(where=part, size=int(np.count_nonzero(hits)))
+            count = int(np.count_nonzero(keys(x[part.start : part.stop], is_decreasing=is_decreasing) == span.low))
+            if count:
+                yield span._replace(where=part, size=count)
     else:
         shift = max(0, (span.high - span.low).bit_length() - BITS)
         for first, stop, count in grouped(counts(x, span, shift, is_decreasing=is_decreasing)):
@@ -70,11 +71,15 @@ def counts(x: Any, span: Span, shift: int, *, is_decreasing: bool) -> Any:
 
 
 def grouped(numbers: Any) -> Iterator[tuple[int, int, int]]:
-    """Yield runs of numbers with their sum, which is at most LIMIT unless it is of one number; their start and stop."""
+    """Yield the start, the stop and the sum of runs of numbers: a sum is at most LIMIT unless it is of one number.
+
+    Runs whose sum is 0 are left out.
+    """
     ends, start, before = np.cumsum(numbers), 0, 0
     while start < len(ends):
         stop = max(start + 1, int(np.searchsorted(ends, before + LIMIT, "right")))
-        yield start, stop, int(ends[stop - 1]) - before
+        if ends[stop - 1] > before:
+            yield start, stop, int(ends[stop - 1]) - before
         start, before = stop, int(ends[stop - 1])
 
 

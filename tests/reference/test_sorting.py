@@ -58,12 +58,13 @@ def test_the_spans_of_a_sequence_are_its_elements_in_order(data_type: str, monke
             spans = list(sorting.spans(x, sorting.whole(x), is_decreasing=is_decreasing))
             found = [sorting.in_order(x, span, is_decreasing=is_decreasing).tolist() for span in spans]
             assert [len(at) for at in found] == [span.size for span in spans]
-            assert all(span.size <= max(limit, 7) for span in spans)
+            assert all(0 < span.size <= max(limit, 7) for span in spans)
             listed = x.tolist()
             assert [*itertools.chain(*found)] == sorted(range(40), key=listed.__getitem__, reverse=is_decreasing)
 
 
 def test_neighbours_are_grouped_up_to_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "LIMIT", 5)
-    found = list(sorting.grouped([2, 3, 1, 9, 0, 5, 5]))
-    assert found == [(0, 2, 5), (2, 3, 1), (3, 4, 9), (4, 6, 5), (6, 7, 5)]
+    found = list(sorting.grouped([2, 3, 1, 9, 0, 5, 5, 0, 0]))
+    assert found == [(0, 2, 5), (2, 3, 1), (3, 4, 9), (4, 6, 5), (6, 9, 5)]
+    assert list(sorting.grouped([0, 7, 0, 6, 0])) == [(1, 2, 7), (3, 4, 6)]
