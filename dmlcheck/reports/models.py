@@ -39,11 +39,17 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
 
 
 def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
-    """Yield what is wrong with nodes, and known mistakes of DirectML with the nodes that they are about."""
+    """Yield what is wrong with nodes, once where it is the same, and known mistakes of DirectML with their nodes."""
+    wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
     for desc in model.descs:
-        errors = [problem for problem in desc.diagnostics if problem.severity == ERROR]
-        if errors and desc.operator is not None:
-            yield f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}, which is not valid{_at(desc)}:"
+        errors = tuple(problem for problem in desc.diagnostics if problem.severity == ERROR)
+        if errors:
+            wrong.setdefault(errors, []).append(desc)
+    for errors, descs in wrong.items():
+        for desc in descs:
+            if desc.operator is not None:
+                becomes = f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}"
+                yield f"{becomes}, which is not valid{_at(desc)}:"
         for problem in errors:
             yield diagnostic_text(problem, None, style)
     known: dict[Diagnostic, list[str]] = {}

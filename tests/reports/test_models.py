@@ -63,6 +63,16 @@ def test_a_node_that_is_not_valid_says_what_it_becomes_and_why() -> None:
     assert SOFTMAX not in said
 
 
+def test_what_is_wrong_with_several_nodes_is_told_once() -> None:
+    nodes = [node("Softmax", "x", "y", "one"), node("Softmax", "x", "z", "two")]
+    said = lines(model(nodes, {"x": [4, 4]}, {"y": [4, 4], "z": [4, 4]}), "5_0")
+    assert all(
+        line.startswith(f"model.onnx::{name}: Softmax-13 becomes")
+        for name, line in zip(("one", "two"), said, strict=False)
+    )
+    assert sum("error[" in line for line in said) == 1
+
+
 def test_a_known_mistake_of_directml_names_the_nodes_that_it_is_about() -> None:
     (said,) = (line for line in lines(residual_block(), batch=4) if "known-deviation" in line)
     assert said.startswith("model.onnx: note[known-deviation]: known of DirectML ")

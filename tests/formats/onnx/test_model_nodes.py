@@ -153,6 +153,11 @@ def test_what_the_provider_does_not_register_runs_elsewhere() -> None:
     assert reason(made, "det").endswith("does not register Det")
 
 
+def test_what_onnx_runtime_has_fused_for_directml_is_not_called_the_cpus() -> None:
+    made = model([node("DmlFusedConv", "x", "y", "one", domain="com.microsoft.dml")], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"one": "not-mapped"}
+
+
 def test_a_newer_version_of_an_operator_is_another_one() -> None:
     made = model([node("Reshape", "x to", "y", "reshape")], {"x": [4, 4]}, {"y": [16]}, [numbers("to", [16])], opset=23)
     versions = "Reshape-5, Reshape-13, Reshape-14, Reshape-19, Reshape-21"

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.files import yaml
-from dmlcheck.formats.onnx.from_onnx.node import Node
+from dmlcheck.formats.onnx.from_onnx.node import Node, Refused
 from dmlcheck.formats.onnx.from_onnx.provider_einsum import is_known
 from dmlcheck.formats.onnx.to_onnx.records import TYPES
 
@@ -36,6 +36,9 @@ _WITHOUT_DESCS = {
     "DFT": _BY_SHADERS,
     "GridSample": _BY_SHADERS,
 }
+
+
+_FUSED = "com.microsoft.dml."  # the domain of what the provider makes of several nodes
 
 
 class Row(NamedTuple):
@@ -114,9 +117,14 @@ class Typed(NamedTuple):
 
 
 def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | None:
-    """Return why the provider leaves a node to others, or None where it takes it; `version` is that of its schema."""
+    """Return why the provider leaves a node to others, or None where it takes it; `version` is that of its schema.
+
+    Refused for what it makes itself.
+    """
     found = registrations()
     row = row_of(node.type, version)
+    if row is None and node.type.startswith(_FUSED):
+        raise Refused(f"{node.type} is what ONNX Runtime fuses nodes to: check the model before that")
     if row is None:
         return f"the DirectML provider of {found.release} {_has_instead(node.type, version)}"
     for value in values:
