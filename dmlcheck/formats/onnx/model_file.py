@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, Unreadable, first_line, parsed_model, too_new
 
+_MOST_NODES = 1_000_000  # of a model whose functions are inlined
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
 
@@ -124,16 +125,27 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
 def _inlined(path: str, model: Any) -> Any:
     from onnx import checker, inliner
 
-    calls = {
-        (each.domain, each.name): {(node.domain, node.op_type) for node in _nodes(each)} for each in model.functions
-    }
     try:
-        TopologicalSorter(calls).prepare()
+        if _number_inlined(model) > _MOST_NODES:
+            raise Unreadable(
+                path, f"has more than {_MOST_NODES:,} nodes when its functions are inlined", "file-too-large"
+            )
         return inliner.inline_local_functions(model)
     except CycleError:  # some versions of onnx do not come back from one
         raise Unreadable(path, "has functions that call each other in a circle") from None
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None
+
+
+def _number_inlined(model: Any) -> int:
+    """Return how many nodes there are when functions are inlined; CycleError where they call each other in a circle."""
+    calls = {
+        (each.domain, each.name): [(node.domain, node.op_type) for node in _nodes(each)] for each in model.functions
+    }
+    numbers: dict[tuple[str, str], int] = {}
+    for name in TopologicalSorter(calls).static_order():
+        numbers[name] = sum(numbers[called] for called in calls[name]) if name in calls else 1
+    return sum(numbers.get((node.domain, node.op_type), 1) for node in _nodes(model.graph))
 
 
 def _nodes(function: Any) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from pathlib import Path
 
@@ -68,6 +69,26 @@ def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
     ]
     made = model([node("There", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=functions)
     with pytest.raises(Unreadable, match="has functions that call each other in a circle"):
+        read_whole(save(made), {})
+
+
+def test_functions_that_grow_without_end_are_refused() -> None:
+    """Each of 20 functions calls the next one twice: 2^20 nodes are just more than a million."""
+    opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
+    functions = [
+        helper.make_function(
+            "own",
+            name,
+            ["a"],
+            ["b"],
+            [node(other, "a", "m", domain="own"), node(other, "m", "b", domain="own")],
+            opsets,
+        )
+        for name, other in itertools.pairwise(f"F{index}" for index in range(20))
+    ]
+    last = helper.make_function("own", "F19", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
+    made = model([node("F0", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=[*functions, last])
+    with pytest.raises(Unreadable, match="has more than 1,000,000 nodes when its functions are inlined"):
         read_whole(save(made), {})
 
 
