@@ -12,7 +12,7 @@ from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate

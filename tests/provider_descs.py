@@ -11,7 +11,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Node
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, type_name
 from dmlcheck.validation import minimum_level
 

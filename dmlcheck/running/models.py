@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
 from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart
-from dmlcheck.formats.onnx.from_onnx.registrations import registrations
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 from dmlcheck.running.legality import Asked, Validated

@@ -9,7 +9,7 @@ import pytest
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.formats.onnx.from_onnx.node import Node
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.inspection import messages
 from dmlcheck.inspection.messages import explained, nearest
 from dmlcheck.specs.load import load_spec

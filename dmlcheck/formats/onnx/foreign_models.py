@@ -11,7 +11,7 @@ from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.formats.case_file import Written
 from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of, tensor_of
-from dmlcheck.formats.onnx.from_onnx.imported import imported
+from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
 from dmlcheck.specs.names import NEWEST_LEVEL

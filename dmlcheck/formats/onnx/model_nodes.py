@@ -14,11 +14,17 @@ from typing import Any, NamedTuple, TypeVar
 from dmlcheck.diagnostics.wording import counted, dimensions_text
 from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
-from dmlcheck.formats.onnx.from_onnx import experimental
+from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.registrations import Typed, is_registered, is_taken_by_cpu, left_to_others, row_of
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
+    Typed,
+    is_registered,
+    is_taken_by_cpu,
+    left_to_others,
+    row_of,
+)
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers, parts_of

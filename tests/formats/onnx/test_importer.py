@@ -23,7 +23,7 @@ from onnx.backend.test import loader  # noqa: E402
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 from onnx_backend_tests import arrays, dmlcheck, floats, imported, model_of, write_test  # noqa: E402
 
-from dmlcheck.formats.onnx.from_onnx.imported import IMPORTED  # noqa: E402
+from dmlcheck.formats.onnx.from_onnx.exact.mapping import IMPORTED  # noqa: E402
 from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS  # noqa: E402
 
 EMPTY = ("every size must be at least 1", "has no elements")

@@ -23,7 +23,7 @@ from whole_models import (
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.formats.onnx.foreign_models import fields_of
-from dmlcheck.formats.onnx.from_onnx.registrations import registrations
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import Model, read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 from dmlcheck.specs.load import load_spec

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from whole_models import FLOAT, FLOAT16, INT64, model, node, save, weight
 
-from dmlcheck.formats.onnx.from_onnx.registrations import row_of
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import row_of
 from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import Unusable, nodes_of
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value

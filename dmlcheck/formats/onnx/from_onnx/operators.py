@@ -5,7 +5,7 @@ What a family gives is checked against DirectML's tables afterwards, so that it 
 
 from __future__ import annotations
 
-from dmlcheck.formats.onnx.from_onnx import (
+from dmlcheck.formats.onnx.from_onnx.families import (
     contributed,
     elementwise,
     experimental,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from dmlcheck.formats.onnx.from_onnx.families.products_and_windows import window
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused
-from dmlcheck.formats.onnx.from_onnx.products_and_windows import window
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, channels, channels_second, repeated, sized
 
 Shaped = Callable[[Array], Array]

@@ -9,9 +9,9 @@ import pytest
 from onnx_nodes import Desc, descs, node, zeros
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
-from dmlcheck.formats.onnx.from_onnx.provider_einsum import is_known, read
-from dmlcheck.formats.onnx.from_onnx.registrations import left_to_others
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.einsum import is_known, read
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import left_to_others
 
 SIZES = {"a": 2, "b": 3, "i": 4, "j": 5, "k": 6, "h": 7}
 

@@ -1,4 +1,4 @@
-"""Resampling: Resize and Upsample as RESAMPLE2, RoiAlign as ROI_ALIGN1; `resized` has what the provider makes."""
+"""Resampling: Resize and Upsample as RESAMPLE2 (`provider.resized` has RESAMPLE3), RoiAlign as ROI_ALIGN1."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from onnx_nodes import node, zeros
 from provider_descs import Made, differences, is_legal
 
 from dmlcheck.formats.onnx.from_onnx.node import Node, Refused
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 
 IMAGE = zeros(2, 3, 8, 6)
 LARGEST = 3.4028235e38  # of FLOAT32

@@ -13,7 +13,7 @@ from onnx_nodes import node, zeros
 from provider_descs import Made, Sized, differences, is_legal
 
 from dmlcheck.formats.onnx.from_onnx.node import Node, Refused
-from dmlcheck.formats.onnx.from_onnx.several import counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
 
 X = zeros(3, 4)

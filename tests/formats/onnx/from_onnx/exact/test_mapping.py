@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from onnx_nodes import Array, agrees, node, zeros
 
-from dmlcheck.formats.onnx.from_onnx.imported import imported
+from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 
 X = zeros(2)

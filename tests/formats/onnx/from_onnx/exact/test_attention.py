@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import agrees, fields, node
 
-from dmlcheck.formats.onnx.from_onnx.imported import imported
+from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Refused
 
 HEADS, GROUPS, LENGTH, COUNT = 4, 2, 3, 5

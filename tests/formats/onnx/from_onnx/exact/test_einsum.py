@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import agrees, node
 
-from dmlcheck.formats.onnx.from_onnx.imported import imported
+from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Refused
 
 SIZES = dict(zip("abcdijk", (1, 2, 3, 4, 5, 6, 7), strict=True))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from onnx_nodes import node, zeros
 
-from dmlcheck.formats.onnx.from_onnx.registrations import (
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     QUERIES,
     Typed,
     is_taken_by_cpu,

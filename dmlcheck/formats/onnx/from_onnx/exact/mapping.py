@@ -5,7 +5,7 @@ A model that is only checked has no part in what is here: there a node is what t
 
 from __future__ import annotations
 
-from dmlcheck.formats.onnx.from_onnx import adapted, attention, copies, einsum
+from dmlcheck.formats.onnx.from_onnx.exact import adapted, attention, copies, einsum
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS, counterpart
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.formats.onnx.from_onnx.families.products_and_windows import window
+from dmlcheck.formats.onnx.from_onnx.families.resampling import aligned
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.operators import counterpart
-from dmlcheck.formats.onnx.from_onnx.products_and_windows import window
-from dmlcheck.formats.onnx.from_onnx.resampling import aligned
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, empty, type_name, unsigned
 
 _LEAST = 4  # dimensions

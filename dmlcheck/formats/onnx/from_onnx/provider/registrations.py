@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.files import yaml
 from dmlcheck.formats.onnx.from_onnx.node import Node, Refused
-from dmlcheck.formats.onnx.from_onnx.provider_einsum import is_known
+from dmlcheck.formats.onnx.from_onnx.provider.einsum import is_known
 from dmlcheck.formats.onnx.to_onnx.records import TYPES
 
 _HELD = frozenset((*TYPES.values(), "BOOL"))  # types that tensors of DirectML have: ExecutionProvider.cpp asks for them

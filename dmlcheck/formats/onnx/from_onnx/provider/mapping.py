@@ -1,4 +1,4 @@
-"""Nodes of models that are no case: the provider makes several descs of them, or another than an import.
+"""The descs that the provider makes of a node: several, or one of its own, or the same as an import.
 
 `differing` and `resized` have those of the second kind.
 """
@@ -8,20 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from dmlcheck.formats.onnx.from_onnx import (
-    contributed,
+from dmlcheck.formats.onnx.from_onnx.families import contributed, fused_attention
+from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Node, axes_of, number
+from dmlcheck.formats.onnx.from_onnx.operators import counterpart
+from dmlcheck.formats.onnx.from_onnx.provider import (
     dequantized,
     differing,
-    fused_attention,
+    einsum,
     fused_normalization,
-    provider_einsum,
     resized,
     rotary,
     transforms,
 )
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Node, axes_of, number
-from dmlcheck.formats.onnx.from_onnx.operators import counterpart
-from dmlcheck.formats.onnx.from_onnx.quantize_linear_21 import quantized
+from dmlcheck.formats.onnx.from_onnx.provider.quantize_linear_21 import quantized
 from dmlcheck.formats.onnx.from_onnx.steps import identity, padded_steps, pair
 from dmlcheck.formats.onnx.from_onnx.tensors import ranked
 
@@ -100,7 +99,7 @@ SEVERAL: dict[str, Makers] = {
     **contributed.SEVERAL,
     **dequantized.SEVERAL,
     **fused_normalization.SEVERAL,
-    **provider_einsum.SEVERAL,
+    **einsum.SEVERAL,
     **rotary.SEVERAL,
     **transforms.SEVERAL,
 }

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dmlcheck.formats.onnx.from_onnx.families.quantized_operators import product_to_float
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Makers, Node, Refused, axis_of
-from dmlcheck.formats.onnx.from_onnx.quantized_operators import product_to_float
 from dmlcheck.formats.onnx.from_onnx.steps import Tensor, product, step, unary
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, along, empty, empty_like, four_bits, repeated
 

@@ -7,7 +7,7 @@ import pytest
 from onnx_nodes import Desc, descs, node, zeros
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
-from dmlcheck.formats.onnx.from_onnx.registrations import left_to_others
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import left_to_others
 
 SIGNAL, OUTPUT, STEP = zeros(2, 128, 1), zeros(2, 15, 9, 2), np.array(8)
 FRAMES = "FLOAT32 2 15 16"

@@ -8,8 +8,8 @@ import pytest
 from onnx_nodes import node, zeros
 
 from dmlcheck.formats.onnx.from_onnx.operators import OPERATORS
-from dmlcheck.formats.onnx.from_onnx.registrations import left_to_others, registrations
-from dmlcheck.formats.onnx.from_onnx.several import SEVERAL, counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.mapping import SEVERAL, counterparts
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import left_to_others, registrations
 
 X = zeros(2, 3)
 
