@@ -6,33 +6,29 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import prod
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
 from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
-from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     Typed,
-    is_registered,
     is_taken_by_cpu,
     left_to_others,
     row_of,
 )
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
-from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, computed, initial, of_numbers, parts_of
-from dmlcheck.formats.onnx.own_shapes import own_types
+from dmlcheck.formats.onnx.model_inference import Graph, Scope, schema_of, tensors_of, type_of, values_of, version_of
+from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, initial
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
 _EMPTY = "there is nothing to compute: a tensor has no elements"
-_OF_SEQUENCE = "ConcatFromSequence"
 _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
     HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
@@ -40,7 +36,6 @@ _PLACED = {
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 # Whose descs leave out inputs that have no elements.
 _WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
-Scope = MutableMapping[str, Value]
 _Made = TypeVar("_Made")
 
 
@@ -59,20 +54,6 @@ class ModelNode(NamedTuple):
     found: Sequence[Counterpart] | Unusable
 
 
-class _Graph(NamedTuple):
-    """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
-
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
-    """
-
-    opsets: Mapping[str, int]
-    declared: Mapping[str, Any]
-    ir_version: int
-    used: frozenset[str] = frozenset()
-    is_static: bool = False
-    prefix: str = ""
-
-
 def nodes_of(model: Model) -> Iterator[ModelNode]:
     """Yield the nodes of a model, those of inner graphs after the node that has them."""
     proto = model.proto
@@ -81,7 +62,7 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
     if any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
         graph = _inferred(proto)
     used = frozenset(name for inner in graphs_of(graph) for name in _read_in(inner))
-    yield from _walk(graph, _Graph(opsets, {}, proto.ir_version, used, not model.symbols), ChainMap(), model.weights)
+    yield from _walk(graph, Graph(opsets, {}, proto.ir_version, used, not model.symbols), ChainMap(), model.weights)
 
 
 def _read_in(graph: Any) -> Iterator[str]:
@@ -99,7 +80,7 @@ def _inferred(proto: Any) -> Any:
         return proto.graph
 
 
-def _walk(graph: Any, of: _Graph, outer: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
+def _walk(graph: Any, of: Graph, outer: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
     declared = {value.name: value.type for value in (*graph.value_info, *graph.output)}
     scope = outer.new_child({"": Value(None)})
     scope.update((value.name, Value(value.type, None, GIVEN)) for value in graph.input)
@@ -132,7 +113,7 @@ def _constant(node: Any) -> Value | None:
 # ---- a node
 
 
-def _visits(nodes: Iterable[Any], of: _Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
+def _visits(nodes: Iterable[Any], of: Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
     """Yield each node with what becomes of it; a constant gives the scope its value only."""
     for node in nodes:
         value = _constant(node)
@@ -142,17 +123,17 @@ def _visits(nodes: Iterable[Any], of: _Graph, scope: Scope) -> Iterator[tuple[An
             scope[node.output[0]] = value
 
 
-def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
+def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
     """Return what becomes of a node, and give the scope its outputs."""
     name = of.prefix + _name(node)
-    version = _version(node, of.opsets)
-    operator = f"{_type(node)}-{version}"
+    version = version_of(node, of.opsets)
+    operator = f"{type_of(node)}-{version}"
     try:
-        inputs, outputs = _values(node, of, scope)
+        inputs, outputs = values_of(node, of, scope)
     except Refused as wrong:
         scope.update((output, Value(of.declared.get(output))) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
-    row = row_of(_type(node), version)
+    row = row_of(type_of(node), version)
     place = placed(node, inputs, row.on_cpu if row else ())
     found = _found(node, version, of, inputs, outputs, place)
     if row is None:
@@ -168,113 +149,11 @@ def _visited(node: Any, of: _Graph, scope: Scope) -> ModelNode:
     return ModelNode(name, operator, found)
 
 
-def _values(node: Any, of: _Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
-    """Return the inputs and the outputs of a node; Refused where it is wrong."""
-    broken = _broken(node, of, scope)
-    if broken is not None:
-        raise Refused(broken)
-    inputs = [scope[input] for input in node.input]
-    return inputs, _outputs(node, of, inputs)
-
-
-def _type(node: Any) -> str:
-    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
-
-
-@cache
-def _schema(type: str, opset: int) -> Any:
-    """Return the schema of one of ONNX's own operators in an opset, or None."""
-    from onnx import defs
-
-    try:
-        return defs.get_schema(type, opset)
-    except defs.SchemaError:
-        return None
-
-
-def _version(node: Any, opsets: Mapping[str, int]) -> int:
-    opset = opsets.get(node.domain, 1)
-    schema = None if node.domain else _schema(node.op_type, opset)
-    if schema is None:
-        is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
-        return 1 if is_registered(_type(node)) and not is_gone else opset  # onnxruntime's own are of version 1
-    return int(schema.since_version)
-
-
-def _broken(node: Any, of: _Graph, scope: Scope) -> str | None:
-    """Return what is wrong with a node itself, or None."""
-    from onnx import checker
-
-    missing = next((name for name in node.input if name not in scope), None)
-    if missing is not None:
-        return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
-    twice = next((name for name in node.output if name and name in scope), None)
-    if twice is not None:
-        return f"it makes {twice!r}, and another value has that name"
-    if node.domain or (_schema(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)):
-        return None  # onnx knows nothing of onnxruntime's own
-    if any(attribute.HasField("g") for attribute in node.attribute):
-        return None
-    context = checker.C.CheckerContext()
-    try:
-        context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
-        checker.check_node(node, context)
-    except (checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
-        return first_line(error)
-    return None
-
-
-def _outputs(node: Any, of: _Graph, inputs: Sequence[Value]) -> list[Value]:
-    """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
-    types = _inferred_types(node, of, inputs)
-    parts = None if node.domain else parts_of(node, inputs)
-    outputs = [Value(_merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
-    numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
-    return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
-
-
-def _tensors(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
-    """Return the inputs of a node, None for those left out; of ConcatFromSequence the tensors of the sequence."""
-    if node.op_type == _OF_SEQUENCE and inputs and inputs[0].parts is not None:
-        return list(inputs[0].parts)
-    return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
-
-
-def _inferred_types(node: Any, of: _Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
-    from onnx import checker, helper, numpy_helper, shape_inference
-
-    opset = of.opsets.get("", 1)
-    schema = None if node.domain else _schema(node.op_type, opset)
-    if schema is None or node.op_type == _OF_SEQUENCE:
-        return own_types(_type(node), node, _tensors(node, inputs), opset)
-    named = dict(zip(node.input, inputs, strict=True))
-    types = {name: value.type for name, value in named.items() if value.type is not None}
-    is_open = any(name and name not in types for name in node.input)
-    if is_open or any(attribute.HasField("g") for attribute in node.attribute):
-        return {}
-    data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
-    opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]
-    try:
-        inferred: Mapping[str, Any] = shape_inference.infer_node_outputs(
-            schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
-        )
-    except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
-        raise Refused(first_line(error)) from None
-    return inferred
-
-
-def _merged(inferred: Any, declared: Any) -> Any:
-    """Return the type of an output: what is inferred of it, and what is declared where less is inferred."""
-    if inferred is None or declared is None:
-        return declared if inferred is None else inferred
-    return inferred if Value(inferred).is_sized or not Value(declared).is_sized else declared
-
-
 # ---- what becomes of it
 
 
 def _found(
-    node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value], place: str
+    node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value], place: str
 ) -> Sequence[Counterpart] | Unusable:
     """Return the descs of a node that nothing is wrong with, or why it has none."""
     made = _node(node, of, inputs, outputs)
@@ -299,14 +178,14 @@ def _found(
 
 
 def _of_function(
-    node: Any, of: _Graph, inputs: Sequence[Value], scope: Scope
+    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope
 ) -> Sequence[Counterpart] | Unusable | None:
     """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None.
 
     The scope is given their values.
     """
     opset = of.opsets.get("", 1)
-    schema = None if node.domain else _schema(node.op_type, opset)
+    schema = None if node.domain else schema_of(node.op_type, opset)
     if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
         return None
     parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
@@ -322,10 +201,10 @@ def _of_function(
     return made or None
 
 
-def _typed(node: Any, version: int, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
+def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
     """Return the values of a node with the type parameters that they are of."""
-    schema = None if node.domain else _schema(node.op_type, of.opsets.get("", 1))
-    taken, given = _parameters(_type(node), version) if schema is None else (schema.inputs, schema.outputs)
+    schema = None if node.domain else schema_of(node.op_type, of.opsets.get("", 1))
+    taken, given = _parameters(type_of(node), version) if schema is None else (schema.inputs, schema.outputs)
     typed = []
     for kind, values, names, parameters in (
         ("input", inputs, node.input, taken), ("output", outputs, node.output, given)
@@ -365,17 +244,17 @@ def _left_open(name: str, value: Value) -> str | None:
     return f"the sizes of {name} are [{shown}]"
 
 
-def _node(node: Any, of: _Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
+def _node(node: Any, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
     def array(value: Value | None) -> Any:
         return value.array() if value is not None and value.is_sized and value.element in KNOWN else None
 
-    taken = _tensors(node, inputs)
+    taken = tensors_of(node, inputs)
     unknown = frozenset(index for index, value in enumerate(taken) if value is not None and value.numbers is None)
     opset = of.opsets.get("", 1)
     made = [value if name else None for name, value in zip(node.output, outputs, strict=True)]
     given = tuple(map(array, taken)), tuple(map(array, made))
     untyped = frozenset(index for index, name in enumerate(node.output) if name and given[1][index] is None)
-    return Node(_type(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
+    return Node(type_of(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
 
 
 def _mapped(node: Node, make: Callable[[Node], _Made]) -> _Made | Unusable:

@@ -1,0 +1,138 @@
+"""What ONNX knows of a node of a model: its schema, what is wrong with it, and the types and numbers of its outputs.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from dmlcheck.formats.onnx.backend_tests import first_line
+from dmlcheck.formats.onnx.from_onnx.families import experimental
+from dmlcheck.formats.onnx.from_onnx.node import Refused
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import is_registered
+from dmlcheck.formats.onnx.model_values import Value, computed, of_numbers, parts_of
+from dmlcheck.formats.onnx.own_shapes import own_types
+
+_OF_SEQUENCE = "ConcatFromSequence"
+Scope = MutableMapping[str, Value]
+
+
+class Graph(NamedTuple):
+    """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
+
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
+    """
+
+    opsets: Mapping[str, int]
+    declared: Mapping[str, Any]
+    ir_version: int
+    used: frozenset[str] = frozenset()
+    is_static: bool = False
+    prefix: str = ""
+
+
+def values_of(node: Any, of: Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
+    """Return the inputs and the outputs of a node; Refused where it is wrong."""
+    broken = _broken(node, of, scope)
+    if broken is not None:
+        raise Refused(broken)
+    inputs = [scope[input] for input in node.input]
+    return inputs, _outputs(node, of, inputs)
+
+
+def type_of(node: Any) -> str:
+    """Return the operator of a node, with its domain unless that is ONNX's own."""
+    return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
+
+
+@cache
+def schema_of(type: str, opset: int) -> Any:
+    """Return the schema of one of ONNX's own operators in an opset, or None."""
+    from onnx import defs
+
+    try:
+        return defs.get_schema(type, opset)
+    except defs.SchemaError:
+        return None
+
+
+def version_of(node: Any, opsets: Mapping[str, int]) -> int:
+    """Return the version of a node's operator: that of its schema, or the opset where there is none."""
+    opset = opsets.get(node.domain, 1)
+    schema = None if node.domain else schema_of(node.op_type, opset)
+    if schema is None:
+        is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
+        return 1 if is_registered(type_of(node)) and not is_gone else opset  # onnxruntime's own are of version 1
+    return int(schema.since_version)
+
+
+def _broken(node: Any, of: Graph, scope: Scope) -> str | None:
+    """Return what is wrong with a node itself, or None."""
+    from onnx import checker
+
+    missing = next((name for name in node.input if name not in scope), None)
+    if missing is not None:
+        return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
+    twice = next((name for name in node.output if name and name in scope), None)
+    if twice is not None:
+        return f"it makes {twice!r}, and another value has that name"
+    if node.domain or (schema_of(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)):
+        return None  # onnx knows nothing of onnxruntime's own
+    if any(attribute.HasField("g") for attribute in node.attribute):
+        return None
+    context = checker.C.CheckerContext()
+    try:
+        context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
+        checker.check_node(node, context)
+    except (checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
+        return first_line(error)
+    return None
+
+
+def _outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> list[Value]:
+    """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
+    types = _inferred_types(node, of, inputs)
+    parts = None if node.domain else parts_of(node, inputs)
+    outputs = [Value(_merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
+    numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
+    return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
+
+
+def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
+    """Return the inputs of a node, None for those left out; of ConcatFromSequence the tensors of the sequence."""
+    if node.op_type == _OF_SEQUENCE and inputs and inputs[0].parts is not None:
+        return list(inputs[0].parts)
+    return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
+
+
+def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
+    from onnx import checker, helper, numpy_helper, shape_inference
+
+    opset = of.opsets.get("", 1)
+    schema = None if node.domain else schema_of(node.op_type, opset)
+    if schema is None or node.op_type == _OF_SEQUENCE:
+        return own_types(type_of(node), node, tensors_of(node, inputs), opset)
+    named = dict(zip(node.input, inputs, strict=True))
+    types = {name: value.type for name, value in named.items() if value.type is not None}
+    is_open = any(name and name not in types for name in node.input)
+    if is_open or any(attribute.HasField("g") for attribute in node.attribute):
+        return {}
+    data = {name: numpy_helper.from_array(value.numbers) for name, value in named.items() if value.numbers is not None}
+    opsets = [helper.make_opsetid(domain, version) for domain, version in of.opsets.items()]
+    try:
+        inferred: Mapping[str, Any] = shape_inference.infer_node_outputs(
+            schema, node, types, data, opset_imports=opsets, ir_version=of.ir_version
+        )
+    except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
+        raise Refused(first_line(error)) from None
+    return inferred
+
+
+def _merged(inferred: Any, declared: Any) -> Any:
+    """Return the type of an output: what is inferred of it, and what is declared where less is inferred."""
+    if inferred is None or declared is None:
+        return declared if inferred is None else inferred
+    return inferred if Value(inferred).is_sized or not Value(declared).is_sized else declared
