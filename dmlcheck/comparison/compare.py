@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,40 +183,50 @@ class _Tally:
             self.likely_share = max(self.likely_share, _number(judged.share[beyond].max()))
 
     def _note(self, places: Array, judged: _Judged) -> None:
-        units, share = judged.units, judged.share
-
-        def element(at: int) -> Element:
-            place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
-            is_unlimited = bool(np.isnan(share[at]))
-            ratio = float(share[at]) if self.has_bound and not is_unlimited else None
-            wanted, found = judged.wanted[at].item(), judged.found[at].item()
-            return Element(place, wanted, found, _units(units[at]), ratio, bool(judged.unrounded[at]), is_unlimited)
-
+        """Note the elements at some positions: the refused ones, the one most off, and the closest to its bound."""
+        element = partial(self._element, places, judged)
+        units = judged.units
         np.maximum.at(self.stretches, places * self.stretches.size // self.elements, units)
-        refused = np.flatnonzero(~judged.accepted)
-        self.mismatches += int(refused.size)
-        if refused.size:
-            if self.refused is None and self.elements <= _MARKED:
-                self.refused = np.zeros(self.sizes, dtype=bool)
-            if self.refused is not None:
-                self.refused.reshape(-1)[places[refused]] = True
-            early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
-            found_here = [(int(places[at]), element(int(at))) for at in early]
-            self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
-            at = int(refused[_worst(share[refused], units[refused])])
-            worst = element(at)
-            if self.worst is None or _rank(worst) > _rank(self.worst):
-                self.worst, self.allowed = worst, float(judged.allowed[at])
+        self._note_refused(places, judged, element)
         at = int(np.argmax(units))
         if self.most_off is None or _units(units[at]) > self.max_ulp:
             self.most_off, self.max_ulp = element(at), _units(units[at])
+        if self.has_bound:
+            self._note_closest(judged, element)
+
+    def _element(self, places: Array, judged: _Judged, at: int) -> Element:
+        place = tuple(int(i) for i in np.unravel_index(places[at], self.sizes))
+        is_unlimited = bool(np.isnan(judged.share[at]))
+        share = float(judged.share[at]) if self.has_bound and not is_unlimited else None
+        wanted, found = judged.wanted[at].item(), judged.found[at].item()
+        return Element(place, wanted, found, _units(judged.units[at]), share, bool(judged.unrounded[at]), is_unlimited)
+
+    def _note_refused(self, places: Array, judged: _Judged, element: Callable[[int], Element]) -> None:
+        refused = np.flatnonzero(~judged.accepted)
+        self.mismatches += int(refused.size)
+        if not refused.size:
+            return
+        if self.refused is None and self.elements <= _MARKED:
+            self.refused = np.zeros(self.sizes, dtype=bool)
+        if self.refused is not None:
+            self.refused.reshape(-1)[places[refused]] = True
+        early = refused[np.argsort(places[refused], kind="stable")[:_FIRST]]
+        found_here = [(int(places[at]), element(int(at))) for at in early]
+        self.first = sorted([*self.first, *found_here], key=lambda entry: entry[0])[:_FIRST]
+        at = int(refused[_worst(judged.share[refused], judged.units[refused])])
+        worst = element(at)
+        if self.worst is None or _rank(worst) > _rank(self.worst):
+            self.worst, self.allowed = worst, float(judged.allowed[at])
+
+    def _note_closest(self, judged: _Judged, element: Callable[[int], Element]) -> None:
+        share = judged.share
         limited = np.flatnonzero(~np.isnan(share))
-        if self.has_bound and limited.size:
+        if limited.size:
             at = int(limited[np.argmax(share[limited])])
             if self.closest is None or _number(share[at]) > self.max_share:
                 self.closest, self.max_share = element(at), _number(share[at])
                 self.allowed = self.allowed if self.worst else float(judged.allowed[at])
-        elif self.has_bound and self.worst is None and self.closest is None:
+        elif self.worst is None and self.closest is None:
             self.allowed = math.inf
 
     def comparison(self) -> Comparison:
