@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.polynomial.chebyshev import chebval
+from numpy.polynomial.chebyshev import cheb2poly
 
 from dmlcheck.reference.numbers import Array, elementary
 
@@ -47,49 +47,53 @@ def _ln_1_exp(x: Array) -> Array:
 
 # ---- error functions
 
-# erf(x) / x for x in [0, 1], in 2 x^2 - 1.
-_ERF = (
-    0.9754769393826541,
-    -0.14226120510371365,
-    0.010035582187599796,
-    -0.0005768764699767485,
-    2.741993125219606e-05,
-    -1.1043175507344507e-06,
-    3.8488755420345036e-08,
-    -1.1808582533875466e-09,
-    3.2334215826050907e-11,
-    -7.991015947004549e-13,
-    1.7990725113961456e-14,
-    -3.718635487818693e-16,
+# erf(x) / x for x in [0, 1], by the Chebyshev polynomials of 2 x^2 - 1.
+_ERF = cheb2poly(
+    (
+        0.9754769393826541,
+        -0.14226120510371365,
+        0.010035582187599796,
+        -0.0005768764699767485,
+        2.741993125219606e-05,
+        -1.1043175507344507e-06,
+        3.8488755420345036e-08,
+        -1.1808582533875466e-09,
+        3.2334215826050907e-11,
+        -7.991015947004549e-13,
+        1.7990725113961456e-14,
+        -3.718635487818693e-16,
+    )
 )
 
-# (1 + 2 x) exp(x^2) erfc(x) for x >= 0, in (x - 3.75) / (x + 3.75): the form of Shepherd and Laframboise (1981).
-_ERFC = (
-    1.1775789345674017,
-    -0.004590054580646478,
-    -0.08424913336651792,
-    0.05920993999819189,
-    -0.026658668435305753,
-    0.009074997670705265,
-    -0.002413163540417608,
-    0.0004907758365258086,
-    -6.916973302501207e-05,
-    4.13902798607301e-06,
-    7.74038306619849e-07,
-    -2.1886401049234397e-07,
-    1.0764999465670908e-08,
-    4.521959811218285e-09,
-    -7.754400208831366e-10,
-    -6.318088340886815e-11,
-    2.8687950109305697e-11,
-    1.9455868545713145e-13,
-    -9.654696748435849e-13,
-    3.252548148166157e-14,
-    3.3478119483444486e-14,
-    -1.8645628794792524e-15,
-    -1.2507950518270476e-15,
-    7.41823540287692e-17,
-    5.068149063628963e-17,
+# (1 + 2 x) exp(x^2) erfc(x) for x >= 0, by those of (x - 3.75) / (x + 3.75), as Shepherd and Laframboise (1981) do.
+_ERFC = cheb2poly(
+    (
+        1.1775789345674017,
+        -0.004590054580646478,
+        -0.08424913336651792,
+        0.05920993999819189,
+        -0.026658668435305753,
+        0.009074997670705265,
+        -0.002413163540417608,
+        0.0004907758365258086,
+        -6.916973302501207e-05,
+        4.13902798607301e-06,
+        7.74038306619849e-07,
+        -2.1886401049234397e-07,
+        1.0764999465670908e-08,
+        4.521959811218285e-09,
+        -7.754400208831366e-10,
+        -6.318088340886815e-11,
+        2.8687950109305697e-11,
+        1.9455868545713145e-13,
+        -9.654696748435849e-13,
+        3.252548148166157e-14,
+        3.3478119483444486e-14,
+        -1.8645628794792524e-15,
+        -1.2507950518270476e-15,
+        7.41823540287692e-17,
+        5.068149063628963e-17,
+    )
 )
 _CENTRE = 3.75
 _FAR = 30.0  # from here on erfc is 0, and erf 1, in every type
@@ -98,7 +102,7 @@ _FAR = 30.0  # from here on erfc is 0, and erf 1, in every type
 def _erf(x: Array) -> Array:
     size = np.abs(x)
     near = np.minimum(size, 1.0)
-    inner: Array = x * chebval(2 * near * near - 1, _ERF)
+    inner: Array = x * _polynomial(2 * near * near - 1, _ERF)
     if (size <= 1).all():
         return inner
     outer: Array = np.copysign(1 - _erfc(size), x)
@@ -107,8 +111,17 @@ def _erf(x: Array) -> Array:
 
 def _erfc(x: Array) -> Array:
     size = np.minimum(np.abs(x), _FAR)
-    tail: Array = np.exp(-size * size) * chebval((size - _CENTRE) / (size + _CENTRE), _ERFC) / (1 + 2 * size)
+    tail: Array = np.exp(-size * size) * _polynomial((size - _CENTRE) / (size + _CENTRE), _ERFC) / (1 + 2 * size)
     return np.where(x < 0, 2 - tail, tail)
+
+
+def _polynomial(x: Array, coefficients: Array) -> Array:
+    """Return a polynomial of x, of which the last coefficient is the highest; in place, twice as fast as polyval."""
+    value = np.full_like(x, coefficients[-1])
+    for coefficient in coefficients[-2::-1]:
+        value *= x
+        value += coefficient
+    return value
 
 
 # ---- angles
