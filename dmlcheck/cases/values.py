@@ -22,8 +22,7 @@ def read_inputs(
 ) -> Checking[dict[str, Any]]:
     """Read the values of a desc's input tensors as arrays, by field; lists of arrays for arrays of tensors."""
     inputs: dict[str, Any] = {}
-    if any(_is_unexpected(desc, name, INPUT) for name in given):
-        yield from _unexpected(desc, given, INPUT, "inputs")
+    yield from _unexpected(desc, given, INPUT, "inputs")
     for field in desc.spec.inputs:
         arrays = []
         pairs = _pairs(desc, field, given)
@@ -42,8 +41,7 @@ def read_outputs(
     """Read the expected values of a desc's output tensors, each with its tensor, by output, and the masks of `any`."""
     expected: dict[str, tuple[TensorDesc, Array]] = {}
     is_any: dict[str, Array] = {}
-    if any(_is_unexpected(desc, name, OUTPUT) for name in given):
-        yield from _unexpected(desc, given, OUTPUT, "outputs")
+    yield from _unexpected(desc, given, OUTPUT, "outputs")
     for field in desc.spec.outputs:
         pairs = _pairs(desc, field, given)
         if not pairs:
@@ -93,22 +91,19 @@ def _unpaired(
         yield Finding("element-count", path, {"tensor": field.name, "found": describe(raw), "expected": expected})
 
 
-def _is_unexpected(desc: OperatorDesc, name: str, kind: str) -> bool:
-    """Whether a name is not that of a tensor of a kind in the desc."""
-    field = desc.spec.fields.get(name)
-    return field is None or field.kind != kind or name not in desc.values
+def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> list[Finding]:
+    """Return what has values and is no tensor of the desc."""
+    fields, values = desc.spec.fields, desc.values
+    strange = [name for name in given if not (name in values and fields[name].kind == kind)]
+    return [_stray(desc, name, kind, section) for name in strange if given[name] is not None]
 
 
-def _unexpected(desc: OperatorDesc, given: Mapping[str, Any], kind: str, section: str) -> Iterator[Finding]:
-    """Yield what has values and is no tensor of the desc."""
+def _stray(desc: OperatorDesc, name: str, kind: str, section: str) -> Finding:
     names = [field.name for field in desc.spec.fields.values() if field.kind == kind]
-    for name, raw in given.items():
-        if raw is None or not _is_unexpected(desc, name, kind):
-            continue
-        if name in names:
-            problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
-        else:
-            problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
-            help = did_you_mean(name, names) or f"it has {', '.join(names)}"
-        params = {"section": section, "tensor": name, "problem": problem}
-        yield Finding("unexpected-tensor", (section, name), params, help=help, at_key=True)
+    if name in names:
+        problem, help = "an optional tensor that the desc leaves out", f"remove it, or declare {name} in desc"
+    else:
+        problem = f"and {desc.spec.operator} has no such {kind.replace('_', ' ')}"
+        help = did_you_mean(name, names) or f"it has {', '.join(names)}"
+    params = {"section": section, "tensor": name, "problem": problem}
+    return Finding("unexpected-tensor", (section, name), params, help=help, at_key=True)

@@ -62,9 +62,11 @@ def _lines(text: str) -> list[str]:
     lines = text.split("\n")
     if any(end in text for end in _MAY_GO_ON):
         for number, line in enumerate(lines):
+            if not _opened(line):
+                continue
             *_, value, rest = _LINE(line).groups("")
             first = value or rest
-            if first[:1] in ("[", "{") and _opened(first):
+            if first[:1] in ("[", "{"):
                 whole = _in_brackets(first, lines, number + 1)
                 lines[number] = line[: len(line) - len(first)] + whole
     return lines
