@@ -22,14 +22,17 @@ from dmlcheck.running.legality import Asked, Validated, errors_in, validated
 if TYPE_CHECKING:
     from dmlcheck.running.models import ModelResult
 
+_MOST_DIGITS = 19  # of a size in a model, which has 64 bits
+
 
 def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dict[str, int]:
     """Return the sizes of `--dim` by their names."""
     sizes: dict[str, int] = {}
     for text in given:
         name, equals, size = text.rpartition("=")
-        if not (name and equals and size.isascii() and size.isdigit() and 0 < int(size[:19]) < 2**63):
-            raise click.BadParameter(f"{text!r} is not NAME=SIZE, where SIZE is a whole number from 1")
+        is_number = size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS
+        if not (name and equals and is_number and 0 < int(size) < 2**63):
+            raise click.BadParameter(f"{text!r} is not NAME=SIZE, where SIZE is a whole number from 1 to {2**63 - 1}")
         sizes[name] = int(size)
     return sizes
 

@@ -80,7 +80,13 @@ def test_other_formats_have_the_errors_of_nodes(form: str) -> None:
     assert (result.exit_code, "operator-unavailable" in result.output) == (1, True)
 
 
-@pytest.mark.parametrize("given", ["batch", "=4", "batch=", "batch=0", "batch=-1", "batch=x", "batch=1.5"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("batch", "=4", "batch=", "batch=0", "batch=-1", "batch=x", "batch=1.5"),
+        *("batch=9223372036854775808", "batch=10000000000000000000"),  # 2^63, and a number of 20 digits
+    ],
+)
 def test_a_size_that_is_none_is_refused(given: str) -> None:
     save(residual_block())
     result = dmlcheck("validate", "model.onnx", "--dim", given)
