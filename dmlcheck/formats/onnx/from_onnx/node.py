@@ -89,6 +89,10 @@ class Node(NamedTuple):
         """Return the only input and the only output as most operators of DirectML name them."""
         return {"InputTensor": self.input(0), "OutputTensor": self.output()}
 
+    def gives(self, index: int) -> bool:
+        """Whether an optional output is there, its type and sizes known."""
+        return index < len(self.outputs) and self.outputs[index] is not None
+
     def only_outputs(self, count: int) -> None:
         """Refuse outputs beyond the first ones."""
         if any(value is not None for value in self.outputs[count:]):

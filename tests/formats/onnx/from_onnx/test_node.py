@@ -29,6 +29,12 @@ def test_an_output_needs_values() -> None:
         node("TopK", [y], y).output(1)
 
 
+def test_an_output_may_be_left_out_at_the_end_and_between() -> None:
+    y = zeros(2)
+    three = node("LSTM", [y], y, None, y)
+    assert [three.gives(index) for index in range(4)] == [True, False, True, False]
+
+
 def test_outputs_beyond_those_of_the_counterpart_are_refused_if_they_are_asked_for() -> None:
     y = zeros(2)
     node("Dropout", [y], y, None).only_outputs(1)

@@ -83,8 +83,7 @@ def _of_images(node: Node) -> Counterpart:
 
 
 def _largest(node: Node) -> Counterpart:
-    has_indices = len(node.outputs) > 1 and node.outputs[1] is not None
-    return _of_images(_by_columns(node) if has_indices and node.get("storage_order", 0) else node)
+    return _of_images(_by_columns(node) if node.gives(1) and node.get("storage_order", 0) else node)
 
 
 def _by_columns(node: Node) -> Node:

@@ -78,13 +78,12 @@ def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
 
 def _outputs(node: Node) -> Iterator[tuple[str, Array]]:
     for index, name in _OUTPUTS.items():
-        if index < len(node.outputs) and (values := node.outputs[index]) is not None:
-            yield name, values if "Present" in name else _heads_beside(values)
+        if node.gives(index):
+            yield name, node.output(index) if "Present" in name else _heads_beside(node.output(index))
 
 
 def _note(node: Node) -> str | None:
-    is_there = len(node.outputs) > _PRODUCTS and node.outputs[_PRODUCTS] is not None
-    return "qk_matmul_output is not compared." if is_there else None
+    return "qk_matmul_output is not compared." if node.gives(_PRODUCTS) else None
 
 
 # ---- what is added to the products

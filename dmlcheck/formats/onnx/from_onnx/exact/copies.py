@@ -30,8 +30,7 @@ def _dropout(node: Node) -> Counterpart:
         is_training = not node.get("is_test", 0)
     if is_training and (ratio is None or ratio.any()):
         raise Refused("Dropout in training, which draws random numbers")
-    has_mask = len(node.outputs) > 1 and node.outputs[1] is not None
-    return _copy(node)._replace(note="The mask is not compared." if has_mask else None)
+    return _copy(node)._replace(note="The mask is not compared." if node.gives(1) else None)
 
 
 def _of_several(node: Node) -> Counterpart:

@@ -52,11 +52,7 @@ def _multi_head(node: Node) -> Counterpart:
     if mask is not None:
         tensors["MaskTensor"] = mask
     outputs = {"OutputTensor": 0, "OutputPresentKeyTensor": 1, "OutputPresentValueTensor": 2}
-    made = {
-        name: node.output(index)
-        for name, index in outputs.items()
-        if index < len(node.outputs) and node.outputs[index] is not None
-    }
+    made = {name: node.output(index) for name, index in outputs.items() if node.gives(index)}
     fields = {**_numbers(node, size), "HeadCount": heads, "MaskType": kind}
     return Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})
 

@@ -124,7 +124,7 @@ def _pool(operator: str, node: Node, *, is_global: bool = False) -> Counterpart:
         fields["IncludePadding"] = node.get("count_include_pad", 0)
     elif operator == "LP_POOLING":
         fields["P"] = node.get("p", 2)
-    elif len(node.outputs) > 1 and node.outputs[1] is not None:
+    elif node.gives(1):
         if node.get("storage_order", 0):
             raise Refused("MaxPool that counts columns first")
         fields["OutputIndicesTensor"] = unsigned(node.output(1))

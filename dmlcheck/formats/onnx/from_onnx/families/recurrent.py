@@ -58,7 +58,7 @@ def _tensors(type: str, node: Node) -> dict[str, Array]:
     if node.has(4):
         made["SequenceLengthsTensor"] = converted(node.input(4), np.uint32)[None, None, None]
     for index, name in enumerate(("OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor")):
-        if index < len(node.outputs) and node.outputs[index] is not None:
+        if node.gives(index):
             made[name] = sequence(node.output(index))[(None,) * (4 - node.output(index).ndim)]
     return made
 

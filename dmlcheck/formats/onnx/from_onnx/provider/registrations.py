@@ -238,7 +238,7 @@ def _slice(node: Node) -> str | None:
 
 
 def _gives(node: Node, index: int) -> bool:
-    return index < len(node.outputs) and (node.outputs[index] is not None or index in node.untyped)
+    return node.gives(index) or index in node.untyped
 
 
 def _is_set(node: Node, *attributes: str) -> str | None:
