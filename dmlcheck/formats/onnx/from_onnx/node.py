@@ -41,6 +41,10 @@ class Node(NamedTuple):
         """Return an attribute."""
         return self.attributes.get(name, default)
 
+    def with_attributes(self, **attributes: Any) -> Node:
+        """Return the node with other values of some attributes."""
+        return self._replace(attributes={**self.attributes, **attributes})
+
     def whole(self, name: str, default: int | None = None) -> int:
         """Return an attribute that is a whole number; Refused where it is none."""
         value = self.get(name, default)
@@ -119,6 +123,10 @@ class Counterpart(NamedTuple):
     note: str | None = None
     uncompared: frozenset[str] = frozenset()
     least: int = 4
+
+    def with_fields(self, **fields: Any) -> Counterpart:
+        """Return the operator with other values of some fields."""
+        return self._replace(fields={**self.fields, **fields})
 
 
 Maker = Callable[[Node], Counterpart]

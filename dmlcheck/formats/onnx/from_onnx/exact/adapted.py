@@ -95,8 +95,7 @@ def _by_columns(node: Node) -> Node:
     turned = {name: node.get(name)[::-1] for name in names if node.get(name)}
     if node.get("pads"):
         turned["pads"] = [node.get("pads")[index] for index in (1, 0, 3, 2)]
-    return node._replace(
-        attributes={**node.attributes, **turned, "storage_order": 0},
+    return node.with_attributes(**turned, storage_order=0)._replace(
         inputs=(x.swapaxes(2, 3),),
         outputs=tuple(None if values is None else values.swapaxes(2, 3) for values in node.outputs),
     )
@@ -115,7 +114,7 @@ def _transposed_convolution(node: Node) -> Counterpart:
         size - ((count - 1) * step + (reach - 1) * gap + 1 + own) for size, count, reach, own, step, gap in places
     ]
     padding = [own + (excess == 1) for own, excess in zip(more, beyond, strict=True)]
-    return counterpart(node._replace(attributes={**node.attributes, "output_padding": padding}))
+    return counterpart(node.with_attributes(output_padding=padding))
 
 
 # ---- normalizations

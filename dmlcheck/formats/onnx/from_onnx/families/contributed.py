@@ -55,7 +55,7 @@ def _fused_product_with_activation(node: Node) -> Counterpart:
     made = _fused_product(node)
     axis = axis_of(node.whole("activation_axis", -1), node.input(0).ndim)
     fused = {"FusedActivation": {"Type": "ACTIVATION_SOFTMAX1", "Axes": [axis]}} if node.get("activation") else {}
-    return made._replace(fields={**made.fields, **fused})
+    return made.with_fields(**fused)
 
 
 # ---- Gelu

@@ -85,8 +85,7 @@ def _convolution_of_channels_last(node: Node) -> Counterpart:
     x, weights, output = map(channels_second, tensors)
     plain = (x.values, weights.values, *node.inputs[2:])
     made = _convolution("FORWARD", node._replace(inputs=plain, outputs=(output.values,)))
-    strided = {"InputTensor": x, "FilterTensor": weights, "OutputTensor": output}
-    return made._replace(fields={**made.fields, **strided})
+    return made.with_fields(InputTensor=x, FilterTensor=weights, OutputTensor=output)
 
 
 def _convolution_with_padding(node: Node) -> Counterpart:
@@ -94,9 +93,8 @@ def _convolution_with_padding(node: Node) -> Counterpart:
     pads = node.known(2)
     if pads is None or pads.size != 4 or node.input(0).ndim != 4:
         raise Refused(f"{node.type} without four numbers of padding for images")
-    attributes = {**node.attributes, "pads": [int(pad) for pad in pads.reshape(-1)], "auto_pad": "NOTSET"}
-    inputs = (*node.inputs[:2], *node.inputs[3:4])
-    return _convolution("BACKWARD", node._replace(attributes=attributes, inputs=inputs))
+    padded = node.with_attributes(pads=[int(pad) for pad in pads.reshape(-1)], auto_pad="NOTSET")
+    return _convolution("BACKWARD", padded._replace(inputs=(*node.inputs[:2], *node.inputs[3:4])))
 
 
 def _padding_of_output(node: Node, x: Array, weights: Array, fields: Mapping[str, Any]) -> dict[str, list[int]]:

@@ -20,14 +20,6 @@ from dmlcheck.formats.onnx.from_onnx.tensors import Strided, empty, type_name, u
 _LEAST = 4  # dimensions
 
 
-def _with(node: Node, **attributes: Any) -> Node:
-    return node._replace(attributes={**node.attributes, **attributes})
-
-
-def _changed(made: Counterpart, **fields: Any) -> Counterpart:
-    return made._replace(fields={**made.fields, **fields})
-
-
 # ---- elements
 
 
@@ -51,17 +43,17 @@ def _clip(node: Node) -> Counterpart:
 def _infinity(node: Node) -> Counterpart:
     """IS_INFINITY, of either sign also where neither is asked for."""
     is_neither = not node.get("detect_negative", 1) and not node.get("detect_positive", 1)
-    return counterpart(_with(node, detect_negative=1, detect_positive=1) if is_neither else node)
+    return counterpart(node.with_attributes(detect_negative=1, detect_positive=1) if is_neither else node)
 
 
 def _norm(node: Node) -> Counterpart:
     """LP_NORMALIZATION with a small number that ONNX does not have."""
-    return _changed(counterpart(node), Epsilon=number(1e-5))
+    return counterpart(node).with_fields(Epsilon=number(1e-5))
 
 
 def _by_first_axis(node: Node) -> Counterpart:
     """QUANTIZE_LINEAR and DEQUANTIZE_LINEAR of onnxruntime's own, whose scales are along axis 0 by default."""
-    return counterpart(_with(node, axis=node.get("axis", 0)))
+    return counterpart(node.with_attributes(axis=node.get("axis", 0)))
 
 
 def _recurrent(node: Node) -> Counterpart:
@@ -69,9 +61,9 @@ def _recurrent(node: Node) -> Counterpart:
     if "affine" in (name.lower() for name in node.get("activations") or []):
         raise Refused(f"{node.type} with the activation Affine, which the DirectML provider refuses")
     clip = {} if node.type == "LSTM" else {"clip": None}
-    made = counterpart(_with(node, **clip))
+    made = counterpart(node.with_attributes(**clip))
     activations = [{**each, "Steepness": 0} if "Steepness" in each else each for each in made.fields["ActivationDescs"]]
-    return _changed(made, ActivationDescs=activations)
+    return made.with_fields(ActivationDescs=activations)
 
 
 # ---- elements that are found or moved
@@ -81,12 +73,12 @@ def _nonzero(node: Node) -> Counterpart:
     """NONZERO_COORDINATES whose rows lie as the columns of INT64 numbers; what copies them is made in the run."""
     made = counterpart(node)
     rows = made.fields["OutputCoordinatesTensor"]
-    return _changed(made, OutputCoordinatesTensor=Strided(rows, (2, 2 * len(rows))))
+    return made.with_fields(OutputCoordinatesTensor=Strided(rows, (2, 2 * len(rows))))
 
 
 def _top(node: Node) -> Counterpart:
     """TOP_K1, sorted also where any order would do; what sets the upper halves of the indices to 0 is left out."""
-    return counterpart(_with(node, sorted=1))
+    return counterpart(node.with_attributes(sorted=1))
 
 
 def _reversed(node: Node) -> Counterpart:
@@ -121,7 +113,7 @@ def _slice(node: Node) -> Counterpart:
 def _fold(node: Node) -> Counterpart:
     """FOLD whose padding is the same at both ends: that of the start."""
     made = counterpart(node)
-    return _changed(made, EndPadding=made.fields["StartPadding"])
+    return made.with_fields(EndPadding=made.fields["StartPadding"])
 
 
 # ---- normalizations
@@ -136,7 +128,7 @@ def _ending_in_ones(made: Counterpart) -> Counterpart:
     axes = made.fields["Axes"]
     given = {name: value for name, value in made.fields.items() if isinstance(value, np.ndarray)}
     wider = {name: value.reshape(*value.shape, *(1,) * (_LEAST - value.ndim)) for name, value in given.items()}
-    return _changed(made, **wider, Axes=list(range(axes[0], wider["InputTensor"].ndim)))
+    return made.with_fields(**wider, Axes=list(range(axes[0], wider["InputTensor"].ndim)))
 
 
 def layer(node: Node) -> list[Counterpart]:
@@ -153,7 +145,7 @@ def layer(node: Node) -> list[Counterpart]:
         if given[name].dtype != np.float32
     }
     last = [casts.pop("OutputTensor")] if "OutputTensor" in casts else []
-    return [*casts.values(), _changed(made, **wide), *last]
+    return [*casts.values(), made.with_fields(**wide), *last]
 
 
 def _cast(x: Array, output: Array) -> Counterpart:
@@ -201,7 +193,7 @@ def _transposed_convolution(node: Node) -> Counterpart:
             )
         ]
     output = empty((*node.output().shape[:2], *sizes), x.dtype)
-    plain = _with(node, output_shape=None, output_padding=None, auto_pad="NOTSET", pads=pads)
+    plain = node.with_attributes(output_shape=None, output_padding=None, auto_pad="NOTSET", pads=pads)
     return counterpart(plain._replace(outputs=(output,)))
 
 
