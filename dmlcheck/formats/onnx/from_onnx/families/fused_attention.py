@@ -85,10 +85,14 @@ def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
     if mask.ndim == 1:
         is_length = mask.shape[0] == query.shape[0]
         return (mask[None], "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
+    return repeated(_marks(node, mask), (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
+
+
+def _marks(node: Node, mask: Array) -> Array:
+    """Return a mask of keys in four dimensions: batch, heads, queries, keys."""
     if mask.ndim not in (2, 3, 4):
-        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions")
-    wide = mask.reshape((mask.shape[0], *(1,) * (4 - mask.ndim), *mask.shape[1:]))
-    return repeated(wide, (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
+        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions, not of 1 to 4")
+    return mask.reshape((mask.shape[0], *(1,) * (4 - mask.ndim), *mask.shape[1:]))
 
 
 # ---- with the product that makes query, key and value
@@ -170,16 +174,14 @@ def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
             raise Refused(f"{node.type} with a mask of {mask.shape[0]} numbers for a batch of {sizes.batch}")
         kind = "KEY_SEQUENCE_LENGTH" if groups == 1 else "KEY_SEQUENCE_END_START"
         return _Mask(mask.reshape(groups, sizes.batch), kind)
-    if not 2 <= mask.ndim <= 4:
-        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions")
+    marks = _marks(node, mask)
     outer = (sizes.batch, sizes.heads)
     square = (*outer, sizes.length, sizes.length)
     if mask.ndim == 4 and mask.shape[2] != sizes.length:
         cut = empty_like(mask, square)
-        whole = repeated(mask, (*outer, *mask.shape[2:]))
+        whole = repeated(marks, (*outer, *mask.shape[2:]))
         return _Mask(cut, "BOOLEAN", (window(whole, cut, (0, 0, 0, 0)),))
-    wide = mask.reshape(mask.shape[0], *(1 for _ in range(4 - mask.ndim)), *mask.shape[1:])
-    return _Mask(repeated(wide, square), "BOOLEAN")
+    return _Mask(repeated(marks, square), "BOOLEAN")
 
 
 # ---- quantized

@@ -60,8 +60,7 @@ def _recurrent(node: Node) -> Counterpart:
     """RNN, GRU and LSTM: clip is for LSTM alone, and a softplus has no Steepness."""
     if "affine" in (name.lower() for name in node.get("activations") or []):
         raise Refused(f"{node.type} with the activation Affine, which the DirectML provider refuses")
-    clip = {} if node.type == "LSTM" else {"clip": None}
-    made = counterpart(node.with_attributes(**clip))
+    made = counterpart(node if node.type == "LSTM" else node.with_attributes(clip=None))
     activations = [{**each, "Steepness": 0} if "Steepness" in each else each for each in made.fields["ActivationDescs"]]
     return made.with_fields(ActivationDescs=activations)
 
