@@ -26,13 +26,13 @@ def fsum(x: Any, axes: Axes) -> Any:
 
 
 def ftotal(x: Any, axes: Axes) -> Any:
-    """Return the sums along `axes` in float64, those of terms that cancel like the ones of fsum."""
+    """Return the sums along `axes` in float64; where terms cancel, they are correctly rounded like those of fsum."""
     found = fsum(x, axes)
     if not isinstance(found, InDoubt):
         return found
     cancelled = np.flatnonzero(found.error > _CANCELLED * np.abs(found.value))
     if cancelled.size:
-        found.value.reshape(-1)[cancelled] = found.exact(cancelled)
+        found.value.flat[cancelled] = found.exact(cancelled)
     return found.value
 
 

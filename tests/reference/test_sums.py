@@ -186,6 +186,11 @@ def test_what_terms_leave_of_each_other_is_not_lost(values: list[float], expecte
     assert oracle.same(found.reshape(-1).tolist(), [15, expected])
 
 
+def test_what_terms_leave_of_each_other_is_not_lost_in_an_array_of_any_memory_order() -> None:
+    terms = np.asfortranarray(np.broadcast_to([2.0**60, 1, 2.0**40 - 2.0**60], (3, 2, 3)))
+    assert np.array_equal(sums.ftotal(terms, (2,)), np.full((3, 2, 1), 2.0**40 + 1))
+
+
 def test_exact_sums_come_in_the_order_that_is_asked_for_whatever_the_axes() -> None:
     tensor = np.arange(12.0).reshape(2, 3, 2)
     result = sums.fsum(tensor, (2, 0))
