@@ -119,7 +119,8 @@ def _sizes(node: Node, *, own: Sequence[int] | None = None) -> _Sizes:
     if (x.ndim, weights.ndim) != (3, 2):
         raise Refused(f"{node.type} whose input has {x.ndim} dimensions and whose weights have {weights.ndim}")
     given = list(own or [weights.shape[1] // 3] * 3)
-    if len(given) != 3 or given[0] != given[1] or sum(given) != weights.shape[1] or any(size % heads for size in given):
+    are_of_heads = len(given) == 3 and all(size > 0 and size % heads == 0 for size in given)
+    if not are_of_heads or given[0] != given[1] or sum(given) != weights.shape[1]:
         raise Refused(f"{node.type} of {heads} heads, whose weights of {weights.shape[1]} columns are {given}")
     return _Sizes(x.shape[0], x.shape[1], heads, given[0], given[2])
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dmlcheck.diagnostics.wording import counted, dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.formats.onnx.from_onnx.tensors import empty
 
@@ -93,7 +94,10 @@ def _resize(node: Node) -> Counterpart:
     lines = [*(_NEW for _ in range(_LEAST - len(kept))), *map(line, kept)]
     direction, moved = "DECREASING", 0.0
     if mode == "NEAREST_NEIGHBOR":
-        direction, moved = _NEAREST[node.get("nearest_mode", "round_prefer_floor")]
+        nearest = node.get("nearest_mode", "round_prefer_floor")
+        if nearest not in _NEAREST:
+            raise Refused(f"{node.type} with the nearest_mode {nearest}, not {', '.join(_NEAREST)}")
+        direction, moved = _NEAREST[nearest]
     x, output = node.input(0), node.output()
     fields = {
         "InputTensor": x.reshape((1,) * (_LEAST - len(kept)) + tuple(axis.size for axis in kept)),
@@ -114,6 +118,9 @@ def _axes(node: Node) -> list[_Axis]:
     named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
     scales = _scales(node)
     sizes = (node.numbers("sizes", 3) or []) if scales is None else []
+    given = counted(len(sizes), "size") if scales is None else counted(len(scales), "scale")
+    if len(sizes if scales is None else scales) != len(named):
+        raise Refused(f"{node.type} of {dimensions_text(len(named))} with {given}")
     axes = [_Axis(size, size) for size in x.shape]
     for place, axis in enumerate(named):
         size = x.shape[axis]

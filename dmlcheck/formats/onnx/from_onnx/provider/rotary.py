@@ -49,7 +49,7 @@ def _sizes(node: Node) -> _Sizes:
     head = hidden // heads if heads > 0 else 2 * cosines.shape[1]
     turned = node.whole("rotary_embedding_dim", 0) or head
     length = x.shape[2] if x.ndim == 4 else x.shape[1]
-    if hidden % head or turned != 2 * cosines.shape[1] or turned > head:
+    if head < 1 or hidden % head or turned != 2 * cosines.shape[1] or turned > head:
         raise Refused(f"{node.type} of {hidden} elements in heads of {head}, of which {turned} are turned")
     if length > cosines.shape[0] and not node.whole("is_packed_batching", 0):
         raise Refused(f"{node.type} of {length} steps, where cosines are for {cosines.shape[0]}")

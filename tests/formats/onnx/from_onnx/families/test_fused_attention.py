@@ -185,6 +185,8 @@ def test_values_of_another_size_are_cut_off_before_the_heads_are_stacked() -> No
         ([QUERY, WEIGHTS], {"num_heads": 5}, "of 5 heads"),
         ([QUERY, zeros(32, 97)], {"num_heads": 4}, "97 columns"),
         ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [32, 32]}, r"are \[32, 32\]"),
+        ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [0, 0, 96]}, r"are \[0, 0, 96\]"),
+        ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [64, 64, -32]}, r"are \[64, 64, -32\]"),
         ([zeros(5, 32), WEIGHTS], {"num_heads": 4}, "has 2 dimensions"),
         ([QUERY], {"num_heads": 4}, "has no input 1"),
         ([QUERY, WEIGHTS, None, zeros(3)], {"num_heads": 4}, "3 numbers for a batch of 2"),

@@ -125,6 +125,25 @@ def test_a_scale_that_the_provider_refuses_has_no_desc(scale: float) -> None:
         counterparts(one)
 
 
+@pytest.mark.parametrize(
+    ("inputs", "attributes", "said"),
+    [
+        ([numbers(1, 2, dtype="float32")], {"nearest_mode": "up"}, "with the nearest_mode up, not ceil, floor, "),
+        ([numbers(2, dtype="float32")], {}, "of 2 dimensions with 1 scale"),
+        ([numbers(1, 2, 3, dtype="float32")], {}, "of 2 dimensions with 3 scales"),
+        ([None, numbers(8)], {}, "of 2 dimensions with 1 size"),
+        ([None], {}, "of 2 dimensions with 0 sizes"),
+        ([None, numbers(2, 8)], {"axes": [1]}, "of 1 dimension with 2 sizes"),
+    ],
+)
+def test_attributes_and_numbers_that_do_not_fit_are_named(
+    inputs: list[Any], attributes: dict[str, Any], said: str
+) -> None:
+    one = node("Resize", [zeros(2, 4), None, *inputs], zeros(2, 8), opset=18, **attributes)
+    with pytest.raises(Refused, match=f"^Resize {said}"):
+        counterparts(one)
+
+
 def test_numbers_beyond_float32_give_no_warning() -> None:
     part = numbers(0, 3e38, 1, -3e38, dtype="float32")
     one = node("Resize", [zeros(2, 40), part, numbers(1, 2, dtype="float32")], zeros(2, 80), opset=13,

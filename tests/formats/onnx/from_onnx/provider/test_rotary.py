@@ -78,6 +78,7 @@ def test_a_part_of_heads_that_come_first_is_cut_off_turned_and_joined() -> None:
         ([X, POSITIONS, ANGLES, zeros(9, 3)], {}, "its cosines 2"),
         ([X, POSITIONS, ANGLES], {}, "has no input 3"),
         ([X, POSITIONS, ANGLES, ANGLES], {"num_heads": 5}, "32 elements in heads of 6"),
+        ([X, POSITIONS, ANGLES, ANGLES], {"num_heads": 33}, "32 elements in heads of 0"),
         ([zeros(2, 10, 32), POSITIONS, ANGLES, ANGLES], {}, "of 10 steps, where cosines are for 9"),
         ([X, POSITIONS, ANGLES, ANGLES], {"interleaved": "yes"}, "is 'yes', not a whole number"),
     ],
