@@ -14,6 +14,7 @@ from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, 
 from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
+from dmlcheck.formats.onnx.schemas import defaults_of, schema_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 
@@ -67,27 +68,10 @@ def attributes_of(node: Any, opset: int) -> dict[str, Any]:
     """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain."""
     from onnx import helper
 
-    attributes = _defaults(node.op_type, opset) if node.domain in DOMAINS else {}
-    attributes.update(
-        (attribute.name, helper.get_attribute_value(attribute))
-        for attribute in node.attribute
-        if not _is_graph(attribute)
-    )
-    return {name: _plain(value) for name, value in attributes.items()}
-
-
-def _defaults(type: str, opset: int) -> dict[str, Any]:
-    from onnx import defs, helper
-
-    try:
-        schema = defs.get_schema(type, opset)
-    except defs.SchemaError:
-        return {}
-    return {
-        name: helper.get_attribute_value(attribute.default_value)
-        for name, attribute in schema.attributes.items()
-        if attribute.default_value.type
-    }
+    schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
+    attributes = {} if schema is None else defaults_of(schema)
+    attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))
+    return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
 
 
 def _is_graph(attribute: Any) -> bool:

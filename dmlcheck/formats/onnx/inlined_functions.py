@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from dmlcheck.formats.onnx.schemas import defaults_of
+
 
 def inlined(node: Any, schema: Any, opset: int, types: Sequence[Any], prefix: str) -> list[Any]:
     """Return the nodes of the function that defines a node's operator, [] where there is none, or one with graphs.
@@ -21,7 +23,7 @@ def inlined(node: Any, schema: Any, opset: int, types: Sequence[Any], prefix: st
         return []
     names = dict.fromkeys(("", *function.input), "")
     names.update((*zip(function.input, node.input, strict=False), *zip(function.output, node.output, strict=False)))
-    given = {**_defaults(schema), **{attribute.name: attribute for attribute in node.attribute}}
+    given = {**defaults_of(schema), **{attribute.name: attribute for attribute in node.attribute}}
     for part in function.node:
         for field in (part.input, part.output):
             field[:] = [names.get(name, prefix + name) for name in field]
@@ -44,10 +46,6 @@ def _function(node: Any, schema: Any, opset: int, types: Sequence[Any]) -> Any:
     context = node.SerializeToString(), [each.SerializeToString() for each in types]
     text = schema.get_context_dependent_function_with_opset_version(max(made), *context)
     return FunctionProto.FromString(text) if text else None
-
-
-def _defaults(schema: Any) -> dict[str, Any]:
-    return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.type}
 
 
 def _attributes(part: Any, given: dict[str, Any]) -> Iterator[Any]:

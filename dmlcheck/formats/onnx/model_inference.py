@@ -6,7 +6,6 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections.abc import Mapping, MutableMapping, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.formats.onnx.backend_tests import first_line
@@ -15,6 +14,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Refused
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import is_registered
 from dmlcheck.formats.onnx.model_values import Value, computed, of_numbers, parts_of
 from dmlcheck.formats.onnx.own_shapes import own_types
+from dmlcheck.formats.onnx.schemas import schema_of
 
 _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
@@ -48,21 +48,15 @@ def type_of(node: Any) -> str:
     return f"{node.domain}.{node.op_type}" if node.domain else str(node.op_type)
 
 
-@cache
-def schema_of(type: str, opset: int) -> Any:
-    """Return the schema of one of ONNX's own operators in an opset, or None."""
-    from onnx import defs
-
-    try:
-        return defs.get_schema(type, opset)
-    except defs.SchemaError:
-        return None
+def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:
+    """Return the schema of a node's operator, or None where it is not one of ONNX's own."""
+    return None if node.domain else schema_of(node.op_type, opsets.get("", 1))
 
 
 def version_of(node: Any, opsets: Mapping[str, int]) -> int:
     """Return the version of a node's operator: that of its schema, or the opset where there is none."""
     opset = opsets.get(node.domain, 1)
-    schema = None if node.domain else schema_of(node.op_type, opset)
+    schema = schema_of_node(node, opsets)
     if schema is None:
         is_gone = node.op_type in experimental.OPERATORS and not node.domain and opset > experimental.LAST_OPSET
         return 1 if is_registered(type_of(node)) and not is_gone else opset  # onnxruntime's own are of version 1
@@ -79,7 +73,7 @@ def _broken(node: Any, of: Graph, scope: Scope) -> str | None:
     twice = next((name for name in node.output if name and name in scope), None)
     if twice is not None:
         return f"it makes {twice!r}, and another value has that name"
-    if node.domain or (schema_of(node.op_type, of.opsets.get("", 1)) is None and is_registered(node.op_type)):
+    if node.domain or (schema_of_node(node, of.opsets) is None and is_registered(node.op_type)):
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
@@ -111,10 +105,9 @@ def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
 def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
     from onnx import checker, helper, numpy_helper, shape_inference
 
-    opset = of.opsets.get("", 1)
-    schema = None if node.domain else schema_of(node.op_type, opset)
+    schema = schema_of_node(node, of.opsets)
     if schema is None or node.op_type == _OF_SEQUENCE:
-        return own_types(type_of(node), node, tensors_of(node, inputs), opset)
+        return own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}
     is_open = any(name and name not in types for name in node.input)

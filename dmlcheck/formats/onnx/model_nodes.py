@@ -24,7 +24,15 @@ from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
 )
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.model_file import Model, graphs_of
-from dmlcheck.formats.onnx.model_inference import Graph, Scope, schema_of, tensors_of, type_of, values_of, version_of
+from dmlcheck.formats.onnx.model_inference import (
+    Graph,
+    Scope,
+    schema_of_node,
+    tensors_of,
+    type_of,
+    values_of,
+    version_of,
+)
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, initial
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
@@ -184,8 +192,7 @@ def _of_function(
 
     The scope is given their values.
     """
-    opset = of.opsets.get("", 1)
-    schema = None if node.domain else schema_of(node.op_type, opset)
+    opset, schema = of.opsets.get("", 1), schema_of_node(node, of.opsets)
     if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
         return None
     parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
@@ -203,7 +210,7 @@ def _of_function(
 
 def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
     """Return the values of a node with the type parameters that they are of."""
-    schema = None if node.domain else schema_of(node.op_type, of.opsets.get("", 1))
+    schema = schema_of_node(node, of.opsets)
     taken, given = _parameters(type_of(node), version) if schema is None else (schema.inputs, schema.outputs)
     typed = []
     for kind, values, names, parameters in (

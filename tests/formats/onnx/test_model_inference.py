@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.formats.onnx.from_onnx.node import Refused
-from dmlcheck.formats.onnx.model_inference import Graph, schema_of, type_of, values_of, version_of
+from dmlcheck.formats.onnx.model_inference import Graph, type_of, values_of, version_of
 from dmlcheck.formats.onnx.model_values import Value, of_numbers
 
 helper = pytest.importorskip("onnx.helper")
@@ -42,11 +42,6 @@ def test_the_version_of_an_operator_is_that_of_its_schema(type: str, domain: str
     made = helper.make_node(type, ["x"], ["y"], domain=domain)
     assert version_of(made, {"": opset, "com.microsoft": 1, "com.example": 3}) == version
     assert type_of(made) == (f"{domain}.{type}" if domain else type)
-
-
-def test_an_operator_has_no_schema_before_the_opset_that_brought_it() -> None:
-    assert schema_of("Gelu", 19) is None
-    assert schema_of("Gelu", 20).since_version == 20
 
 
 def test_outputs_have_the_types_and_sizes_that_onnx_infers() -> None:
