@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes
+from dmlcheck.reference.blocks import Axes, with_ones_after
 from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack, summing_error
 from dmlcheck.reference.pieces import Open, one_of, ways_of
 
@@ -164,7 +164,7 @@ def mixed(x: Any, way: Between, axis: int) -> Any:
     low = np.take(x, way.low, axis)
     if not way.part.any():
         return low
-    part = way.part.reshape(-1, *[1] * (x.ndim - 1 - axis))
+    part = with_ones_after(way.part, x.ndim - axis - 1)
     return low * (1 - part) + np.take(x, way.high, axis) * part
 
 
@@ -173,7 +173,7 @@ def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
     vain = np.zeros(marked.shape, dtype=bool)
     for axis, ways in enumerate(near):
         sides = [[np.take(x, index, axis) for index in ways[0][:2]] for x in (vain, marked)]
-        is_idle = (ways[0].part == 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
+        is_idle = with_ones_after(ways[0].part == 0, marked.ndim - axis - 1)
         touched, *others = (_touched(marked, way, axis) for way in ways)
         vain = sides[0][0] | sides[0][1] | (sides[1][1] & is_idle)
         vain = reduce(np.logical_or, (other != touched for other in others), vain)
@@ -183,7 +183,7 @@ def in_vain(marked: Array, near: Sequence[Sequence[Between]]) -> Array:
 
 def _touched(marked: Array, way: Between, axis: int) -> Array:
     """Say which averages along an axis have a marked element with a weight other than 0."""
-    has_weight = (way.part != 0).reshape(-1, *[1] * (marked.ndim - 1 - axis))
+    has_weight = with_ones_after(way.part != 0, marked.ndim - axis - 1)
     touched: Array = np.take(marked, way.low, axis) | (np.take(marked, way.high, axis) & has_weight)
     return touched
 
@@ -287,11 +287,11 @@ def _spread(
 ) -> Any:
     beside = [(0, 0)] * x.ndim  # how many elements before and after have no part in any place
     for axis in sorted(range(x.ndim), key=lambda axis: sizes[axis] / x.shape[axis]):
-        own, shape = near[axis], (-1, *[1] * (x.ndim - 1 - axis))
+        own, after = near[axis], x.ndim - axis - 1
         if own:
             start, stop = span_of(own, sizes[axis])
-            parts = [grouped(x * weigh(part).reshape(shape), at - start, stop - start, axis) for at, part in own]
-            x = reduce(np.add, parts)
+            weighted = ((at - start, x * with_ones_after(weigh(weight), after)) for at, weight in own)
+            x = reduce(np.add, [grouped(part, at, stop - start, axis) for at, part in weighted])
             beside[axis] = start, sizes[axis] - stop
     return np.pad(x, beside) if any(map(any, beside)) else x
 

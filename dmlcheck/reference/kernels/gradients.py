@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, ranges, tiles_along
+from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, ranges, tiles_along, with_ones_after
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece
 from dmlcheck.reference.sums import mean, total
@@ -171,7 +171,7 @@ def from_largest(
     seen = places_seen(target, dy.shape[2:])
     chosen, in_doubt = largest(raw(x), seen, window, sizes)
     exists = reduce(np.logical_and.outer, map(is_below, seen, counts))
-    here = numbers_of(where[2:], sizes)[(..., *[None] * len(sizes))]
+    here = with_ones_after(numbers_of(where[2:], sizes), len(sizes))
     hits = windows(np.where(exists, chosen, math.prod(sizes)), places, back) == here
     given, of_windows = windows(dy, places, back), partial(reduced, rank=len(sizes))
     count = of_windows(np.add, hits.astype(int))
@@ -205,7 +205,8 @@ def largest(x: Any, places: Places, window: Window, sizes: Sizes) -> tuple[Any, 
     It is where there are both numbers and a NaN, and where minus infinity is the largest beside padding.
     """
     top, is_nan = over(np.maximum, x, places, window), np.isnan(x)
-    hits = (windows(x, places, window) == top[(..., *[None] * len(sizes))]) | windows(is_nan, places, window)
+    of_windows = with_ones_after(top, len(sizes))
+    hits = (windows(x, places, window) == of_windows) | windows(is_nan, places, window)
     count, nans = seen_count(places, window, sizes), over(np.add, is_nan.astype(int), places, window)
     is_lost = np.isneginf(top) & (count < math.prod(window.size))
     return first_place(hits, places, window, sizes), (nans > 0) & (nans < count) | is_lost

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles
+from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
 from dmlcheck.reference.numbers import Tracked, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
@@ -195,7 +195,7 @@ def largest(x: Any, *, places: Places, window: Window, sizes: Sizes) -> Open:
 def with_index(x: Any, *, places: Places, window: Window, sizes: Sizes, base: Any) -> dict[str, Any]:
     """The largest element, and where it is in the whole input; of equal ones the first."""
     best, is_open = largest(x, places=places, window=window, sizes=sizes)
-    hits = windows(comparable(x), places, window) == best[(..., *[None] * len(sizes))]
+    hits = windows(comparable(x), places, window) == with_ones_after(best, len(sizes))
     index = base + first_place(hits, places, window, sizes)
     return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
 
