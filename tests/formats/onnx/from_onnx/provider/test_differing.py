@@ -114,7 +114,8 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
         node("Min", [X, X, X], X),
         [("ELEMENT_WISE_MIN", dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], (1, 1, 3, 4)), {})],
     ),
-    "more than two inputs are combined one by one": (        node("Max", [X, zeros(4), X], X),
+    "more than two inputs are combined one by one": (
+        node("Max", [X, zeros(4), X], X),
         [("ELEMENT_WISE_MAX", {"ATensor": (1, 1, 3, 4), "BTensor": Sized((1, 1, 3, 4), None, (0, 0, 0, 1)),
                                "OutputTensor": (1, 1, 3, 4)}, {}),
          ("ELEMENT_WISE_MAX", dict.fromkeys(["ATensor", "BTensor", "OutputTensor"], (1, 1, 3, 4)), {})],
