@@ -391,7 +391,7 @@ def _within(actual: Array, reference: Array, allowed: Array, data_type: str) -> 
     largest = FORMATS[data_type].largest
     room = (largest - np.abs(reference)) + float(ulp(np.array(largest), data_type)) / 2
     accepted |= np.isinf(actual) & np.isfinite(reference) & (np.sign(actual) == np.sign(reference)) & (room <= allowed)
-    share = np.where(np.isinf(error), np.inf, error / allowed)
+    share = np.where((error == 0) | np.isinf(error), error, error / allowed)
     return np.where(accepted & (share > 1), 1.0, share), accepted
 
 

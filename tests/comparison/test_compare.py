@@ -566,6 +566,14 @@ def test_the_unrounded_result_is_what_errors_are_measured_from() -> None:
     assert (result.max_ulp, result.max_share) == (0.75, pytest.approx(0.25))
 
 
+def test_an_element_that_is_the_unrounded_result_has_no_error_of_an_exact_bound() -> None:
+    below = 1 - 2.0**-24  # the case has 1, to which it rounds with fewer digits
+    result = with_bound(1.0, below, below, 0.0, tolerance=Tolerance(exact=True))
+    assert (result.mismatches, result.max_ulp, result.bound) == (0, 0, "exact")
+    assert result.most_off is not None
+    assert not result.most_off.is_unlimited
+
+
 UNIT = 2.0**-23  # of FLOAT32 from 1 to 2
 
 
