@@ -36,8 +36,8 @@ class ModelResult(NamedTuple):
     """What was found of a model, node by node: the names of nodes need not differ.
 
     `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
-    is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of
-    sizes that are still open, `named` those of all.
+    is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of sizes that are
+    still open, `named` those of all.
     """
 
     file: str
@@ -101,8 +101,8 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
     nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
-    result = ModelResult(name, mapping, provider.level, nodes, tuple(symbols_of(model.proto)), model.symbols)
-    return result._replace(refusal=_refusal(opset_of(model.proto)))
+    symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
+    return ModelResult(name, mapping, provider.level, nodes, symbols, model.symbols, refusal=refusal)
 
 
 def _refusal(opset: int) -> str | None:
@@ -136,7 +136,7 @@ def _descs(
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
     text = visible(f"node {node.name} ({node.operator}): {why.reason}")
-    diagnostic = Finding(why.rule, (), {"problem": text}).diagnostic()._replace(file=file)
+    diagnostic = _placed(Finding(why.rule, (), {"problem": text}), file)
     if why.rule != "onnx-syntax":
         diagnostic = diagnostic._replace(severity=NOTE)
     entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)

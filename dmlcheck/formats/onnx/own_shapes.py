@@ -93,7 +93,7 @@ def _proto(output: _Output) -> Any:
 
 
 def _like_first(call: _Call, count: int = 1, kind: int = 0) -> list[_Output | None]:
-    """Return outputs of the sizes of the first input, the first and the last of several; their type is that of one."""
+    """Return the first of some outputs and the last, with the sizes of the first input and the type of input `kind`."""
     first = _Output(call.kind(kind, 0), call.sizes(0))
     return [first, *(None for _ in range(count - 2)), *([first] if count > 1 else [])]
 
@@ -236,6 +236,9 @@ def _pool(call: _Call, *, is_global: bool = False) -> list[_Output]:
     made = [1] * len(inner) if is_global else _places(call, inner, call.get("kernel_shape"))
     full = (sizes[0], *made, sizes[-1]) if call.get("channels_last", 0) else (*sizes[:2], *made)
     return [_Output(call.kind(0), full)]
+
+
+# ---- parts and wholes
 
 
 def _concat(call: _Call) -> list[_Output]:
