@@ -310,7 +310,7 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
 
 
 def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:
-    """Measure errors from the unrounded result where the expected value is that, rounded; else from the latter.
+    """Measure errors from the unrounded result where the expected value is that, rounded; else from the expected value.
 
     An error that is accepted is measured from the nearest of the results that are right.
     """
@@ -327,15 +327,16 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
         is_exact = limit.tolerance is not None and limit.tolerance.exact
         reach = bound.slack + (0.0 if is_exact else unit)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
-        # Beside a pole, or an end of the domain, rounding decides between infinite, NaN and a number of any size.
+        # Beside a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
         is_near |= np.isinf(bound.slack) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)
     allowed = np.where(np.isfinite(reference), allowed / unit, 0.0)
     judged = _Judged(wanted, found, units, share, accepted, allowed, is_result & (reference != expected))
-    others = accepted & ~is_result
-    return judged if bound is None or not bound.is_rounded else _from_the_nearest(judged, others, data_type, bound)
+    if bound is None or not bound.is_rounded:
+        return judged
+    return _from_the_nearest(judged, accepted & ~is_result, data_type, bound)
 
 
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:

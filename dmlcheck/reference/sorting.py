@@ -1,4 +1,4 @@
-"""Sorting of sequences, of long ones in spans of elements that come one after another and are sorted one at a time."""
+"""Sorting of sequences. Long ones are sorted span by span: a span has elements that are neighbours once sorted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dmlcheck.reference.pieces import as_bits, is_float, width
 
 LIMIT = 1 << 20  # elements that are sorted together; with their places and keys they take some 40 megabytes
 PART = BLOCK_AS_IS  # elements of a sequence that are looked at together
-BITS = 16  # of the keys, which tell spans from each other
+BITS = 16  # of the keys: elements are counted by so many at a time
 
 
 def keys(x: Any, *, is_decreasing: bool) -> Any:
@@ -31,7 +31,7 @@ def _middle(x: Any) -> Any:
 
 
 class Span(NamedTuple):
-    """The elements of a part of a sequence whose keys are from `low` to `high`, and how many they are."""
+    """The elements in the part `where` of a sequence whose keys are from `low` to `high`, and their number."""
 
     where: range
     low: int
@@ -61,7 +61,7 @@ def parts(where: range) -> Iterator[range]:
 
 
 def counts(x: Any, span: Span, shift: int, *, is_decreasing: bool) -> Any:
-    """Return how many elements of a span have each key, without so many of its last bits."""
+    """Return how many elements of a span have each key, of which the last `shift` bits are left out."""
     found = np.zeros((span.high - span.low >> shift) + 1, np.int64)
     for part in parts(span.where):
         own = keys(x[part.start : part.stop], is_decreasing=is_decreasing)

@@ -154,7 +154,7 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _derived(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield the bound of an operator that rounds; that of one whose every result is exact is its row's."""
+    """Yield the bound that follows from the formula, unless a row says that every result is exact; and roundings."""
     from dmlcheck.reference.formulas import is_computed, rounding_texts
 
     if not is_computed(spec.operator):

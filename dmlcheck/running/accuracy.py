@@ -81,8 +81,8 @@ def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
 
 def worst_text(worst: Worst) -> str:
     """Say in words where the largest error is, and where the largest share of a bound."""
-    no_share = worst.max_share is None or (worst.of_share is None and worst.is_unlimited)
-    share = "" if no_share else f", {figure(worst.max_share or 0.0)} times the bound"
+    largest = None if worst.is_unlimited and worst.of_share is None else worst.max_share
+    share = "" if largest is None else f", {figure(largest)} times the bound"
     where = str(worst.of_ulp) + (", where the bound is infinite" if worst.is_unlimited else "")
     if worst.of_share not in (None, worst.of_ulp):
         where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
@@ -175,9 +175,7 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
 
 def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
     """Return the warnings of a passed case whose errors are inside the bound and beyond what roundings make likely."""
-    if result.outcome != PASSED or not result.diagnostics:
-        return []
-    return [found for found in result.diagnostics if found.rule == UNLIKELY]
+    return [found for found in result.diagnostics if found.rule == UNLIKELY] if result.outcome == PASSED else []
 
 
 UNLIKELY = "unlikely-error"

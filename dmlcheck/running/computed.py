@@ -41,7 +41,7 @@ def why_unsupported(desc: OperatorDesc, implementation: Any) -> str | None:
 def computed(
     desc: OperatorDesc, inputs: dict[str, Any], labels: Iterable[str], implementation: Any
 ) -> Computed | Nothing:
-    """Return what an implementation computes, an array for each of the labels; MemoryError where memory ends."""
+    """Return what an implementation computes, an array for each of the labels; raise MemoryError where memory ends."""
     try:
         given = _run(desc, inputs, implementation)
         problem = _not_outputs(given.values, labels)
@@ -72,7 +72,7 @@ def _run(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Com
 
 
 def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
-    """Return what is wrong with what an implementation returned, as far as it is not arrays at all."""
+    """Return why what an implementation returned is not an array for each of the labels, or None."""
     import numpy as np
 
     if not isinstance(given, Mapping):

@@ -14,7 +14,7 @@ from dmlcheck.reference import sorting
 from dmlcheck.reference.blocks import BLOCK, Index, runs, tiles_along, whole_along, with_ones_after
 from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, exact_piece, exact_row, is_float
 
-LIMIT = 4 * BLOCK  # elements of a piece
+LIMIT = 4 * BLOCK  # elements of a piece: at most sorting.LIMIT, so that no piece has two longer sequences
 COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
 
 

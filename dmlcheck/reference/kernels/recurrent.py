@@ -18,8 +18,8 @@ from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
 
-LARGEST = 1 << 21  # elements of the sequences of a piece, or of STEPS of their steps: 16 megabytes of float64
 STEPS = 8  # that are in memory as float64 together
+LARGEST = 1 << 21  # elements of the sequences of a piece, each taken to have STEPS at least: 16 megabytes of float64
 SINGLE = ("output_single", "output_cell_single")
 
 Step = Callable[..., list[Open]]
