@@ -6,10 +6,9 @@ DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML provider.
 
 from __future__ import annotations
 
-import numpy as np
-
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Maker, Makers, Node, Refused, axis_of, number
-from dmlcheck.formats.onnx.from_onnx.steps import Tensor, identity, padded_steps, pair, shape_of, step, unary
+from dmlcheck.formats.onnx.from_onnx.families.products_and_windows import batches, matrices
+from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Makers, Node, Refused, axis_of, number
+from dmlcheck.formats.onnx.from_onnx.steps import Tensor, identity, padded_steps, pair, step, unary
 from dmlcheck.formats.onnx.from_onnx.tensors import empty_like, permuted, repeated
 
 # ---- products
@@ -17,31 +16,23 @@ from dmlcheck.formats.onnx.from_onnx.tensors import empty_like, permuted, repeat
 
 def _fused_product(node: Node) -> Counterpart:
     """GEMM of batches that keeps dimensions; batches that are transposed are read through strides."""
-    a, b, output = _factor(node, 0, "A"), _factor(node, 1, "B"), node.output()
-    if node.input(0).ndim == 1:
-        output = np.expand_dims(output, output.ndim - (node.input(1).ndim > 1))
-    if node.input(1).ndim == 1:
-        output = np.expand_dims(output, output.ndim)
-    batch = output.shape[:-2]
-    tensors = {f"{side}Tensor": repeated(x, (*batch, *shape_of(x)[-2:])) for side, x in (("A", a), ("B", b))}
+    if 0 in (node.input(0).ndim, node.input(1).ndim):
+        raise Refused(f"{node.type} of a scalar")
+    a, b, output = matrices(node.input(0), node.input(1), node.output())
+    tensors = batches(_factor(node, 0, "A", a), _factor(node, 1, "B", b), output)
     sides = {f"Trans{side}": _transform(node, index, side) for index, side in enumerate("AB")}
     fields = {**sides, "Alpha": number(node.get("alpha", 1.0)), "Beta": 0}
-    return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields}, least=1)
+    return Counterpart("GEMM", {**tensors, **fields}, least=1)
 
 
 def _transform(node: Node, index: int, side: str) -> str:
     return "TRANSPOSE" if node.whole(f"trans{side}", 0) and node.input(index).ndim > 1 else "NONE"
 
 
-def _factor(node: Node, index: int, side: str) -> Tensor:
-    """Return a factor as a matrix, or as batches of them; a vector is a row on the left, and a column on the right."""
-    x = node.input(index)
-    if not x.ndim:
-        raise Refused(f"{node.type} of a scalar")
-    if x.ndim == 1:
-        return x[None, :] if side == "A" else x[:, None]
+def _factor(node: Node, index: int, side: str, x: Array) -> Tensor:
+    """Return a factor with its batches transposed where that is asked for; a vector has none."""
     order = list(range(x.ndim))
-    if node.whole(f"transBatch{side}", 0):
+    if node.input(index).ndim > 1 and node.whole(f"transBatch{side}", 0):
         if x.ndim < 3:
             raise Refused(f"{node.type} whose factor {side} has no batches that could be transposed")
         order[:-1] = [*order[1:-1], order[0]]

@@ -10,6 +10,7 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import dimensions_text
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused, number
+from dmlcheck.formats.onnx.from_onnx.steps import Tensor, shape_of
 from dmlcheck.formats.onnx.from_onnx.tensors import channels, channels_second, ranked, repeated, unsigned
 
 
@@ -25,16 +26,25 @@ def _gemm(node: Node) -> Counterpart:
 
 
 def _matmul(node: Node) -> Counterpart:
-    """GEMM of batches, which repeat where one side has less of them; a vector is a row on the left, else a column."""
-    a, b, output = node.input(0), node.input(1), node.output()
+    """GEMM of batches, which repeat where one side has fewer of them."""
+    tensors = batches(*matrices(node.input(0), node.input(1), node.output()))
+    return Counterpart("GEMM", {**tensors, "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0})
+
+
+def matrices(a: Array, b: Array, output: Array) -> tuple[Array, Array, Array]:
+    """Return two factors and their product as matrices: a vector is a row on the left, and a column on the right."""
     if a.ndim == 1:
         a, output = a[None, :], np.expand_dims(output, output.ndim - (b.ndim > 1))
     if b.ndim == 1:
         b, output = b[:, None], np.expand_dims(output, output.ndim)
+    return a, b, output
+
+
+def batches(a: Tensor, b: Tensor, output: Array) -> dict[str, Tensor]:
+    """Return the tensors of a product of matrices, which repeat to the batches of the output."""
     batch = output.shape[:-2]
-    tensors = {"ATensor": repeated(a, (*batch, *a.shape[-2:])), "BTensor": repeated(b, (*batch, *b.shape[-2:]))}
-    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
-    return Counterpart("GEMM", {**tensors, "OutputTensor": output, **fields})
+    left, right = (repeated(x, (*batch, *shape_of(x)[-2:])) for x in (a, b))
+    return {"ATensor": left, "BTensor": right, "OutputTensor": output}
 
 
 def window(node: Node, x: Array, sizes: Sequence[int]) -> dict[str, list[int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from dmlcheck.formats.onnx.from_onnx.families.products_and_windows import window
+from dmlcheck.formats.onnx.from_onnx.families.products_and_windows import batches, window
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Maker, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, channels, channels_second, repeated, sized
 
@@ -40,10 +40,7 @@ def _matrices(node: Node, second: int) -> tuple[int, dict[str, Array | Strided]]
     a, b, output = node.input(0), node.input(second), node.output()
     if min(a.ndim, b.ndim) < 2:
         raise Refused(f"{node.type} of a vector, where DirectML has matrices only")
-    batch = output.shape[:-2]
-    factors = (("ATensor", a), ("BTensor", b))
-    tensors = {name: repeated(x, (*batch, *x.shape[-2:])) for name, x in factors}
-    return output.ndim, {**tensors, "OutputTensor": output}
+    return output.ndim, batches(a, b, output)
 
 
 def _product_of_integers(node: Node) -> Counterpart:
