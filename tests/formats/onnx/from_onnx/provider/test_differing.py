@@ -331,6 +331,11 @@ ROWS: dict[str, tuple[Node, list[Made]]] = {
         [("MEAN_VARIANCE_NORMALIZATION1", both((2, 3, 8, 6)),
           {"Axes": [0, 2, 3], "NormalizeVariance": 1, "Epsilon": 1e-5})],
     ),
+    "MeanVarianceNormalization across channels has all axes": (
+        node("MeanVarianceNormalization", [IMAGE], IMAGE, opset=8, across_channels=1, normalize_variance=0),
+        [("MEAN_VARIANCE_NORMALIZATION1", both((2, 3, 8, 6)),
+          {"Axes": [0, 1, 2, 3], "NormalizeVariance": 0, "Epsilon": 1e-5})],
+    ),
     # ---- quantized operators
     "a quantized product has scales of rows and of columns": (
         node("QLinearMatMul",
