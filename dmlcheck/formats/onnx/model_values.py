@@ -146,7 +146,7 @@ def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
     if len(inputs) > 1 + is_insert:
         numbers = inputs[1 + is_insert].numbers
         place = None if numbers is None or numbers.size != 1 else int(numbers.reshape(-1)[0])
-    if place is None or not -len(parts) <= place <= len(parts):
+    if place is None or not -len(parts) <= place < len(parts) + is_insert:
         return None
     parts[place : place if is_insert else place + 1 or None] = [inputs[1]] if is_insert else []
     return tuple(parts)

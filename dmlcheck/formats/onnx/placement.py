@@ -13,7 +13,7 @@ from typing import Any
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value
 
 _MOST = 100  # elements of a constant that is read on the CPU
-_HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are types of 8 bits
+_HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are floats of 8 bits
 _KEPT = "DequantizeLinear"  # of constants, for the integer operators that it may become a part of
 _ON_CPU = ("SequenceLength", "Shape", "Size")  # whose outputs are on the CPU, whoever computes them
 

@@ -10,7 +10,7 @@ import pytest
 from whole_models import INT64, node, numbers, weight
 
 from dmlcheck.formats.onnx.from_onnx.tensors import type_name
-from dmlcheck.formats.onnx.model_values import CONSTANT, Value, computed, initial, of_numbers
+from dmlcheck.formats.onnx.model_values import CONSTANT, Value, computed, initial, of_numbers, parts_of
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -67,3 +67,23 @@ def test_shapes_are_reckoned_with() -> None:
 )
 def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Value], output: Value) -> None:
     assert results(made, inputs, output) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "place", "left"),
+    [
+        ("SequenceErase", 0, [3]),
+        ("SequenceErase", -1, [2]),
+        ("SequenceErase", 2, None),  # which ONNX does not allow: there are two
+        ("SequenceErase", -3, None),
+        ("SequenceInsert", 0, [5, 2, 3]),
+        ("SequenceInsert", -1, [2, 5, 3]),
+        ("SequenceInsert", 2, [2, 3, 5]),
+        ("SequenceInsert", 3, None),
+    ],
+)
+def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, left: list[int] | None) -> None:
+    sequence, at = Value(None, parts=(value(2), value(3))), of_numbers(np.array(place))
+    inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
+    made = parts_of(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
+    assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])

@@ -33,6 +33,9 @@ def value(origin: str, *sizes: int, kind: int = FLOAT) -> Value:
         (value(CONSTANT, 2), value(GIVEN, 2), ""),
         (value(HOST, 2), value("", 2), ""),  # what the provider makes
         (value(HOST, 2), value(CONSTANT, 2, kind=FLOAT16), ""),
+        (value(HOST, 2), value(CONSTANT, 2, kind=16), ""),  # BFLOAT16
+        (value(HOST, 2), value(CONSTANT, 2, kind=17), ""),  # FLOAT8E4M3FN
+        (value(HOST, 2), value(CONSTANT, 2, kind=3), HOST),  # INT8
     ],
 )
 def test_a_node_stays_on_the_cpu_if_nothing_keeps_it_from_there(first: Value, second: Value, place: str) -> None:
@@ -67,6 +70,7 @@ def test_sizes_are_on_the_cpu_and_constant_where_no_size_has_a_name() -> None:
     assert origin(shape, [known], is_static=True) == CONSTANT
     assert origin(shape, [unknown], is_static=True) == HOST
     assert origin(node("Size", "x", "y"), [known], is_static=True) == HOST
+    assert origin(node("SequenceLength", "s", "y"), [unknown], is_static=True) == HOST
 
 
 def test_the_cpu_goes_on_with_what_the_provider_does_not_take() -> None:
