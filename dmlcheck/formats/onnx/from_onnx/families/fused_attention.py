@@ -263,7 +263,7 @@ def _grouped(node: Node) -> list[Counterpart]:
     inputs = [node.input(index) for index in range(3)]
     outputs = [node.output(index) for index in range(3)]
     if any(x.ndim != 3 for x in inputs):
-        raise Refused(f"{node.type} of query, key and value in one tensor")
+        raise Refused(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
     wide = [x if x.dtype == np.float32 else empty(x.shape, np.float32) for x in (*inputs, *outputs)]
     before = [unary("CAST", x, y) for x, y in zip(inputs, wide[:3], strict=True) if x is not y]
     after = [unary("CAST", y, x) for x, y in zip(outputs, wide[3:], strict=True) if x is not y]

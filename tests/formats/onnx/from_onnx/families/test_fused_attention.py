@@ -321,3 +321,28 @@ def test_groups_of_half_precision_are_computed_in_float32() -> None:
 def test_packed_query_key_and_value_of_groups_are_refused() -> None:
     with pytest.raises(Refused, match="has no input 1"):
         descs(f"{OWN}GroupQueryAttention", [zeros(2, 1, 64)], QUERY, num_heads=4, kv_num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "heads", "said"),
+    [
+        ([zeros(2, 4, 5, 8), QUERY, QUERY], 4, r"have \[4, 3, 3\] dimensions, not 3 each"),
+        ([QUERY, QUERY, QUERY], 33, "of 33 heads in 32 elements"),
+    ],
+)
+def test_grouped_attention_that_has_no_desc_is_refused(inputs: list[Any], heads: int, said: str) -> None:
+    present = zeros(2, 2, 5, 8)
+    with pytest.raises(Refused, match=said):
+        descs(f"{OWN}GroupQueryAttention", inputs, QUERY, present, present, num_heads=heads, kv_num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("query", "heads", "said"),
+    [
+        (zeros(5, 32), 4, "of a query of 2 dimensions"),
+        (QUERY, 33, r"of 33 heads, which a query of the sizes \[2, 5, 32\] does not have"),
+    ],
+)
+def test_attention_of_several_heads_that_has_no_desc_is_refused(query: Any, heads: int, said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        descs(f"{OWN}MultiHeadAttention", [query, QUERY, QUERY], QUERY, num_heads=heads)
