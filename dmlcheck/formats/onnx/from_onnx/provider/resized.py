@@ -85,10 +85,12 @@ _MODES = {"bilinear": "LINEAR", "linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR
 @np.errstate(all="ignore")  # of the numbers of hostile models
 def _resize(node: Node) -> Counterpart:
     """RESAMPLE3 without the dimensions that have size 1 before and after."""
-    mode = _MODES.get(node.get("mode", "nearest"))
-    line = _LINES.get(node.get("coordinate_transformation_mode", "half_pixel"))
-    if mode is None or line is None:
-        raise Refused(f"{node.type} in mode {node.get('mode')} by {node.get('coordinate_transformation_mode')}")
+    asked, coordinates = node.get("mode", "nearest"), node.get("coordinate_transformation_mode", "half_pixel")
+    mode, line = _MODES.get(asked), _LINES.get(coordinates)
+    if mode is None:
+        raise Refused(f"{node.type} in mode {asked}, not {', '.join(_MODES)}")
+    if line is None:
+        raise Refused(f"{node.type} with the coordinate_transformation_mode {coordinates}, not {', '.join(_LINES)}")
     axes = _axes(node)
     kept = [axis for axis in axes if (axis.size, axis.resized) != (1, 1)] or axes[-1:]
     lines = [*(_NEW for _ in range(_LEAST - len(kept))), *map(line, kept)]

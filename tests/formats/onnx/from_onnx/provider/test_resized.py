@@ -129,6 +129,12 @@ def test_a_scale_that_the_provider_refuses_has_no_desc(scale: float) -> None:
     ("inputs", "attributes", "said"),
     [
         ([numbers(1, 2, dtype="float32")], {"nearest_mode": "up"}, "with the nearest_mode up, not ceil, floor, "),
+        ([numbers(1, 2, dtype="float32")], {"mode": "area"}, "in mode area, not bilinear, linear, nearest$"),
+        (
+            [numbers(1, 2, dtype="float32")],
+            {"coordinate_transformation_mode": "middle"},
+            "with the coordinate_transformation_mode middle, not align_corners, ",
+        ),
         ([numbers(2, dtype="float32")], {}, "of 2 dimensions with 1 scale"),
         ([numbers(1, 2, 3, dtype="float32")], {}, "of 2 dimensions with 3 scales"),
         ([None, numbers(8)], {}, "of 2 dimensions with 1 size"),
