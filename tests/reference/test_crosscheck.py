@@ -462,6 +462,30 @@ def leaves_range(seen: Seen) -> Any:
     return False
 
 
+@cache
+def limits_pairs() -> bool:
+    """Whether onnxruntime limits sums of two products of UINT8 and INT8 to INT16, as it does by AVX2."""
+    tensors = {name: {"DataType": kind, "Sizes": [2, 2]} for name, kind in PAIRED.items()}
+    desc, _ = validation.validate("DML_OPERATOR_MATRIX_MULTIPLY_INTEGER", tensors, NEWEST_LEVEL)
+    assert desc is not None
+    inputs = {"ATensor": np.full((2, 2), 255, np.uint8), "BTensor": np.full((2, 2), 127, np.int8)}
+    found = OnnxRuntime().run(desc, inputs)["OutputTensor"]
+    return bool((found == np.iinfo(np.int16).max).all())
+
+
+PAIRED = {"ATensor": "UINT8", "BTensor": "INT8", "OutputTensor": "INT32"}
+
+
+def exceeds_pairs(seen: Seen) -> bool:
+    """Whether two products of a UINT8 tensor and an INT8 tensor may add up to more than INT16 holds."""
+    factors = [
+        seen.inputs[name] for name in ("ATensor", "BTensor", "InputTensor", "FilterTensor") if name in seen.inputs
+    ]
+    first, second = (np.abs(factor.astype(np.int64)).max() for factor in factors)
+    are_mixed = {factor.dtype for factor in factors} == {np.dtype(np.uint8), np.dtype(np.int8)}
+    return are_mixed and 2 * first * second > np.iinfo(np.int16).max
+
+
 def batch_beyond_float16(seen: Seen) -> Any:
     """Where a difference, or a variance with Epsilon, is infinite in FLOAT16."""
     mean, variance = (seen.inputs[name].astype(np.float64) for name in ("MeanTensor", "VarianceTensor"))
@@ -592,6 +616,22 @@ KNOWN = [
         ("INT8", "UINT8"),
         "takes what is one for each row of A as one for each column",
         fails="could not be broadcast together with shapes|doesn't match the broadcast shape",
+    ),
+    *(
+        Known(
+            "onnxruntime",
+            operator,
+            types,
+            "adds products of UINT8 and INT8 in pairs that are limited to INT16, where the processor has no VNNI",
+            exceeds_pairs,
+        )
+        for operator, types in (
+            ("CONVOLUTION_INTEGER", ("INT8",)),
+            ("MATRIX_MULTIPLY_INTEGER", ("UINT8",)),
+            ("QUANTIZED_LINEAR_CONVOLUTION", ("UINT8",)),
+            ("QUANTIZED_LINEAR_MATRIX_MULTIPLY", ("UINT8",)),
+        )
+        if limits_pairs()
     ),
     Known(
         "onnxruntime",
