@@ -213,7 +213,7 @@ def _values() -> dict[str, Any]:
     forms = {
         "fill": one,
         "sequence": _mapping({"start": {}, "step": {}}),
-        "random": _mapping({"seed": {}, "low": {}, "high": {}}, "seed"),
+        "random": _mapping({"seed": {}, "low": {}, "high": {}, "binades": {}}, "seed"),
         "file": {"type": "string"},
         "bits": {"type": "array"},
         "buffer": {"type": "array"},

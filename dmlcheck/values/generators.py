@@ -13,6 +13,7 @@ from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import NUMPY_TYPES, round_exact, round_to_odd, two_sum
 
 _BLOCK = 1 << 20
+MOST_BINADES = 2047
 
 
 def sequence(data_type: str, count: int, start: Any, step: Any) -> NDArray[Any]:
@@ -103,20 +104,29 @@ def _rounded(high: NDArray[np.float64], low: NDArray[np.float64], dtype: np.dtyp
     return high + low if dtype == np.float64 else round_to_odd(high, low).astype(dtype)
 
 
-def random(data_type: str, count: int, seed: int, low: Any, high: Any) -> NDArray[Any]:
-    """Return random numbers: floats evenly from low to high, integers from low to high inclusive."""
+def random(data_type: str, count: int, seed: int, low: Any, high: Any, binades: int = 0) -> NDArray[Any]:
+    """Return random numbers: floats evenly from low to high, integers from low to high inclusive.
+
+    With `binades`, up to 2047, each float is then divided by a power of two from 2^0 to 2^binades, all equally likely.
+    """
     dtype = NUMPY_TYPES[data_type]
     values = np.empty(count, dtype=dtype)
     for begin in range(0, count, _BLOCK):
         bits = random_bits(seed, begin, min(count, begin + _BLOCK))
         if DATA_TYPES[data_type].kind == "float":
             unit = (bits >> np.uint64(11)).astype(np.float64) * 2.0**-53
-            values[begin : begin + _BLOCK] = _between(unit, float(low), float(high)).astype(dtype)
+            wide = _between(unit, float(low), float(high))
+            if binades:
+                wide = np.ldexp(wide, -((bits & _UNUSED) % np.uint64(binades + 1)).astype(np.int32))
+            values[begin : begin + _BLOCK] = wide.astype(dtype)
         else:
             span = int(high) - int(low) + 1
             offset = bits % np.uint64(span) if span < 2**64 else bits
             values[begin : begin + _BLOCK] = (offset + np.uint64(int(low) % 2**64)).astype(dtype)
     return values
+
+
+_UNUSED = np.uint64(MOST_BINADES)  # the bits of a number of the stream that make no digits
 
 
 def _between(unit: NDArray[np.float64], low: float, high: float) -> NDArray[np.float64]:

@@ -217,20 +217,31 @@ class _Reader(NamedTuple):
         return self.generated(generators.sequence(self.tensor.data_type, count, start, step))
 
     def from_random(self, raw: Any) -> Checking[Array | None]:
-        settings = yield from self.settings("random", raw, {"seed": None, "low": 0, "high": 1})
+        settings = yield from self.settings("random", raw, {"seed": None, "low": 0, "high": 1, "binades": 0})
         if settings is None:
             return None
-        seed, low, high = settings["seed"], settings["low"], settings["high"]
+        seed, low, high, binades = (settings[key] for key in ("seed", "low", "high", "binades"))
         if type(seed) is not int:
             wrong: Finding | None = self.mistyped(("random", "seed"), "random.seed", seed, "a whole number")
         elif low > high:
             wrong = self.mistyped(("random", "high"), "random.high", high, f"at least low, {low}")
+        elif type(binades) is not int or not 0 <= binades <= self.most_binades:
+            expected = (
+                f"a whole number from 0 to {self.most_binades}" if self.most_binades else "0: only floats have binades"
+            )
+            wrong = self.mistyped(("random", "binades"), "random.binades", binades, expected)
         else:
             wrong = self.not_held("random", "low", low) or self.not_held("random", "high", high)
         if wrong is not None:
             yield wrong
             return None
-        return self.generated(generators.random(self.tensor.data_type, self.generated_count(), seed, low, high))
+        made = generators.random(self.tensor.data_type, self.generated_count(), seed, low, high, binades)
+        return self.generated(made)
+
+    @property
+    def most_binades(self) -> int:
+        """Over how many powers of two random numbers of the tensor's data type may be spread."""
+        return generators.MOST_BINADES if self.tensor.data_type in FORMATS else 0
 
     def settings(self, form: str, raw: Any, defaults: dict[str, Any]) -> Checking[dict[str, Any] | None]:
         """Return the numbers of a generator, exactly as written, defaults filled in; the whole ones as int."""

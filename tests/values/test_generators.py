@@ -200,6 +200,19 @@ def test_random_floats_over_all_of_float64_stay_finite_and_in_range(largest: flo
     assert found.min() < 0 < found.max()
 
 
+def test_random_floats_over_binades_are_divided_by_the_power_that_the_streams_low_bits_say() -> None:
+    # The first number of seed 0 is 0xE220A8397B1DCDAF: its top 53 bits are the float, and 0x5AF, its low 11, is 1455.
+    first = float(random("FLOAT64", 1, 0, 0, 1)[0])
+    assert first == (0xE220A8397B1DCDAF >> 11) / 2**53
+    assert random("FLOAT64", 1, 0, 0, 1, 20)[0] == first / 2 ** (1455 % 21)
+    assert random("FLOAT64", 1, 0, 0, 1, 1023)[0] == first / 2 ** (1455 % 1024)
+
+
+def test_random_floats_over_binades_have_all_their_magnitudes() -> None:
+    found = random("FLOAT32", 4096, 3, 1, 1, 9)
+    assert sorted(set(found.tolist())) == [2.0**-k for k in range(9, -1, -1)]
+
+
 def test_random_floats_spread_over_their_range() -> None:
     found = random("FLOAT32", 4096, 11, -1, 1)
     # A mean of 4096 numbers of variance 1/3 strays by more than 0.05 once in 10^7.

@@ -460,6 +460,9 @@ def test_a_mapping_has_exactly_one_form(raw: Any) -> None:
         ({"random": 7}, "wrong-type", "random"),
         ({"random": {}}, "missing-key", "random.seed"),
         ({"random": {"seed": None}}, "missing-key", "random.seed"),
+        ({"random": {"seed": 1, "binades": -1}}, "wrong-type", "random.binades"),
+        ({"random": {"seed": 1, "binades": 1.5}}, "wrong-type", "random.binades"),
+        ({"random": {"seed": 1, "binades": 2048}}, "wrong-type", "random.binades"),
         ({"random": {"seed": 1.5}}, "wrong-type", "random.seed"),
         ({"random": {"seed": "1"}}, "wrong-type", "random.seed"),
         ({"random": {"seed": 1, "low": 2, "high": 1}}, "wrong-type", "random.high"),
@@ -489,6 +492,13 @@ def test_a_wrong_setting_of_a_form_is_refused_at_the_setting(raw: Any, rule: str
 @pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT64", "INT64"])
 def test_a_setting_beyond_float64_is_refused(raw: Any, data_type: str) -> None:
     assert refused(raw, data_type, 3).rule == "value-not-representable"
+
+
+def test_random_floats_may_be_spread_over_binades() -> None:
+    # 0x5AF, the low bits of the first number of seed 0, is 1455, which leaves 6 of 21.
+    (wide,) = accepted({"random": {"seed": 0, "binades": 20}}, "FLOAT64", 1)
+    (plain,) = accepted({"random": {"seed": 0}}, "FLOAT64", 1)
+    assert wide == plain / 2**6
 
 
 def test_a_seed_may_be_as_large_as_it_likes() -> None:
