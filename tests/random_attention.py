@@ -36,9 +36,11 @@ class Attention(NamedTuple):
     filter_value: float = -10000.0
 
 
-def drawn(generator: np.random.Generator, operator: str, form: str, mask_type: str, dtype: Any) -> Attention:
-    """Return a random attention in one of the forms of query, key and value."""
-    batch, length, count, heads, size, width = generator.integers(1, 5, 6).tolist()
+def drawn(
+    generator: np.random.Generator, operator: str, form: str, mask_type: str, dtype: Any, most: int = 5
+) -> Attention:
+    """Return a random attention in one of the forms of query, key and value, with sizes below `most`."""
+    batch, length, count, heads, size, width = generator.integers(1, most, 6).tolist()
     past = int(generator.integers(0, 4)) + (form == "past")
     groups = heads
     if operator.endswith("1") and form == "separate":

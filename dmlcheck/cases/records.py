@@ -97,6 +97,11 @@ class Case(NamedTuple):
         return self.inputs is None and self.outputs is None and self.invalid is None
 
     @property
+    def is_for_implementations(self) -> bool:
+        """Whether it has values and no results: what an implementation gives is compared with the reference engine."""
+        return self.inputs is not None and self.outputs is None and self.invalid is None
+
+    @property
     def is_negative(self) -> bool:
         """Whether it is about what is wrong with the desc; one that lists nothing and has outputs is about those."""
         return self.invalid is not None and not (self.invalid == () and self.outputs)

@@ -42,15 +42,17 @@ KINDS: Mapping[str, str] = {
 class Evidence(NamedTuple):
     """What there is for an operator's results: the cases that give some, and how many of them name each kind of source.
 
-    A source may be of several kinds. `sources` are the sources themselves with the number of their cases, and
-    `legality` counts the cases that say what is legal alone. `has_onnx` says that ONNX has the operator: its cases then
-    run on ONNX Runtime too.
+    A source may be of several kinds. `sources` are the sources themselves with the number of their cases. `compared`
+    counts the cases without results, on which implementations are compared with the reference engine, and `legality`
+    those that say what is legal alone. `has_onnx` says that ONNX has the operator: its cases then run on ONNX Runtime
+    too.
     """
 
     operator: str
     results: int
     kinds: Mapping[str, int]
     sources: Mapping[str, int]
+    compared: int
     legality: int
     has_onnx: bool = False
 
@@ -58,9 +60,11 @@ class Evidence(NamedTuple):
 def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
     """Return what there is for an operator's results in its cases."""
     sources: dict[str, int] = {}
-    legality = 0
+    compared = legality = 0
     for case in cases:
-        if case.outputs is None:
+        if case.is_for_implementations:
+            compared += 1
+        elif case.outputs is None:
             legality += 1
         else:
             sources[case.source or ""] = sources.get(case.source or "", 0) + 1
@@ -69,7 +73,7 @@ def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
         for kind in kinds_of(source):
             kinds[kind] += count
     has_onnx = short_operator(operator) in mappings()
-    return Evidence(operator, sum(sources.values()), kinds, sources, legality, has_onnx)
+    return Evidence(operator, sum(sources.values()), kinds, sources, compared, legality, has_onnx)
 
 
 def kinds_of(source: str) -> tuple[str, ...]:

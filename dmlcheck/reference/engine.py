@@ -26,6 +26,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
 Inputs = Mapping[str, Any]
+Numbers = Callable[[Any], Any]
 
 
 class Computed(NamedTuple):
@@ -117,16 +118,19 @@ def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
 # ---- values
 
 
-def run(desc: OperatorDesc, inputs: Inputs) -> dict[str, Array]:
+def run(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> dict[str, Array]:
     """Return the values of the outputs of a valid desc by label."""
-    return {label: computed.values for label, computed in evaluate(desc, inputs).items()}
+    return {label: computed.values for label, computed in evaluate(desc, inputs, numbers).items()}
 
 
-def evaluate(desc: OperatorDesc, inputs: Inputs) -> dict[str, Computed]:
-    """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field."""
+def evaluate(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> dict[str, Computed]:
+    """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
+
+    `numbers` makes other arrays of those that formulas compute with, for what another arithmetic would give.
+    """
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
-        _run(pieces(desc, inputs), partial(_compute, results, _overflow(desc)), _threads(inputs))
+        _run(pieces(desc, inputs), partial(_compute, results, _overflow(desc), numbers), _threads(inputs))
     return {label: output.computed() for label, output in results.items()}
 
 
@@ -192,8 +196,8 @@ def _rounded(result: InDoubt, data_type: str) -> Array:
     return rounded
 
 
-def _compute(results: Mapping[str, _Output], overflow: str, piece: Piece) -> None:
-    found = piece.formula(*(x if piece.is_exact else widened(x) for x in piece.operands))
+def _compute(results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, piece: Piece) -> None:
+    found = piece.formula(*(x if piece.is_exact else _as_numbers(x, numbers) for x in piece.operands))
     if not isinstance(piece.where, dict):
         (output,) = results.values()
         output.put(piece.where, found, overflow)
@@ -202,6 +206,13 @@ def _compute(results: Mapping[str, _Output], overflow: str, piece: Piece) -> Non
     for part in parts_of(found):
         for name in filter(outputs.__contains__, part):
             outputs[name].put(piece.where[name], part[name], overflow)
+
+
+def _as_numbers(x: Any, numbers: Numbers | None) -> Any:
+    wide = widened(x)
+    if numbers is None:
+        return wide
+    return blockwise(numbers, wide) if isinstance(wide, Blocks) else numbers(wide)
 
 
 def widened(x: Any) -> Any:

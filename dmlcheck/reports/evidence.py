@@ -15,6 +15,7 @@ EVIDENCE_SCHEMA = "dmlcheck-evidence/1"
 _NOTES = (
     "results: cases with expected results; a source may be of several kinds",
     "ONNX: ONNX has the operator, and --implementation onnxruntime runs its cases",
+    "compared: cases without expected results, on which implementations are compared with the reference engine",
     "legality: cases that say whether a desc is legal, and give no results",
 )
 
@@ -25,7 +26,7 @@ def evidence_lines(found: list[Evidence]) -> Iterator[Line]:
     rows = [_row(short_operator(one.operator), [one], kinds) for one in found]
     if len(found) > 1:
         rows.append(_row("all", found, kinds))
-    yield Table(("operator", "results", *kinds, "ONNX", "legality"), rows)
+    yield Table(("operator", "results", *kinds, "ONNX", "compared", "legality"), rows)
     yield ""
     yield from (Text("", f"{kind}: {KINDS[kind]}") for kind in kinds)
     yield from (Text("", note) for note in _NOTES)
@@ -37,8 +38,8 @@ def evidence_lines(found: list[Evidence]) -> Iterator[Line]:
 def _row(name: str, found: list[Evidence], kinds: list[str]) -> list[str]:
     counts = [sum(one.results for one in found), *(sum(one.kinds[kind] for one in found) for kind in kinds)]
     has_onnx = sum(one.has_onnx for one in found)
-    legality = sum(one.legality for one in found)
-    return [name, *map(_count, counts), "yes" if has_onnx == 1 else _count(has_onnx), _count(legality)]
+    others = [sum(one.compared for one in found), sum(one.legality for one in found)]
+    return [name, *map(_count, counts), "yes" if has_onnx == 1 else _count(has_onnx), *map(_count, others)]
 
 
 def _count(number: int) -> str:
@@ -60,6 +61,7 @@ def evidence_dict(found: list[Evidence]) -> dict[str, Any]:
                 "kinds": {kind: count for kind, count in one.kinds.items() if count},
                 "sources": dict(_by_count(one)),
                 "onnx": one.has_onnx,
+                "compared": one.compared,
                 "legality": one.legality,
             }
             for one in found

@@ -36,14 +36,18 @@ def test_a_source_is_of_the_kinds_that_it_names(source: str, kinds: list[str]) -
     assert list(kinds_of(source)) == kinds
 
 
-def case(source: str | None, *, outputs: bool = True) -> Case:
-    return Case("", "", "", "GEMM", None, {}, outputs={"OutputTensor": [1]} if outputs else None, source=source)
+def case(source: str | None, *, outputs: bool = True, inputs: bool = False) -> Case:
+    given = {"ATensor": [1]} if inputs else None
+    results = {"OutputTensor": [1]} if outputs else None
+    return Case("", "", "", "GEMM", None, {}, inputs=given, outputs=results, source=source)
 
 
 def test_results_are_counted_by_the_kinds_of_their_sources() -> None:
     cases = [case("by hand"), case("by hand"), case("IEEE 754; by hand"), case(None), case("by hand", outputs=False)]
+    cases += [case("compared", outputs=False, inputs=True)] * 2
     found = evidence("DML_OPERATOR_GEMM", cases)
-    assert (found.operator, found.results, found.legality, found.has_onnx) == ("DML_OPERATOR_GEMM", 4, 1, True)
+    assert (found.operator, found.results, found.has_onnx) == ("DML_OPERATOR_GEMM", 4, True)
+    assert (found.compared, found.legality) == (2, 1)
     assert {kind: count for kind, count in found.kinds.items() if count} == {"hand": 3, "standard": 1, "other": 1}
     assert list(found.kinds) == list(KINDS)
     assert found.sources == {"by hand": 2, "IEEE 754; by hand": 1, "": 1}

@@ -8,18 +8,18 @@ from dmlcheck.reports.layout import printed
 
 NONE = dict.fromkeys(KINDS, 0)
 GEMM = Evidence(
-    "DML_OPERATOR_GEMM", 1200, {**NONE, "page": 2, "hand": 1199}, {"a page": 1, "by hand, page 2": 1199}, 7, True
+    "DML_OPERATOR_GEMM", 1200, {**NONE, "page": 2, "hand": 1199}, {"a page": 1, "by hand, page 2": 1199}, 5, 7, True
 )
-ADAM = Evidence("DML_OPERATOR_ADAM_OPTIMIZER", 0, NONE, {}, 3)
+ADAM = Evidence("DML_OPERATOR_ADAM_OPTIMIZER", 0, NONE, {}, 0, 3)
 
 
 def test_operators_are_a_row_each_below_the_kinds_that_any_has() -> None:
     head, gemm, adam, both, *notes = printed(evidence_lines([GEMM, ADAM]), None)
-    assert head.split() == ["operator", "results", "page", "hand", "ONNX", "legality"]
-    assert gemm.split() == ["GEMM", "1,200", "2", "1,199", "yes", "7"]
+    assert head.split() == ["operator", "results", "page", "hand", "ONNX", "compared", "legality"]
+    assert gemm.split() == ["GEMM", "1,200", "2", "1,199", "yes", "5", "7"]
     assert adam.split() == ["ADAM_OPTIMIZER", "3"]
-    assert both.split() == ["all", "1,200", "2", "1,199", "yes", "10"]
-    assert [note.partition(":")[0] for note in notes] == ["", "page", "hand", "results", "ONNX", "legality"]
+    assert both.split() == ["all", "1,200", "2", "1,199", "yes", "5", "10"]
+    assert [note.partition(":")[0] for note in notes] == ["", "page", "hand", "results", "ONNX", "compared", "legality"]
 
 
 def test_of_one_operator_the_sources_are_told() -> None:
@@ -38,6 +38,7 @@ def test_the_dict_has_the_kinds_that_there_are() -> None:
                 "kinds": {"page": 2, "hand": 1199},
                 "sources": {"by hand, page 2": 1199, "a page": 1},
                 "onnx": True,
+                "compared": 5,
                 "legality": 7,
             },
             {
@@ -46,6 +47,7 @@ def test_the_dict_has_the_kinds_that_there_are() -> None:
                 "kinds": {},
                 "sources": {},
                 "onnx": False,
+                "compared": 0,
                 "legality": 3,
             },
         ],

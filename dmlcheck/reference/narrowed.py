@@ -1,0 +1,170 @@
+"""Arrays that add up or round in another way: a formula gives on them what a kernel with that fault gives."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Rounding = Callable[[Array], Array]
+
+_LONGEST = 1 << 13  # terms that are added up one by one
+_MOST = 1 << 22  # products that are in memory at once
+
+# ---- roundings of FLOAT32 numbers to fewer bits
+
+
+def to_bits(bits: int, x: Array) -> Array:
+    """Return FLOAT32 numbers rounded to so many bits of the significand, halves to even."""
+    single = np.asarray(x).astype(np.float32)
+    drop = np.uint32(24 - bits)
+    raw = single.view(np.uint32)
+    half = (np.uint32(1) << (drop - np.uint32(1))) - np.uint32(1) + ((raw >> drop) & np.uint32(1))
+    rounded = ((raw + half) >> drop << drop).view(np.float32)
+    return np.where(np.isfinite(single), rounded, single)
+
+
+bfloat16 = partial(to_bits, 8)
+tf32 = partial(to_bits, 11)
+
+
+def float16(x: Array) -> Array:
+    """Return numbers rounded to FLOAT16, in FLOAT32."""
+    return np.asarray(x).astype(np.float16).astype(np.float32)
+
+
+def away_from_zero(x: Array) -> Array:
+    """Return the nearest whole numbers, of halves the one that is farther from 0."""
+    return np.copysign(np.floor(np.abs(x) + 0.5), x)
+
+
+# ---- numbers that add up in another way
+
+
+class Way(NamedTuple):
+    """How terms add up, and how numbers are rounded to whole ones.
+
+    `rounding` rounds every partial sum; `lost` says which of so many terms are left out.
+    """
+
+    rounding: Rounding | None = None
+    lost: Callable[[int], slice] | None = None
+    nearest: Callable[[Array], Array] = np.rint
+
+    def total(self, terms: Array) -> Array:
+        """Return the sums along the last axis."""
+        count = terms.shape[-1]
+        if self.lost is not None and count > 1:
+            terms = terms.copy()
+            terms[..., self.lost(count)] = 0
+        if self.rounding is None or count > _LONGEST:
+            return np.asarray(terms.sum(axis=-1))
+        sums = np.zeros(terms.shape[:-1])
+        for index in range(count):
+            sums = self.rounding(sums + terms[..., index]).astype(np.float64)
+        return sums
+
+
+def narrowed(way: Way, x: Any) -> Any:
+    """Return an array of float64 as one that adds up in a way; anything else as it is."""
+    return _Narrow.of(x, way) if isinstance(x, np.ndarray) and x.dtype == np.float64 else x
+
+
+class _Narrow(np.ndarray):
+    """An array of float64 whose sums are made in a way; what is computed from it is such an array too."""
+
+    way: Way
+
+    @classmethod
+    def of(cls, x: Array, way: Way) -> _Narrow:
+        found = x.view(cls)
+        found.way = way
+        return found
+
+    def __array_finalize__(self, source: Any) -> None:
+        self.way = getattr(source, "way", Way())
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """Compute on plain arrays, but for sums, products of matrices, and whole numbers."""
+        plain = [_bare(x) for x in inputs]
+        if "out" in options:
+            options["out"] = tuple(map(_bare, options["out"]))
+        if ufunc is np.add and method == "reduce" and _is_sum(plain[0]):
+            return self._again(_reduced(self.way, plain[0], **options))
+        if ufunc is np.matmul and method == "__call__":
+            return self._again(_product(self.way, *plain))
+        if ufunc is np.rint and method == "__call__":
+            return self._again(self.way.nearest(plain[0]))
+        return self._again(getattr(ufunc, method)(*plain, **options))
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Compute on plain arrays, but for sums of products and running sums."""
+        if function is np.einsum:
+            return self._again(_einsum(self.way, *args))
+        if function is np.cumsum and self.way.rounding is not None:
+            return self._again(_running(self.way.rounding, *args, **kwargs))
+        found = function(*map(_stripped, args), **{name: _stripped(value) for name, value in kwargs.items()})
+        return [self._again(part) for part in found] if isinstance(found, list) else self._again(found)
+
+    def _again(self, found: Any) -> Any:
+        if isinstance(found, tuple):
+            return tuple(map(self._again, found))
+        return narrowed(self.way, np.asarray(found)) if isinstance(found, (np.ndarray, np.floating)) else found
+
+
+def _reduced(way: Way, x: Array, axis: Any = 0, **options: Any) -> Array:
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    axes = tuple(one % x.ndim for one in axes)
+    others = [one for one in range(x.ndim) if one not in axes]
+    terms = x.transpose(*others, *sorted(axes)).reshape(*(x.shape[one] for one in others), -1)
+    shape = [1 if one in axes else size for one, size in enumerate(x.shape)]
+    sums = way.total(terms)
+    return sums.reshape(shape) if options.get("keepdims") else sums
+
+
+def _product(way: Way, a: Any, b: Any) -> Any:
+    if a.shape[-1] > _LONGEST or a.size * b.shape[-1] > _MOST:
+        return np.matmul(a, b)
+    return way.total(a[..., :, None, :] * np.swapaxes(b, -1, -2)[..., None, :, :])
+
+
+def _einsum(way: Way, subscripts: str, *operands: Any) -> Any:
+    operands = tuple(map(_bare, operands))
+    inputs, _, output = subscripts.replace(" ", "").partition("->")
+    letters = "".join(dict.fromkeys(letter for letter in inputs if letter.isalpha()))
+    summed = "".join(letter for letter in letters if letter not in output)
+    sizes: dict[str, int] = {}
+    for part, x in zip(inputs.split(","), operands, strict=True):
+        named = part.replace("...", "")
+        sizes.update(zip(named, x.shape[x.ndim - len(named) :], strict=True))
+    if not summed or "..." in subscripts or math.prod(sizes[letter] for letter in letters) > _MOST:
+        return np.einsum(subscripts, *operands)
+    terms = np.einsum(f"{inputs}->{output}{summed}", *operands)
+    return way.total(terms.reshape(*terms.shape[: len(output)], -1))
+
+
+def _running(rounding: Rounding, x: Any, axis: Any = None, **_: Any) -> Array:
+    values = np.moveaxis(_bare(x).reshape(-1) if axis is None else _bare(x), axis or 0, 0)
+    sums = np.empty(values.shape)
+    total = np.zeros(values.shape[1:])
+    for index, part in enumerate(values):
+        total = rounding(total + part)
+        sums[index] = total
+    return np.moveaxis(sums, 0, axis or 0)
+
+
+def _is_sum(x: Any) -> bool:
+    """Whether there is something to add up in another way."""
+    return isinstance(x, np.ndarray) and x.dtype == np.float64 and x.ndim > 0
+
+
+def _bare(x: Any) -> Any:
+    return x.view(np.ndarray) if isinstance(x, _Narrow) else x
+
+
+def _stripped(x: Any) -> Any:
+    return type(x)(map(_bare, x)) if type(x) in (list, tuple) else _bare(x)

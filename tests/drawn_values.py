@@ -1,0 +1,262 @@
+"""Random values for the inputs of a desc: such that an operator has a result of them, and of several kinds.
+
+STYLES names the kinds: `normal` numbers of full mantissas, `wide` ones of many magnitudes, numbers beside `1000`, and
+`edges`, which have signed zeros, denormals, limits, infinities, NaN, halves and equal elements among ordinary numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.cases.prepare import value_findings
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+Array = np.ndarray[Any, Any]
+Generator = np.random.Generator
+STYLES = ("normal", "wide", "1000", "edges")
+
+# ---- by data type
+
+
+def floats(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str) -> Array:
+    """Return floats of a style."""
+    values = generator.normal(size=sizes)
+    if style == "wide":
+        values = values * 2.0 ** generator.integers(-9, 9, sizes)
+    elif style == "1000":
+        values = 1000 + values
+    values = values.astype(dtype)
+    if style == "edges":
+        about = np.finfo(dtype)
+        tiny, normal = about.smallest_subnormal, about.smallest_normal
+        edges = [0.0, -0.0, tiny, -3 * tiny, normal - tiny, normal, 0.5, -0.5, 1.5, 2.5, 1.0, -1.0, 2.0, 3.0, 1.0, 2.0]
+        some = [about.max, -about.max, np.inf, -np.inf, np.nan] if generator.random() < 0.5 else [1.0, 2.0]
+        values = mixed(generator, values, np.array([*edges, *some], dtype))
+    return values
+
+
+def mixed(generator: Generator, values: Array, edges: Array) -> Array:
+    """Return values with edges in the place of a third of them."""
+    chosen = generator.random(values.shape) < 1 / 3
+    return np.where(chosen, generator.choice(edges, values.shape), values)
+
+
+def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str) -> Array:
+    """Return integers: of the whole range, small ones, large ones that FLOAT32 does not hold, or edges."""
+    limits = np.iinfo(dtype)
+    if style == "normal":
+        return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
+    if style == "1000":
+        return generator.integers(max(limits.min, -9), 10, sizes, dtype)
+    if style == "wide":
+        shift = generator.integers(0, 8 * dtype.itemsize - 1, sizes)
+        return (generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True) >> shift.astype(dtype)).astype(
+            dtype
+        )
+    edges = np.array([0, 1, 2, 3, limits.max, limits.max - 1, limits.min, limits.min + 1, limits.max // 2 + 1], dtype)
+    return mixed(generator, generator.integers(max(limits.min, -9), 10, sizes, dtype), edges)
+
+
+def plain(generator: Generator, tensor: TensorDesc, style: str) -> Array:
+    """Return elements of a tensor of which nothing is asked."""
+    dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
+    if dtype.kind == "f":
+        return floats(generator, tensor.sizes, dtype, style)
+    if tensor.data_type in ("INT4", "UINT4"):
+        low = -8 if tensor.data_type == "INT4" else 0
+        return generator.integers(low, low + 16, tensor.sizes).astype(dtype)
+    return integers(generator, tensor.sizes, dtype, style)
+
+
+# ---- by operator
+
+# the interval that the elements of a float input are in, where an operator has no result elsewhere
+DOMAINS: dict[str, tuple[float, float]] = {
+    "ELEMENT_WISE_ACOS": (-0.98, 0.98),
+    "ELEMENT_WISE_ACOSH": (1.02, 30),
+    "ELEMENT_WISE_ASIN": (-0.98, 0.98),
+    "ELEMENT_WISE_ATANH": (-0.98, 0.98),
+    "ELEMENT_WISE_COSH": (-8, 8),
+    "ELEMENT_WISE_EXP": (-9, 9),
+    "ELEMENT_WISE_LOG": (0.01, 30),
+    "ELEMENT_WISE_SINH": (-8, 8),
+    "ELEMENT_WISE_SQRT": (0.01, 60),
+    "ELEMENT_WISE_TAN": (-1.3, 1.3),
+    "ELEMENT_WISE_CONSTANT_POW": (0.1, 9),
+    "ELEMENT_WISE_POW": (0.1, 9),
+    "CUMULATIVE_PRODUCT": (0.8, 1.25),
+}
+POSITIVE = ("VarianceTensor", "InputSecondMomentTensor")
+
+
+def interval(generator: Generator, tensor: TensorDesc, low: float, high: float) -> Array:
+    """Return floats of an interval, or whole numbers of it."""
+    values = generator.uniform(low, high, tensor.sizes)
+    dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
+    return np.rint(values).astype(dtype) if dtype.kind != "f" else values.astype(dtype)
+
+
+def sorted_out(desc: OperatorDesc, part: Part, generator: Generator, style: str) -> Array:
+    """Return the values of an input tensor, by its name and its operator."""
+    name, tensor = part.label.partition("[")[0], part.tensor
+    special = SPECIAL.get(name)
+    if special is not None:
+        return special(desc, part, generator)
+    limits = of_name(desc, name, tensor) or of_domain(desc, tensor, style)
+    if limits is not None:
+        return interval(generator, tensor, *limits)
+    values = plain(generator, tensor, style)
+    if ("DIVIDE" in desc.spec.short or "MODULUS" in desc.spec.short) and name == "BTensor":
+        return np.where(np.abs(values.astype(np.float64)) < 0.01, values.dtype.type(3), values)
+    return values
+
+
+def of_name(desc: OperatorDesc, name: str, tensor: TensorDesc) -> tuple[float, float] | None:
+    """Return the interval of an input that means something by its name."""
+    short, dtype = desc.spec.short, np.dtype(NUMPY_TYPES[tensor.data_type])
+    if name in POSITIVE:
+        return 0.05, 4
+    if "ScaleTensor" in name and ("QUANTIZE" in short or "INTEGER" in short):
+        return 0.01, 0.3
+    if name == "ExponentTensor":
+        return -3 if dtype.kind == "f" else 0, 3
+    if "SHIFT" in short and name == "BTensor":
+        return 0, 8 * dtype.itemsize - 1
+    return (0, 1) if "LOGICAL_" in short and tensor.data_type == "UINT8" else None
+
+
+def of_domain(desc: OperatorDesc, tensor: TensorDesc, style: str) -> tuple[float, float] | None:
+    """Return the interval on which a function of floats is defined, and does not overflow."""
+    if style == "edges" or np.dtype(NUMPY_TYPES[tensor.data_type]).kind != "f":
+        return None
+    if desc.spec.short == "REDUCE":
+        return {"MULTIPLY": (0.8, 1.25), "LOG_SUM": (0.01, 3)}.get(desc.values["Function"])
+    return DOMAINS.get(desc.spec.short) if desc.values.get("ScaleBias") is None else None
+
+
+def indices(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return indices that are inside, none twice where that would be wrong; half of the signed ones are negative."""
+    short, tensor, values = desc.spec.short, part.tensor, desc.values
+    dtype = np.dtype(NUMPY_TYPES[tensor.data_type])
+    if short == "MAX_UNPOOLING":
+        count = math.prod(desc.parts["OutputTensor"][0].tensor.sizes)
+        picked = generator.permutation(count)
+        return np.resize(picked, tensor.sizes).astype(dtype)
+    if short in ("GATHER_ND", "GATHER_ND1", "SCATTER_ND"):
+        return tuples(desc, tensor, generator, dtype)
+    axis = values["Axis"]
+    target = desc.parts["OutputTensor" if short == "ONE_HOT" else "InputTensor"][0].tensor.sizes[axis]
+    if short == "SCATTER":
+        rows = np.argsort(generator.random((*tensor.sizes[:axis], *tensor.sizes[axis + 1 :], target)), axis=-1)
+        found = np.moveaxis(rows[..., : tensor.sizes[axis]], -1, axis)
+        if found.shape != tensor.sizes:
+            raise ValueError("more indices than places")
+    else:
+        found = generator.integers(0, target, tensor.sizes)
+    return from_either_end(generator, found, target, dtype)
+
+
+def from_either_end(generator: Generator, found: Array, count: Any, dtype: np.dtype[Any]) -> Array:
+    """Return indices, some of them counted from the end where the type has a sign."""
+    if dtype.kind == "i":
+        found = np.where(generator.random(found.shape) < 0.4, found - count, found)
+    return found.astype(dtype)
+
+
+def tuples(desc: OperatorDesc, tensor: TensorDesc, generator: Generator, dtype: np.dtype[Any]) -> Array:
+    """Return tuples of indices, none of them twice."""
+    sizes = desc.parts["InputTensor"][0].tensor.sizes
+    source = sizes[len(sizes) - desc.values["InputDimensionCount"] :][desc.values.get("BatchDimensionCount", 0) :]
+    source = source[: tensor.sizes[-1]]
+    rows, count = math.prod(tensor.sizes[:-1]), math.prod(source)
+    flat = (
+        generator.permutation(count)[:rows] if desc.spec.short == "SCATTER_ND" else generator.integers(0, count, rows)
+    )
+    if len(flat) < rows:
+        raise ValueError("more indices than places")
+    found = np.stack(np.unravel_index(flat, source), axis=-1).reshape(tensor.sizes)
+    return from_either_end(generator, found, np.array(source), dtype)
+
+
+def rois(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return regions, most of them inside."""
+    tensor, images = part.tensor, desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
+    height, width = images[0].tensor.sizes[-2:]
+    scales = [
+        float(desc.values.get(name, desc.values.get("SpatialScale", 1.0)))
+        for name in ("SpatialScaleX", "SpatialScaleY")
+    ]
+    x = np.sort(generator.uniform(-0.3, width, (*tensor.sizes[:-1], 2)), axis=-1) / scales[0]
+    y = np.sort(generator.uniform(-0.3, height, (*tensor.sizes[:-1], 2)), axis=-1) / scales[1]
+    corners = np.stack([x[..., 0], y[..., 0], x[..., 1], y[..., 1]], axis=-1)
+    if desc.spec.short == "ROI_POOLING":
+        batch = generator.integers(0, images[0].tensor.sizes[0], (*tensor.sizes[:-1], 1))
+        corners = np.concatenate([batch, np.maximum(corners, 0)], axis=-1)
+    return corners.astype(NUMPY_TYPES[tensor.data_type])
+
+
+def batches(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return numbers of images."""
+    images = desc.parts.get("InputTensor") or desc.parts["OutputGradientTensor"]
+    return generator.integers(0, images[0].tensor.sizes[0], part.tensor.sizes).astype(
+        NUMPY_TYPES[part.tensor.data_type]
+    )
+
+
+def lengths(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return lengths of sequences."""
+    sizes = desc.parts["InputTensor"][0].tensor.sizes
+    longest = sizes[desc.values["Axis"]] if desc.spec.short == "REVERSE_SUBSEQUENCES" else sizes[1]
+    return generator.integers(1, longest + 1, part.tensor.sizes).astype(NUMPY_TYPES[part.tensor.data_type])
+
+
+def mask(desc: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return a mask that leaves every query a key."""
+    tensor, kind = part.tensor, desc.values.get("MaskType")
+    dtype = NUMPY_TYPES[tensor.data_type]
+    if kind == "BOOLEAN":
+        found = generator.integers(0, 2, tensor.sizes)
+        found[..., 0] = 1
+        return found.astype(dtype)
+    if kind == "KEY_SEQUENCE_END_START":
+        return np.broadcast_to(np.array([[2], [0]]), tensor.sizes).astype(dtype)
+    return generator.integers(1, 4, tensor.sizes).astype(dtype)
+
+
+def quantization(_: OperatorDesc, part: Part, generator: Generator) -> Array:
+    """Return scales, and then zero points."""
+    if part.label.endswith("[0]"):
+        return interval(generator, part.tensor, 0.01, 0.3)
+    return plain(generator, part.tensor, "1000")
+
+
+SPECIAL: dict[str, Callable[[OperatorDesc, Part, Generator], Array]] = {
+    "BatchIndicesTensor": batches,
+    "IndicesTensor": indices,
+    "MaskTensor": mask,
+    "PastSequenceLengthsTensor": lambda desc, part, _: np.zeros(part.tensor.sizes, NUMPY_TYPES[part.tensor.data_type]),  # noqa: ARG005
+    "QuantizationTensors": quantization,
+    "ROITensor": rois,
+    "SequenceLengthsTensor": lengths,
+    "TrainingStepTensor": lambda desc, part, _: np.full(part.tensor.sizes, 7, NUMPY_TYPES[part.tensor.data_type]),  # noqa: ARG005
+    "ConditionTensor": lambda desc, part, generator: generator.integers(0, 2, part.tensor.sizes).astype(np.uint8),  # noqa: ARG005
+}
+
+
+def drawn_values(desc: OperatorDesc, generator: Generator, style: str = "normal") -> dict[str, Any] | None:
+    """Return values for all inputs of a desc, by field; None where these would be wrong."""
+    found: dict[str, Any] = {}
+    try:
+        for field in desc.spec.inputs:
+            arrays = [sorted_out(desc, part, generator, style) for part in desc.parts[field.name]]
+            if arrays:
+                found[field.name] = arrays if field.type == "TENSOR_DESC_ARRAY" else arrays[0]
+    except (ValueError, IndexError, KeyError):
+        return None
+    return None if value_findings(desc, found, NEWEST_LEVEL) else found

@@ -1,0 +1,66 @@
+"""The tables of the guide's page on planted faults: what is noticed, and what is not, with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Protocol
+
+from planted import faults_of
+
+from dmlcheck.specs.load import full_name
+
+PAGE = Path(__file__).parent.parent / "dmlcheck" / "guide" / "faults.md"
+BEGIN, END = "<!-- the tables: written by tests/faults.py --page -->", "<!-- the end of the tables -->"
+
+_ONE_PASS = "a variance in one pass is within the tolerance, except where squares overflow"
+_EDGE = "only a denormal that ScaleBias adds to the edge of the domain changes the result"
+REASONS = {
+    ("one-pass-variance", "BATCH_NORMALIZATION_TRAINING"): _ONE_PASS,
+    ("one-pass-variance", "MEAN_VARIANCE_NORMALIZATION"): _ONE_PASS,
+    ("one-pass-variance", "MEAN_VARIANCE_NORMALIZATION1"): _ONE_PASS,
+    ("one-pass-variance", "MEAN_VARIANCE_NORMALIZATION2"): _ONE_PASS,
+    ("float16-denormals", "ELEMENT_WISE_ACOS"): _EDGE,
+    ("float16-denormals", "ELEMENT_WISE_ASIN"): _EDGE,
+}
+
+
+class Pair(Protocol):
+    """What the page needs of a pair of a fault and an operator."""
+
+    fault: str
+    operator: str
+    matters: bool
+    is_missed: bool
+
+
+def write(pairs: Iterable[Pair]) -> None:
+    """Replace the tables of the page."""
+    text = PAGE.read_text(encoding="utf-8")
+    before, after = text.partition(BEGIN)[0], text.partition(END)[2]
+    made = "\n".join(tables([pair for pair in pairs if pair.matters]))
+    PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8", newline="\n")
+
+
+def tables(pairs: list[Pair]) -> Iterator[str]:
+    """Yield the lines of both tables."""
+    kinds: dict[str, list[Pair]] = {}
+    for pair in pairs:
+        kinds.setdefault(pair.fault.partition(":")[0], []).append(pair)
+    missed = sum(pair.is_missed for pair in pairs)
+    yield f"{len(pairs) - missed:,} of {len(pairs):,} pairs that matter are noticed ({1 - missed / len(pairs):.2%})."
+    yield "\n| Fault | Where it happens | Pairs that matter | Noticed |"
+    yield "|---|---|---:|---:|"
+    for kind, found in kinds.items():
+        noticed = sum(not pair.is_missed for pair in found)
+        yield f"| `{kind}` | {where(found[0])} | {len(found)} | {noticed} |"
+    yield "\nThese pairs are not noticed:\n"
+    yield "| Fault | Operator | Reason |"
+    yield "|---|---|---|"
+    for pair in sorted((pair for pair in pairs if pair.is_missed), key=lambda pair: (pair.fault, pair.operator)):
+        yield f"| `{pair.fault}` | {pair.operator} | {REASONS[pair.fault, pair.operator]} |"
+
+
+def where(pair: Pair) -> str:
+    """Return where a fault happens in real kernels."""
+    return faults_of(str(full_name(pair.operator)))[pair.fault].where
