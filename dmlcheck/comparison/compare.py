@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.regions import region
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
@@ -245,6 +246,7 @@ class _Tally:
             decided_by=self.limit.decided_by(self.data_type, self.terms, is_rounded=self.is_rounded),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
+            region=None if self.refused is None else region(self.refused),
         )
         return Comparison(result, self.refused)
 

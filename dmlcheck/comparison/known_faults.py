@@ -11,7 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.patterns import few_bits, patterns
 from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.comparison.variants import Wrong, explaining
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.descs.strides import packed_strides
 from dmlcheck.reference import engine
@@ -105,7 +107,8 @@ def likely_cause(
     with np.errstate(all="ignore"):
         if _agrees_with_reference(evidence):
             return f"likely cause: {_EXPECTED}"
-        causes = list(islice(_causes(evidence), _SHOWN))
+        causes = list(islice(_causes(evidence), _SHOWN)) or list(islice(_tried(evidence), _SHOWN))
+        causes = causes or list(filter(None, [few_bits(evidence.expected, evidence.actual, evidence.wrong)]))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
 
 
@@ -125,6 +128,16 @@ def _causes(evidence: Evidence) -> Iterator[str]:
             text = suspect(evidence)
             if text is not None:
                 yield text
+
+
+def _tried(evidence: Evidence) -> Iterator[str]:
+    """Yield faults that are tried on the reference engine, where the values themselves do not tell enough."""
+    desc, inputs, label, tensor, expected, actual, limit, wrong = evidence
+    found = list(patterns(expected, actual, wrong))
+    yield from found
+    if not found:
+        for words in explaining(desc, inputs, Wrong(label, tensor, expected, actual, limit, wrong)):
+            yield f"the result is as if {words}"
 
 
 def _same(left: Array, right: Array) -> Array:

@@ -30,7 +30,8 @@ class OutputResult(NamedTuple):
     is and why it is so, `shape` what was wrong with the shape or type instead of values.
     `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
     units in the last place, or in units for integers. `unlikely` counts the elements that are inside the bound and
-    beyond its likely limit, `likely_share` is the largest share of that limit.
+    beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in words where the
+    elements outside the tolerance are, if there are such words.
     """
 
     elements: int
@@ -50,3 +51,4 @@ class OutputResult(NamedTuple):
     profile: tuple[float, ...] = ()
     unlikely: int = 0
     likely_share: float | None = None
+    region: str | None = None

@@ -180,6 +180,7 @@ def _mismatch(output: OutputResult) -> dict[str, Any]:
         "data_type": output.data_type,
         "sizes": list(output.sizes),
         "shape": output.shape,
+        "region": output.region,
         "bound": output.bound,
         "decided_by": output.decided_by,
         "elements": [_element(element, measured=True) for element in shown.values()],

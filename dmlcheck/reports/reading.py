@@ -204,6 +204,7 @@ def _output(raw: Mapping[str, Any]) -> OutputResult:
         shape=value_of(details, "shape", TEXT_OR_NONE),
         profile=_numbers(details, "profile"),
         likely_share=value_of(raw, "likely_share", NUMBER_OR_NONE),
+        region=value_of(details, "region", TEXT_OR_NONE, None),
     )
 
 

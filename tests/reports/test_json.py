@@ -65,6 +65,7 @@ DETAILS = record(
     shape=TEXT_OR_NULL,
     bound={"type": "string"},
     decided_by={"type": "string"},
+    region=TEXT_OR_NULL,
     elements=items(ELEMENT),
     profile=items(NUMBER),
 )
@@ -227,6 +228,7 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
                 "data_type": "FLOAT32",
                 "sizes": [2, 1],
                 "shape": None,
+                "region": None,
                 "bound": "2 ULP",
                 "decided_by": "the case's own tolerance",
                 "elements": [{"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0}],

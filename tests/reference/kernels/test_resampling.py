@@ -306,6 +306,30 @@ def test_averages_in_float32_are_within_the_bound_and_those_at_a_moved_place_are
     assert refused(single(moved[0], x), given).mean() > 0.7
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_averages_of_two_axes_are_right_in_any_order(seed: int) -> None:
+    x = np.random.default_rng(seed).normal(size=(33, 65)).astype(np.float32)
+    # Twice as large, centred: between two elements the weights are 3/4 and 1/4, which FLOAT32 holds.
+    offsets = {"InputPixelOffsets": [0.5, 0.5], "OutputPixelOffsets": [-0.5, -0.5]}
+    desc, inputs = described("RESAMPLE1", x, (66, 130), InterpolationMode="LINEAR", Scales=[2, 2], **offsets)
+    given = bound(desc, inputs)
+
+    def along(y: np.ndarray, axis: int, *, is_lerp: bool) -> np.ndarray:
+        at = (np.arange(2 * y.shape[axis]) + 0.5) / 2 - 0.5
+        low = np.clip(np.floor(at), 0, y.shape[axis] - 1).astype(int)
+        high = np.clip(np.floor(at) + 1, 0, y.shape[axis] - 1).astype(int)
+        part = (at - np.floor(at)).astype(np.float32).reshape([-1, 1] if axis == 0 else [1, -1])
+        first, last = np.take(y, low, axis), np.take(y, high, axis)
+        return first + (last - first) * part if is_lerp else first * (1 - part) + last * part
+
+    for is_lerp in (False, True):
+        for axes in ((0, 1), (1, 0)):
+            found = along(along(x, axes[0], is_lerp=is_lerp), axes[1], is_lerp=is_lerp)
+            assert found.dtype == np.float32
+            assert not refused(found.reshape(-1), given).any()
+    assert refused(found.reshape(-1) * np.float32(1 + 2.0**-18), given).mean() > 0.5
+
+
 def test_a_place_beside_an_element_may_be_on_its_other_side() -> None:
     # (3 - 0) / 1.5 is 2, or a little less: between 1 and 2, where the slope is another
     fields = {"InterpolationMode": "LINEAR", "InputPixelOffsets": [0], "OutputPixelOffsets": [0]}

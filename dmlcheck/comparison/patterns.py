@@ -1,0 +1,149 @@
+"""What wrong elements of an output have in common: never written, a batch again, neighbours exchanged, too few bits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dmlcheck.comparison.regions import region
+
+Array = NDArray[Any]
+_FEW = 4  # wrong elements: fewer may be so by chance
+_MOST_BITS = 3.0  # that one element tells
+_ENOUGH_BITS = 12.0
+_MANY = 12  # wrong elements that show how many bits are right
+_LANES = {
+    (0, 2, 1, 3): "the second and third",
+    (1, 0, 3, 2): "the first and second, and the third and fourth,",
+    (2, 3, 0, 1): "the first and second half",
+    (3, 2, 1, 0): "the first and last, and both between them,",
+}
+
+
+def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
+    """Yield what explains all wrong elements by the values of the output alone."""
+    if int(wrong.sum()) < _FEW:
+        return
+    for found in (_unwritten, _repeated, _exchanged, _limited, _moved):
+        text = found(expected, actual, wrong)
+        if text is not None:
+            yield text
+
+
+def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say that all wrong elements hold one number, as of a buffer that is not written."""
+    held = actual[wrong]
+    is_nan = held.dtype.kind == "f" and bool(np.isnan(held).all())
+    is_blank = is_nan or ((held == held[0]).all() and held[0] in (0, _unset(held.dtype)))
+    if not is_blank or _bits(expected[wrong], held) < _ENOUGH_BITS:
+        return None
+    is_held = np.isnan(actual) if is_nan else actual == held[0]
+    box = _box(wrong, is_held)
+    where = "the output" if box.all() else region(box) or region(wrong) or "the wrong elements"
+    return f"nothing seems to be written to {where}: all {held[0].item():g} there"
+
+
+def _unset(dtype: np.dtype[Any]) -> Any:
+    """Return the integer all of whose bits are set, 0 for floats: what else a buffer may hold that is not written."""
+    return np.array(-1).astype(dtype)[()] if dtype.kind in "iu" else 0
+
+
+def _bits(expected: Array, held: Array) -> float:
+    """Return how much it tells that numbers are found in the place of others."""
+    if expected.dtype.kind == "f":
+        return _MOST_BITS * expected.size
+    distance = np.abs(expected.astype(np.float64) - held.astype(np.float64))
+    return float(np.log2(1 + distance).clip(0, _MOST_BITS).sum())
+
+
+def _box(wrong: Array, is_held: Array) -> Array:
+    """Return the smallest part of an output with all wrong elements, if all of it holds what these hold."""
+    for places in (wrong, wrong.reshape(-1)):
+        cut = tuple(slice(int(indices.min()), int(indices.max()) + 1) for indices in np.nonzero(places))
+        found = np.zeros(places.shape, bool)
+        found[cut] = True
+        if is_held.reshape(places.shape)[cut].all():
+            return found.reshape(wrong.shape)
+    return wrong
+
+
+def _repeated(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say that batches or channels are others again."""
+    for axis, name in ((0, "batch"), (1, "channel")):
+        if expected.ndim <= axis + 1 or expected.shape[axis] < 2:
+            continue
+        for count in (1, 2, 4, 8) if axis else (1,):
+            taken = np.arange(expected.shape[axis]) % count
+            if count < expected.shape[axis] and _is(np.take(expected, taken, axis), expected, actual, wrong):
+                first = f"the first {name}" if count == 1 else f"the first {count} {name}s"
+                return f"every {name} seems to be {first} again"
+    return None
+
+
+def _exchanged(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say that elements of each vector of four are in another order."""
+    if expected.ndim == 0 or expected.shape[-1] < 4:
+        return None
+    for lanes, words in _LANES.items():
+        order = np.arange(expected.shape[-1])
+        whole = order[: order.size // 4 * 4].reshape(-1, 4)
+        whole[:] = whole[:, lanes]
+        if _is(expected[..., order], expected, actual, wrong):
+            return f"{words} element of each vector of four in a row seem to be exchanged"
+    return None
+
+
+def _limited(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say that the largest number is there where infinity should be."""
+    if expected.dtype.kind != "f":
+        return None
+    limited = np.where(np.isinf(expected), np.copysign(np.finfo(expected.dtype).max, expected), expected)
+    return "infinities seem to be replaced by the largest number" if _is(limited, expected, actual, wrong) else None
+
+
+def _moved(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say that all integers differ by the same from what they should be."""
+    if expected.dtype.kind not in "iu" or not wrong.all():
+        return None
+    by = actual - expected  # which wraps as they do
+    if by.size < 4 or (by != by.flat[0]).any():
+        return None
+    return f"every element is {int(by.flat[0].astype(np.int64)):+} off"
+
+
+def _is(predicted: Array, expected: Array, actual: Array, wrong: Array) -> bool:
+    """Whether wrong elements are as predicted, and the others too as far as they are as expected."""
+    near = _close(actual, predicted)
+    return bool(near[wrong].all()) and bool((near | ~_close(actual, expected))[~wrong].all())
+
+
+def _close(some: Array, others: Array) -> Array:
+    """Return where two arrays hold the same, but for the last bits of floats."""
+    found: Array = some == others
+    if some.dtype.kind == "f":
+        wide, other = some.astype(np.float64), others.astype(np.float64)
+        room = np.where(np.isfinite(other), 4 * np.finfo(some.dtype).eps * np.abs(other), 0.0)
+        found |= np.abs(wide - other) <= room
+        found |= np.isnan(some) & np.isnan(others)
+    return found
+
+
+def few_bits(expected: Array, actual: Array, wrong: Array) -> str | None:
+    """Say how many bits of the results are right, where many are wrong and none by much."""
+    wanted, found = expected[wrong].astype(np.float64), actual[wrong].astype(np.float64)
+    size = np.abs(expected[np.isfinite(expected)].astype(np.float64)).max(initial=0.0)
+    difference = found - wanted
+    if expected.dtype.kind != "f" or not np.isfinite(difference).all():
+        return None
+    if wanted.size < max(_MANY, expected.size / 8) or not ((difference < 0).any() and (difference > 0).any()):
+        return None
+    error = float((np.abs(difference) / np.maximum(np.abs(wanted), size / 2**8)).max())
+    bits = math.floor(-math.log2(error)) if error > 0 else 0
+    least, most = (7, 18) if expected.dtype == np.float32 else (4, 8)
+    if not least <= bits <= most:
+        return None
+    return f"results seem to be right in the first {bits} bits only: fewer bits on the way, or a fast approximation?"

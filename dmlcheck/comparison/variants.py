@@ -1,0 +1,280 @@
+"""Faults that are tried: the reference engine with an attribute, an input or an arithmetic other than it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.reference import engine, narrowed
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.reference.engine import Array
+from dmlcheck.reference.narrowed import Way
+from dmlcheck.specs.names import ENUMS
+from dmlcheck.specs.records import Field
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
+
+Inputs = dict[str, Any]
+_BITS = 10.0  # how much closer a variant must come, all wrong elements together, to be more than chance
+_MOST_BITS = 8.0  # that one element tells
+_INDICES = ("IndicesTensor", "BatchIndicesTensor", "SequenceLengthsTensor")
+
+
+class Variant(NamedTuple):
+    """A fault in words, after `as if`, and what is computed with it."""
+
+    words: str
+    desc: OperatorDesc
+    inputs: Inputs
+    way: Way = Way()
+    finish: Callable[[Array, str], Array] = lambda x, _: x
+
+    def output(self, label: str, data_type: str) -> Array:
+        """Return an output of a type that has the fault."""
+        numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
+        return self.finish(engine.run(self.desc, self.inputs, numbers)[label], data_type)
+
+
+class Wrong(NamedTuple):
+    """A wrong output: its tensor, what is expected and found, the limit, and which elements exceed it."""
+
+    label: str
+    tensor: TensorDesc
+    expected: Array
+    actual: Array
+    limit: Limit
+    mask: Array
+
+
+def explaining(desc: OperatorDesc, inputs: Inputs, wrong: Wrong) -> Iterator[str]:
+    """Yield the faults that explain all of an output: it is within the tolerance of what the engine gives with them."""
+    for variant in variants(desc, inputs):
+        with suppress(Exception):  # such a desc may be none that the engine computes
+            predicted = variant.output(wrong.label, wrong.tensor.data_type)
+            if _is_closer(predicted, wrong) and _is_right(variant, predicted, wrong):
+                yield variant.words
+
+
+def _is_closer(predicted: Array, wrong: Wrong) -> bool:
+    """Whether a prediction comes closer at all wrong elements, by so much together that it is no chance."""
+    if predicted.shape != wrong.actual.shape or predicted.dtype != wrong.actual.dtype:
+        return False
+    found, made, wanted = (x[wrong.mask] for x in (wrong.actual, predicted, wrong.expected))
+    is_same = (found == made) | ((found != found) & (made != made))  # noqa: PLR0124 - NaN
+    numbers, near, far = (x.astype(np.float64) for x in (found, made, wanted))
+    after, before = np.abs(numbers - near), np.abs(numbers - far)
+    if not (is_same | (after <= before / 2)).all():
+        return False
+    unit = ulp(far, wrong.tensor.data_type) if wrong.tensor.data_type in FORMATS else np.ones(far.shape)
+    bits = np.log2((before + unit) / (np.where(is_same, 0, after) + unit))
+    return float(np.nan_to_num(bits, nan=_MOST_BITS, posinf=_MOST_BITS).clip(0, _MOST_BITS).sum()) >= _BITS
+
+
+def _is_right(variant: Variant, predicted: Array, wrong: Wrong) -> bool:
+    """Whether an output is within the tolerance of a prediction."""
+    bounds_of = partial(bounds, variant.desc, variant.inputs, accumulate=wrong.limit.accumulate)
+    expected, actual = {wrong.label: (wrong.tensor, predicted)}, {wrong.label: wrong.actual}
+    return not compare(expected, actual, wrong.limit, bounds_of)[wrong.label].result.mismatches
+
+
+# ---- all of them
+
+
+def variants(desc: OperatorDesc, inputs: Inputs) -> Iterator[Variant]:
+    """Yield the faults that a desc and its inputs may show."""
+    for words, values in _fields(desc):
+        merged = {name: value for name, value in {**desc.values, **values}.items() if value is not None}
+        given = {name: value for name, value in inputs.items() if name in merged}
+        yield Variant(words, OperatorDesc.of(desc.spec, merged), given)
+    for words, change in _CHANGES.items():
+        changed = _changed(desc, inputs, change)
+        if changed is not None:
+            yield Variant(words, desc, changed)
+    types = {part.tensor.data_type for part in desc.tensors()}
+    if not types.isdisjoint(FORMATS):
+        yield from (Variant(words, desc, inputs, way) for words, way in _WAYS.items())
+    yield from _of_integers(desc, inputs, types)
+
+
+_WAYS = {
+    "sums were made in FLOAT16": Way(narrowed.float16),
+    "sums were made in BFLOAT16": Way(narrowed.bfloat16),
+    "the last term of each sum were left out": Way(lost=lambda count: slice(count - 1, None)),
+    "halves were rounded away from zero": Way(nearest=narrowed.away_from_zero),
+}
+
+
+# ---- fields
+
+
+def _fields(desc: OperatorDesc) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield values of fields that a kernel may have taken instead, with the words for them."""
+    attributes = [field for field in desc.spec.fields.values() if _is_plain(field, desc)]
+    for field in attributes:
+        yield from ((f"{field.name} were {_text(field, value)}", {field.name: value}) for value in _others(field, desc))
+    for first, second in pairwise(attributes):
+        values = desc.values[first.name], desc.values[second.name]
+        is_alike = (first.type, first.enum, first.boolean) == (second.type, second.enum, second.boolean)
+        if is_alike and values[0] != values[1]:
+            yield f"{first.name} and {second.name} were exchanged", {first.name: values[1], second.name: values[0]}
+    for field in desc.spec.fields.values():
+        is_optional = field.kind == "input_tensor" and field.optional
+        is_given = desc.values.get(field.name) is not None
+        if is_given and (is_optional or field.type in ("OPERATOR_DESC", "SCALE_BIAS")):
+            yield f"{field.name} were left out", {field.name: None}
+
+
+def _is_plain(field: Field, desc: OperatorDesc) -> bool:
+    """Whether a field is an attribute that has a value of its own."""
+    is_attribute = field.kind == "attribute" and not field.counts and field.enum != "DML_TENSOR_DATA_TYPE"
+    return is_attribute and desc.values.get(field.name) is not None and field.type != "OPERATOR_DESC"
+
+
+def _others(field: Field, desc: OperatorDesc) -> Iterator[Any]:
+    """Yield other values of an attribute."""
+    value = desc.values[field.name]
+    for other in _candidates(field, value, desc):
+        if other != value:
+            yield other
+
+
+def _candidates(field: Field, value: Any, desc: OperatorDesc) -> Iterator[Any]:
+    if field.enum is not None:
+        yield from (name for name in ENUMS[field.enum] if not name.endswith("UNKNOWN"))
+    elif field.boolean:
+        yield 0 if value else 1
+    elif field.type == "OPERATOR_DESC_ARRAY":
+        yield tuple(value[:1] * len(value))
+    elif isinstance(value, tuple) and value:
+        if field.name == "Axes":
+            rank = len(desc.tensors()[0].tensor.sizes)
+            yield tuple(range(rank - len(value), rank))
+            return
+        yield value._make(reversed(value)) if hasattr(value, "_make") else tuple(reversed(value))
+        for number in (0, 1):
+            each = (type(part)(number) for part in value)
+            yield value._make(each) if hasattr(value, "_make") else tuple(each)
+    elif isinstance(value, (int, float)):
+        yield from (type(value)(0), type(value)(1))
+
+
+def _text(field: Field, value: Any) -> str:
+    """Return a value as a desc has it."""
+    if field.boolean:
+        return "true" if value else "false"
+    if field.type == "OPERATOR_DESC_ARRAY":
+        return "the first of them throughout"
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(figure, value)) + "]"
+    return figure(value) if isinstance(value, (int, float)) else str(value)
+
+
+# ---- inputs
+
+_Change = Callable[[str, Array], "Array | None"]
+
+
+def _changed(desc: OperatorDesc, inputs: Inputs, change: _Change) -> Inputs | None:
+    """Return inputs after a change that gives None for those it leaves as they are; None where it leaves all so."""
+    changed, is_changed = dict(inputs), False
+    for name, parts in desc.parts.items():
+        if name not in inputs:
+            continue
+        given = inputs[name] if isinstance(inputs[name], list) else [inputs[name]]
+        made = [change(part.label, values) for part, values in zip(parts, given, strict=True)]
+        if any(other is not None and not _is_same(other, values) for other, values in zip(made, given, strict=True)):
+            is_changed = True
+            made = [values if other is None else other for other, values in zip(made, given, strict=True)]
+            changed[name] = made if isinstance(inputs[name], list) else made[0]
+    return changed if is_changed else None
+
+
+def _is_same(some: Array, others: Array) -> bool:
+    return some.dtype == others.dtype and bool((some == others).all())
+
+
+def _of_float32(rounding: Callable[[Array], Array]) -> _Change:
+    return lambda _, x: rounding(x).astype(np.float32) if x.dtype == np.float32 else None
+
+
+def _of_int64(change: Callable[[Array], Array]) -> _Change:
+    return lambda _, x: change(x).astype(x.dtype) if x.dtype in (np.int64, np.uint64) else None
+
+
+def _of_indices(change: Callable[[Array], Array]) -> _Change:
+    return lambda label, x: change(x).astype(x.dtype) if label in _INDICES else None
+
+
+# ---- integers
+
+_SIGNED = {"UINT8": "INT8", "UINT16": "INT16", "UINT32": "INT32", "UINT64": "INT64"}
+_NARROW = frozenset({"INT8", "INT16", "INT32", "UINT8", "UINT16", "UINT32"})
+_WIDE = {"INT64", "UINT64"}
+
+
+def _of_integers(desc: OperatorDesc, inputs: Inputs, types: set[str]) -> Iterator[Variant]:
+    """Yield integers in another type, or through one."""
+    if not types.isdisjoint(_SIGNED):
+        viewed = _changed(desc, inputs, lambda _, x: x.view(f"i{x.itemsize}") if x.dtype.kind == "u" else None)
+        signed = _retyped(desc, lambda name: _SIGNED.get(name, name))
+        yield Variant("unsigned integers were read as signed", signed, viewed or inputs, finish=_viewed)
+    if types <= _NARROW:
+        wide = _changed(desc, inputs, lambda _, x: x.astype(np.int64)) or inputs
+        words = "integers were limited to their type instead of wrapping"
+        yield Variant(words, _retyped(desc, lambda _: "INT64"), wide, finish=_clipped)
+    if not types.isdisjoint(_WIDE):
+        for words, through in (("32 bits", _through_32_bits), ("FLOAT32", _through_float32)):
+            changed = _changed(desc, inputs, _of_int64(through)) or inputs
+            yield Variant(f"64-bit integers went through {words}", desc, changed, finish=partial(_again, through))
+
+
+def _retyped(desc: OperatorDesc, change: Callable[[str], str]) -> OperatorDesc:
+    """Return a desc whose tensors have other data types."""
+
+    def other(value: Any) -> Any:
+        if isinstance(value, TensorDesc):
+            return value._replace(data_type=change(value.data_type))
+        is_list = isinstance(value, tuple) and value and all(isinstance(part, TensorDesc) for part in value)
+        return tuple(map(other, value)) if is_list else value
+
+    return OperatorDesc.of(desc.spec, {name: other(value) for name, value in desc.values.items()})
+
+
+def _viewed(x: Array, data_type: str) -> Array:
+    return x.view(NUMPY_TYPES[data_type]) if x.dtype.kind == "i" else x
+
+
+def _clipped(x: Array, data_type: str) -> Array:
+    limits = np.iinfo(NUMPY_TYPES[data_type])
+    return np.clip(x, limits.min, limits.max).astype(limits.dtype)
+
+
+def _again(through: Callable[[Array], Array], x: Array, _: str) -> Array:
+    return through(x).astype(x.dtype) if x.dtype in (np.int64, np.uint64) else x
+
+
+def _through_32_bits(x: Array) -> Array:
+    return x.astype(np.int32 if x.dtype == np.int64 else np.uint32)
+
+
+def _through_float32(x: Array) -> Array:
+    limits = np.iinfo(x.dtype)
+    rounded = x.astype(np.float32).astype(np.float64)
+    return np.clip(rounded, float(limits.min), np.nextafter(float(limits.max), 0)).astype(x.dtype)
+
+
+_CHANGES: dict[str, _Change] = {
+    "inputs were rounded to FLOAT16": _of_float32(narrowed.float16),
+    "inputs were rounded to TF32": _of_float32(narrowed.tf32),
+    "inputs were rounded to BFLOAT16": _of_float32(narrowed.bfloat16),
+    "indices were counted from 1": _of_indices(lambda x: np.where(x > 0, x - x.dtype.type(1), x)),
+    "negative indices were 0": _of_indices(lambda x: np.maximum(x, 0)),
+}
