@@ -26,9 +26,9 @@ def region(wrong: Mask) -> str | None:
     if count < 2 or wrong.size < 4 or count == wrong.size:
         return None
     found = [*_of_dimensions(wrong, count), *_of_positions(wrong.reshape(-1), count)]
-    return next((words for words, share in found if share == 1), None) or next(
-        (f"most of {words}" for words, _ in found), None
-    )
+    whole = [words for words, share in found if share == 1]
+    most = [f"most of {words}" for words, share in found if count / share <= _ENOUGH * wrong.size]
+    return next(iter(whole + most), None)
 
 
 # ---- dimensions
