@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,8 @@ from dmlcheck.values.layouts import laid_out, viewed
 from dmlcheck.values.number_formats import FORMATS
 
 MOST = 2**20  # elements of all tensors together: the search recomputes an output some ten times
-_SHOWN = 2  # causes that fit alike
+_SHOWN = 2  # causes of one kind that fit alike
+_MOST_SHOWN = 3
 _EXPECTED = "the reference engine agrees with what was found: is what the case expects wrong?"
 
 
@@ -98,7 +99,7 @@ def likely_cause(
     """Say which fault would have given a wrong output, in a sentence for its diagnostic; None where none would.
 
     `wrong` marks the elements outside the bound. Every fault is acted out on the inputs, and named where that gives all
-    of what was found: at most two. Tensors of more than MOST elements together are not looked at.
+    of what was found: at most three. Tensors of more than MOST elements together are not looked at.
     """
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
         return None
@@ -107,7 +108,8 @@ def likely_cause(
     with np.errstate(all="ignore"):
         if _agrees_with_reference(evidence):
             return f"likely cause: {_EXPECTED}"
-        causes = list(islice(_causes(evidence), _SHOWN)) or list(islice(_tried(evidence), _SHOWN))
+        found = islice(_causes(evidence), _SHOWN), islice(_tried(evidence), _SHOWN), islice(_patterns(evidence), 1)
+        causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(filter(None, [few_bits(evidence.expected, evidence.actual, evidence.wrong)]))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
 
@@ -131,13 +133,14 @@ def _causes(evidence: Evidence) -> Iterator[str]:
 
 
 def _tried(evidence: Evidence) -> Iterator[str]:
-    """Yield faults that are tried on the reference engine, where the values themselves do not tell enough."""
-    desc, inputs, label, tensor, expected, actual, limit, wrong = evidence
-    found = list(patterns(expected, actual, wrong))
-    yield from found
-    if not found:
-        for words in explaining(desc, inputs, Wrong(label, tensor, expected, actual, limit, wrong)):
-            yield f"the result is as if {words}"
+    """Yield faults that are tried on the reference engine."""
+    desc, inputs, label, tensor, expected, actual, limit, mask = evidence
+    for words in explaining(desc, inputs, Wrong(label, tensor, expected, actual, limit, mask)):
+        yield f"the result is as if {words}"
+
+
+def _patterns(evidence: Evidence) -> Iterator[str]:
+    return patterns(evidence.expected, evidence.actual, evidence.wrong)
 
 
 def _same(left: Array, right: Array) -> Array:

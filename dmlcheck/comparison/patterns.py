@@ -15,6 +15,7 @@ Array = NDArray[Any]
 _FEW = 4  # wrong elements: fewer may be so by chance
 _MOST_BITS = 3.0  # that one element tells
 _ENOUGH_BITS = 12.0
+_NEAR = 2  # how far off integers are that all have the same error
 _MANY = 12  # wrong elements that show how many bits are right
 _LANES = {
     (0, 2, 1, 3): "the second and third",
@@ -26,10 +27,8 @@ _LANES = {
 
 def patterns(expected: Array, actual: Array, wrong: Array) -> Iterator[str]:
     """Yield what explains all wrong elements by the values of the output alone."""
-    if int(wrong.sum()) < _FEW:
-        return
-    for found in (_unwritten, _repeated, _exchanged, _limited, _moved):
-        text = found(expected, actual, wrong)
+    for found, least in ((_limited, 3), (_unwritten, _FEW), (_repeated, _FEW), (_exchanged, _FEW), (_moved, _FEW)):
+        text = found(expected, actual, wrong) if int(wrong.sum()) >= least else None
         if text is not None:
             yield text
 
@@ -43,8 +42,8 @@ def _unwritten(expected: Array, actual: Array, wrong: Array) -> str | None:
         return None
     is_held = np.isnan(actual) if is_nan else actual == held[0]
     box = _box(wrong, is_held)
-    where = "the output" if box.all() else region(box) or region(wrong) or "the wrong elements"
-    return f"nothing seems to be written to {where}: all {held[0].item():g} there"
+    where = "the output" if box.all() else region(box) or region(wrong)
+    return where and f"nothing seems to be written to {where}: all {held[0].item():g} there"
 
 
 def _unset(dtype: np.dtype[Any]) -> Any:
@@ -110,9 +109,10 @@ def _moved(expected: Array, actual: Array, wrong: Array) -> str | None:
     if expected.dtype.kind not in "iu" or not wrong.all():
         return None
     by = actual - expected  # which wraps as they do
-    if by.size < 4 or (by != by.flat[0]).any():
+    distance = int(by.flat[0].astype(np.int64))
+    if (by != by.flat[0]).any() or abs(distance) > _NEAR:
         return None
-    return f"every element is {int(by.flat[0].astype(np.int64)):+} off"
+    return f"every element is {distance:+} off"
 
 
 def _is(predicted: Array, expected: Array, actual: Array, wrong: Array) -> bool:

@@ -25,6 +25,7 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
 Inputs = dict[str, Any]
 _BITS = 10.0  # how much closer a variant must come, all wrong elements together, to be more than chance
 _MOST_BITS = 8.0  # that one element tells
+_BITS_OF_OTHERS = 3.0  # that an infinity or NaN tells
 _INDICES = ("IndicesTensor", "BatchIndicesTensor", "SequenceLengthsTensor")
 
 
@@ -75,7 +76,8 @@ def _is_closer(predicted: Array, wrong: Wrong) -> bool:
         return False
     unit = ulp(far, wrong.tensor.data_type) if wrong.tensor.data_type in FORMATS else np.ones(far.shape)
     bits = np.log2((before + unit) / (np.where(is_same, 0, after) + unit))
-    return float(np.nan_to_num(bits, nan=_MOST_BITS, posinf=_MOST_BITS).clip(0, _MOST_BITS).sum()) >= _BITS
+    bits = np.where(np.isfinite(bits), bits.clip(0, _MOST_BITS), _BITS_OF_OTHERS)
+    return float(bits.sum()) >= _BITS
 
 
 def _is_right(variant: Variant, predicted: Array, wrong: Wrong) -> bool:
