@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
-from dmlcheck.diagnostics.wording import visible
+from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.specs.names import parse_level, parse_version
 
 if TYPE_CHECKING:
@@ -57,6 +57,46 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--dmlcheck"):
         _refuse_implementation(config.getoption("--dmlcheck-implementation"), version)
         config.stash[_KNOWN] = _expectations(config)
+        if not hasattr(config, "workerinput"):  # of pytest-xdist it is the process that reports
+            config.pluginmanager.register(_Count(config.getoption("--dmlcheck-implementation")))
+
+
+class _Count:
+    """What the implementation had a part in, for the end of a session."""
+
+    def __init__(self, implementation: str) -> None:
+        self.implementation = implementation
+        self.counts = {_COMPUTED: 0, _DESC: 0, _NOTHING: 0}
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether cases ran on an implementation other than the reference, and it had a part in none."""
+        return self.implementation != "reference" and any(self.counts.values()) and not self.counts[_COMPUTED]
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Count a case."""
+        for name, value in report.user_properties:
+            if name == _PROPERTY and value in self.counts and report.when == "call":
+                self.counts[str(value)] += 1
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """End with 5 where all is well because nothing was computed."""
+        if exitstatus == pytest.ExitCode.OK and self.is_vain:
+            session.exitstatus = pytest.ExitCode.NO_TESTS_COLLECTED
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say what was computed, where that is not all."""
+        computed, descs, _ = self.counts.values()
+        if descs or self.is_vain:
+            vain = f": nothing was checked on {self.implementation}" if self.is_vain else ""
+            terminalreporter.write_line(
+                f"dmlcheck: {counted(computed, 'case')} computed, {counted(descs, 'desc')} checked{vain}"
+            )
+
+
+_PROPERTY = "dmlcheck"  # of a test: what a case was
+_COMPUTED, _DESC, _NOTHING = "computed", "desc checked", "not computed"
 
 
 def _refuse_implementation(name: str, directml_version: str | None) -> None:
@@ -183,6 +223,8 @@ class CaseItem(pytest.Item):
         if self.problems or self.case is None:
             raise CaseFailure(_diagnostics(self.problems, self.document), errors_text(self.problems))
         result = self._result(self.case)
+        kind = _COMPUTED if result.is_computed else _DESC if result.is_checked_desc else _NOTHING
+        self.user_properties.append((_PROPERTY, kind))
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")
         if result.outcome == XFAILED:

@@ -13,9 +13,9 @@ from dmlcheck.files.document import Position
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.reports.html.report import HtmlReport
-from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.reports.records import RunInfo, Tally
 from dmlcheck.running.one_case import Run, run_case
-from dmlcheck.running.results import OUTCOMES, CaseResult
+from dmlcheck.running.results import CaseResult
 
 FILE = (Path(__file__).parent / "snapshots" / "files" / "case.yaml").as_posix()
 
@@ -65,12 +65,12 @@ def wrong_output(sizes: tuple[int, ...] = (8, 1024), **fields: Any) -> OutputRes
 
 def report(path: Path, results: Iterable[CaseResult], *, interrupted: bool = False, **info: Any) -> str:
     """Write a report and return its text."""
-    counts = dict.fromkeys(OUTCOMES, 0)
+    tally = Tally()
     page = HtmlReport(str(path), RunInfo("reference", **info))
     for result in results:
-        counts[result.outcome] += 1
+        tally.add(result)
         page.case(result)
-    page.finish(Summary(counts, 1.5, interrupted))
+    page.finish(tally.summary(1.5, is_interrupted=interrupted))
     assert page.file.problem is None
     return path.read_text(encoding="utf-8")
 

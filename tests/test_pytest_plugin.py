@@ -236,3 +236,43 @@ def test_failures_that_are_known_of_a_version_of_directml_are_xfailed(
     assert (refused.returncode, said in refused.stderr) == (4, True)
     wrong = run(*words, "--dmlcheck-directml-version", "eight")
     assert (wrong.returncode, "eight is not a version of DirectML; write 1.8.0" in wrong.stderr) == (4, True)
+
+
+NEGATIVE = """\
+operator: DML_OPERATOR_REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+  Axes: [0]
+cases:
+- {name: plain}
+- {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
+- {name: random, inputs: {InputTensor: {random: {seed: 1, low: 1, high: 2}}}}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["0", "2"])
+@pytest.mark.parametrize(
+    ("name", "code", "outcomes", "line"),
+    [
+        ("reference", 0, "2 passed, 1 skipped", "dmlcheck: 0 cases computed, 2 descs checked"),
+        ("python:refusing:Refusing", 1, "1 failed, 2 passed", "dmlcheck: 2 cases computed, 1 desc checked"),
+        (
+            "python:refusing:Unable",
+            5,
+            "2 passed, 1 skipped",
+            "dmlcheck: 0 cases computed, 2 descs checked: nothing was checked on python:refusing:Unable",
+        ),
+    ],
+)
+def test_a_session_in_which_an_implementation_computes_nothing_is_not_green(
+    monkeypatch: pytest.MonkeyPatch, processes: str, name: str, code: int, outcomes: str, line: str
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(HERE))
+    Path("cases/broken.yaml").unlink()
+    Path("cases/sum.yaml").write_text(NEGATIVE, encoding="utf-8")
+    result = run("--dmlcheck", "cases", "-n", processes, "--dmlcheck-implementation", name)
+    assert (result.returncode, counts(result.stdout)) == (code, outcomes), result.stdout
+    assert line in result.stdout.splitlines()

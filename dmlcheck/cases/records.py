@@ -106,6 +106,23 @@ class Case(NamedTuple):
         """Whether it is about what is wrong with the desc; one that lists nothing and has outputs is about those."""
         return self.invalid is not None and not (self.invalid == () and self.outputs)
 
+    @property
+    def is_generated(self) -> bool:
+        """Whether it is for implementations alone: its values are random, or there are none to give.
+
+        One that lists its values may lack its outputs by mistake.
+        """
+        if self.inputs is None or self.outputs or self.invalid is not None:
+            return False
+        return not self.inputs or any(map(_is_random, self.inputs.values()))
+
+
+def _is_random(raw: Any) -> bool:
+    """Whether the values of a tensor, or of one of an array of tensors, are random."""
+    if isinstance(raw, list):
+        return any(isinstance(part, Mapping) and "random" in part for part in raw)
+    return isinstance(raw, Mapping) and "random" in raw
+
 
 MERGED = ("desc", "inputs")
 

@@ -6,9 +6,10 @@ import sys
 
 import click
 
-from dmlcheck.cli.console import Console
+from dmlcheck.cli.console import Console, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
+from dmlcheck.cli.outcome import why_vain
 from dmlcheck.cli.reporters import Wanted, finish_reports, open_reporters, report_options
 from dmlcheck.reports.reading import ReportError
 from dmlcheck.reports.shards import whole_run
@@ -37,4 +38,8 @@ def merge(*, reports: tuple[str, ...], wanted: Wanted) -> None:
         sys.exit(Exit.WRONG_INPUT)
     if merged.summary.failures:
         sys.exit(Exit.FAILED)
-    sys.exit(Exit.GOOD if merged.summary.checked else Exit.NOTHING_CHECKED)
+    if not merged.summary.is_vain:
+        sys.exit(Exit.GOOD)
+    if merged.summary.total:
+        write(f"dmlcheck: nothing was checked: {why_vain(merged.summary)}", to_errors=True)
+    sys.exit(Exit.NOTHING_CHECKED)

@@ -15,6 +15,16 @@ from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
 from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result, unless_skipped
 from dmlcheck.running.results import CaseResult
 
+
+def why_vain(summary: Summary) -> str:
+    """Return why a run that has cases has checked nothing."""
+    if summary.checked:
+        return f"the implementation computed nothing; {counted(summary.checked, 'desc')} checked without it"
+    if summary.for_implementations == summary.total:
+        return "every case is for implementations; choose one with --implementation NAME"
+    return "every case was skipped"
+
+
 _NONE_OF_THESE = "the earlier report has none of these cases; ids begin with the path as the command line gives it"
 
 
@@ -30,13 +40,15 @@ class Outcome:
         max_failures: int | None,
         is_shard: bool,
         fails_skipped: bool = False,
+        is_of_reference: bool = True,
         single: Mapping[str, str] = {},
         total: Callable[[], int] = lambda: 0,
     ) -> None:
         """Begin; the time runs from here.
 
-        `fails_skipped` makes a skipped case that no entry expects a failure; `single` has the ids of the cases that
-        were asked for one by one, each with what to say if it is not there; `total` returns the number of cases.
+        `fails_skipped` makes a skipped case that no entry expects a failure; `is_of_reference` says that the reference
+        engine is judged: another has to have a part in the run. `single` has the ids of the cases that were asked for
+        one by one, each with what to say if it is not there; `total` returns the number of cases.
         """
         self.reporters = reporters
         self.watch = watch
@@ -47,7 +59,7 @@ class Outcome:
         self.fails_skipped = fails_skipped
         self.missing = dict(single)
         self.total = total
-        self.tally = Tally()
+        self.tally = Tally(is_of_reference=is_of_reference)
         self.digests: list[bytes | None] = []
         self.seen = 0
         self.has_wrong_file = False
@@ -116,7 +128,7 @@ class Outcome:
             return Exit.WRONG_INPUT
         if summary.failures:
             return Exit.FAILED
-        if summary.checked:
+        if not summary.is_vain:
             return Exit.GOOD
         if summary.total or not self.missing:
             write(f"dmlcheck: nothing was checked: {self._why_nothing(summary)}", to_errors=True)
@@ -125,7 +137,7 @@ class Outcome:
     def _why_nothing(self, summary: Summary) -> str:
         """Return why a run without failures has checked no case."""
         if summary.total:
-            return "every case was skipped"
+            return why_vain(summary)
         return f"none of {counted(self.seen, 'case')} is selected" if self.seen else "there is no case"
 
     def _lacks_cases(self) -> bool:

@@ -147,14 +147,16 @@ def run(**given: Any) -> None:
     console = Console()
     found = targets(options.paths)
     inputs = [path for path in (*(target.file for target in found), options.expected, options.compare_to) if path]
+    info = options.info(said, earlier)
     execution = Execution(found, options.plan, options.jobs)
     outcome = Outcome(
-        open_reporters(console, options.wanted, options.info(said, earlier), inputs, lambda: execution.total),
+        open_reporters(console, options.wanted, info, inputs, lambda: execution.total),
         watch=Watch(options.warned_above, baseline),
         known=known,
         max_failures=1 if options.first_failure else options.max_failures,
         is_shard=options.shard is not None,
         fails_skipped=options.fail_on_skipped,
+        is_of_reference=info.is_of_reference,
         single={f"{name}::{case}": f"{name} has no case {case}" for _, name, case in found if case is not None},
         total=lambda: execution.total,
     )

@@ -586,6 +586,16 @@ RULES: dict[str, Rule] = {
         "The desc is legal and all inputs are given, so the implementation must return a result. The message says what "
         "it did instead.",
     ),
+    "invalid-desc-accepted": Rule(
+        "run",
+        "the implementation under test accepts a desc that is not valid",
+        "{implementation} accepts a desc that {level} does not allow: {mistakes}",
+        "A negative case lists what is wrong with its desc. Implementations that say that they refuse such descs "
+        '(DxDispatch, programs that answer the first request with `"validates": true`, Python objects with '
+        "`validates = True`) get the desc too, with zeros as inputs, and must refuse it, as DirectML does. "
+        "The message says what is wrong with the desc at the feature level of the run. A desc that is only wrong at "
+        "lower levels is not sent. Neither is one with a mistake in its notation, such as an unknown field.",
+    ),
     "timeout": Rule(
         "run",
         "a case took longer than it may",

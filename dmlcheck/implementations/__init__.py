@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -30,7 +31,9 @@ class Implementation(Protocol):
 
         `inputs` has an array in the shape and type of each input tensor by field, a list of them for an array of
         tensors; their strides in memory mean nothing, the desc's `strides` say how the tensor lies in a buffer.
-        Raises Unsupported, Failure or TimedOut; any other exception is a failure too.
+        Raises Unsupported, Failure or TimedOut; any other exception is a failure too. An implementation with an
+        attribute `validates` that is true also gets descs that are not valid, with zeros as inputs, and refuses them
+        by raising Refused or ValueError.
         """
 
     def close(self) -> None:
@@ -47,6 +50,14 @@ class Unsupported(Exception):
 
 class Failure(Exception):
     """What an implementation answered instead of a result, as the rest of a sentence about it."""
+
+
+class Refused(Failure):
+    """A desc that an implementation says is not valid."""
+
+
+class Unusable(Failure):
+    """A result that is not what was asked for: the desc was taken, but nothing can be compared."""
 
 
 class TimedOut(Failure):
@@ -138,6 +149,19 @@ def keeps_time(implementation: Any) -> bool:
 def may_crash(implementation: Any) -> bool:
     """Whether an implementation is native code, which may end the process that it is in: a run gives it another."""
     return bool(getattr(implementation, "may_crash", False))
+
+
+def validates(implementation: Any) -> bool:
+    """Whether an implementation says that it refuses descs that are not valid."""
+    return bool(getattr(implementation, "validates", False))
+
+
+def is_invalid_argument(text: str) -> bool:
+    """Whether an error names E_INVALIDARG, with which DirectML refuses descs: 0x80070057, or signed -2147024809."""
+    return _INVALID_ARGUMENT.search(text) is not None
+
+
+_INVALID_ARGUMENT = re.compile(r"E_INVALIDARG|(?<![0-9A-F])80070057(?![0-9A-F])|-2147024809(?!\d)", re.IGNORECASE)
 
 
 def is_directml(implementation: Any) -> bool | None:

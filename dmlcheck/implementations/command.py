@@ -24,7 +24,15 @@ from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.npy import Header, find, read_elements
 from dmlcheck.files.plain import open_plain
-from dmlcheck.implementations import Failure, TimedOut, Unavailable, Unsupported
+from dmlcheck.implementations import (
+    Failure,
+    Refused,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+    Unusable,
+    is_invalid_argument,
+)
 from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
@@ -37,7 +45,7 @@ START_SECONDS = 30.0  # for the first answer; devices and runtimes take their ti
 END_SECONDS = 2.0  # for a program to end by itself when there is nothing more to ask
 _MAX_LATE = 100  # answers to earlier cases, each of which is passed over
 _MAX_EXACT = 2**53  # whole numbers up to here are exact in a JSON reader that has only doubles
-_ANSWERS = ("ok", "error", "unsupported")
+_ANSWERS = ("ok", "error", "unsupported", "invalid")
 
 
 class Command:
@@ -66,6 +74,7 @@ class Command:
         self.device = said.device
         self.operators = said.operators
         self.types = said.types
+        self.validates = said.validates
 
     def unsupported(self, desc: OperatorDesc) -> str | None:
         """Return why the program cannot run a desc, as far as it said when it started."""
@@ -77,7 +86,10 @@ class Command:
         return wide_span(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        """Return the outputs of a valid desc; a program that gives none of the three answers is ended."""
+        """Return the outputs of a valid desc; a program that gives none of the four answers is ended.
+
+        Raises Refused where the program answers that the desc is not valid.
+        """
         if self.program is None:
             try:
                 self._start()
@@ -99,13 +111,17 @@ class Command:
             self._drop()
             if isinstance(problem, TimedOut):
                 raise
-            raise Failure(f"{problem}{program.wrote()}") from None
+            raise type(problem)(f"{problem}{program.wrote()}") from None
         except BaseException:  # an interrupt, a full disk: the program may be in the middle of anything
             self._drop()
             raise
         finally:
             files.remove()
-        raise Unsupported(text) if kind == "unsupported" else Failure(f"answered: {text}")
+        if kind == "unsupported":
+            raise Unsupported(text)
+        if kind == "invalid":
+            raise Refused(f"answered that the desc is not valid: {text}")
+        raise (Refused if is_invalid_argument(text) else Failure)(f"answered: {text}")
 
     def close(self) -> None:
         """End the program and remove its files."""
@@ -141,7 +157,7 @@ class Command:
             program.end(patience)
 
     def _answer(self, program: Program, request: dict[str, Any]) -> tuple[str, str]:
-        """Return which of the three answers a case gets, with its text."""
+        """Return which of the four answers a case gets, with its text."""
         until = None if self.timeout is None else time.monotonic() + self.timeout
         program.forget()
         program.send(request)
@@ -159,7 +175,7 @@ class Command:
             kinds = [kind for kind in _ANSWERS if kind in answer]
             if len(kinds) == 1 and (answer["ok"] is True if kinds[0] == "ok" else isinstance(answer[kinds[0]], str)):
                 return kinds[0], "" if kinds[0] == "ok" else plain_text(answer[kinds[0]]) or "no reason is given"
-            raise Failure(f"answered neither ok: true nor error or unsupported with a text: {excerpt(line)}")
+            raise Failure(f"answered neither ok: true nor error, invalid or unsupported with a text: {excerpt(line)}")
         raise Failure(f"answered earlier cases more than {_MAX_LATE} times again")
 
 
@@ -187,13 +203,17 @@ def split(place: str) -> str | list[str]:
 
 
 class Said(NamedTuple):
-    """What a program says of itself when it starts; no operators or types where it lists none, and takes any."""
+    """What a program says of itself when it starts; no operators or types where it lists none, and takes any.
+
+    `validates` says that it refuses descs that are not valid.
+    """
 
     name: str
     version: str
     device: str
     operators: Collection[str] | None
     types: Collection[str] | None
+    validates: bool = False
 
 
 def said(answer: dict[str, Any]) -> Said:
@@ -210,7 +230,10 @@ def said(answer: dict[str, Any]) -> Said:
     runs = _listed(answer, "operators", OPERATOR_PREFIX, known)
     types = _listed(answer, "types", "DML_TENSOR_DATA_TYPE_", list(NUMPY_TYPES))
     full = None if runs is None else frozenset(OPERATOR_PREFIX + short_operator(name) for name in runs)
-    return Said(name, version, device, full, types)
+    validates = answer.get("validates")
+    if not isinstance(validates, (bool, type(None))):
+        raise Failure(f"answered with validates that is neither true nor false: {excerpt(json.dumps(answer).encode())}")
+    return Said(name, version, device, full, types, validates is True)
 
 
 def _text(answer: dict[str, Any], key: str) -> str:
@@ -302,7 +325,7 @@ class _Files:
         return paths
 
     def read(self) -> dict[str, Array]:
-        """Return the outputs by label; Failure where one is not what was asked for."""
+        """Return the outputs by label; Unusable where one is not what was asked for."""
         return {part.label: self.load(part, path) for part, path in self.outputs}
 
     def load(self, part: Part, path: str) -> Array:
@@ -310,7 +333,7 @@ class _Files:
         tensor = part.tensor
         full, problem = find(self.folder, os.path.basename(path))
         if problem is not None:
-            raise Failure(f"answered ok, and the file of {part.label} cannot be read: {problem}")
+            raise Unusable(f"answered ok, and the file of {part.label} cannot be read: {problem}")
         wanted = NUMPY_TYPES[tensor.data_type]
         sizes = tensor.sizes if tensor.strides is None else (tensor.extent,)
         try:
@@ -319,10 +342,12 @@ class _Files:
                 if (header.dtype.newbyteorder("="), header.shape) != (wanted, sizes):
                     found = f"{header.dtype} of shape {_shape(header.shape)}"
                     layout = "" if tensor.strides is None else ", the elements of its buffer"
-                    raise Failure(f"wrote {part.label} as {found} instead of {wanted} of shape {_shape(sizes)}{layout}")
+                    raise Unusable(
+                        f"wrote {part.label} as {found} instead of {wanted} of shape {_shape(sizes)}{layout}"
+                    )
                 elements = read_elements(file, header)
         except (OSError, ValueError) as error:
-            raise Failure(f"answered ok, and the file of {part.label} is no .npy file: {error}") from None
+            raise Unusable(f"answered ok, and the file of {part.label} is no .npy file: {error}") from None
         return elements if tensor.strides is None else viewed(tensor, elements).copy()
 
     def remove(self) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import tempfile
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
-from dmlcheck.implementations import Failure, Unavailable
-from dmlcheck.implementations._process import ended_text, run, said
+from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
+from dmlcheck.implementations._process import Ended, ended_text, run, said
 from dmlcheck.reference.engine import Array
 
 VERSION = re.compile(r"dxdispatch version (\S+)")
@@ -26,6 +27,7 @@ class DxDispatch:
     name = "dxdispatch"
     keeps_time = True
     is_directml = True
+    validates = True
 
     def __init__(self, place: str, timeout: float | None = None) -> None:
         """Find the executable; Unavailable when there is none."""
@@ -61,7 +63,10 @@ class DxDispatch:
         return descs.unsupported(desc)
 
     def run(self, desc: OperatorDesc, inputs: dict[str, Any]) -> dict[str, Array]:
-        """Return what the executable computes for a valid desc."""
+        """Return what the executable computes for a valid desc.
+
+        Raises Refused where it ends with an exit code of its own, as it does when DirectML returns E_INVALIDARG.
+        """
         with tempfile.TemporaryDirectory(prefix="dmlcheck-", ignore_cleanup_errors=True) as folder:
             write.write_model(desc, inputs, folder)
             try:
@@ -69,11 +74,27 @@ class DxDispatch:
             except OSError as error:
                 raise Failure(f"cannot be started: {error.strerror or error}") from None
             if ended.code != 0:
-                raise Failure(ended_text(ended.code) + said(ended.text))
+                kind = Refused if _refuses(ended) else Failure
+                raise kind(ended_text(ended.code) + said(ended.text))
             try:
                 return outputs.read_outputs(desc, folder)
             except ValueError as error:
-                raise Failure(str(error) + said(ended.text)) from None
+                raise Unusable(str(error) + said(ended.text)) from None
 
     def close(self) -> None:
         """End nothing: each run ends with its case."""
+
+
+def _refuses(ended: Ended) -> bool:
+    """Whether the executable ended by itself with an error, on a device that it did not lose."""
+    code = ended.code & 0xFFFFFFFF
+    is_own = 0 < ended.code < 256 or _HRESULT <= code < _NTSTATUS
+    is_signal = sys.platform != "win32" and ended.code in _SIGNALS
+    return is_own and not is_signal and not _LOST.search(f"{code:08X} {ended.text}")
+
+
+_SIGNALS = range(129, 193)  # exit codes with which a shell says that a signal ended the program
+_HRESULT = 0x80000000  # E_INVALIDARG is 0x80070057
+_NTSTATUS = 0xC0000000  # from here on a program crashed
+# DXGI_ERROR_DEVICE_REMOVED and its like, or no device at all.
+_LOST = re.compile(r"(?<![0-9A-F])887A[0-9A-F]{4}(?![0-9A-F])|Failed to create a device", re.IGNORECASE)

@@ -62,7 +62,9 @@ class JsonReport:
         counts = {
             "total": summary.total,
             **summary.counts,
+            "computed": summary.computed,
             "legal": summary.legal,
+            "for_implementations": summary.for_implementations,
             "seconds": round(summary.seconds, 6),
         }
         tail: dict[str, Any] = {"summary": counts, "digest": summary.digest}
@@ -96,6 +98,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "feature_level": result.level,
         "outcome": result.outcome,
         "reason": result.reason,
+        "computed": result.is_computed,
         "diagnostics": [diagnostic.as_dict() for diagnostic in result.diagnostics],
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},

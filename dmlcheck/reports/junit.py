@@ -75,14 +75,14 @@ class JunitReport:
         )
         self.file.write(f'<?xml version="1.0" encoding="UTF-8"?>\n{root}>\n')
         for name, suite in self.suites.items():
-            self.file.write(self.suite_head(name, suite))
+            self.file.write(self.suite_head(name, suite, summary))
             for start, end in suite.parts:
                 self.file.take_back(start, end)
             self.file.write(" </testsuite>\n")
         self.file.write("</testsuites>\n")
         self.file.close()
 
-    def suite_head(self, name: str, suite: _Suite) -> str:
+    def suite_head(self, name: str, suite: _Suite, summary: Summary) -> str:
         """Return the beginning of a suite, up to its cases."""
         start = _tag(
             " <testsuite",
@@ -102,6 +102,8 @@ class JunitReport:
             "device": info.device,
             "feature_level": info.feature_level or EACH_ITS_OWN,
             "cases": str(sum(suite.tests for suite in self.suites.values())),
+            "computed": str(summary.computed),
+            "descs_checked": str(summary.descs),
             "accumulate": info.accumulate,
             "operators": " ".join(sorted(suite.operators)),
         }

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dmlcheck.diagnostics.wording import counted, figure, plural
-from dmlcheck.reports.records import Earlier, Summary
+from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural
+from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
 from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, near_bounds, unlikely_errors, worst_text
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
@@ -27,7 +27,8 @@ class _Row:
         self.has_news = False
 
     def add(self, result: CaseResult) -> None:
-        self.counts[result.outcome] = self.counts.get(result.outcome, 0) + 1
+        kind = kind_of(result)
+        self.counts[kind] = self.counts.get(kind, 0) + 1
         self.has_news = self.has_news or _is_news(result)
         self.seconds += result.seconds
         for output in result.outputs.values():
@@ -59,6 +60,8 @@ class _Noted:
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
         return bool(result.warned or result.drift or unlikely_errors(result))
+    if result.is_for_implementations:
+        return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)
 
 
@@ -68,6 +71,7 @@ class Overview:
     def __init__(self) -> None:
         self.rows: dict[str, _Row] = {}
         self.reasons: dict[str, int] = {}
+        self.for_implementations = 0
         self.accuracy = Accuracy()
         self.close = _Noted()
         self.worse = _Noted()
@@ -82,7 +86,9 @@ class Overview:
         if row is not None:
             row.add(result)
         self.accuracy.add(result)
-        if result.outcome == SKIPPED:
+        if result.is_for_implementations:
+            self.for_implementations += 1
+        elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
@@ -100,13 +106,13 @@ class Overview:
 
         `is_whole` asks for all of them.
         """
-        columns = [PASSED, FAILED, ERRORED, SKIPPED]
+        columns = [PASSED, *([CHECKED] if summary.descs else []), FAILED, ERRORED, SKIPPED]
         columns += [outcome for outcome in (XFAILED, XPASSED) if summary.counts.get(outcome)]
         rows = []
         for operator, row in self._rows(is_whole=is_whole):
-            counts = [str(row.counts.get(outcome, 0)) for outcome in columns]
+            counts = [str(row.counts.get(kind, 0)) for kind in columns]
             rows.append([operator, *counts, figure(row.ulp), f"{row.seconds:.2f}"])
-        return ["operator", *columns, "worst ULP", "seconds"], rows
+        return ["operator", *(HEADS.get(kind, kind) for kind in columns), "worst ULP", "seconds"], rows
 
     def _rows(self, *, is_whole: bool) -> list[tuple[str, _Row]]:
         is_whole = is_whole or len(self.rows) <= _FEW
@@ -117,7 +123,7 @@ class Overview:
         left = len(self.rows) - len(self._rows(is_whole=is_whole))
         if left:
             others = "other " if left < len(self.rows) else ""
-            yield f"{left:,} {others}{plural(left, 'operator')}: all passed, with nothing to note (-v lists them)"
+            yield f"{left:,} {others}{plural(left, 'operator')}: nothing failed, and nothing to note (-v lists them)"
 
     def accuracy_lines(self, summary: Summary, earlier: Earlier | None, *, is_whole: bool = True) -> Iterator[str]:
         """Yield the worst by operator and data type, and which passed cases are close to their bound or worse.
@@ -147,8 +153,12 @@ class Overview:
     def skip_lines(self, *, is_whole: bool = True) -> Iterator[str]:
         """Yield why cases were skipped, the most frequent reason first; those that differ in names only are one group.
 
-        `is_whole` asks for every reason.
+        `is_whole` asks for every reason. The cases that only another implementation can run are a line of their own.
         """
+        if self.for_implementations:
+            number = self.for_implementations
+            whose = f"{counted(number, 'case')} {is_or_are(number)} for implementations"
+            yield f"{whose}, which are compared with the reference engine (run with --implementation NAME)"
         groups = sorted(_groups(self.reasons), key=lambda group: (-sum(group.values()), *group))
         shown = groups if is_whole else groups[:_MOST_REASONS]
         for group in shown:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
-from dmlcheck.files.plain import MAX_REPORT, read_plain, reason
+from dmlcheck.files.plain import MAX_REPORT, read_plain
+from dmlcheck.files.plain import reason as reason_of
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
-from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
+from dmlcheck.running.results import LEGAL, OUTCOMES, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Deviation
 
@@ -33,7 +34,7 @@ def _read(
     try:
         data = read_plain(path, MAX_REPORT)
     except (OSError, ValueError) as error:
-        raise ReportError(f"{path}: {reason(error)}") from None
+        raise ReportError(f"{path}: {reason_of(error)}") from None
     try:
         report = json.loads(data.decode(), object_hook=hook, parse_float=_finite, parse_constant=_finite)
     except (ValueError, RecursionError):
@@ -134,11 +135,11 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
     drift = tuple(_drift(found) for found in raw.get("drift", ()))
     if not outputs.keys() >= {*warned, *(found.output for found in drift)}:
         raise ValueError("an output that the case does not have")
-    case = _case(raw)
+    case, reason = _case(raw), value_of(raw, "reason", TEXT_OR_NONE)
     return CaseResult(
         case,
         raw["outcome"],
-        value_of(raw, "reason", TEXT_OR_NONE),
+        _OF_EARLIER.get(reason, reason),
         diagnostics,
         outputs,
         value_of(raw, "seconds", NUMBER, 0.0),
@@ -149,9 +150,16 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         known=tuple(
             Deviation(*(value_of(row, key, TEXT) for key in _KNOWN)) for row in raw.get("known_deviations", ())
         ),
+        is_unrun=raw["outcome"] != SKIPPED and not raw.get("computed", _is_computed(outputs, diagnostics)),
     )
 
 
+def _is_computed(outputs: Mapping[str, OutputResult], diagnostics: Iterable[Diagnostic]) -> bool:
+    """Whether an implementation had a part in a case, by what a report of an earlier version says of it."""
+    return bool(outputs) or any(found.rule in ("implementation-error", "timeout") for found in diagnostics)
+
+
+_OF_EARLIER = {"a legal desc": LEGAL}  # reasons as earlier versions have them
 _KNOWN = ("text", "versions", "source")
 
 

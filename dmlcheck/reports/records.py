@@ -9,6 +9,8 @@ from dmlcheck.running.accuracy import Compared, unlikely_errors
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
+CHECKED = "checked"  # what stands for passed where dmlcheck alone checked a desc
+HEADS = {CHECKED: "descs checked"}  # of columns
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
 
 
@@ -18,8 +20,10 @@ class Summary(NamedTuple):
     `digest` stands for the whole case set, of which a shard runs a part; None where the run did not see all of it.
     `warned`, `worse` and `drifted` count passed cases: those close to their bound, those less accurate than in the
     earlier run that `compared` tells of, and those for which the run fails; `unlikely` those beyond the likely error,
-    `legal` the plain descs, of which nothing is computed. `not_run` counts the cases that a run did not come to because
-    it ended after some failures.
+    `legal` the plain descs. `not_run` counts the cases that a run did not come to because it ended after some failures.
+
+    `judged` counts the cases that the implementation had a part in, whatever came of them, and `computed` those of them
+    that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
     """
 
     counts: dict[str, int]
@@ -33,6 +37,26 @@ class Summary(NamedTuple):
     unlikely: int = 0
     legal: int = 0
     not_run: int = 0
+    computed: int = 0
+    judged: int = 0
+    for_implementations: int = 0
+    is_of_reference: bool = True
+
+    @property
+    def descs(self) -> int:
+        """The number of passed cases of which dmlcheck alone checked the desc."""
+        return self.counts.get(PASSED, 0) - self.computed
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """The number of cases by outcome, those that passed apart by whether the implementation computed them."""
+        rest = {outcome: self.counts.get(outcome, 0) for outcome in OUTCOMES if outcome != PASSED}
+        return {PASSED: self.computed, CHECKED: self.descs, **rest}
+
+    @property
+    def is_vain(self) -> bool:
+        """Whether nothing was checked: all was skipped, or an implementation other than the reference had no part."""
+        return not (self.checked if self.is_of_reference else self.judged)
 
     @property
     def total(self) -> int:
@@ -129,11 +153,18 @@ class Reporter(Protocol):
         """Take the end of the run; called on interruption too."""
 
 
+def kind_of(result: CaseResult) -> str:
+    """Return what a case is counted as: its outcome, or that dmlcheck alone checked its desc."""
+    return CHECKED if result.is_checked_desc else result.outcome
+
+
 class Tally:
     """The counts of a run as its results come in."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_of_reference: bool = True) -> None:
+        self.is_of_reference = is_of_reference
         self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = 0
 
     @property
@@ -152,6 +183,9 @@ class Tally:
         self.warned += bool(result.warned)
         self.unlikely += bool(unlikely_errors(result))
         self.legal += result.is_legal_desc
+        self.judged += result.is_computed
+        self.computed += result.is_computed and result.outcome == PASSED
+        self.for_implementations += result.is_for_implementations
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
 
@@ -165,16 +199,37 @@ class Tally:
         not_run: int = 0,
     ) -> Summary:
         """Return how the run stands."""
-        counts = dict(self.counts)
-        noted = (self.warned, self.worse, self.drifted)
-        return Summary(counts, seconds, is_interrupted, digest, *noted, compared, self.unlikely, self.legal, not_run)
+        return Summary(
+            dict(self.counts),
+            seconds,
+            is_interrupted,
+            digest,
+            self.warned,
+            self.worse,
+            self.drifted,
+            compared,
+            self.unlikely,
+            self.legal,
+            not_run,
+            self.computed,
+            self.judged,
+            self.for_implementations,
+            self.is_of_reference,
+        )
 
 
 def outcomes_text(summary: Summary) -> str:
-    """Return the outcomes in words: `12 passed (2 legal descs), 1 failed`, with what there is to say of those."""
-    counts = {**summary.counts, "not run": summary.not_run}
-    legal = f" ({counted(summary.legal, 'legal desc')})" if summary.legal else ""
-    words = {PASSED: f"{PASSED}{legal}", ERRORED: plural(counts.get(ERRORED, 0), ERRORED)}
+    """Return the outcomes in words: `12 passed, 2 descs checked, 1 failed`, with what there is to say of those.
+
+    What passed is what the implementation computed.
+    """
+    counts = {**summary.kinds, "not run": summary.not_run}
+    others = f" ({summary.for_implementations} for implementations)" if summary.for_implementations else ""
+    words = {
+        CHECKED: f"{plural(summary.descs, 'desc')} checked",
+        ERRORED: plural(counts.get(ERRORED, 0), ERRORED),
+        SKIPPED: SKIPPED + others,
+    }
     parts = [f"{count} {words.get(outcome, outcome)}" for outcome, count in counts.items() if count]
     noted = {
         "drifted": summary.drifted,

@@ -78,6 +78,8 @@ def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
         "device": encodable(info.device) or None,
         "featureLevel": info.feature_level,
         "cases": summary.total,
+        "computed": summary.computed,
+        "descsChecked": summary.descs,
         "accumulate": info.accumulate,
     }
 

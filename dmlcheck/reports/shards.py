@@ -55,7 +55,8 @@ def whole_run(paths: Iterable[str]) -> WholeRun:
     shards = _shards([(path, read_report(path)) for path in paths])
     cases = [case for shard in shards for case in shard.report["cases"]]
     results = [case_result(case) for case in sorted(cases, key=lambda case: case.get("ordinal", 0))]
-    return WholeRun(summary=_summary(shards, results), info=_info(shards), results=results)
+    info = _info(shards)
+    return WholeRun(info, results, _summary(shards, results, is_of_reference=info.is_of_reference))
 
 
 def _shards(parts: list[tuple[str, dict[str, Any]]]) -> list[_Shard]:
@@ -99,9 +100,9 @@ def _check_same_run(shard: _Shard, first: _Shard) -> None:
         raise ReportError(f"{shard.path}: one of {shard.of} shards, and {first.path} one of {first.of}")
 
 
-def _summary(shards: list[_Shard], results: list[CaseResult]) -> Summary:
+def _summary(shards: list[_Shard], results: list[CaseResult], *, is_of_reference: bool) -> Summary:
     """Return how the whole run ended."""
-    tally = Tally()
+    tally = Tally(is_of_reference=is_of_reference)
     for result in results:
         tally.add(result)
     seconds, compared = 0.0, None

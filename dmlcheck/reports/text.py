@@ -151,6 +151,6 @@ class TextReport:
 
 def end_line(summary: Summary, style: Style = PLAIN) -> str:
     """Return how a run ended: `12 passed, 1 failed in 0.25 s`."""
-    colour = "green" if summary.checked and not summary.failures else "red"
+    colour = "red" if summary.is_vain or summary.failures else "green"
     end = "interrupted after " if summary.interrupted else ""
     return f"{end}{style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s"

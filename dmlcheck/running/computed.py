@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument
 from dmlcheck.running.open_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
@@ -25,6 +25,12 @@ class Nothing(NamedTuple):
 
     reason: str
     finding: Finding | None = None
+
+
+class Refusal(NamedTuple):
+    """What an implementation made of a desc that is not valid: it refused it, in these words, or None: it took it."""
+
+    words: str | None
 
 
 def is_reference(implementation: Any) -> bool:
@@ -47,15 +53,42 @@ def computed(
         problem = _not_outputs(given.values, labels)
     except MemoryError:
         raise
-    except Unsupported as reason:
-        return Nothing(f"{_UNSUPPORTED}: {reason}")
-    except TimedOut as error:
-        return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
-    except Failure as error:
-        problem = str(error)
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
-        problem = f"raised {type(error).__name__}: {error}"
+        return _nothing(error, implementation)
     return given if problem is None else failed(implementation, problem)
+
+
+def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | Nothing:
+    """Return whether an implementation that refuses descs refuses one; Nothing where it failed, or cannot run it.
+
+    It refuses by raising Refused or ValueError, or whatever names E_INVALIDARG, as bindings of native code do. Any
+    other exception is no refusal, and no result that it returns is looked at.
+    """
+    try:
+        reason = why_unsupported(desc, implementation)
+        if reason is not None:
+            return Nothing(reason)
+        implementation.run(desc, inputs)
+    except Unusable:
+        return Refusal(None)
+    except (Unsupported, TimedOut, MemoryError) as error:
+        return _nothing(error, implementation)
+    except (Refused, ValueError) as error:
+        return Refusal(str(error) or type(error).__name__)
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+        is_refusal = not isinstance(error, Failure) and is_invalid_argument(f"{error} {getattr(error, 'winerror', '')}")
+        return Refusal(str(error)) if is_refusal else _nothing(error, implementation)
+    return Refusal(None)
+
+
+def _nothing(error: Exception, implementation: Any) -> Nothing:
+    """Return what an exception means that came instead of a result."""
+    if isinstance(error, Unsupported):
+        return Nothing(f"{_UNSUPPORTED}: {error}")
+    if isinstance(error, TimedOut):
+        return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
+    is_told = isinstance(error, Failure)
+    return failed(implementation, str(error) if is_told else f"raised {type(error).__name__}: {error}")
 
 
 def failed(implementation: Any, problem: str) -> Nothing:

@@ -114,7 +114,11 @@ def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object
         begin(case)
         return run_case(case, run)
     problems = all_problems(case, broken)
-    return CaseResult(case, ERRORED, "not a well-formed case", problems, level=case.feature_level, is_malformed=True)
+    return _malformed(case, "not a well-formed case", problems)
+
+
+def _malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> CaseResult:
+    return CaseResult(case, ERRORED, reason, problems, level=case.feature_level, is_malformed=True, is_unrun=True)
 
 
 class Told:
@@ -147,7 +151,7 @@ def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
     if in_shard(name, plan.shard) and not skip:
         problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
         case = case_of_file(name, FileOrigin(file.document, ((),)))
-        yield Done(CaseResult(case, ERRORED, "the file cannot be used", problems, is_malformed=True))
+        yield Done(_malformed(case, "the file cannot be used", problems))
     yield Ended(_digest([name]) if plan.digests else None)
 
 

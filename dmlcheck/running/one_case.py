@@ -13,14 +13,26 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
-from dmlcheck.running.computed import Nothing, computed, is_reference, why_unsupported
+from dmlcheck.diagnostics.wording import cut
+from dmlcheck.implementations import validates
+from dmlcheck.running.computed import Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
-from dmlcheck.running.results import ERRORED, FAILED, LEGAL, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.refusals import accepted, wrong_desc, zeros
+from dmlcheck.running.results import (
+    ERRORED,
+    FAILED,
+    FOR_IMPLEMENTATIONS,
+    LEGAL,
+    PASSED,
+    SKIPPED,
+    CaseResult,
+)
 from dmlcheck.running.verdict import Limits, judge
-from dmlcheck.specs.names import LEVEL_ORDER, level_name
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
+_MOST_WORDS = 200  # characters of the words of a refusal
 _NOTHING = "nothing to compare: the documentation leaves every expected element open"
 
 
@@ -70,13 +82,17 @@ class Run:
 
 
 class Ending(NamedTuple):
-    """How a case ended: its outcome and why, what is wrong, and how its outputs compare."""
+    """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
+
+    `is_unrun` says that the implementation had no part in it.
+    """
 
     outcome: str
     reason: str | None = None
     findings: tuple[Finding, ...] = ()
     outputs: Mapping[str, OutputResult] = {}
     known: tuple[Deviation, ...] = ()
+    is_unrun: bool = False
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -102,19 +118,25 @@ def run_case(case: Case, run: Run) -> CaseResult:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
     seconds = time.perf_counter() - start
     return CaseResult(
-        case, ending.outcome, ending.reason, diagnostics, ending.outputs, seconds, case.level, known=ending.known
+        case,
+        ending.outcome,
+        ending.reason,
+        diagnostics,
+        ending.outputs,
+        seconds,
+        case.level,
+        known=ending.known,
+        is_unrun=ending.is_unrun,
     )
 
 
 def _ending(case: Case, run: Run) -> Ending:
-    beyond = _level_beyond(case, run.settings.feature_level)
-    if beyond is not None:
-        return Ending(SKIPPED, beyond)
-    if case.is_plain_desc:
-        return _of_plain(case, run)
+    unrun = _of_unrun(case, run)
+    if unrun is not None:
+        return unrun
     prepared = run.prepared(case)
     if case.is_negative and prepared.excess is None:
-        return _of_negative(case, prepared)
+        return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
     reason = _reason_to_skip(case, prepared.desc, run)
@@ -122,6 +144,18 @@ def _ending(case: Case, run: Run) -> Ending:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
     return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
+
+
+def _of_unrun(case: Case, run: Run) -> Ending | None:
+    """Return how a case ends whose values are of no interest, None where they are."""
+    beyond = _level_beyond(case, run.settings.feature_level)
+    if beyond is not None:
+        return Ending(SKIPPED, beyond)
+    if case.is_plain_desc:
+        return _of_legality(case, run, Ending(PASSED, LEGAL, is_unrun=True))
+    if run.is_reference and case.is_generated:
+        return _of_legality(case, run, Ending(SKIPPED, FOR_IMPLEMENTATIONS))
+    return None
 
 
 def _is_listed_whole(case: Case) -> bool:
@@ -143,25 +177,46 @@ def _level_beyond(case: Case, most: str | None) -> str | None:
     return f"asks for {level_name(level)}; this run is at {level_name(most)}"
 
 
-def _of_plain(case: Case, run: Run) -> Ending:
-    """Return how a plain desc ends: it is legal at its level or not, whatever the implementation."""
+def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
+    """Return how a case ends of which only the desc is looked at: as a legal one does, or with what is wrong."""
     _, findings = run.descs.validated(case, case.level)
-    return Ending(FAILED, "the desc is not valid", tuple(findings)) if findings else Ending(PASSED, LEGAL)
+    return _of_illegal(findings) if findings else legal
 
 
-def _of_negative(case: Case, prepared: Prepared) -> Ending:
+def _of_illegal(findings: Iterable[Finding]) -> Ending:
+    return Ending(FAILED, "the desc is not valid", tuple(findings), is_unrun=True)
+
+
+def _of_negative(case: Case, prepared: Prepared, run: Run) -> Ending:
     mismatch = check_invalid(case, prepared.findings)
     if mismatch is None:
-        return Ending(PASSED)
+        return _of_refusal(case, run)
     unlisted = (finding for finding in prepared.findings if not is_listed(finding, case.invalid or ()))
-    return Ending(FAILED, "not the listed diagnostics", (mismatch, *unlisted))
+    return Ending(FAILED, "not the listed diagnostics", (mismatch, *unlisted), is_unrun=True)
+
+
+def _of_refusal(case: Case, run: Run) -> Ending:
+    """Return how a negative case ends that lists what is wrong: by what an implementation that refuses descs does."""
+    implementation = run.implementation
+    refuses = validates(implementation) and not run.is_reference
+    wrong = wrong_desc(case, run.settings.feature_level or NEWEST_LEVEL) if refuses else None
+    if wrong is None:
+        return Ending(PASSED, is_unrun=True)
+    answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
+    if isinstance(answer, Nothing) and answer.finding is not None:
+        return Ending(ERRORED, answer.reason, (answer.finding,))
+    if isinstance(answer, Nothing):
+        return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
+    if answer.words is None:
+        return Ending(FAILED, "accepted an invalid desc", (accepted(case, wrong, implementation),))
+    return Ending(PASSED, f"refused: {cut(' '.join(answer.words.split()), _MOST_WORDS)}")
 
 
 def _of_unusable(prepared: Prepared) -> Ending:
     """Return how a case ends that something is wrong with before anything is run."""
     if prepared.desc is None:
-        return Ending(FAILED, "the desc is not valid", prepared.findings)
-    return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings)
+        return _of_illegal(prepared.findings)
+    return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
 def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:

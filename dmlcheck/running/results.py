@@ -16,7 +16,8 @@ ERRORED = "error"
 SKIPPED = "skipped"
 XFAILED = "xfailed"
 XPASSED = "xpassed"
-LEGAL = "a legal desc"  # why a plain desc passes
+LEGAL = "a valid desc"  # why a plain desc passes
+FOR_IMPLEMENTATIONS = "for implementations, which are compared with the reference engine"
 OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
 FAILURES = (FAILED, ERRORED, XPASSED)
 
@@ -39,7 +40,8 @@ class CaseResult(NamedTuple):
     `ordinal` counts the cases of the whole set before it, where the run is one shard of several. `warned` names the
     outputs of a passed case that come close to their bound, where the run asks for it; `drift` has those that became
     less accurate. `known` has what some versions of DirectML are known to get wrong of such a desc, where it is
-    DirectML that was judged, and the case failed.
+    DirectML that was judged, and the case failed. `is_unrun` says that dmlcheck judged the case alone, and the
+    implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
     """
 
     case: Case
@@ -54,11 +56,27 @@ class CaseResult(NamedTuple):
     warned: tuple[str, ...] = ()
     drift: tuple[Drift, ...] = ()
     known: tuple[Deviation, ...] = ()
+    is_unrun: bool = False
+
+    @property
+    def is_computed(self) -> bool:
+        """Whether the implementation had a part in it: it computed, failed to, or was asked to refuse the desc."""
+        return self.outcome != SKIPPED and not self.is_unrun
+
+    @property
+    def is_checked_desc(self) -> bool:
+        """Whether it passes, and dmlcheck alone checked its desc."""
+        return self.outcome == PASSED and self.is_unrun
 
     @property
     def is_legal_desc(self) -> bool:
-        """Whether it is a plain desc, which passes because it is legal: nothing was computed."""
-        return self.outcome == PASSED and self.reason == LEGAL
+        """Whether it is a plain desc, which passes because it is legal."""
+        return self.is_checked_desc and self.reason == LEGAL
+
+    @property
+    def is_for_implementations(self) -> bool:
+        """Whether it is skipped as it says nothing of the reference engine, which alone would judge it."""
+        return self.outcome == SKIPPED and self.reason == FOR_IMPLEMENTATIONS
 
     @property
     def has_drifted(self) -> bool:

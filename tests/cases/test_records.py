@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from case_files import PLAIN, cases_of
 
@@ -136,3 +138,28 @@ def test_without_its_file_a_case_keeps_its_place_and_some_lines() -> None:
 
 def test_a_case_without_a_file_starts_at_the_first_line() -> None:
     assert Case("", "", "", "ARGMAX", None, {}).position == Position(1, 1)
+
+
+RANDOM = {"random": {"seed": 1}}
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_so"),
+    [
+        ({"inputs": {"A": RANDOM}}, True),
+        ({"inputs": {"A": [1, 2], "B": RANDOM}, "outputs": {}}, True),
+        ({"inputs": {"A": [[1, 2], RANDOM]}}, True),  # an array of tensors
+        ({"inputs": {"A": [1, 2], "B": {"fill": 1}}}, False),
+        ({"inputs": {}}, True),  # there is nothing to give
+        ({"inputs": {}, "outputs": {"B": [1]}}, False),
+        ({}, False),
+        ({"inputs": {"A": RANDOM}, "outputs": {"B": [1]}}, False),
+        ({"inputs": {"A": RANDOM}, "invalid": ()}, False),
+        ({"inputs": {"A": RANDOM}, "invalid": ("size-mismatch",)}, False),
+    ],
+)
+def test_a_case_with_random_values_or_none_and_nothing_that_is_expected_is_for_implementations(
+    fields: dict[str, Any], *, is_so: bool
+) -> None:
+    made = Case("f::a", "a", "f", "REDUCE", None, {}, **fields)
+    assert made.is_generated is is_so

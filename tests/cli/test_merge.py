@@ -57,3 +57,38 @@ def test_as_much_is_printed_as_of_a_run(word: str, ids: int) -> None:
     lines = dmlcheck("merge", *shards(many(3)), word).stdout.splitlines()
     assert len([line for line in lines if line.startswith("PASSED a.yaml::c")]) == ids
     assert any(line.startswith("operator") for line in lines) is (word == "-v")
+
+
+DESCS = """\
+operator: REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+  Axes: [0]
+cases:
+- {name: plain}
+- {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
+- {name: sum, inputs: {InputTensor: [1, 2, 3]}, outputs: {OutputTensor: [6]}}
+"""
+
+
+def test_the_whole_run_of_an_implementation_counts_what_it_computed() -> None:
+    write("a.yaml", DESCS)
+    misbehaving = ["--implementation", "python:misbehaving:Misbehaving"]
+    for number in (1, 2):
+        dmlcheck("run", "a.yaml", *misbehaving, "--shard", f"{number}/2", "--json", f"{number}.json")
+    result = dmlcheck("merge", "1.json", "2.json", "--json", "all.json")
+    assert (result.exit_code, result.stdout.splitlines()[-1].partition(" in ")[0]) == (0, "1 passed, 2 descs checked")
+    summary = json.loads(Path("all.json").read_text(encoding="utf-8"))["summary"]
+    assert (summary["passed"], summary["computed"], summary["legal"]) == (3, 1, 1)
+
+
+def test_the_whole_run_of_an_implementation_that_computed_nothing_has_checked_nothing() -> None:
+    write("a.yaml", DESCS)
+    misbehaving = ["--implementation", "python:misbehaving:Misbehaving", "-k", "not sum"]
+    for number in (1, 2):
+        dmlcheck("run", "a.yaml", *misbehaving, "--shard", f"{number}/2", "--json", f"{number}.json")
+    result = dmlcheck("merge", "1.json", "2.json")
+    told = "dmlcheck: nothing was checked: the implementation computed nothing; 2 descs checked without it\n"
+    assert (result.exit_code, result.stderr) == (5, told)

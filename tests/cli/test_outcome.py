@@ -16,7 +16,7 @@ from dmlcheck.reports.records import Summary
 from dmlcheck.running.accuracy import Baseline, Watch
 from dmlcheck.running.events import Done, Ended, Other
 from dmlcheck.running.expectations import Expectations, read_expectations
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult
 
 
 class Listening:
@@ -74,6 +74,45 @@ def expectations(text: str) -> Expectations:
 )
 def test_the_exit_code_is_that_of_the_worst(results: list[CaseResult], code: Exit) -> None:
     assert ended(*results)[0] == code
+
+
+UNRUN = CaseResult(case(), "passed", is_unrun=True)
+
+
+@pytest.mark.parametrize(
+    ("results", "code", "words"),
+    [
+        ([UNRUN, UNRUN], Exit.NOTHING_CHECKED, "the implementation computed nothing; 2 descs checked without it"),
+        ([UNRUN, CaseResult(case(), "skipped")], Exit.NOTHING_CHECKED, "computed nothing; 1 desc checked without it"),
+        ([CaseResult(case(), "skipped")], Exit.NOTHING_CHECKED, "every case was skipped"),
+        ([UNRUN, passed()], Exit.GOOD, ""),
+        ([UNRUN, CaseResult(case(), "xfailed")], Exit.GOOD, ""),
+        ([UNRUN, failed()], Exit.FAILED, ""),
+        ([CaseResult(case(), "error")], Exit.FAILED, ""),
+        ([UNRUN._replace(outcome="failed")], Exit.FAILED, ""),
+    ],
+)
+def test_another_implementation_than_the_reference_has_to_have_a_part_in_its_run(
+    results: list[CaseResult], code: Exit, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ended(*results, is_of_reference=False)[0] == code
+    told = capsys.readouterr().err
+    assert words in told
+    assert bool(words) == bool(told)
+
+
+def test_descs_alone_are_a_run_of_the_reference() -> None:
+    assert ended(UNRUN)[0] == Exit.GOOD
+
+
+def test_cases_for_implementations_are_no_failures_and_alone_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    skipped = CaseResult(case(), "skipped", FOR_IMPLEMENTATIONS)
+    assert ended(skipped, passed(), fails_skipped=True)[0] == Exit.GOOD
+    assert capsys.readouterr().err == ""
+    assert ended(skipped, fails_skipped=True)[0] == Exit.NOTHING_CHECKED
+    words = "every case is for implementations; choose one with --implementation NAME"
+    assert capsys.readouterr().err == f"dmlcheck: nothing was checked: {words}\n"
+    assert ended(CaseResult(case(), "skipped", "no kernel"), fails_skipped=True)[0] == Exit.FAILED
 
 
 def test_every_result_is_passed_on_and_counted() -> None:

@@ -101,20 +101,81 @@ def test_a_run_stops_after_so_many_failures(words: list[str]) -> None:
     assert dmlcheck("run", "f", "--max-failures", "3").stdout.splitlines()[-1].startswith("2 passed, 3 failed in ")
 
 
-LEGAL_PASSES = "1 passed (1 legal desc) in "
+ONE_DESC = "1 desc checked in "
 
 
 def test_a_plain_desc_is_legal_or_fails_whatever_the_implementation() -> None:
     write("legal.yaml", DESC)
     write("not.yaml", DESC.replace("FLOAT32", "FLOAT33"))
-    for words in ([], ["--implementation", "python:misbehaving:Misbehaving"]):
+    for words, code in (([], 0), (["--implementation", "python:misbehaving:Misbehaving"], 5)):
         legal = dmlcheck("run", "legal.yaml", "-v", "--json", "report.json", *words)
-        assert (legal.exit_code, legal.stdout.splitlines()[-1].startswith(LEGAL_PASSES)) == (0, True)
-        assert "PASSED legal.yaml::legal   a legal desc" in legal.stdout
-        report = json.loads(Path("report.json").read_text(encoding="utf-8"))
-        assert (report["summary"]["passed"], report["summary"]["legal"]) == (1, 1)
+        assert (legal.exit_code, legal.stdout.splitlines()[-1].startswith(ONE_DESC)) == (code, True)
+        assert "PASSED legal.yaml::legal   a valid desc" in legal.stdout
+        summary = json.loads(Path("report.json").read_text(encoding="utf-8"))["summary"]
+        assert (summary["passed"], summary["legal"], summary["computed"]) == (1, 1, 0)
         wrong = dmlcheck("run", "not.yaml", *words)
         assert (wrong.exit_code, "error[unknown-enum-value]" in wrong.stdout) == (1, True)
+
+
+MIXED = """\
+operator: REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [3]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+  Axes: [0]
+cases:
+- {name: plain}
+- {name: axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
+- {name: field, desc: {Axis: 1}, invalid: [unknown-field]}
+- {name: early, feature_level: "4_1", desc: {InputTensor: {DataType: INT64, Sizes: [3]}, OutputTensor: {DataType: INT64,
+    Sizes: [1]}}, invalid: [unsupported-data-type]}
+- {name: sum, inputs: {InputTensor: [1, 2, 3]}, outputs: {OutputTensor: [6]}}
+- {name: random, inputs: {InputTensor: {random: {seed: 1, low: 1, high: 2}}}}
+"""
+OUTCOMES = {
+    # plain, axis, field, early, sum, random
+    "reference": ("passed passed passed passed passed skipped", 1, 0, "1 passed, 4 descs checked, 1 skipped (1 for "),
+    "Refusing": ("passed passed passed passed error error", 1, 1, "1 passed, 3 descs checked, 2 errors"),
+    "Taking": ("passed failed passed passed failed failed", 0, 1, "3 descs checked, 3 failed"),
+    "Unable": ("passed passed passed passed skipped skipped", 0, 5, "4 descs checked, 2 skipped"),
+}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_what_the_implementation_did_not_do_is_not_counted_as_passed(name: str, jobs: str) -> None:
+    outcomes, computed, code, last = OUTCOMES[name]
+    write("a.yaml", MIXED)
+    implementation = name if name == "reference" else f"python:refusing:{name}"
+    result = dmlcheck("run", "a.yaml", "-j", jobs, "--implementation", implementation, "--json", "report.json")
+    report = json.loads(Path("report.json").read_text(encoding="utf-8"))
+    assert [case["outcome"] for case in report["cases"]] == outcomes.split()
+    assert (report["summary"]["computed"], report["summary"]["legal"]) == (computed, 1)
+    assert (result.exit_code, result.stdout.splitlines()[-1].startswith(last)) == (code, True)
+    assert ("error[invalid-desc-accepted]: refusing accepts a desc" in result.stdout) == (name == "Taking")
+    assert ("1 case is for implementations, which are compared with the reference engine" in result.stdout) == (
+        name == "reference"
+    )
+    vain = "dmlcheck: nothing was checked: the implementation computed nothing; 4 descs checked without it\n"
+    assert result.stderr == (vain if code == 5 else "")
+
+
+def test_a_desc_that_is_wrong_at_the_level_of_the_run_alone_is_sent_there() -> None:
+    """REDUCE sums INT64 from 5_0 on."""
+    write("a.yaml", MIXED)
+    for level, code in (("4_1", 1), ("5_0", 5)):
+        words = ["-k", "early", "--feature-level", level, "--implementation", "python:refusing:Taking"]
+        assert dmlcheck("run", "a.yaml", *words).exit_code == code
+
+
+@pytest.mark.parametrize("words", [[], ["-j", "2"], ["--fail-on-skipped"]])
+def test_cases_for_implementations_are_no_reason_to_fail_beside_others(words: list[str]) -> None:
+    write("a.yaml", MIXED)
+    result = dmlcheck("run", "a.yaml", *words)
+    assert (result.exit_code, result.stderr) == (0, "")
+    result = dmlcheck("run", "a.yaml", "-k", "random", *words)
+    assert (result.exit_code, "every case is for implementations" in result.stderr) == (5, True)
 
 
 NOTHING_EXPECTED = GOOD.partition("outputs")[0]

@@ -16,6 +16,16 @@ import sys
 
 DIE, SIGNAL, HANG, RUBBISH, LONG, STDERR, DTYPE, SHAPE, MISSING, TWICE = range(101, 111)
 ERROR, UNSUPPORTED, WRONG_ID, NEITHER, CHATTY, CUT, CHILD, LINK, NUMBER, DEEP, CLOSE, FLOOD, DEAF = range(111, 124)
+# What a program that says that it refuses descs answers to those that are not valid.
+VALIDATING = {
+    "strict": {"invalid": "there is no such axis"},
+    "terse": {"invalid": ""},
+    "native": {"error": "CreateOperator returned E_INVALIDARG"},
+    "lax": {"ok": True},  # and writes nothing
+    "broken": {"error": "out of memory"},
+    "unable": {"unsupported": "axes"},
+    "double": {"invalid": "no", "error": "no"},
+}
 FOREVER = "import os, time; time.sleep(600); open(os.environ['DMLCHECK_WOKE'], 'w').close()"
 
 
@@ -145,12 +155,16 @@ def main(mode: str) -> None:
                 "untyped": {"name": "sums", "types": ["FLOAT8"]},
                 "unlisted": {"name": "sums", "operators": "REDUCE"},
                 "argmax": {"name": "sums", "operators": ["ARGMAX"]},
+                "unsure": {"name": "sums", "validates": "yes"},
+                **{mode: {**hello, "validates": True} for mode in VALIDATING},
                 "float": {"name": "sums", "operators": ["DML_OPERATOR_REDUCE"], "types": ["FLOAT32"]},
             }
             answer = answers.get(mode, hello)
             if answer is None:
                 sleep()
             say(answer)
+        elif mode in VALIDATING and asked["desc"]["Axes"] != [0]:
+            say({"id": asked["id"], **VALIDATING[mode]})
         else:
             run(asked)
     if mode == "lingering":

@@ -43,6 +43,7 @@ NO_EXAMPLE = {
     "file-too-large",
     "tensor-too-large",
     "implementation-error",
+    "invalid-desc-accepted",
     "timeout",
     "unsupported-by-implementation",
 }

@@ -116,6 +116,62 @@ def messages(case: Any) -> list[str]:
     return [diagnostic["message"] for diagnostic in case["diagnostics"]]
 
 
+# ---- descs that are not valid
+
+NEGATIVE = (
+    HEAD
+    + """\
+- {name: right, inputs: {InputTensor: [1, 2, 3]}, outputs: {OutputTensor: [6]}}
+- {name: no-such-axis, desc: {Axes: [1]}, invalid: [axis-out-of-range]}
+- {name: right-again, inputs: {InputTensor: [1, 2, 4]}, outputs: {OutputTensor: [7]}}
+"""
+)
+REFUSED = ("passed", "refused: answered that the desc is not valid: there is no such axis", [])
+ACCEPTED = (
+    "sums accepts a desc that DML_FEATURE_LEVEL_6_4 does not allow: "
+    "axis-out-of-range (REDUCE/C2) at line 10: Axes[0] is 1, and InputTensor has dimensions 0 to 0"
+)
+
+
+@pytest.mark.parametrize(
+    ("mode", "expected"),
+    [
+        ("strict", REFUSED),
+        ("terse", ("passed", "refused: answered that the desc is not valid: no reason is given", [])),
+        ("native", ("passed", "refused: answered: CreateOperator returned E_INVALIDARG", [])),
+        ("lax", ("failed", "accepted an invalid desc", [ACCEPTED])),
+        ("broken", ("error", "the implementation failed", ["sums answered: out of memory"])),
+        ("unable", ("passed", "checked without the implementation; unsupported-by-implementation: axes", [])),
+        ("double", ("error", "the implementation failed", None)),
+        ("", ("passed", None, [])),  # it does not say that it refuses descs
+    ],
+)
+def test_a_program_that_says_so_has_to_refuse_descs(mode: str, expected: tuple[str, str | None, Any]) -> None:
+    Path("a.yaml").write_text(NEGATIVE, encoding="utf-8")
+    found = report("a.yaml", "--implementation", sums_command(*[mode] * bool(mode)))
+    first, case, last = found["cases"]
+    assert (first["outcome"], last["outcome"]) == ("passed", "passed")
+    told = messages(case) if expected[2] is not None else None
+    assert (case["outcome"], case["reason"], told) == expected
+    assert case["computed"] == (mode not in ("", "unable"))
+    assert found["summary"]["computed"] == 2 + (mode in ("strict", "terse", "native"))
+
+
+def test_a_program_that_refuses_a_valid_desc_is_the_cases_error() -> None:
+    text = NEGATIVE.replace("invalid: [axis-out-of-range]", "inputs: {InputTensor: [1, 2, 3]}")
+    text = text.replace("Sizes: [3]", "Sizes: [3, 1]").replace("Sizes: [1]", "Sizes: [3, 1]")
+    Path("a.yaml").write_text(text, encoding="utf-8")
+    found = report("a.yaml", "--implementation", sums_command("strict"), "-k", "axis")
+    assert [case["outcome"] for case in found["cases"]] == ["error"]
+    assert messages(found["cases"][0]) == ["sums answered that the desc is not valid: there is no such axis"]
+
+
+def test_what_validates_is_true_or_false() -> None:
+    result = run("a.yaml", "--implementation", sums_command("unsure"))
+    assert result.exit_code == 2
+    assert "answered with validates that is neither true nor false" in result.output
+
+
 # ---- what goes wrong
 
 
@@ -129,7 +185,7 @@ MISBEHAVIOURS = {
     sums.MISSING: r"sums answered ok, and the file of OutputTensor cannot be read: no such file$",
     sums.ERROR: r"sums answered: E_INVALIDARG at once$",
     sums.WRONG_ID: r'sums answered with another id than 2: \{"id": 3, "ok": true\}$',
-    sums.NEITHER: r'sums answered neither ok: true nor error or unsupported with a text: \{"id": 2, "ok": 1\}$',
+    sums.NEITHER: r'answered neither ok: true nor error, invalid or unsupported with a text: \{"id": 2, "ok": 1\}$',
     sums.CUT: r"sums answered ok, and the file of OutputTensor is no \.npy file: it is cut short$",
     sums.NUMBER: r"sums wrote what is not a JSON object: 17$",
     sums.DEEP: r"sums wrote what is not JSON: \[{97}\.\.\.$",

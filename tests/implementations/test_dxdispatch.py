@@ -13,7 +13,8 @@ import pytest
 from dxdispatch_cases import CASES, COUNT, TENSOR, a_folder_of_cases, desc_of, dmlcheck
 from standin_dxdispatch import installed
 
-from dmlcheck.implementations import Failure, about, make
+from dmlcheck.implementations import Failure, about, dxdispatch, make
+from dmlcheck.implementations._process import Ended
 
 
 @pytest.fixture(autouse=True)
@@ -61,8 +62,62 @@ WRONG = {
 @pytest.mark.parametrize("mode", WRONG)
 def test_an_executable_that_goes_wrong_is_the_cases_error_with_what_it_printed(folder: Path, mode: str) -> None:
     report = run(installed(folder / "bin", mode), "-k", "strides or on-purpose")
-    assert outcomes(report) == ["error", "passed"]  # a negative case needs no executable
+    assert outcomes(report) == ["error", "passed"]  # the negative case is valid at the newest level: nobody is asked
     assert re.match(WRONG[mode], messages(report)[0], re.DOTALL), messages(report)
+
+
+def judged(case: Any) -> tuple[str, str, bool]:
+    return case["outcome"], case["reason"], case["computed"]
+
+
+def test_an_executable_has_to_refuse_a_desc_that_is_not_valid_at_the_level_of_the_run(folder: Path) -> None:
+    """The stand-in sums INT64 at any level."""
+    (case,) = run(installed(folder / "bin"), "-k", "on-purpose", "--feature-level", "3_0")["cases"]
+    assert judged(case) == ("failed", "accepted an invalid desc", True)
+    (found,) = case["diagnostics"]
+    assert found["rule"] == "invalid-desc-accepted"
+    assert (
+        "dxdispatch accepts a desc that DML_FEATURE_LEVEL_3_0 does not allow: unsupported-data-type" in found["message"]
+    )
+
+
+NO_SUCH_AXIS = """\
+operator: REDUCE
+desc:
+  Function: SUM
+  InputTensor: {DataType: INT32, Sizes: [3]}
+  OutputTensor: {DataType: INT32, Sizes: [1]}
+  Axes: [1]
+invalid: [axis-out-of-range]
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "text", "expected"),
+    [
+        (1, "ERROR creating dispatchable 'operator': 0x80070057", ("passed", True)),
+        (255, "Failed to parse the model", ("passed", True)),
+        (0, "nothing was written", ("failed", True)),
+        (1, "Failed to create a device: no adapter", ("error", True)),
+        (5, "0x887A0005 the GPU device instance has been suspended", ("error", True)),
+        (139, "Segmentation fault", ("error", True)),
+    ],
+)
+@pytest.mark.skipif(sys.platform == "win32", reason="exit codes of a shell")
+def test_an_exit_code_of_its_own_refuses_a_desc(folder: Path, code: int, text: str, expected: tuple[str, bool]) -> None:
+    (folder / "a.yaml").write_text(NO_SUCH_AXIS, encoding="utf-8")
+    path = folder / "program"
+    path.write_text(f'#!/bin/sh\necho "{text}"\nexit {code}\n', encoding="utf-8")
+    path.chmod(0o755)
+    (case,) = run(str(path))["cases"]
+    assert (case["outcome"], case["computed"]) == expected
+    assert expected[0] == "failed" or text in (case["reason"] + json.dumps(case["diagnostics"]))
+
+
+def test_an_hresult_is_an_exit_code_of_its_own_and_an_ntstatus_is_a_crash() -> None:
+    codes = {0x80070057: True, 0x8000FFFF: True, 0xC0000005: False, 0x887A0005: False, 1: True}
+    assert {code: dxdispatch._refuses(Ended(code, "")) for code in codes} == codes
+    assert dxdispatch._refuses(Ended(0x80070057 - 2**32, ""))
 
 
 @pytest.mark.slow

@@ -9,7 +9,18 @@ import numpy as np
 import pytest
 
 import dmlcheck
-from dmlcheck.implementations import KINDS, Failure, TimedOut, Unavailable, Unsupported, about, close, make
+from dmlcheck.implementations import (
+    KINDS,
+    Failure,
+    TimedOut,
+    Unavailable,
+    Unsupported,
+    about,
+    close,
+    is_invalid_argument,
+    make,
+    validates,
+)
 
 CASE = """
 operator: REDUCE
@@ -92,3 +103,29 @@ def test_what_cannot_be_run_is_skipped_and_what_takes_too_long_is_a_timeout(tmp_
     assert (skipped.outcome, skipped.reason) == ("skipped", "unsupported-by-implementation: no INT32 sums")
     late = run(tmp_path, TimedOut("2"))
     assert (late.outcome, [found.rule for found in late.diagnostics]) == ("error", ["timeout"])
+
+
+@pytest.mark.parametrize(
+    ("text", "is_so"),
+    [
+        ("E_INVALIDARG", True),
+        ("HRESULT 0x80070057: the parameter is incorrect", True),
+        ("80070057", True),
+        ("failed with -2147024809.", True),
+        ("0x800700570", False),
+        ("0x180070057", False),
+        ("-21470248090", False),
+        ("E_FAIL", False),
+        ("", False),
+    ],
+)
+def test_directml_refuses_descs_with_one_error(text: str, *, is_so: bool) -> None:
+    assert is_invalid_argument(text) is is_so
+
+
+def test_an_implementation_refuses_descs_where_it_says_so() -> None:
+    assert [validates(SimpleNamespace(**said)) for said in ({}, {"validates": False}, {"validates": True})] == [
+        False,
+        False,
+        True,
+    ]

@@ -117,7 +117,14 @@ REPORT = with_optional(
             ]
         },
         accuracy=items(ACCURACY),
-        summary=record(total=COUNT, **dict.fromkeys(OUTCOMES, COUNT), legal=COUNT, seconds=NUMBER),
+        summary=record(
+            total=COUNT,
+            **dict.fromkeys(OUTCOMES, COUNT),
+            computed=COUNT,
+            legal=COUNT,
+            for_implementations=COUNT,
+            seconds=NUMBER,
+        ),
         digest={"type": ["string", "null"], "pattern": "^[0-9a-f]{64}$"},
         cases=items(
             with_optional(
@@ -130,6 +137,7 @@ REPORT = with_optional(
                     feature_level={"anyOf": [{"type": "null"}, LEVEL]},
                     outcome={"enum": OUTCOMES},
                     reason=TEXT_OR_NULL,
+                    computed={"type": "boolean"},
                     diagnostics=items(DIAGNOSTIC),
                     seconds=NUMBER,
                     outputs={"type": "object", "additionalProperties": OUTPUT},

@@ -120,9 +120,17 @@ def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
         "device": "GPU 0",
         "feature_level": "6_4",
         "cases": "4",
+        "computed": "3",
+        "descs_checked": "0",
         "accumulate": "FLOAT16",
         "operators": "ARGMAX REDUCE",
     }
+
+
+def test_a_suite_says_how_many_cases_were_computed(tmp_path: Path) -> None:
+    results = [CaseResult(case("a"), "passed"), *[CaseResult(case("b"), "passed", is_unrun=True)] * 2]
+    found = properties(written(tmp_path / "report.xml", results))
+    assert (found["cases"], found["computed"], found["descs_checked"]) == ("3", "1", "2")
 
 
 def test_what_is_not_known_of_a_run_is_left_out(tmp_path: Path) -> None:
@@ -131,6 +139,8 @@ def test_what_is_not_known_of_a_run_is_left_out(tmp_path: Path) -> None:
         "implementation": "command:x",
         "feature_level": "each case's own",
         "cases": "1",
+        "computed": "0",
+        "descs_checked": "0",
         "accumulate": "FLOAT32",
         "operators": "REDUCE",
     }

@@ -9,7 +9,7 @@ from dmlcheck.comparison.records import Element
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import Earlier
 from dmlcheck.running.accuracy import Compared
-from dmlcheck.running.results import CaseResult, Drift
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult, Drift
 
 ELEMENT = Element((0,), 21.0, 22.0, 5.0, 0.75)
 CLOSE = OUTPUT._replace(mismatches=0, max_share=0.75, most_off=ELEMENT, closest=ELEMENT)
@@ -50,6 +50,24 @@ def test_the_table_has_a_row_for_each_operator_and_columns_for_what_happened() -
     assert rows == [["REDUCE", "1", "0", "0", "0", "5", "0.00"]]
 
 
+def test_descs_that_dmlcheck_alone_checked_have_a_column_of_their_own() -> None:
+    results = [passed("a"), *[CaseResult(case(), "passed", is_unrun=True)] * 2]
+    head, rows = seen(*results).table(summary_of(results))
+    assert head[:4] == ["operator", "passed", "descs checked", "failed"]
+    assert rows[0][:4] == ["REDUCE", "1", "2", "0"]
+
+
+def test_cases_for_implementations_are_one_line_and_no_news() -> None:
+    results = [CaseResult(case(operator=operator), "skipped", FOR_IMPLEMENTATIONS) for operator in OPERATORS]
+    results.append(CaseResult(case(), "skipped", "no kernel"))
+    overview, summary = seen(*results), summary_of(results)
+    assert [row[0] for row in overview.table(summary, is_whole=False)[1]] == ["REDUCE"]
+    why = "which are compared with the reference engine (run with --implementation NAME)"
+    for is_whole in (False, True):
+        lines = list(overview.skip_lines(is_whole=is_whole))
+        assert lines == [f"12 cases are for implementations, {why}", "skipped 1: no kernel"]
+
+
 OPERATORS = [f"OPERATOR_{number:02}" for number in range(12)]
 NEWS = {
     "failed": failed(),
@@ -69,7 +87,7 @@ def test_of_many_operators_the_table_has_those_with_something_to_see(result: Cas
     overview, summary = seen(*results), summary_of(results)
     assert [row[0] for row in overview.table(summary, is_whole=False)[1]] == ["REDUCE"]
     assert list(overview.quiet_lines(is_whole=False)) == [
-        "12 other operators: all passed, with nothing to note (-v lists them)"
+        "12 other operators: nothing failed, and nothing to note (-v lists them)"
     ]
     assert [row[0] for row in overview.table(summary, is_whole=True)[1]] == [*OPERATORS, "REDUCE"]
     assert list(overview.quiet_lines(is_whole=True)) == []
@@ -81,7 +99,7 @@ def test_of_few_operators_the_table_has_all() -> None:
     results.append(CaseResult(case(operator=OPERATORS[10]), "passed"))
     assert seen(*results).table(summary_of(results), is_whole=False)[1] == []
     assert list(seen(*results).quiet_lines(is_whole=False)) == [
-        "11 operators: all passed, with nothing to note (-v lists them)"
+        "11 operators: nothing failed, and nothing to note (-v lists them)"
     ]
 
 

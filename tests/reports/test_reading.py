@@ -10,10 +10,11 @@ import pytest
 from results import OUTPUT, case, every_outcome, failed, report
 
 from dmlcheck.comparison.records import Element
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.json import JsonReport, case_dict
 from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.results import OUTCOMES, CaseResult, Drift
+from dmlcheck.running.results import LEGAL, OUTCOMES, CaseResult, Drift
 from dmlcheck.specs.records import Deviation
 
 
@@ -52,6 +53,33 @@ def test_of_each_case_only_its_errors_are_kept_and_a_wrong_output_has_an_infinit
         "cases/sum.yaml::right": {"OutputTensor": 0.25},
         "cases/sum.yaml::wrong": {"OutputTensor": float("inf")},
     }
+
+
+def test_whether_the_implementation_had_a_part_is_told_again() -> None:
+    for result in (
+        CaseResult(case(), "passed", LEGAL, is_unrun=True),
+        failed(),
+        CaseResult(case(), "passed", "refused"),
+    ):
+        assert reread(result).is_unrun == result.is_unrun
+    assert not reread(CaseResult(case(), "skipped")).is_computed
+
+
+def test_of_a_report_of_an_earlier_version_it_follows_from_what_the_case_has() -> None:
+    error = failed(outcome="error", outputs={}, diagnostics=(Diagnostic("timeout", "no result after 3 s"),))
+    results = [
+        (CaseResult(case(), "passed", "a legal desc"), False),
+        (CaseResult(case(), "passed"), False),  # a negative case
+        (failed(outcome="passed", diagnostics=()), True),
+        (failed(), True),
+        (error, True),
+        (failed(outputs={}, diagnostics=(Diagnostic("size-mismatch", "A is 3"),)), False),
+    ]
+    for result, is_computed in results:
+        raw = json.loads(json.dumps(case_dict(result)))
+        del raw["computed"]
+        assert case_result(raw).is_computed is is_computed
+        assert case_result(raw).is_legal_desc is (result.reason == "a legal desc")
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,20 @@ import pytest
 from results import UNLIKELY, case, every_outcome, failed, summary_of
 
 from dmlcheck.reports.records import Earlier, RunInfo, Tally, outcomes_text
-from dmlcheck.running.results import CaseResult, Drift
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
 
 
 def passed(**fields: object) -> CaseResult:
     return CaseResult(case(), "passed")._replace(**fields)
+
+
+def plain(**fields: object) -> CaseResult:
+    """Return a plain desc that is legal."""
+    return passed(reason=LEGAL, is_unrun=True)._replace(**fields)
+
+
+def for_implementations() -> CaseResult:
+    return CaseResult(case(), "skipped", FOR_IMPLEMENTATIONS)
 
 
 def drift(*, is_failure: bool) -> tuple[Drift, ...]:
@@ -30,12 +39,48 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     tally.add(passed(warned=("OutputTensor",)))
     tally.add(passed(diagnostics=(UNLIKELY,)))
     assert (first.total, tally.total, tally.failures) == (1, 3, 1)
-    assert tally.summary(2.0, is_interrupted=True, digest="d") == (tally.counts, 2.0, True, "d", 1, 0, 0, None, 1, 0, 0)
+    summary = tally.summary(2.0, is_interrupted=True, digest="d")
+    assert summary[:8] == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
+    assert summary[8:] == (1, 0, 0, 2, 3, 0, True)
 
 
 def test_skipped_cases_are_not_checked() -> None:
     assert summary_of(every_outcome()).checked == 5
     assert summary_of([CaseResult(case(), "skipped")]).checked == 0
+
+
+def test_what_the_implementation_computed_is_counted_apart_from_descs() -> None:
+    unrun = plain(outcome="xfailed", reason="known")
+    results = [passed(), plain(), plain(reason=None), failed(), failed(outcome="xfailed"), unrun, for_implementations()]
+    summary = summary_of(results)
+    assert (summary.counts["passed"], summary.computed, summary.descs, summary.legal) == (3, 1, 2, 1)
+    assert (summary.judged, summary.for_implementations) == (3, 1)
+    assert summary.kinds == {
+        "passed": 1, "checked": 2, "failed": 1, "error": 0, "skipped": 1, "xfailed": 2, "xpassed": 0
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("results", "of_reference", "of_another"),
+    [
+        ([], True, True),
+        ([plain()], False, True),
+        ([plain(outcome="xfailed")], False, True),
+        ([for_implementations()], True, True),
+        ([plain(), for_implementations()], False, True),
+        ([passed()], False, False),
+        ([plain(), failed(outcome="xfailed")], False, False),
+        ([plain(), failed(outcome="error")], False, False),
+    ],
+)
+def test_a_run_is_in_vain_where_another_implementation_than_the_reference_had_no_part_in_it(
+    results: list[CaseResult], *, of_reference: bool, of_another: bool
+) -> None:
+    for is_of_reference, is_vain in ((True, of_reference), (False, of_another)):
+        tally = Tally(is_of_reference=is_of_reference)
+        for result in results:
+            tally.add(result)
+        assert tally.summary(1.0).is_vain is is_vain
 
 
 def test_a_run_that_ended_before_its_time_says_how_many_cases_it_left_out() -> None:
@@ -52,8 +97,11 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
     [
         ([], "nothing ran"),
         ([passed()], "1 passed"),
-        ([passed(reason="a legal desc"), passed(), failed()], "2 passed (1 legal desc), 1 failed"),
-        ([passed(reason="a legal desc")] * 1200, "1200 passed (1,200 legal descs)"),
+        ([plain(), passed(), failed()], "1 passed, 1 desc checked, 1 failed"),
+        ([plain(), plain(reason=None), passed()], "1 passed, 2 descs checked"),
+        ([plain()] * 1200, "1200 descs checked"),
+        ([passed(), for_implementations(), for_implementations()], "1 passed, 2 skipped (2 for implementations)"),
+        ([plain(outcome="failed"), passed()], "1 passed, 1 failed"),
         ([failed(), passed(), passed()], "2 passed, 1 failed"),
         ([failed(outcome="error"), failed(outcome="error")], "2 errors"),
         ([failed(outcome="error")], "1 error"),

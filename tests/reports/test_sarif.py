@@ -87,8 +87,16 @@ def test_a_report_begins_with_what_the_run_is_of(folder: Path) -> None:
         "device": None,
         "featureLevel": "6_4",
         "cases": 2,
+        "computed": 0,
+        "descsChecked": 0,
         "accumulate": "FLOAT16",
     }
+
+
+def test_a_run_begins_with_how_many_cases_were_computed(folder: Path) -> None:
+    results = [CaseResult(case("a"), "passed"), *[CaseResult(case("b"), "passed", is_unrun=True)] * 2]
+    found = written(folder / "run.sarif", results)["properties"]
+    assert (found["cases"], found["computed"], found["descsChecked"]) == (3, 1, 2)
 
 
 def test_the_tool_is_named(folder: Path) -> None:

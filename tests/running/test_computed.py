@@ -8,9 +8,18 @@ import numpy as np
 import pytest
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.implementations import Failure, TimedOut, Unsupported
+from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
-from dmlcheck.running.computed import Computed, Nothing, computed, failed, is_reference, why_unsupported
+from dmlcheck.running.computed import (
+    Computed,
+    Nothing,
+    Refusal,
+    computed,
+    failed,
+    is_reference,
+    refusal,
+    why_unsupported,
+)
 
 TENSOR = {"DataType": "FLOAT32", "Sizes": [2]}
 DESC = read_desc("ELEMENT_WISE_MAX", {"ATensor": TENSOR, "BTensor": TENSOR, "OutputTensor": TENSOR}).desc
@@ -101,3 +110,25 @@ def test_what_cannot_be_run_is_known_before() -> None:
 
 def test_the_reference_is_known_by_its_name() -> None:
     assert (is_reference(Reference()), is_reference(Answering(None))) == (True, False)
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        (Refused("no"), Refusal("no")),
+        (ValueError("no"), Refusal("no")),
+        ("anything", Refusal(None)),
+        (Unsupported("no 4 bits"), Nothing("unsupported-by-implementation: no 4 bits")),
+    ],
+)
+def test_a_desc_is_refused_or_taken(answer: Any, expected: Refusal | Nothing) -> None:
+    assert DESC is not None
+    assert refusal(DESC, INPUTS, Answering(answer)) == expected
+
+
+def test_who_refuses_a_valid_desc_has_failed() -> None:
+    for answer, problem in ((Refused("answered: no"), "answered: no"), (ValueError("no"), "raised ValueError: no")):
+        nothing = given_by(Answering(answer))
+        assert isinstance(nothing, Nothing)
+        assert nothing.finding is not None
+        assert nothing.finding.params["problem"] == problem

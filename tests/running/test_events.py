@@ -63,6 +63,18 @@ def test_the_number_of_cases_is_known_before_they_run(plan: Plan, case: str | No
     assert sum(shard.total for shard in shards) == number
 
 
+def test_an_implementation_has_no_part_in_what_is_not_well_formed() -> None:
+    write("a.yaml", 1)
+    Path("b.yaml").write_text(
+        Path("a.yaml").read_text(encoding="utf-8") + "- {name: odd, output: 3}\n", encoding="utf-8"
+    )
+    Path("c.yaml").write_text("[", encoding="utf-8")
+    targets = [Target(name, name) for name in ("a.yaml", "b.yaml", "c.yaml")]
+    results = [event.result for event in Execution(targets, Plan()).events() if isinstance(event, Done)]
+    assert [result.is_computed for result in results] == [True, True, False, False]
+    assert [result.is_malformed for result in results] == [False, False, True, True]
+
+
 def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     write("a.yaml", 1, 2)
     execution = Execution([Target("a.yaml", "a.yaml")], Plan())

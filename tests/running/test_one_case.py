@@ -85,7 +85,7 @@ def test_cases_that_list_their_values_are_prepared_ahead_and_end_as_they_do_by_t
 @pytest.mark.parametrize("implementation", [None, Answering({}, "no FLOAT32")])
 def test_a_plain_desc_is_judged_by_its_legality(implementation: Any) -> None:
     plain = {"inputs": None, "outputs": None}
-    assert ending(case(**plain), implementation) == ("passed", "a legal desc", [])
+    assert ending(case(**plain), implementation) == ("passed", "a valid desc", [])
     wrong = case(desc={**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}, **plain)
     assert ending(wrong, implementation) == ("failed", "the desc is not valid", ["data-type-mismatch"])
 
@@ -122,6 +122,35 @@ def test_a_case_that_needs_a_higher_level_is_skipped(
 def test_with_nothing_independent_to_compare_with_a_case_is_skipped() -> None:
     reason = "no expected outputs: nothing independent to compare with"
     assert ending(case(outputs=None)) == ("skipped", reason, [])
+
+
+RANDOM: dict[str, Any] = {"ATensor": {"random": {"seed": 1}}, "BTensor": {"fill": 0}}
+
+
+@pytest.mark.parametrize("outputs", [None, {}])
+def test_random_values_without_outputs_are_for_implementations_and_not_read(outputs: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(one_case, "prepare", None)
+    made = case(inputs=RANDOM, outputs=outputs)
+    run = Run(Reference())
+    run.prepare_ahead([made])
+    result = run_case(made, run)
+    assert (result.outcome, result.is_for_implementations, result.diagnostics) == ("skipped", True, ())
+
+
+def test_the_desc_of_a_case_for_implementations_is_checked() -> None:
+    wrong = {**ADD, "BTensor": {"DataType": "FLOAT16", "Sizes": [2]}}
+    expected = ("failed", "the desc is not valid", ["data-type-mismatch"])
+    assert ending(case(desc=wrong, inputs=RANDOM, outputs=None)) == expected
+    assert ending(case(desc=INT64, inputs=RANDOM, outputs=None), feature_level="3_0")[1].startswith("asks for")  # type: ignore[union-attr]
+
+
+def test_another_implementation_is_judged_on_random_values() -> None:
+    run = Run(Answering({"OutputTensor": np.zeros(2, np.float32)}))
+    result = run_case(
+        case(inputs={"ATensor": {"random": {"seed": 1, "low": 1, "high": 2}}, "BTensor": [0, 0]}, outputs=None), run
+    )
+    assert (result.outcome, result.is_computed) == ("failed", True)
+    assert run_case(case(inputs=RANDOM, outputs=RIGHT), Run(Reference())).is_computed
 
 
 def test_what_an_implementation_does_not_support_is_skipped() -> None:
@@ -176,6 +205,30 @@ def test_a_case_that_lists_nothing_wrong_is_judged_by_its_outputs() -> None:
 def test_a_negative_case_may_be_about_its_values() -> None:
     wrong = {"ATensor": [1], "BTensor": [3, 4]}
     assert ending(case(inputs=wrong, outputs=None, invalid=("element-count",))) == ("passed", None, [])
+
+
+# ---- what the implementation had a part in
+
+
+@pytest.mark.parametrize(
+    ("fields", "answer", "is_computed"),
+    [
+        ({}, {"OutputTensor": np.array([4, 6], np.float32)}, True),
+        ({}, {"OutputTensor": np.array([4, 7], np.float32)}, True),
+        ({}, Failure("gave up"), True),
+        ({}, TimedOut("3"), True),
+        ({}, MemoryError(), True),
+        ({}, Unsupported("no"), False),
+        ({"inputs": None, "outputs": None}, {}, False),
+        ({"inputs": None, "outputs": None, "desc": {}}, {}, False),
+        ({"inputs": None, "outputs": None, "desc": {}, "invalid": ("missing-field",)}, {}, False),
+        ({"inputs": None, "outputs": None, "invalid": ("missing-field",)}, {}, False),
+        ({"inputs": {"ATensor": [1], "BTensor": [3, 4]}}, {}, False),
+        ({"desc": {}}, {}, False),
+    ],
+)
+def test_the_implementation_has_a_part_in_what_it_is_run_on(fields: Any, answer: Any, *, is_computed: bool) -> None:
+    assert run_case(case(**fields), Run(Answering(answer))).is_computed is is_computed
 
 
 # ---- what an implementation gives

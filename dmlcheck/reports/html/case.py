@@ -13,6 +13,7 @@ from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.html.markup import escape, plain
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
+from dmlcheck.reports.records import kind_of
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import FAILURES, CaseResult
 from dmlcheck.specs.records import Deviation
@@ -38,7 +39,7 @@ def case_row(result: CaseResult, operator: str) -> tuple[Group, str]:
         marks = islice((*drifts(result), *warnings(result)), _MOST_OUTPUTS)
         said, reason = "".join(f" {_accuracy_mark(found)}" for found in marks), result.reason or ""
         said += "".join(f" <span>{escape(line)}</span>" for line in islice(open_lines(result.outputs), _MOST_OUTPUTS))
-    return Group(result.outcome, operator, case.file, reason), f"<li>{escape(name, 300)}{said}\n"
+    return Group(kind_of(result), operator, case.file, reason), f"<li>{escape(name, 300)}{said}\n"
 
 
 def _accuracy_mark(found: Diagnostic) -> str:

@@ -7,6 +7,7 @@ from urllib.parse import quote
 
 from dmlcheck.diagnostics.wording import brackets, counted, error_text
 from dmlcheck.reports.html.markup import column_heads, escape, plain
+from dmlcheck.reports.records import CHECKED, HEADS, kind_of
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
@@ -18,7 +19,7 @@ class Row:
     """What the table says of one operator."""
 
     def __init__(self) -> None:
-        self.counts = dict.fromkeys(OUTCOMES, 0)
+        self.counts = dict.fromkeys((*OUTCOMES, CHECKED), 0)
         self.seconds = 0.0
         self.told_in_full = 0
         self.ulp = 0.0
@@ -33,7 +34,7 @@ class Row:
 
     def add(self, result: CaseResult, anchor: str | None) -> None:
         """Count a case, which stands on the page where the anchor is."""
-        self.counts[result.outcome] += 1
+        self.counts[kind_of(result)] += 1
         self.seconds += result.seconds
         self.told_in_full += anchor is not None
         for name, output in result.outputs.items():
@@ -79,13 +80,18 @@ class Operators:
 
 
 def _columns(rows: Mapping[str, Row]) -> Iterator[str]:
-    yield from (PASSED, FAILED, ERRORED, SKIPPED)
-    yield from (outcome for outcome in (XFAILED, XPASSED) if any(row.counts[outcome] for row in rows.values()))
+    for kind in (PASSED, CHECKED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED):
+        if kind in _ALWAYS or any(row.counts[kind] for row in rows.values()):
+            yield kind
+
+
+_ALWAYS = (PASSED, FAILED, ERRORED, SKIPPED)
 
 
 def _table(listed: Sequence[tuple[str, Row]], columns: Sequence[str]) -> Iterator[str]:
     yield '<div class="wide" tabindex="0" role="region" aria-label="Results by operator"><table class="operators">\n'
-    yield f"<thead><tr>{column_heads(['operator', *columns, 'largest error', 'seconds'])}"
+    heads = ["operator", *(HEADS.get(kind, kind) for kind in columns), "largest error", "seconds"]
+    yield f"<thead><tr>{column_heads(heads)}"
     yield '<th scope="col" class="left">where the error is largest</th></tr></thead>\n<tbody>\n'
     for operator, row in listed:
         yield _row(operator, row, columns)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.html.markup import escape
-from dmlcheck.reports.records import EACH_ITS_OWN, RunInfo, Summary, level_text
-from dmlcheck.running.results import ERRORED, FAILED, OUTCOMES, PASSED, SKIPPED
+from dmlcheck.reports.records import EACH_ITS_OWN, HEADS, RunInfo, Summary, level_text
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED
 
 
 class Assets:
@@ -50,13 +50,15 @@ def headline(summary: Summary) -> str:
         return f"{summary.failed:,} of {cases} failed"
     if summary.drifted:
         return f"{summary.drifted:,} of {cases} drifted"
+    if summary.is_vain:
+        return f"Nothing was computed in {cases}"
     return f"No failures in {cases}"
 
 
 def head(summary: Summary, info: RunInfo, assets: Assets) -> Iterator[str]:
     """Yield the page up to its cases: how the run ended, and what it was."""
     title = headline(summary)
-    verdict = "bad" if summary.failures else "good" if summary.checked else "none"
+    verdict = "bad" if summary.failures else "none" if summary.is_vain else "good"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
     yield f'<meta http-equiv="Content-Security-Policy" content="{assets.policy()}">\n'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -80,6 +82,9 @@ def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
     yield "Implementation", info.judged
     yield "Feature level", EACH_ITS_OWN if level is None else f"up to {level_text(level)}"
     yield "Cases", f"{summary.total:,}"
+    if summary.descs:
+        yield "Passed", f"{summary.computed:,}"
+        yield "Descs checked", f"{summary.descs:,}"
     yield "Accumulation", info.accumulate
     yield "Time", f"{summary.seconds:,.2f} s"
     if info.shard is not None:
@@ -90,12 +95,12 @@ def _share_bar(summary: Summary) -> str:
     """Return a bar of the outcomes, each as wide as its share; a few of very many stay visible."""
     if not summary.total:
         return ""
-    widths = {outcome: max(number / summary.total, 0.006) for outcome, number in summary.counts.items() if number}
+    widths = {kind: max(number / summary.total, 0.006) for kind, number in summary.kinds.items() if number}
     whole = sum(widths.values())
     bars, at = [], 0.0
-    for outcome, width in widths.items():
+    for kind, width in widths.items():
         step = 1000 * width / whole
-        bars.append(f'<rect class="{outcome}" x="{at:.1f}" width="{step:.1f}" height="8"/>')
+        bars.append(f'<rect class="{kind}" x="{at:.1f}" width="{step:.1f}" height="8"/>')
         at += step
     return (
         '<svg class="share" viewBox="0 0 1000 8" preserveAspectRatio="none" aria-hidden="true">'
@@ -108,13 +113,12 @@ def filters(summary: Summary, operators: Iterable[str]) -> Iterator[str]:
     """Yield what chooses the cases that are shown."""
     yield '<div class="filters" role="search" aria-label="Filter the cases">\n'
     yield '<fieldset><legend class="quiet">Outcome</legend>'
-    for outcome in OUTCOMES:
-        number = summary.counts.get(outcome, 0)
-        if number or outcome in (PASSED, FAILED, ERRORED, SKIPPED):
+    for kind, number in summary.kinds.items():
+        if number or kind in (PASSED, FAILED, ERRORED, SKIPPED):
             empty = "" if number else " empty"
             yield (
-                f'<label class="chip {outcome}{empty}"><input type="checkbox" name="outcome" value="{outcome}">'
-                f"<b>{number:,}</b> {outcome}</label>"
+                f'<label class="chip {kind}{empty}"><input type="checkbox" name="outcome" value="{kind}">'
+                f"<b>{number:,}</b> {HEADS.get(kind, kind)}</label>"
             )
     yield '</fieldset>\n<div class="more" hidden>'
     yield '<label>Operator <select id="operator"><option value="">all</option>'

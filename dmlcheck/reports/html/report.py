@@ -10,12 +10,12 @@ from dmlcheck.reports.html.markup import escape, number_mark
 from dmlcheck.reports.html.operators import Operators
 from dmlcheck.reports.html.page import Assets, filters, foot, head
 from dmlcheck.reports.html.parts import Part
-from dmlcheck.reports.records import RunInfo, Summary
+from dmlcheck.reports.records import CHECKED, RunInfo, Summary, kind_of
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, SKIPPED, XFAILED, CaseResult
 
 _MEGABYTE = 1_000_000
 _MOST_REASONS = 40
-_FOLDED = {XFAILED: "Expected to fail, and did", SKIPPED: "Skipped", PASSED: "Passed"}
+_FOLDED = {XFAILED: "Expected to fail, and did", SKIPPED: "Skipped", PASSED: "Passed", CHECKED: "Descs checked"}
 
 
 class HtmlReport:
@@ -37,7 +37,8 @@ class HtmlReport:
             **dict.fromkeys(FAILURES, failures),
             XFAILED: Part(full=1 * _MEGABYTE, rows=1 * _MEGABYTE),
             SKIPPED: Part(full=0, rows=3 * _MEGABYTE),
-            PASSED: Part(full=0, rows=9 * _MEGABYTE),
+            PASSED: Part(full=0, rows=8 * _MEGABYTE),
+            CHECKED: Part(full=0, rows=1 * _MEGABYTE),
         }
 
     def case(self, result: CaseResult) -> None:
@@ -46,7 +47,7 @@ class HtmlReport:
             return
         self.number += 1
         operator, row = self.operators.of(result.case.operator)
-        part = self.parts[FAILED if result.is_failure else result.outcome]
+        part = self.parts[FAILED if result.is_failure else kind_of(result)]
         anchor = f"c{self.number}" if part.wants_full(row.told_in_full) else None
         row.add(result, anchor)
         if result.outcome == SKIPPED:

@@ -9,6 +9,8 @@ import pytest
 from html_pages import case, check, report
 
 from dmlcheck.reports.html.page import Assets
+from dmlcheck.reports.html.report import HtmlReport
+from dmlcheck.reports.records import RunInfo, Tally
 from dmlcheck.running.results import OUTCOMES, CaseResult
 
 
@@ -26,11 +28,12 @@ def test_the_page_asks_for_nothing(page: str) -> None:
 def test_every_outcome_is_counted_and_can_be_chosen(page: str) -> None:
     read = check(page)
     chosen = [value for tag, name, value in read.attributes if (tag, name) == ("input", "value")]
-    assert chosen == list(OUTCOMES)
-    for outcome, number in zip(OUTCOMES, (2, 5, 2, 1, 1, 1), strict=True):
-        assert f"<b>{number}</b> {outcome}</label>" in page
-    assert "REDUCE 2 5 2 1 0 0 infinite ULP" in read.text
-    assert "GEMM 0 0 0 0 1 1 2097152 ULP" in read.text
+    assert chosen == ["passed", "checked", *OUTCOMES[1:]]
+    labels = ["passed", "descs checked", *OUTCOMES[1:]]
+    for label, number in zip(labels, (1, 1, 5, 2, 1, 1, 1), strict=True):
+        assert f"<b>{number}</b> {label}</label>" in page
+    assert "REDUCE 1 1 5 2 1 0 0 infinite ULP" in read.text
+    assert "GEMM 0 0 0 0 0 1 1 2097152 ULP" in read.text
 
 
 def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Path) -> None:
@@ -51,6 +54,27 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
     assert "Implementation reference 1.2 (GPU 0)" in read.text
     assert "Cases 1 Accumulation FLOAT16" in read.text
     assert "Interrupted: the run ended before all its cases had run." in read.text
+
+
+def test_descs_that_dmlcheck_alone_checked_stand_apart(tmp_path: Path) -> None:
+    results = [CaseResult(case(), "passed"), *[CaseResult(case(f"b{n}"), "passed", is_unrun=True) for n in range(2)]]
+    text = report(tmp_path / "a.html", results)
+    read = check(text)
+    assert "<b>1</b> passed</label>" in text
+    assert '<input type="checkbox" name="outcome" value="checked"><b>2</b> descs checked</label>' in text
+    assert "operator passed descs checked failed error skipped" in read.text
+    assert "Descs checked 2" in read.text
+    assert "Passed 1" in read.text
+
+
+def test_a_run_in_which_nothing_was_computed_is_no_good_one(tmp_path: Path) -> None:
+    tally = Tally(is_of_reference=False)
+    page = HtmlReport(str(tmp_path / "a.html"), RunInfo("onnxruntime"))
+    result = CaseResult(case(), "passed", is_unrun=True)
+    tally.add(result)
+    page.case(result)
+    page.finish(tally.summary(1.0))
+    assert '<h1 class="none">Nothing was computed in 1 case</h1>' in (tmp_path / "a.html").read_text(encoding="utf-8")
 
 
 def colours(block: str) -> dict[str, str]:

@@ -94,7 +94,7 @@ def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> N
     assert said == []
     assert '<html lang="en" class="js">' in dom
     assert sorted(visible(dom)) == ["error"] * 2 + ["failed"] * 5 + ["xfailed", "xpassed"]
-    assert listed(dom) == ["skipped", "passed"]
+    assert listed(dom) == ["skipped", "passed", "checked"]
 
 
 @pytest.mark.slow
@@ -106,9 +106,10 @@ def test_a_browser_shows_everything_at_first(visit: Visit, page_file: Path) -> N
         ("operator=GEMM", ["xpassed", "xfailed"], []),
         ("outcome=xfailed&operator=REDUCE", [], []),
         ("text=OFF+by+92", ["failed"], []),
-        ("text=rightly", [], ["passed"]),
+        ("outcome=checked", [], ["checked"]),
+        ("text=rightly", [], ["checked"]),
         ("text=case.yaml::nothing-to", [], ["skipped"]),
-        ("operator=NOSUCH", ["failed"] * 5 + ["error"] * 2 + ["xpassed", "xfailed"], ["skipped", "passed"]),
+        ("operator=NOSUCH", ["failed"] * 5 + ["error"] * 2 + ["xpassed", "xfailed"], ["skipped", "passed", "checked"]),
     ],
 )
 def test_the_filters_work(visit: Visit, page_file: Path, fragment: str, cases: list[str], rows: list[str]) -> None:

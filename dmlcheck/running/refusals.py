@@ -1,0 +1,97 @@
+"""Negative cases as tests of implementations: one that refuses descs must refuse those that are not valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.specs.names import DATA_TYPES, level_name
+from dmlcheck.validation import check
+
+_SEEN = ("tensor", "feature level", "operator")  # groups of rules that speak of what a desc says, not of its notation
+_MOST_BYTES = 64 * 2**20  # that the tensors of a desc may take together
+_MOST_NAMED = 3  # mistakes
+
+
+class Wrong(NamedTuple):
+    """A desc that is not valid at a level, as an implementation is given it, and what is wrong with it."""
+
+    desc: OperatorDesc
+    findings: list[Finding]
+    level: str
+
+
+def wrong_desc(case: Case, level: str) -> Wrong | None:
+    """Return the desc of a negative case, or None where an implementation at a level has nothing to refuse in it.
+
+    That is a desc that is valid at the level, one whose mistake is in its notation, and one whose tensors do not exist
+    or are large.
+    """
+    reading = read_desc(case.operator, case.desc)
+    findings = check(reading, level)
+    if reading.desc is None or not findings or any(RULES[found.rule].group not in _SEEN for found in findings):
+        return None
+    if not _can_be_made(reading.desc) or not _says_the_same(reading.desc, findings, level):
+        return None
+    return Wrong(reading.desc, findings, level)
+
+
+def _can_be_made(desc: OperatorDesc) -> bool:
+    """Whether there can be arrays for the tensors of a desc."""
+    tensors = [part.tensor for part in desc.tensors()]
+    is_known = all(DATA_TYPES[tensor.data_type].kind != "none" for tensor in tensors)
+    sizes = (max(tensor.implied_bytes, tensor.element_count, tensor.total_size or 0) for tensor in tensors)
+    return is_known and sum(sizes) <= _MOST_BYTES
+
+
+def _says_the_same(desc: OperatorDesc, findings: Iterable[Finding], level: str) -> bool:
+    """Whether a desc still has all that is wrong with it: what could not be read of it is left out."""
+    again = check(read_desc(desc.spec.operator, notation(desc)), level)
+    return _kinds(again) == _kinds(findings)
+
+
+def _kinds(findings: Iterable[Finding]) -> list[tuple[str, str]]:
+    return sorted((found.rule, found.constraint or "") for found in findings)
+
+
+def zeros(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the inputs that a desc is sent with: zeros, as an array by field, or a list of them."""
+    import numpy as np
+
+    from dmlcheck.values.number_formats import NUMPY_TYPES
+
+    inputs: dict[str, Any] = {}
+    for field in desc.spec.inputs:
+        tensors = [part.tensor for part in desc.parts[field.name]]
+        arrays = [np.zeros(tensor.sizes, NUMPY_TYPES[tensor.data_type]) for tensor in tensors]
+        if arrays:
+            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
+    return inputs
+
+
+def accepted(case: Case, wrong: Wrong, implementation: Any) -> Finding:
+    """Return that an implementation accepts a desc, at the place of its first mistake."""
+    pairs = [(case.origin.diagnostic(finding), finding) for finding in wrong.findings]
+    pairs.sort(key=lambda pair: pair[0].place())
+    told = [_told(diagnostic) for diagnostic, _ in pairs[:_MOST_NAMED]]
+    more = f"; and {len(pairs) - _MOST_NAMED:,} more" if len(pairs) > _MOST_NAMED else ""
+    params = {
+        "implementation": implementation.name,
+        "level": level_name(wrong.level),
+        "mistakes": "; ".join(told) + more,
+    }
+    first = pairs[0][1]
+    return Finding("invalid-desc-accepted", first.path, params, at_key=first.at_key)
+
+
+def _told(found: Diagnostic) -> str:
+    """Return a mistake with its rule and its line."""
+    row = f" ({found.constraint})" if found.constraint else ""
+    line = "" if found.line is None else f" at line {found.line}"
+    return f"{found.rule}{row}{line}: {found.message}"
