@@ -46,12 +46,13 @@ class Options(NamedTuple):
     warn_above: float | None
     compare_to: str | None
     max_drift: float | None
+    keep: str | None
     wanted: Wanted
 
     @property
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
-        settings = Settings(self.level, self.accumulate.upper(), self.strict, self.directml_version)
+        settings = Settings(self.level, self.accumulate.upper(), self.strict, self.directml_version, self.keep)
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         digests = self.wanted.files["json"] is not None
@@ -132,6 +133,12 @@ class Options(NamedTuple):
     type=Number(),
     metavar="X",
     help="With --compare-to: fail where the largest error of an output rose by more than X ULP (units for integers).",
+)
+@click.option(
+    "--keep",
+    type=click.Path(file_okay=False, writable=True),
+    metavar="DIR",
+    help="Write a folder for each failed case: its case file, inputs, expected, allowed and actual values.",
 )
 @report_options
 def run(**given: Any) -> None:

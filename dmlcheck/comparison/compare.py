@@ -83,6 +83,22 @@ def _judge_all(
             tallies[name].add_likely(*differing[name].pair(at), bound)
 
 
+def allowed(
+    expected: Mapping[str, tuple[TensorDesc, Array]], limit: Limit, bounds: Callable[..., Bounds]
+) -> dict[str, Array]:
+    """Return how far each element of outputs may be from what is expected, infinity where it is left open."""
+    every = {name: np.ones(tensor.sizes, dtype=bool) for name, (tensor, _) in expected.items()}
+    found = {name: np.zeros(tensor.sizes) for name, (tensor, _) in expected.items()}
+    with np.errstate(all="ignore"):
+        for name, at, bound in bounds(every):
+            tensor, values = expected[name]
+            wanted = values.reshape(-1)[at]
+            units = _judge(wanted, wanted, tensor.data_type, limit, bound).allowed
+            unit = ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
+            found[name].reshape(-1)[at] = np.where(bound.unspecified, np.inf, units * unit)
+    return found
+
+
 def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
     """Return how an output compares none of whose elements differs, but for those that are left open."""
     share = 0.0 if limit.has_bound(tensor.data_type) else None

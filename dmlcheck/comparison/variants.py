@@ -38,10 +38,14 @@ class Variant(NamedTuple):
     way: Way = Way()
     finish: Callable[[Array, str], Array] = lambda x, _: x
 
-    def output(self, label: str, data_type: str) -> Array:
-        """Return an output of a type that has the fault."""
+    def output(self, wrong: Wrong) -> Array | None:
+        """Return what an output is with the fault, None where the documentation leaves a wrong element of it open."""
         numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
-        return self.finish(engine.run(self.desc, self.inputs, numbers)[label], data_type)
+        found = engine.evaluate(self.desc, self.inputs, numbers)[wrong.label]
+        is_open = found.unspecified
+        if found.values.shape != wrong.mask.shape or (is_open is not None and is_open[wrong.mask].any()):
+            return None
+        return self.finish(found.values, wrong.tensor.data_type)
 
 
 class Wrong(NamedTuple):
@@ -59,14 +63,14 @@ def explaining(desc: OperatorDesc, inputs: Inputs, wrong: Wrong) -> Iterator[str
     """Yield the faults that explain all of an output: it is within the tolerance of what the engine gives with them."""
     for variant in variants(desc, inputs):
         with suppress(Exception):  # such a desc may be none that the engine computes
-            predicted = variant.output(wrong.label, wrong.tensor.data_type)
-            if _is_closer(predicted, wrong) and _is_right(variant, predicted, wrong):
+            predicted = variant.output(wrong)
+            if predicted is not None and _is_closer(predicted, wrong) and _is_right(variant, predicted, wrong):
                 yield variant.words
 
 
 def _is_closer(predicted: Array, wrong: Wrong) -> bool:
     """Whether a prediction comes closer at all wrong elements, by so much together that it is no chance."""
-    if predicted.shape != wrong.actual.shape or predicted.dtype != wrong.actual.dtype:
+    if predicted.dtype != wrong.actual.dtype:
         return False
     found, made, wanted = (x[wrong.mask] for x in (wrong.actual, predicted, wrong.expected))
     is_same = (found == made) | ((found != found) & (made != made))  # noqa: PLR0124 - NaN

@@ -74,16 +74,21 @@ def _case_lines(files: _Files, case: Written) -> Iterator[str]:
     desc = case.desc
     yield f"operator: {desc.spec.operator}"
     yield from (f"{key}: {flow(value)}" for key, value in case.more.items() if value is not None)
-    yield "desc:"
-    for name, value in notation(desc).items():
-        if all(desc.values.get(array) is None for array in desc.spec.fields[name].counts):  # a count follows from them
-            yield f"  {name}: {flow(value)}"
+    yield from desc_lines(desc)
     for section, values in (("inputs", case.inputs), ("outputs", case.outputs)):
         if values is None:
             continue
         yield f"{section}:" if values else f"{section}: {{}}"
         for field, given in values.items():
             yield from _field_lines(files, case.name, field, given, desc.parts[field])
+
+
+def desc_lines(desc: OperatorDesc) -> Iterator[str]:
+    """Yield the lines of a valid desc, without the counts that follow from its arrays."""
+    yield "desc:"
+    for name, value in notation(desc).items():
+        if all(desc.values.get(array) is None for array in desc.spec.fields[name].counts):
+            yield f"  {name}: {flow(value)}"
 
 
 def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequence[Part]) -> Iterator[str]:

@@ -151,6 +151,12 @@ def may_crash(implementation: Any) -> bool:
     return bool(getattr(implementation, "may_crash", False))
 
 
+def errors_of(implementation: Any) -> str:
+    """Return what the program behind an implementation wrote to its standard error for the last case, "" if nothing."""
+    said = getattr(implementation, "errors", "")
+    return said if isinstance(said, str) else ""
+
+
 def validates(implementation: Any) -> bool:
     """Whether an implementation says that it refuses descs that are not valid."""
     return bool(getattr(implementation, "validates", False))

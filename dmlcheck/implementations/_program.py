@@ -79,13 +79,13 @@ class Program:
         """Let go of what the program wrote to its standard error so far: it is not about what comes next."""
         self.last.clear()
 
+    def errors(self) -> str:
+        """Return the end of what the program wrote to its standard error."""
+        return bytes(self.last).decode("utf-8", "replace")
+
     def wrote(self) -> str:
         """Return the end of what the program wrote to its standard error, as the end of a sentence."""
-        text = bytes(self.last).decode("utf-8", "replace")
-        lines = " / ".join(filter(None, (plain_text(line) for line in text.splitlines())))
-        if not lines:
-            return ""
-        return f"; it wrote: {lines if len(lines) <= _SHOWN else '...' + lines[3 - _SHOWN :]}"
+        return it_wrote(self.errors())
 
     def end(self, patience: float) -> None:
         """End the process and what it started; one that waits for requests has some seconds to end by itself."""
@@ -148,6 +148,14 @@ def _keep_last(stream: IO[bytes], last: bytearray) -> None:
         while chunk := stream.read(_CHUNK):
             last += chunk
             del last[:-_KEPT]
+
+
+def it_wrote(errors: str) -> str:
+    """Return what a program wrote as the end of a sentence, "" where that is nothing."""
+    lines = " / ".join(filter(None, (plain_text(line) for line in errors.splitlines())))
+    if not lines:
+        return ""
+    return f"; it wrote: {lines if len(lines) <= _SHOWN else '...' + lines[3 - _SHOWN :]}"
 
 
 def excerpt(line: bytes) -> str:

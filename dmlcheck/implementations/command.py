@@ -60,6 +60,7 @@ class Command:
         self.timeout = timeout
         self.number = 0
         self.program: Program | None = None
+        self.errors = ""  # what the program wrote to its standard error for the last case
         try:
             self.folder = tempfile.mkdtemp(prefix="dmlcheck-")
         except OSError as error:
@@ -105,9 +106,11 @@ class Command:
             request["inputs"] = files.written(desc, inputs)
             request["outputs"] = files.named(desc)
             kind, text = self._answer(program, request)
+            self.errors = program.errors()
             if kind == "ok":
                 return files.read()
         except Failure as problem:
+            self.errors = program.errors()
             self._drop()
             if isinstance(problem, TimedOut):
                 raise

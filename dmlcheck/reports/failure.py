@@ -100,6 +100,8 @@ def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, tol
         yield f"  source: {case.source}"
     for known in result.known:
         yield f"  known of DirectML ({known.versions}): {known.text} ({known.source})"
+    if result.kept:
+        yield f"  kept: {visible(result.kept)}"
     yield f"  again: {visible(again(result))}"
     yield ""
 

@@ -107,6 +107,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.ordinal is None else {"ordinal": result.ordinal}),
         **({"malformed": True} if result.is_malformed else {}),
+        **({"kept": result.kept} if result.kept else {}),
     }
 
 

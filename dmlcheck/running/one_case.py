@@ -14,8 +14,8 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.implementations import validates
-from dmlcheck.running.computed import Nothing, computed, is_reference, refusal, why_unsupported
+from dmlcheck.implementations import errors_of, validates
+from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
 from dmlcheck.running.refusals import accepted, wrong_desc, zeros
@@ -28,7 +28,7 @@ from dmlcheck.running.results import (
     SKIPPED,
     CaseResult,
 )
-from dmlcheck.running.verdict import Limits, judge
+from dmlcheck.running.verdict import Limits, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
@@ -40,12 +40,14 @@ class Settings(NamedTuple):
     """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors.
 
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
+    `keep` is a folder for what went in and came out of the cases that fail.
     """
 
     feature_level: str | None = None
     accumulate: str = "FLOAT32"
     is_strict: bool = False
     directml_version: str | None = None
+    keep: str | None = None
 
 
 class Run:
@@ -84,7 +86,7 @@ class Run:
 class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
-    `is_unrun` says that the implementation had no part in it.
+    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept.
     """
 
     outcome: str
@@ -93,6 +95,7 @@ class Ending(NamedTuple):
     outputs: Mapping[str, OutputResult] = {}
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
+    kept: str = ""
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -127,6 +130,7 @@ def run_case(case: Case, run: Run) -> CaseResult:
         case.level,
         known=ending.known,
         is_unrun=ending.is_unrun,
+        kept=ending.kept,
     )
 
 
@@ -230,15 +234,27 @@ def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
-    """Run a case and judge what comes out."""
+    """Run a case and judge what comes out; where it fails, keep that, and add what the program wrote."""
     labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
+    given: Computed | Nothing | None = None
     try:
         given = computed(desc, prepared.inputs, labels, run.implementation)
-        if isinstance(given, Nothing):
-            return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
-        verdict = judge(case, prepared, given.values, run.limits, given.is_open)
+        ending = _judged(case, prepared, given, run)
     except MemoryError:
-        return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+        ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+    if ending.outcome == FAILED:
+        ending = _with_words(ending, run.implementation)
+    if ending.outcome in (FAILED, ERRORED) and run.settings.keep is not None:
+        values = given.values if isinstance(given, Computed) else {}
+        return ending._replace(kept=_kept(case, desc, prepared, values, run))
+    return ending
+
+
+def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
+    """Return how a case ends by what an implementation gave."""
+    if isinstance(given, Nothing):
+        return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
+    verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     if verdict.findings:
         return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
     if verdict.is_empty:
@@ -246,3 +262,25 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     if verdict.unlikely and run.settings.is_strict:
         return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
     return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
+
+
+def _with_words(ending: Ending, implementation: Any) -> Ending:
+    """Return how a case ends with what the program wrote to its standard error while it computed it."""
+    errors, first = errors_of(implementation), ending.findings[0]
+    if not errors or "problem" not in first.params:
+        return ending
+    from dmlcheck.implementations._program import it_wrote
+
+    told = first._replace(params={**first.params, "problem": f"{first.params['problem']}{it_wrote(errors)}"})
+    return ending._replace(findings=(told, *ending.findings[1:]))
+
+
+def _kept(case: Case, desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], run: Run) -> str:
+    """Keep what there is of a failed case, and return where, or why it could not be kept."""
+    from dmlcheck.running.keep import keep
+
+    try:
+        values = evidence_of(case, prepared, actual, run.limits)
+        return keep(str(run.settings.keep), case, desc, values, errors_of(run.implementation))
+    except (OSError, MemoryError) as error:
+        return f"nothing: {error or 'out of memory'}"

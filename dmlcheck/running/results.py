@@ -42,6 +42,7 @@ class CaseResult(NamedTuple):
     less accurate. `known` has what some versions of DirectML are known to get wrong of such a desc, where it is
     DirectML that was judged, and the case failed. `is_unrun` says that dmlcheck judged the case alone, and the
     implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
+    `kept` is the folder in which a failed case was kept, or why it was not.
     """
 
     case: Case
@@ -57,6 +58,7 @@ class CaseResult(NamedTuple):
     drift: tuple[Drift, ...] = ()
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
+    kept: str = ""
 
     @property
     def is_computed(self) -> bool:

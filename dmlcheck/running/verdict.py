@@ -76,6 +76,23 @@ def judge(
     return Verdict(outputs, tuple(wrong), tuple(unlikely), is_empty)
 
 
+def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
+    """Return the arrays of a case by label: its `inputs`, and the `expected`, `allowed` and `actual` outputs."""
+    from dmlcheck.comparison.compare import allowed
+
+    desc, inputs = prepared.desc, prepared.inputs
+    if desc is None:
+        raise ValueError(case.id)
+    expected, _ = _right(desc, prepared, None)
+    limit = limits.of(desc, case.tolerance)
+    return {
+        "inputs": {part.label: array for part, array in desc.inputs_with(inputs)},
+        "expected": {label: values for label, (_, values) in expected.items()},
+        "allowed": allowed(expected, limit, _bounds_of(desc, inputs, limit)),
+        "actual": {label: array for label, array in actual.items() if hasattr(array, "dtype")},
+    }
+
+
 def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether every element of every output is left open."""
     return all(output.unspecified == output.elements for output in outputs.values())

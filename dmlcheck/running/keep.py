@@ -1,0 +1,90 @@
+"""What is kept of a failed case: a folder with its case file, and what went in, came out and was allowed as .npy."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.files.npy import npy_bytes
+from dmlcheck.files.yaml_text import flow
+from dmlcheck.formats.case_file import desc_lines
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+CASE_FILE = "case.yaml"
+ERROR_FILE = "stderr.txt"
+_MOST = 60  # characters of a name
+
+
+def folder_of(case_id: str) -> str:
+    """Return the name of the folder that a case is kept in: its own as far as every system takes it, and a digest."""
+    digest = hashlib.sha256(case_id.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    name = re.sub(r"[^A-Za-z0-9_-]+", "_", case_id.rpartition("::")[2])[:_MOST].strip("_")
+    return f"{name or 'case'}-{digest}"
+
+
+def keep(
+    place: str,
+    case: Case,
+    desc: OperatorDesc,
+    values: Mapping[str, Mapping[str, NDArray[Any]]],
+    wrote: str = "",
+) -> str:
+    """Write the folder of a case and return its path; OSError where it cannot be written.
+
+    `values` has arrays by their label, of `inputs`, `expected`, `allowed` and `actual`; `wrote` is what the program
+    wrote to its standard error. What an earlier run kept of this case is replaced.
+    """
+    folder = Path(place) / folder_of(case.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    for kind in ("inputs", "expected", "allowed", "actual"):
+        for old in folder.glob(f"{kind}/*.npy"):
+            old.unlink()
+        for label, array in values.get(kind, {}).items():
+            path = folder / kind / f"{label}.npy"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(npy_bytes(array))
+    lines = "".join(f"{line}\n" for line in _case_lines(case, desc))
+    (folder / CASE_FILE).write_text(lines, encoding="utf-8", newline="\n")
+    (folder / ERROR_FILE).unlink(missing_ok=True)
+    if wrote:
+        (folder / ERROR_FILE).write_text(wrote, encoding="utf-8", errors="replace", newline="\n")
+    return str(folder)
+
+
+def _case_lines(case: Case, desc: OperatorDesc) -> Iterator[str]:
+    """Yield the lines of the case file, whose values are the files beside it."""
+    yield f"# {case.id!a}, kept by dmlcheck run --keep."
+    yield f"operator: {desc.spec.operator}"
+    if case.feature_level is not None:
+        yield f"feature_level: {flow(case.feature_level)}"
+    yield f"source: {flow(case.source or 'the case that was kept')}"
+    if case.tolerance is not None:
+        yield f"tolerance: {flow(_tolerance(case))}"
+    yield from desc_lines(desc)
+    yield from _value_lines("inputs", "inputs", case.inputs or {}, desc)
+    if case.outputs is not None:
+        given = {name: raw for name, raw in case.outputs.items() if desc.parts.get(name)}
+        yield from _value_lines("outputs", "expected", given, desc)
+
+
+def _tolerance(case: Case) -> Any:
+    limit = case.tolerance
+    if limit is None or limit.exact:
+        return "exact"
+    given = {"ulp": limit.ulp, "absolute": limit.absolute, "relative": limit.relative, "reason": limit.reason or None}
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _value_lines(section: str, folder: str, given: Mapping[str, Any], desc: OperatorDesc) -> Iterator[str]:
+    yield f"{section}:" if given else f"{section}: {{}}"
+    for field in given:
+        files = [{"file": f"{folder}/{part.label}.npy"} for part in desc.parts[field]]
+        is_list = desc.spec.fields[field].type == "TENSOR_DESC_ARRAY"
+        yield f"  {field}: {flow(files if is_list else files[0])}"
