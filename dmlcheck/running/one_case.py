@@ -15,6 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import validates
+from dmlcheck.running.accuracy import EXPECTED_WITHIN
 from dmlcheck.running.computed import Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
@@ -28,7 +29,7 @@ from dmlcheck.running.results import (
     SKIPPED,
     CaseResult,
 )
-from dmlcheck.running.verdict import Limits, judge
+from dmlcheck.running.verdict import Limits, Verdict, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
@@ -37,8 +38,10 @@ _NOTHING = "nothing to compare: the documentation leaves every expected element 
 
 
 class Settings(NamedTuple):
-    """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors.
+    """What a run asks of its cases and its implementation.
 
+    A strict one fails cases for unlikely errors, and for expected values that are more than `expected_within` ULP from
+    the exact result.
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
     """
 
@@ -46,6 +49,7 @@ class Settings(NamedTuple):
     accumulate: str = "FLOAT32"
     is_strict: bool = False
     directml_version: str | None = None
+    expected_within: float = EXPECTED_WITHIN
 
 
 class Run:
@@ -61,7 +65,7 @@ class Run:
         self.settings = settings or Settings()
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        self.limits = Limits(self.settings.accumulate)
+        self.limits = Limits(self.settings.accumulate, self.settings.expected_within)
         self._ahead: dict[int, Prepared] = {}
 
     def prepare_ahead(self, cases: Iterable[Case]) -> None:
@@ -84,7 +88,7 @@ class Run:
 class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
-    `is_unrun` says that the implementation had no part in it.
+    `is_unrun` says that the implementation had no part in it. `noted` is what it is warned of whatever its outcome.
     """
 
     outcome: str
@@ -93,6 +97,7 @@ class Ending(NamedTuple):
     outputs: Mapping[str, OutputResult] = {}
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
+    noted: tuple[Finding, ...] = ()
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -116,6 +121,9 @@ def run_case(case: Case, run: Run) -> CaseResult:
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
+    if ending.noted:
+        noted = in_order(case.origin, ending.noted)
+        diagnostics += tuple(found._replace(severity=WARNING) for found in noted)
     seconds = time.perf_counter() - start
     return CaseResult(
         case,
@@ -239,10 +247,18 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
         verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     except MemoryError:
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+    return _judged(verdict, is_strict=run.settings.is_strict)
+
+
+def _judged(verdict: Verdict, *, is_strict: bool) -> Ending:
+    """Return how a case ended, by its verdict."""
+    outputs, noted = verdict.outputs, verdict.inaccurate
     if verdict.findings:
-        return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
+        return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted)
     if verdict.is_empty:
-        return Ending(SKIPPED, _NOTHING, outputs=verdict.outputs)
-    if verdict.unlikely and run.settings.is_strict:
-        return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
-    return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
+        return Ending(SKIPPED, _NOTHING, outputs=outputs)
+    doubtful = (*verdict.unlikely, *verdict.inaccurate)
+    if doubtful and is_strict:
+        reasons = ["unlikely error"] * bool(verdict.unlikely) + ["inaccurate expectation"] * bool(verdict.inaccurate)
+        return Ending(FAILED, " and ".join(reasons), doubtful, outputs)
+    return Ending(PASSED, None, doubtful, outputs)
