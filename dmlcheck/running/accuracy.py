@@ -187,7 +187,7 @@ EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result
 
 
 def inaccurate_warnings(result: CaseResult) -> list[Diagnostic]:
-    """Return the warnings of a case that it expects values that are not accurate themselves; of a known failure none."""
+    """Return the warnings of a case that it expects inaccurate values; of one that is known to fail none."""
     if not result.diagnostics or result.outcome == XFAILED:
         return []
     return [found for found in result.diagnostics if found.rule == INACCURATE and found.severity == WARNING]
