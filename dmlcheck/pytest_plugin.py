@@ -15,6 +15,7 @@ from dmlcheck.specs.names import parse_level, parse_version
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
+    from dmlcheck.running.one_case import Settings
     from dmlcheck.running.results import CaseResult
 
 # pytest loads this module wherever dmlcheck is installed: what is only needed with --dmlcheck is imported then.
@@ -33,6 +34,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         choices=["float16", "float32"],
         default="float32",
         help="the type that the implementation may accumulate in (default: float32)",
+    )
+    group.addoption(
+        "--dmlcheck-strict",
+        action="store_true",
+        help="fail cases whose errors are larger than likely, or that expect inaccurate values",
+    )
+    group.addoption(
+        "--dmlcheck-expected-within",
+        type=float,
+        metavar="ULP",
+        help="warn of expected values that are further from the exact result (default: 4)",
     )
     group.addoption(
         "--dmlcheck-directml-version",
@@ -54,6 +66,9 @@ def pytest_configure(config: pytest.Config) -> None:
     seconds = config.getoption("--dmlcheck-timeout")
     if seconds is not None and not 0 < seconds <= _WEEK:
         raise pytest.UsageError(f"--dmlcheck-timeout: {seconds:g} is not a time; write a number of seconds above 0")
+    within = config.getoption("--dmlcheck-expected-within")
+    if within is not None and not 0 <= within < float("inf"):
+        raise pytest.UsageError(f"--dmlcheck-expected-within: {within:g} is not a number of ULP; write 0 or more")
     if config.getoption("--dmlcheck"):
         _refuse_implementation(config.getoption("--dmlcheck-implementation"), version)
         config.stash[_KNOWN] = _expectations(config)
@@ -218,6 +233,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
         from dmlcheck.reports.failure import errors_text, failure_text, reason_text
+        from dmlcheck.running.accuracy import inaccurate_warnings
         from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
@@ -225,6 +241,8 @@ class CaseItem(pytest.Item):
         result = self._result(self.case)
         kind = _COMPUTED if result.is_computed else _DESC if result.is_checked_desc else _NOTHING
         self.user_properties.append((_PROPERTY, kind))
+        for found in inaccurate_warnings(result) if result.outcome == PASSED else ():
+            self.warn(pytest.PytestWarning(visible(f"{found.where}: {found.rule}: {found.message}")))
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")
         if result.outcome == XFAILED:
@@ -245,13 +263,14 @@ class CaseItem(pytest.Item):
         from dmlcheck.reports.again import again
         from dmlcheck.reports.records import RunInfo
 
-        option = self.config.getoption
-        accumulate = option("--dmlcheck-accumulate").upper()
+        settings = _settings(self.config)
         info = RunInfo(
-            option("--dmlcheck-implementation"),
-            _level(self.config),
-            accumulate=accumulate,
-            directml_version=option("--dmlcheck-directml-version"),
+            self.config.getoption("--dmlcheck-implementation"),
+            settings.feature_level,
+            accumulate=settings.accumulate,
+            is_strict=settings.is_strict,
+            directml_version=settings.directml_version,
+            expected_within=settings.expected_within,
         )
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
         return again(info, result._replace(case=result.case._replace(file=file)))
@@ -298,23 +317,38 @@ def _runner(config: pytest.Config) -> Runner:
     return config.stash[_RUNNER]
 
 
+def _settings(config: pytest.Config) -> Settings:
+    """Return what the options ask of the cases and the implementation."""
+    from dmlcheck.running.accuracy import EXPECTED_WITHIN
+    from dmlcheck.running.one_case import Settings
+
+    option = config.getoption
+    within = option("--dmlcheck-expected-within")
+    return Settings(
+        _level(config),
+        option("--dmlcheck-accumulate").upper(),
+        option("--dmlcheck-strict"),
+        option("--dmlcheck-directml-version"),
+        EXPECTED_WITHIN if within is None else within,
+    )
+
+
 def _made_runner(config: pytest.Config) -> Runner:
     """Return what runs cases here, or in a process of its own where only that can keep their time."""
     from dmlcheck.cases.find import Target
     from dmlcheck.implementations import close, keeps_time, make
     from dmlcheck.running.events import Plan
     from dmlcheck.running.known_failures import judged_directml
-    from dmlcheck.running.one_case import Run, Settings, run_case
+    from dmlcheck.running.one_case import Run, run_case
     from dmlcheck.running.processes import Apart
 
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
-    version = config.getoption("--dmlcheck-directml-version")
-    settings = Settings(_level(config), config.getoption("--dmlcheck-accumulate").upper(), directml_version=version)
+    settings = _settings(config)
     implementation = make(name, timeout)
     if timeout is None or keeps_time(implementation):
         config.add_cleanup(lambda: close(implementation))
         return lambda case, _: run_case(case, Run(implementation, settings))
-    directml = judged_directml(implementation, version)
+    directml = judged_directml(implementation, settings.directml_version)
     close(implementation)
     apart = Apart(Plan(name, settings, timeout=timeout, details=True), directml)
     config.add_cleanup(apart.close)

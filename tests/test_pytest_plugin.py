@@ -204,12 +204,37 @@ def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
         ["--dmlcheck-timeout", "-1"],
         ["--dmlcheck-timeout", "nan"],
         ["--dmlcheck-accumulate", "float8"],
+        ["--dmlcheck-expected-within", "-1"],
+        ["--dmlcheck-expected-within", "nan"],
         ["--dmlcheck-expectations", "nowhere.yaml"],
     ],
 )
 def test_options_that_mean_nothing_are_refused(words: list[str]) -> None:
     result = run("--dmlcheck", "cases", *words)
     assert (result.returncode, words[1] in result.stderr) == (4, True)
+
+
+OFF = """\
+operator: DML_OPERATOR_ELEMENT_WISE_RECIP
+desc: {InputTensor: &one {DataType: FLOAT32, Sizes: [1]}, OutputTensor: *one}
+inputs: {InputTensor: [3]}
+outputs: {OutputTensor: [0.33334]}
+tolerance: {absolute: 0.01}
+"""
+
+
+@pytest.mark.slow
+def test_an_inaccurate_expectation_is_a_warning_and_with_strict_a_failure() -> None:
+    Path("off.yaml").write_text(OFF, encoding="utf-8")
+    said = "inaccurate-expectation: OutputTensor[0] is expected to be 0.33334"
+    warned = run("--dmlcheck", "off.yaml")
+    assert (warned.returncode, counts(warned.stdout)) == (0, "1 passed, 1 warning")
+    assert f"off.yaml:4:26: {said}" in warned.stdout
+    near = run("--dmlcheck", "off.yaml", "--dmlcheck-strict", "--dmlcheck-expected-within", "300")
+    assert (near.returncode, counts(near.stdout)) == (0, "1 passed")
+    failed = run("--dmlcheck", "off.yaml", "--dmlcheck-strict", "--dmlcheck-expected-within", "3")
+    assert (failed.returncode, counts(failed.stdout)) == (1, "1 failed")
+    assert "again: dmlcheck run --strict --expected-within 3 off.yaml::off" in failed.stdout
 
 
 def test_the_plugin_costs_nothing_where_it_is_not_used() -> None:

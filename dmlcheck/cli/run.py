@@ -18,7 +18,7 @@ from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import selector, targets
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
-from dmlcheck.running.accuracy import Baseline, Watch
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import Plan
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.processes import Execution
@@ -38,6 +38,7 @@ class Options(NamedTuple):
     directml_version: str | None
     accumulate: str
     strict: bool
+    expected_within: float
     fail_on_skipped: bool
     jobs: int
     timeout: float | None
@@ -52,7 +53,9 @@ class Options(NamedTuple):
     @property
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
-        settings = Settings(self.level, self.accumulate.upper(), self.strict, self.directml_version, self.keep)
+        settings = Settings(
+            self.level, self.accumulate.upper(), self.strict, self.directml_version, self.expected_within, self.keep
+        )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         digests = self.wanted.files["json"] is not None
@@ -76,6 +79,7 @@ class Options(NamedTuple):
             earlier,
             self.strict,
             self.directml_version,
+            self.expected_within,
         )
 
 
@@ -104,7 +108,17 @@ class Options(NamedTuple):
     show_default=True,
     help="The type that an implementation may accumulate in.",
 )
-@click.option("--strict", is_flag=True, help="Fail cases whose errors are larger than likely.")
+@click.option(
+    "--strict", is_flag=True, help="Fail cases whose errors are larger than likely, or that expect inaccurate values."
+)
+@click.option(
+    "--expected-within",
+    type=Number(),
+    metavar="ULP",
+    default=EXPECTED_WITHIN,
+    help="Name the cases that expect a float that is further from the exact result than this, and than its digits say. "
+    "Default: 4.",
+)
 @click.option("--fail-on-skipped", is_flag=True, help="Fail cases that are skipped, unless an expectation allows it.")
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
 @click.option("--timeout", type=Seconds(), metavar="SECONDS", help="The most seconds that a case may take.")

@@ -58,6 +58,15 @@ desc:
 inputs: {InputTensor: [1, nan, 3]}
 outputs: {OutputTensor: [any]}
 """
+_THIRD = """\
+operator: DML_OPERATOR_ELEMENT_WISE_RECIP
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+inputs: {InputTensor: [3]}
+outputs: {OutputTensor: [0.3333]}
+tolerance: {absolute: 1e-4}
+"""
 _PADDED = """\
 operator: DML_OPERATOR_ARGMAX
 desc:
@@ -553,6 +562,20 @@ RULES: dict[str, Rule] = {
         "summation passes. Independent roundings add up to much less: the likely error is six standard deviations of a "
         "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "
         "warning; with `run --strict` the case fails.",
+    ),
+    "inaccurate-expectation": Rule(
+        "run",
+        "a case expects a value that is not accurate",
+        "{element} is expected to be {expected}, and the exact result is {exact}{error}{more}",
+        "Cases are checked too, not only implementations. An expected float is measured against the exact result, "
+        "before that is rounded to the output's type. It is named where it is more than `--expected-within` ULP away "
+        "(default: 4), and also further than half a unit of the last digit that the file writes: 0.3333 stands for "
+        "everything from 0.33325 to 0.33335. Numbers in `.npy` files, of `fill` and `bits`, and hex floats have no "
+        "such digits. A tolerance of the case does not matter. Where several results are right, the nearest counts; "
+        "elements that are `any`, or that the documentation leaves open, are not measured. It is a warning; with "
+        "`run --strict` the case fails. Where the reference is judged and finds the output wrong, only that is told.",
+        _replace(_THIRD, "[0.3333]", "[0.33334]"),
+        _THIRD,
     ),
     "near-the-bound": Rule(
         "run",

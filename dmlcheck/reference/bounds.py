@@ -54,7 +54,19 @@ def bounds(
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
     element that is asked for are computed.
     """
-    found = _bounds(desc, inputs, asked, arithmetic_of(desc, accumulate, is_likely=is_likely))
+    yield from _quietly(_bounds(desc, inputs, asked, arithmetic_of(desc, accumulate, is_likely=is_likely)))
+
+
+def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -> Iterator[tuple[str, Array, Bound]]:
+    """Yield how far the reference itself may be from the exact results, as `bounds` does for an implementation.
+
+    Its unit roundoff is taken twice: half a unit in the last place, added to a float64, is lost again.
+    """
+    arithmetic = arithmetic_of(desc, "FLOAT64")
+    yield from _quietly(_bounds(desc, inputs, asked, arithmetic._replace(unit_roundoff=2 * arithmetic.unit_roundoff)))
+
+
+def _quietly(found: Iterator[tuple[str, Array, Bound]]) -> Iterator[tuple[str, Array, Bound]]:
     while True:
         with np.errstate(all="ignore"):  # which does not reach from one piece to the next
             part = next(found, None)

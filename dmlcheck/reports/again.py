@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
+from dmlcheck.diagnostics.record import ERROR
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.accuracy import UNLIKELY
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY
 from dmlcheck.running.results import FAILED, CaseResult
 
 
@@ -25,8 +26,12 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--accumulate", info.accumulate.lower())
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
-    if result.outcome == FAILED and any(found.rule == UNLIKELY for found in result.diagnostics):
+    rules = {found.rule for found in result.diagnostics}
+    strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, INACCURATE}
+    if result.outcome == FAILED and strict:
         yield "--strict"
+    if INACCURATE in rules and info.expected_within != EXPECTED_WITHIN:
+        yield from ("--expected-within", f"{info.expected_within:g}")
     if info.compared_to is not None and result.drift:
         yield from ("--compare-to", info.compared_to.file)
         if info.compared_to.max_drift is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from dmlcheck.diagnostics.record import ERROR, Diagnostic
+from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import brief, cut, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
@@ -26,8 +26,8 @@ def causes(result: CaseResult) -> list[Diagnostic]:
 
 
 def rules_text(result: CaseResult) -> str:
-    """Return the rules that a case that fails its run is told by, each once."""
-    return ", ".join(dict.fromkeys(diagnostic.rule for diagnostic in causes(result)))
+    """Return the rules that a case that fails its run is told by, each once; not those of its warnings."""
+    return ", ".join(dict.fromkeys(found.rule for found in causes(result) if found.severity != WARNING))
 
 
 def reason_text(result: CaseResult) -> str:

@@ -12,7 +12,7 @@ from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
-from dmlcheck.running.accuracy import Accuracy, Spot, Worst
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
@@ -44,6 +44,7 @@ class JsonReport:
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
             "strict": info.is_strict,
+            **({} if info.expected_within == EXPECTED_WITHIN else {"expected_within": info.expected_within}),
             **({} if info.directml_version is None else {"directml_version": info.directml_version}),
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
@@ -73,6 +74,8 @@ class JsonReport:
             tail["warned"] = summary.warned
         if summary.unlikely:
             tail["unlikely"] = summary.unlikely
+        if summary.inaccurate:
+            tail["inaccurate"] = summary.inaccurate
         if summary.compared is not None:
             tail["compared"] = summary.compared._asdict()
             tail["drift"] = self.drift

@@ -7,7 +7,15 @@ from collections.abc import Iterator, Mapping
 
 from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural
 from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
-from dmlcheck.running.accuracy import Accuracy, closest_to_bound, drifts, near_bounds, unlikely_errors, worst_text
+from dmlcheck.running.accuracy import (
+    Accuracy,
+    closest_to_bound,
+    drifts,
+    inaccurate_warnings,
+    near_bounds,
+    unlikely_errors,
+    worst_text,
+)
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
 
@@ -59,7 +67,7 @@ class _Noted:
 
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
-        return bool(result.warned or result.drift or unlikely_errors(result))
+        return bool(result.warned or result.drift or unlikely_errors(result) or inaccurate_warnings(result))
     if result.is_for_implementations:
         return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)
@@ -76,6 +84,7 @@ class Overview:
         self.close = _Noted()
         self.worse = _Noted()
         self.unlikely = _Noted()
+        self.inaccurate = _Noted()
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
@@ -94,6 +103,9 @@ class Overview:
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
         if unlikely:
             self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)
+        inaccurate = inaccurate_warnings(result)
+        if inaccurate:
+            self.inaccurate.add(0.0, [f"{found.where}: {result.case.name}: {found.message}" for found in inaccurate])
         if result.warned:
             lines = [f"{result.case.id} {found.message}" for found in near_bounds(result)]
             self.close.add(closest_to_bound(result), lines)
@@ -133,6 +145,7 @@ class Overview:
         yield from self._worst_lines(is_whole=is_whole)
         yield from self.unlikely.lines("inside the bound, and beyond the likely error")
         yield from self.close.lines("near the bound")
+        yield from self.inaccurate.lines("with an inaccurate expectation")
         if summary.compared is not None:
             cases, new = summary.compared
             before = earlier or "the earlier report"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, plural
-from dmlcheck.running.accuracy import Compared, unlikely_errors
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared, inaccurate_warnings, unlikely_errors
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
@@ -24,6 +24,7 @@ class Summary(NamedTuple):
 
     `judged` counts the cases that the implementation had a part in, whatever came of them, and `computed` those of them
     that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
+    `inaccurate` counts the cases that are warned of what they expect, passed or failed.
     """
 
     counts: dict[str, int]
@@ -41,6 +42,7 @@ class Summary(NamedTuple):
     judged: int = 0
     for_implementations: int = 0
     is_of_reference: bool = True
+    inaccurate: int = 0
 
     @property
     def descs(self) -> int:
@@ -84,7 +86,8 @@ class RunInfo(NamedTuple):
 
     `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
     type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass,
-    `is_strict` whether it fails those of an unlikely error. Of `directml_version` the known failures are expected.
+    `is_strict` whether it fails those of an unlikely error or an inaccurate expectation, `expected_within` how many ULP
+    an expected value may be from the exact result. Of `directml_version` the known failures are expected.
     """
 
     implementation: str
@@ -97,6 +100,7 @@ class RunInfo(NamedTuple):
     compared_to: Earlier | None = None
     is_strict: bool = False
     directml_version: str | None = None
+    expected_within: float = EXPECTED_WITHIN
 
     @property
     def judged(self) -> str:
@@ -165,7 +169,7 @@ class Tally:
         self.is_of_reference = is_of_reference
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
-        self.warned = self.worse = self.drifted = self.unlikely = self.legal = 0
+        self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
 
     @property
     def total(self) -> int:
@@ -186,6 +190,7 @@ class Tally:
         self.judged += result.is_computed
         self.computed += result.is_computed and result.outcome == PASSED
         self.for_implementations += result.is_for_implementations
+        self.inaccurate += bool(inaccurate_warnings(result))
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
 
@@ -215,6 +220,7 @@ class Tally:
             self.judged,
             self.for_implementations,
             self.is_of_reference,
+            self.inaccurate,
         )
 
 
@@ -236,6 +242,7 @@ def outcomes_text(summary: Summary) -> str:
         "less accurate": summary.worse - summary.drifted,
         "beyond the likely error": summary.unlikely,
         "near the bound": summary.warned,
+        "with an inaccurate expectation": summary.inaccurate,
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)
     return (", ".join(parts) or "nothing ran") + (f" ({notes})" if notes else "")

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.reports.reading import (
+    NUMBER,
     NUMBER_OR_NONE,
     TEXT,
     TEXT_OR_NONE,
@@ -17,7 +18,7 @@ from dmlcheck.reports.reading import (
     value_of,
 )
 from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
-from dmlcheck.running.accuracy import Compared
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared
 from dmlcheck.running.results import CaseResult
 
 _ALIKE = {
@@ -26,6 +27,7 @@ _ALIKE = {
     "tool": "version",
     "accumulate": "--accumulate",
     "strict": "--strict",
+    "expected_within": "--expected-within",
     "directml_version": "--directml-version",
     "warn_above": "--warn-above",
     "compared_to": "--compare-to",
@@ -142,6 +144,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             _earlier(report.get("compared_to")),
             report.get("strict") is True,
             value_of(report, "directml_version", TEXT_OR_NONE),
+            value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

@@ -13,7 +13,7 @@ from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import brackets, error_text, figure
 from dmlcheck.files.document import Position, placed
-from dmlcheck.running.results import PASSED, CaseResult, Drift
+from dmlcheck.running.results import PASSED, XFAILED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
 
 
@@ -154,8 +154,11 @@ def closest_to_bound(result: CaseResult) -> float:
 
 
 def warnings(result: CaseResult) -> list[Diagnostic]:
-    """Return what a passed case is warned of: errors beyond the likely one, outputs that come close to their bound."""
-    return [*unlikely_errors(result), *near_bounds(result)]
+    """Return what a passed case is warned of.
+
+    That is errors beyond the likely one, outputs that come close to their bound, and inaccurate expectations.
+    """
+    return [*unlikely_errors(result), *near_bounds(result), *inaccurate_warnings(result)]
 
 
 def near_bounds(result: CaseResult) -> list[Diagnostic]:
@@ -179,6 +182,15 @@ def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
 
 
 UNLIKELY = "unlikely-error"
+INACCURATE = "inaccurate-expectation"
+EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result without a warning
+
+
+def inaccurate_warnings(result: CaseResult) -> list[Diagnostic]:
+    """Return the warnings of a case that it expects inaccurate values; of one that is known to fail none."""
+    if not result.diagnostics or result.outcome == XFAILED:
+        return []
+    return [found for found in result.diagnostics if found.rule == INACCURATE and found.severity == WARNING]
 
 
 def drifts(result: CaseResult) -> list[Diagnostic]:

@@ -15,6 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import errors_of, validates
+from dmlcheck.running.accuracy import EXPECTED_WITHIN
 from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
@@ -37,8 +38,10 @@ _NOTHING = "nothing to compare: the documentation leaves every expected element 
 
 
 class Settings(NamedTuple):
-    """What a run asks of its cases and its implementation; a strict one fails cases for unlikely errors.
+    """What a run asks of its cases and its implementation.
 
+    A strict one fails cases for unlikely errors, and for expected values that are more than `expected_within` ULP from
+    the exact result.
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
     `keep` is a folder for what went in and came out of the cases that fail.
     """
@@ -47,6 +50,7 @@ class Settings(NamedTuple):
     accumulate: str = "FLOAT32"
     is_strict: bool = False
     directml_version: str | None = None
+    expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
 
 
@@ -63,7 +67,7 @@ class Run:
         self.settings = settings or Settings()
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        self.limits = Limits(self.settings.accumulate)
+        self.limits = Limits(self.settings.accumulate, self.settings.expected_within)
         self._ahead: dict[int, Prepared] = {}
 
     def prepare_ahead(self, cases: Iterable[Case]) -> None:
@@ -86,7 +90,8 @@ class Run:
 class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
-    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept.
+    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
+    is warned of whatever its outcome.
     """
 
     outcome: str
@@ -96,6 +101,7 @@ class Ending(NamedTuple):
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
     kept: str = ""
+    noted: tuple[Finding, ...] = ()
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -119,6 +125,9 @@ def run_case(case: Case, run: Run) -> CaseResult:
     diagnostics = in_order(case.origin, ending.findings) if ending.findings else ()
     if ending.outcome == PASSED and diagnostics:
         diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
+    if ending.noted:
+        noted = in_order(case.origin, ending.noted)
+        diagnostics += tuple(found._replace(severity=WARNING) for found in noted)
     seconds = time.perf_counter() - start
     return CaseResult(
         case,
@@ -255,13 +264,16 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     if isinstance(given, Nothing):
         return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
     verdict = judge(case, prepared, given.values, run.limits, given.is_open)
+    outputs, noted = verdict.outputs, verdict.inaccurate
     if verdict.findings:
-        return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
+        return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted)
     if verdict.is_empty:
-        return Ending(SKIPPED, _NOTHING, outputs=verdict.outputs)
-    if verdict.unlikely and run.settings.is_strict:
-        return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
-    return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
+        return Ending(SKIPPED, _NOTHING, outputs=outputs)
+    doubtful = (*verdict.unlikely, *verdict.inaccurate)
+    if doubtful and run.settings.is_strict:
+        reasons = ["unlikely error"] * bool(verdict.unlikely) + ["inaccurate expectation"] * bool(verdict.inaccurate)
+        return Ending(FAILED, " and ".join(reasons), doubtful, outputs)
+    return Ending(PASSED, None, doubtful, outputs)
 
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from dmlcheck.descs.records import TensorDesc
+
 
 def path_in_case(
     name: str, given: Mapping[str, Any], sizes: tuple[int, ...], element: tuple[int, ...] | None
@@ -21,6 +23,31 @@ def path_in_case(
     if element is not None and isinstance(raw, list):
         return (*path, *(element if isinstance(raw[0], list) else (_flat_index(element, sizes),)))
     return path
+
+
+def written_at(
+    name: str, given: Mapping[str, Any], tensor: TensorDesc, element: tuple[int, ...]
+) -> tuple[tuple[str | int, ...], Any]:
+    """Return the path to where a case writes an element of an output, and what it writes there.
+
+    That is its place in a list, in the elements of a buffer or in bit patterns; of other forms the form itself.
+    """
+    steps = _steps(name)
+    raw = given[steps[0]] if len(steps) == 1 else given[steps[0]][steps[1]]
+    form = next(iter(raw), None) if isinstance(raw, Mapping) else None
+    listed = raw[form] if form in ("bits", "buffer") else raw
+    path: tuple[str | int, ...] = ("outputs", *steps, *(() if listed is raw else (form,)))
+    if not isinstance(listed, list):
+        return path, None
+    if isinstance(listed[0], list):
+        for index in element:
+            listed = listed[index]
+        return (*path, *element), listed
+    if form == "buffer" and tensor.strides is not None:
+        index = sum(step * stride for step, stride in zip(element, tensor.strides, strict=True))
+    else:
+        index = _flat_index(element, tensor.sizes)
+    return (*path, index), listed[index]
 
 
 def _flat_index(element: tuple[int, ...], sizes: tuple[int, ...]) -> int:

@@ -11,6 +11,7 @@ from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are
+from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.open_elements import Masks, disagreements, is_all_any, masks_of, union
 from dmlcheck.running.places import path_in_case
 from dmlcheck.specs.records import OUTPUT, Tolerance
@@ -23,20 +24,26 @@ class Verdict(NamedTuple):
     """The outputs of a case as they compare with what is expected, and what there is to say of them.
 
     `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
-    `is_empty` says that nothing was compared: every element is left open, and the case does not say so itself.
+    `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared: every
+    element is left open, and the case does not say so itself.
     """
 
     outputs: Mapping[str, OutputResult]
     findings: tuple[Finding, ...] = ()
     unlikely: tuple[Finding, ...] = ()
+    inaccurate: tuple[Finding, ...] = ()
     is_empty: bool = False
 
 
 class Limits:
-    """The limits of a run's cases; that of the case before holds where two share their desc and tolerance."""
+    """The limits of a run's cases; that of the case before holds where two share their desc and tolerance.
 
-    def __init__(self, accumulate: str) -> None:
+    `within` is how many ULP an expected value may be from the exact result without a warning.
+    """
+
+    def __init__(self, accumulate: str, within: float) -> None:
         self.accumulate = accumulate
+        self.within = within
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
 
     def of(self, desc: OperatorDesc, own: Tolerance | None) -> Limit:
@@ -60,7 +67,8 @@ def judge(
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
-    expected, is_open = _right(desc, prepared, of_reference)
+    right = _right(desc, prepared, actual, of_reference)
+    expected, is_open = right.expected, right.is_open
     limit = limits.of(desc, case.tolerance)
     unspecified = union(is_open, prepared.is_any)
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
@@ -73,7 +81,11 @@ def judge(
             cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
             wrong.append(_mismatch(name, output, case.outputs or {})._replace(help=cause))
     is_empty = _is_open(outputs) and not is_all_any(prepared)
-    return Verdict(outputs, tuple(wrong), tuple(unlikely), is_empty)
+    inaccurate: list[Finding] = []
+    if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
+        inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, unspecified))
+        inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
+    return Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty)
 
 
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
@@ -98,19 +110,42 @@ def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
     return all(output.unspecified == output.elements for output in outputs.values())
 
 
-def _right(desc: OperatorDesc, prepared: Prepared, of_reference: Masks | None) -> tuple[Mapping[str, Any], Masks]:
-    """Return the expected outputs, each with its tensor, and masks of what the documentation leaves open, by output.
+def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
+    """Whether every element of every output was compared, and is what is expected."""
+    return all(output.most_off is None and not output.unspecified for output in outputs.values())
 
-    What a case does not give is the reference engine's.
+
+class _Right(NamedTuple):
+    """The expected outputs, each with its tensor, and masks of what the documentation leaves open, by output.
+
+    `reference` has the outputs of the reference engine where a case gives floats, which are measured against them.
     """
-    is_known = of_reference is not None or not desc.spec.unspecified
-    if prepared.expected and is_known:
-        return prepared.expected, of_reference or {}
+
+    expected: Mapping[str, Any]
+    is_open: Masks
+    reference: Mapping[str, Any] | None = None
+
+
+def _right(desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None) -> _Right:
+    """Return what is right; what a case does not give is the reference engine's."""
+    is_measured = gives_floats(prepared)
+    if of_reference is not None and prepared.expected:
+        return _Right(prepared.expected, of_reference, actual if is_measured else None)
+    if prepared.expected and not (desc.spec.unspecified or is_measured):
+        return _Right(prepared.expected, {})
     from dmlcheck.reference import engine
 
-    computed = engine.evaluate(desc, prepared.inputs)
-    own = {part.label: (part.tensor, computed[part.label].values) for part in desc.tensors(OUTPUT)}
-    return prepared.expected or own, masks_of(computed)
+    try:
+        computed = engine.evaluate(desc, prepared.inputs)
+    except MemoryError:
+        if prepared.expected and not desc.spec.unspecified:
+            return _Right(prepared.expected, {})  # it was for measuring alone
+        raise
+    reference = {label: output.values for label, output in computed.items()}
+    if prepared.expected:
+        return _Right(prepared.expected, masks_of(computed), reference if is_measured else None)
+    own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT)}
+    return _Right(own, masks_of(computed))
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:

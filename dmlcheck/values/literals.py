@@ -269,6 +269,15 @@ def decimal_fraction(text: str) -> Fraction | None:
     return Fraction(match[1]) * Fraction(10) ** _far_enough(match[2]) if match is not None else None
 
 
+def last_digit(text: str) -> Fraction | None:
+    """Return the unit of the last digit of a decimal number: 1/10000 of `0.3333`; None when the text is not one."""
+    match = _DECIMAL.fullmatch(text) if len(text) <= 4000 else None
+    if match is None:
+        return None
+    _, _, decimals = match[1].partition(".")
+    return Fraction(10) ** (_far_enough(match[2]) - len(decimals))
+
+
 def _far_enough(exponent: str | None) -> int:
     """Return an exponent, or one that is as much too large or too small for every data type."""
     return max(-_MAX_EXPONENT, min(_MAX_EXPONENT, int(exponent or 0)))

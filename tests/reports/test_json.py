@@ -155,6 +155,8 @@ REPORT = with_optional(
     ),
     warned=COUNT,
     unlikely=COUNT,
+    inaccurate=COUNT,
+    expected_within=NUMBER,
     compared=record(cases=COUNT, new=COUNT),
     drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
