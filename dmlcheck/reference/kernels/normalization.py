@@ -16,7 +16,7 @@ from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, total, variance
-from dmlcheck.reference.windows import Places, Window, around, over, views
+from dmlcheck.reference.windows import View, around, over, views
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -161,11 +161,9 @@ def batch_normalization_training(
 # ---- neighbours
 
 
-def of_neighbours(
-    x: Any, seen: Any, *, places: Places, window: Window, alpha: Any, beta: Any, bias: Any, is_open: bool
-) -> Open:
+def of_neighbours(x: Any, near: Any, *, seen: View, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
     """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta; a base of 0 or less is left open."""
-    base = bias + alpha * over(np.add, np.square(seen), places, window)
+    base = bias + alpha * over(np.add, np.square(near), seen)
     return Open(x / np.power(base, beta), (base <= 0) | is_open)
 
 
@@ -182,9 +180,8 @@ def local_response_normalization(
     window = around(input.shape, axes, (local_size - 1) // 2, local_size // 2)
     options = {"alpha": alpha / local_size, "beta": beta, "bias": bias}
     is_open = not cross_channel and local_size % 2 == 0
-    for index, places, seen in views(input, window, input.shape):
-        formula = partial(of_neighbours, places=places, window=window, **options, is_open=is_open)
-        yield Piece(index, formula, (input[index], seen))
+    for index, seen, near in views(input, window, input.shape, is_reduced=True):
+        yield Piece(index, partial(of_neighbours, seen=seen, **options, is_open=is_open), (input[index], near))
 
 
 # ---- norms
