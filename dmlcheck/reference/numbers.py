@@ -532,8 +532,8 @@ def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tr
     likely: tuple[Any, ...] = (0.0,)
     if arithmetic.is_likely:
         is_small = size < arithmetic.unit_roundoff * of.largest(absolute)
-        likely = add(value * value), count * absolute * absolute, add(np.where(is_small, size, 0.0))
-    own = summing_error(count - 1, sums, absolute, likely[0], arithmetic, *likely[1:])
+        likely = add(value * value), float(count) * absolute * absolute, add(np.where(is_small, size, 0.0))
+    own = summing_error(float(count - 1), sums, absolute, likely[0], arithmetic, *likely[1:])
     carried = None if error is None else add(np.broadcast_to(error * error, value.shape))
     moved = own if carried is None else own + np.sqrt(carried)
     return _with_error(sums, moved, arithmetic, max(x.terms, count), partial(_is_bounded, carried))

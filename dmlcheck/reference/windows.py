@@ -39,6 +39,11 @@ def around(sizes: Sequence[int], axes: Sequence[int], before: int, after: int) -
     return Window(tuple(map(sum, zip(least, most, ones, strict=True))), ones, ones, least)
 
 
+def sees_all(x: Any, axes: Sequence[int], before: int) -> bool:
+    """Say whether regions that reach so far before and after each element have all that is along some axes."""
+    return all(before >= x.shape[axis] - 1 for axis in axes)
+
+
 def once_each(window: Window) -> Window:
     """Return the window that sees each element once where a dilation of 0 puts all of its elements over one."""
     size = tuple(size if gap else min(size, 1) for size, gap in zip(window.size, window.dilations, strict=True))
@@ -54,11 +59,13 @@ class View(NamedTuple):
     Of each dimension it sees the run of elements from the first to the last, padding included; or, where they are
     fewer, those of a table, which has a row for each place. A table has numbers of elements, and others for what is
     beyond the edges. So what is seen is never larger than what is computed of it, whatever the padding and dilations.
+    Where a dilation of 0 puts many elements of the window over one, that is seen once: `repeats` says for how many.
     """
 
     places: Places
     window: Window
     tables: tuple[Any, ...]
+    repeats: int = 1
 
     @property
     def counts(self) -> list[int]:
@@ -69,20 +76,31 @@ class View(NamedTuple):
     def slid(self) -> Window:
         """The window that slides over what is seen: the same one over a run, over a table from row to row."""
         own = zip(self.tables, *self.window, strict=True)
-        return Window(*zip(*(row if table is None else _of_rows(table) for table, *row in own), strict=True))
+        return Window(*zip(*(_slid(*row) for row in own), strict=True))
 
 
-def _of_rows(table: Any) -> tuple[int, ...]:
-    return (table.shape[1], table.shape[1], 1, 0)
+def _slid(table: Any, size: int, stride: int, dilation: int, padding: int) -> tuple[int, ...]:
+    if table is not None:
+        return (table.shape[1], table.shape[1], 1, 0)
+    return (1, stride, 1, padding) if _is_repeated(size, dilation) else (size, stride, dilation, padding)
+
+
+def _is_repeated(size: int, dilation: int) -> bool:
+    return dilation == 0 and size > _LONG_RUN
+
+
+_LONG_RUN = 32  # elements: fewer are reduced one by one as fast as in any other way
 
 
 def view(places: Places, window: Window, sizes: Sequence[int], *, is_whole: bool = False) -> View:
     """Return how a window sees a tensor of these spatial sizes at places that slices with a start and a stop give.
 
-    A table leaves out the elements of the window that are beyond the edges at every place, unless `is_whole`.
+    Elements of the window that are beyond the edges at every place, or see the same, are left out, unless `is_whole`.
     """
     rows = zip(places, sizes, *window, strict=True)
-    return View(places, window, tuple(_table(*row, is_whole=is_whole) for row in rows))
+    tables = tuple(_table(*row, is_whole=is_whole) for row in rows)
+    repeated = (size for size, gap in zip(window.size, window.dilations, strict=True) if _is_repeated(size, gap))
+    return View(places, window, tables, 1 if is_whole else math.prod(repeated))
 
 
 def table_of(numbers: Any) -> View:
@@ -121,7 +139,8 @@ def _table(at: slice, total: int, size: int, stride: int, dilation: int, padding
     """Return the elements that a window sees along a dimension as a table, None where a run of them is no longer."""
     count = at.stop - at.start
     most = size if is_whole else seen_at_most(total, size, dilation)
-    if size == 0 or count * most >= (count - 1) * stride + (size - 1) * dilation + 1:
+    span = (count - 1) * stride + (size - 1) * dilation + 1
+    if size == 0 or (count * most >= span and not (is_whole and _is_repeated(size, dilation))):
         return None
     starts = np.arange(at.start, at.stop) * stride - padding
     if is_whole or dilation == 0:
@@ -133,7 +152,9 @@ def _table(at: slice, total: int, size: int, stride: int, dilation: int, padding
 
 def seen_at_most(total: int, size: int, dilation: int) -> int:
     """Return how many elements of a window may be inside of a dimension at one place; at least 1."""
-    return size if dilation == 0 else max(1, min(size, (total - 1) // dilation + 1))
+    if dilation == 0:
+        return 1 if _is_repeated(size, dilation) else size
+    return max(1, min(size, (total - 1) // dilation + 1))
 
 
 def _inside(starts: Any, total: int, size: int, dilation: int) -> tuple[Any, Any]:
@@ -220,29 +241,29 @@ def _windows(x: Any, counts: Sequence[int], window: Window) -> Any:
 
 def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
     """Return a reduction of what the window sees at each place; Blocks are what it sees at one place."""
+    repeats = seen.repeats if ufunc is np.add else 1
     if isinstance(x, Blocks):
         along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(seen.places), x.ndim)), keepdims=True)
-        return along(x)
+        return along(x) if repeats == 1 else along(x) * float(repeats)
     window, counts, lead = seen.slid, seen.counts, x.ndim - len(seen.places)
     runs = {lead + axis: size for axis, size in enumerate(window.size) if _is_long_run(axis, counts, window)}
-    if not runs or (isinstance(x, Tracked) and ufunc is not np.add):
+    is_sum = ufunc is np.add and isinstance(x, Tracked)
+    if repeats == 1 and (not runs or (isinstance(x, Tracked) and not is_sum)):
         return reduced(ufunc, _windows(x, counts, window), len(counts))
     rest = window._replace(size=tuple(1 if lead + axis in runs else size for axis, size in enumerate(window.size)))
 
     def reduction(values: Any) -> Any:
         for axis, size in runs.items():
             values = of_runs(ufunc, values, axis, size)
-        return reduced(ufunc, _windows(values, counts, rest), len(counts))
+        found = reduced(ufunc, _windows(values, counts, rest), len(counts))
+        return found if repeats == 1 else found * float(repeats)
 
-    return total_of_shared(x, reduction, math.prod(window.size)) if isinstance(x, Tracked) else reduction(x)
+    return total_of_shared(x, reduction, repeats * math.prod(window.size)) if is_sum else reduction(x)
 
 
 def _is_long_run(axis: int, counts: Sequence[int], window: Window) -> bool:
     """Whether a window moves by 1 along a dimension and is so long that its places share most of what they see."""
     return window.size[axis] > _LONG_RUN and counts[axis] > 1 and window.strides[axis] == window.dilations[axis] == 1
-
-
-_LONG_RUN = 32  # elements: of shorter runs each is reduced by itself as fast
 
 
 def of_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
@@ -307,12 +328,27 @@ def places_at_once(
     if is_reduced:
         own = counts[len(counts) - len(most) :]
         rest = math.prod(1 if _is_long_run(axis, own, window) else size for axis, size in enumerate(most))
-        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= _SHARED:
+        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= LARGE:
             at_once *= 2
     return at_once
 
 
-_SHARED = 1 << 18  # elements of an input that many places share, of which each takes several of its own size
+def terms_of(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return about how many terms the reductions of `views` have, and what its parts take besides."""
+    at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
+    most = [
+        size if is_whole else seen_at_most(total, size, gap)
+        for total, size, gap in zip(sizes, window.size, window.dilations, strict=True)
+    ]
+    parts = -(-math.prod(counts) // at_once)
+    of_part = at_once * math.prod(most)
+    if is_reduced and at_once > 1:
+        own = counts[len(counts) - len(most) :]
+        rest = math.prod(1 if _is_long_run(axis, own, window) else size for axis, size in enumerate(most))
+        of_part = min(of_part, 16 * _takes(at_once, counts, window, most) + at_once * rest)
+    return parts * (of_part + BLOCK)
 
 
 def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
@@ -360,7 +396,8 @@ def _starts(places: Places, window: Window) -> list[Any]:
 
 def numbers(seen: View) -> list[Any]:
     """Return where in the tensor the elements are that a window sees: for each dimension, place and element."""
-    rows = zip(_starts(seen.places, seen.window), seen.tables, seen.window.size, seen.window.dilations, strict=True)
+    window = seen.slid
+    rows = zip(_starts(seen.places, seen.window), seen.tables, window.size, window.dilations, strict=True)
     return [start[:, None] + np.arange(size) * gap if table is None else table for start, table, size, gap in rows]
 
 

@@ -15,6 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import validates
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
 from dmlcheck.running.negatives import check_invalid, is_listed
@@ -139,7 +140,7 @@ def _ending(case: Case, run: Run) -> Ending:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    reason = _reason_to_skip(case, prepared.desc, run)
+    reason = _reason_to_skip(case, prepared.desc, prepared.inputs, run)
     if reason is not None:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
@@ -219,26 +220,39 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
+def _reason_to_skip(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> str | None:
     """Return why there is nothing to run or to compare with, or None."""
     reason = why_unsupported(desc, run.implementation)
     if reason is not None:
         return reason
     if run.is_reference and not case.outputs:
         return "no expected outputs: nothing independent to compare with"
-    return None
+    return None if case.outputs else _too_much(desc, inputs)
+
+
+def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:
+    """Return why the reference does not compute a desc, or None."""
+    from dmlcheck.reference.engine import too_much_work
+
+    return too_much_work(desc, inputs)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
-    """Run a case and judge what comes out."""
-    labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
+    """Run a case and judge what comes out, unless memory ends or the reference would take too long."""
     try:
-        given = computed(desc, prepared.inputs, labels, run.implementation)
-        if isinstance(given, Nothing):
-            return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
-        verdict = judge(case, prepared, given.values, run.limits, given.is_open)
+        return _judged(case, prepared, desc, run)
     except MemoryError:
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+    except TooMuchWork as error:
+        return Ending(SKIPPED, str(error))
+
+
+def _judged(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
+    labels = prepared.expected or [part.label for part in desc.tensors(OUTPUT)]
+    given = computed(desc, prepared.inputs, labels, run.implementation)
+    if isinstance(given, Nothing):
+        return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
+    verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     if verdict.findings:
         return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
     if verdict.is_empty:

@@ -202,6 +202,21 @@ def test_long_runs_take_no_longer_than_short_ones() -> None:
     assert len(list(views(x, window, x.shape, is_reduced=True))) < 5
 
 
+def test_elements_of_a_window_over_one_element_count_each() -> None:
+    """With a dilation of 0; where all elements of the window are asked for they are there."""
+    x, window = np.array([[1.0, 2, 4, 8]]), Window((40,), (2,), (0,), (0,))
+    for count, right in ((1, [[40]]), (2, [[40, 160]]), (3, [[40, 160, 0]])):
+        own = view([slice(0, count)], window, (4,))
+        assert part(x, own).size <= 4
+        assert over(np.add, part(x, own), own).tolist() == right
+        assert over(np.maximum, part(x, own), own).tolist() == [[most / 40 for most in right[0]]]
+        found = over(np.add, Tracked(part(x, own)), own)
+        assert (found.value.tolist(), found.terms) == (right, 40)
+        assert found.slack[0, 0] == pytest.approx(40 * 2.0**-24 * 40, rel=0.05)
+        whole = view([slice(0, count)], window, (4,), is_whole=True)
+        assert windows(part(x, whole), whole).tolist() == [[[sums / 40] * 40 for sums in right[0]]]
+
+
 def test_one_place_that_sees_much_comes_in_blocks() -> None:
     x, window = np.broadcast_to(np.float32(1), (1, 3 << 20)), Window((3 << 20,), (1,), (1,), (0,))
     ((_, own, under),) = views(x, window, (1, 1), is_reduced=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import product
 from operator import add
@@ -47,12 +47,15 @@ from dmlcheck.reference.windows import (
     run_of,
     seen_at_most,
     seen_count,
+    sees_all,
     table_of,
+    terms_of,
     view,
     views,
     windows,
     windows_by_dimension,
 )
+from dmlcheck.reference.work import Work, terms
 
 Sizes = tuple[int, ...]
 
@@ -82,7 +85,7 @@ def lines(total: int, count: int, size: int, stride: int, dilation: int, padding
 
     Elements that are in windows as the same elements of these are one, where that does not make many.
     """
-    if min(stride, total) > _MOST_PHASES:
+    if is_one_by_one(total, stride):
         window = Window((size,), (stride,), (dilation,), (padding,))
         yield Line(0, 1, total, min(size, count), partial(places_of, window=window, count=count))
         return
@@ -94,7 +97,32 @@ def lines(total: int, count: int, size: int, stride: int, dilation: int, padding
         yield Line(first, stride, own_count, most, partial(_seen_along, window=window, count=count))
 
 
+def is_one_by_one(total: int, stride: int) -> bool:
+    """Say whether the elements of a dimension are not taken by phases, of which there would be many."""
+    return min(stride, total) > _MOST_PHASES
+
+
 _MOST_PHASES = 16
+
+
+def most_places(total: int, count: int, size: int, stride: int, dilation: int, _: int) -> int:
+    """Return how many of `count` places are looked at for an element of a dimension."""
+    if is_one_by_one(total, stride):
+        return min(size, count)
+    common = math.gcd(stride, dilation)
+    return seen_at_most(count, -(-size * common // stride), dilation // common)
+
+
+def work_of_windows(given: Mapping[str, Any]) -> Work:
+    """Return the work of the windows with each element, and of the elements in each window, as far as they are seen."""
+    dy, size, output = given["input_gradient"], given["window_size"], given["output_gradient"]
+    window = once_each(Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"]))
+    ends = tuple(map(add, output.sizes[2:], given["end_padding"]))
+    if not is_forward_of(dy.shape, output, ends, window):
+        return terms(0)
+    back = math.prod(map(most_places, output.sizes[2:], dy.shape[2:], *window))
+    forward = terms_of(dy.shape, window, output.sizes[2:]) if "input" in given else 0
+    return terms(math.prod(output.sizes) * back + forward)
 
 
 def _seen_along(at: slice, *, window: Window, count: int) -> View:
@@ -410,6 +438,14 @@ def of_neighbours(
     return Open(result, is_open | over(np.logical_or, raw(base) <= 0, here))
 
 
+def of_all(x: Any, dy: Any, *, axes: Axes, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
+    """The gradient of x / B^Beta where each region has all elements."""
+    base = bias + alpha * total(np.square(x), axes)
+    sums = total(dy * x * np.power(base, -beta - 1), axes)
+    result = dy * np.power(base, -beta) - 2 * alpha * beta * x * sums
+    return Open(result, is_open | (raw(base) <= 0))
+
+
 def _inner(window: Window, x: Any) -> Index:
     """Return where the middles of the windows are in what these see."""
     return tuple(map(slice, window.padding, map(add, window.padding, x.shape)))
@@ -426,10 +462,14 @@ def local_response_normalization_grad(
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2
+    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
+    if sees_all(input, axes, before):
+        formula = partial(of_all, alpha=alpha / local_size, beta=beta, bias=bias, is_open=is_open)
+        yield from groups(formula, axes, input, input_gradient)
+        return
     own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
     both = own._replace(size=tuple(map(add, own.size, (size - 1 for size in back.size))))
     both = both._replace(padding=tuple(map(add, own.padding, back.padding)))
-    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
     options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
     ones = np.broadcast_to(np.True_, input.shape)
     for index in regions(input.shape, axes, both):
@@ -448,10 +488,19 @@ def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Index]:
     return tiles_along(range(len(sizes)), sizes, places_at_once(sizes, window, sizes, is_reduced=True))
 
 
+def work_of_neighbours(given: Mapping[str, Any]) -> Work:
+    """Return the work of the sums of squares and of what comes back from the regions."""
+    axes, size, x = (1,) if given["cross_channel"] else (2, 3), given["local_size"], given["input"]
+    if sees_all(x, axes, (size - 1) // 2):
+        return terms(x.size)
+    both = around(x.shape, axes, size - 1, size - 1)
+    return terms(2 * terms_of(x.shape, both, x.shape, is_reduced=True))
+
+
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad),
+    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, work=work_of_windows),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad),
-    "MAX_POOLING_GRAD": Kernel(max_pooling_grad),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, work=work_of_neighbours),
+    "MAX_POOLING_GRAD": Kernel(max_pooling_grad, work=work_of_windows),
 }

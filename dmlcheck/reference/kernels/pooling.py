@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
 from operator import add
@@ -26,9 +26,11 @@ from dmlcheck.reference.windows import (
     over,
     reaches_beyond,
     seen_count,
+    terms_of,
     views,
     windows,
 )
+from dmlcheck.reference.work import Work, terms
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -48,13 +50,22 @@ def pools(
         yield Piece(index, partial(formula, seen=seen), (in_blocks(x, seen),))
 
 
+def work_of_windows(given: Mapping[str, Any]) -> Work:
+    """Return the work of what windows see, one element after another where it is not only reduced."""
+    size = given["window_size"]
+    window = Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"])
+    is_reduced = given.get("output_indices") is None and given.get("p", 0) <= _MOST_PLAIN
+    once = window if "output_indices" not in given else once_each(window)
+    return terms(terms_of(given["output"].sizes, once, given["input"].shape[2:], is_reduced=is_reduced))
+
+
 # ---- averages
 
 
 def divisor(seen: View, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> tuple[Any, Any]:
     """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open."""
     if include_padding:
-        return math.prod(seen.window.size), reaches_beyond(seen.places, seen.window, ends)
+        return float(math.prod(seen.window.size)), reaches_beyond(seen.places, seen.window, ends)
     count = seen_count(seen.places, seen.window, sizes)
     return np.maximum(count, 1), count == 0
 
@@ -148,7 +159,8 @@ def scaled_norm(size: Any, seen: View, p: int) -> Any:
     most = raw(np.maximum.reduce(under, axis=axes, keepdims=True))
     unit = np.clip(most, *_UNITS)
     parts = blockwise(partial(exactly, lambda part: part / unit), under)
-    found = unit * np.power(np.add.reduce(np.power(parts, p), axis=axes, keepdims=True), 1 / p)
+    sums = np.add.reduce(np.power(parts, p), axis=axes, keepdims=True)
+    found = unit * np.power(sums if seen.repeats == 1 else sums * float(seen.repeats), 1 / p)
     return found.reshape(found.shape[: size.ndim])
 
 
@@ -421,14 +433,14 @@ def unpooled(x: Any, indices: Any, *, parts: list[Index], start: int, sizes: Siz
 
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING": Kernel(average_pooling),
-    "AVERAGE_POOLING1": Kernel(average_pooling1),
-    "LP_POOLING": Kernel(lp_pooling),
-    "LP_POOLING1": Kernel(lp_pooling1),
-    "MAX_POOLING": exact_row(max_pooling),
-    "MAX_POOLING1": exact_row(max_pooling1),
-    "MAX_POOLING2": exact_row(max_pooling2),
+    "AVERAGE_POOLING": Kernel(average_pooling, work=work_of_windows),
+    "AVERAGE_POOLING1": Kernel(average_pooling1, work=work_of_windows),
+    "LP_POOLING": Kernel(lp_pooling, work=work_of_windows),
+    "LP_POOLING1": Kernel(lp_pooling1, work=work_of_windows),
+    "MAX_POOLING": exact_row(max_pooling, work=work_of_windows),
+    "MAX_POOLING1": exact_row(max_pooling1, work=work_of_windows),
+    "MAX_POOLING2": exact_row(max_pooling2, work=work_of_windows),
     "MAX_UNPOOLING": exact_row(max_unpooling),
-    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling),
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, work=work_of_windows),
     "ROI_POOLING": exact_row(roi_pooling),
 }
