@@ -141,7 +141,10 @@ def too_much_work(desc: OperatorDesc, inputs: Inputs) -> str | None:
     """Return why a valid desc is not computed, with the number that is too large, or None."""
     bound = row(desc.spec.operator)
     work = bound.kernel.work
-    return None if work is None else work(_given(bound, desc, inputs, None)).problem
+    if work is None:
+        return None
+    with np.errstate(all="ignore"):
+        return work(_given(bound, desc, inputs, None)).problem
 
 
 def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:

@@ -407,7 +407,8 @@ def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
     for starts, total, size, gap in zip(_starts(places, window), sizes, window.size, window.dilations, strict=True):
         first, stop = _inside(starts, total, size, gap)
         found.append(stop - first)
-    return reduce(np.multiply.outer, found)
+    is_long = math.prod(window.size) >= 1 << 63  # so many elements over one, by a dilation of 0, have no whole number
+    return reduce(np.multiply.outer, (count.astype(float) for count in found) if is_long else found)
 
 
 def reaches_beyond(places: Places, window: Window, ends: tuple[int, ...]) -> Any:

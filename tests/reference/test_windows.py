@@ -122,6 +122,7 @@ def test_how_much_a_window_sees_is_counted_without_looking() -> None:
     found = seen_count([slice(0, 5), slice(0, 2), slice(0, 3)], window, (7, 7, 2))
     # The window ends at the elements 3, 5, 7 ...; at 0 and far beyond; and is all over the elements 0, 1 and 2.
     assert found.tolist() == [[[a * b * c for c in (5, 5, 0)] for b in (1, 0)] for a in (4, 6, 7, 7, 7)]
+    assert seen_count([slice(0, 1)] * 2, Window((most, most), (1, 1), (0, 0), (0, 0)), (1, 1)) == [[float(most) ** 2]]
     last = (most - 1) * most - 9
     at_end = reaches_beyond([slice(0, 3)], Window((most,), (2,), (most,), (9,)), (last + 2,))
     assert at_end.tolist() == [False, True, True]
