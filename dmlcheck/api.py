@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from dmlcheck import validation
 from dmlcheck.cases.find import find_files
 from dmlcheck.cases.form import wrong_type
-from dmlcheck.cases.prepare import prepare
+from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
-from dmlcheck.diagnostics.record import NOTE, Diagnostic
+from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
 from dmlcheck.formats.read import read_file
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running import one_case
 from dmlcheck.running.results import CaseResult
 from dmlcheck.specs.names import LEVELS, NEWEST_LEVEL, parse_level, parse_version
@@ -71,7 +72,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
 
     Inputs are arrays of the sizes and data types of the desc's input tensors, or anything that a case file may hold,
     which is rounded once. InvalidInput when the desc is not legal at the newest feature level or the inputs do not fit
-    it.
+    it, or ask for more than the engine computes.
     """
     from dmlcheck.reference import engine
 
@@ -81,7 +82,12 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     prepared = prepare(case, case.level)
     if prepared.desc is None or prepared.findings:
         raise InvalidInput(finding.diagnostic() for finding in prepared.findings)
-    return engine.run(prepared.desc, prepared.inputs)
+    try:
+        return engine.run(prepared.desc, prepared.inputs)
+    except TooMuchWork as error:
+        raise InvalidInput([Finding("too-much-work", ("desc",), {"problem": str(error)}).diagnostic()]) from None
+    except MemoryError:
+        raise InvalidInput([out_of_memory(prepared.desc).diagnostic()]) from None
 
 
 def load_cases(path: str | os.PathLike[str]) -> list[Case]:

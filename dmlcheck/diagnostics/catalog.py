@@ -532,6 +532,14 @@ RULES: dict[str, Rule] = {
         "The case is legal, but the machine cannot hold its tensors; nothing was allocated. Run it on a larger "
         "machine, or give the tensor as `{fill: X}`, which takes no memory.",
     ),
+    "too-much-work": Rule(
+        "data",
+        "the reference engine does not compute a desc, because that would take too long",
+        "{problem}",
+        "The case is legal, but some of its attributes ask for much more than its tensors have elements: 30,000 x "
+        "30,000 samples for each element of a region, say. The engine estimates that before it begins. `run` skips "
+        "such a case, with the number in the reason, whatever its time limit. Take smaller attributes.",
+    ),
     # ---- run
     "output-mismatch": Rule(
         "run",

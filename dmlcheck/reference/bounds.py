@@ -11,7 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.engine import Array, Inputs, blocks_of, overflowed, parameter, pieces, row, tracked
+from dmlcheck.reference.engine import (
+    Array,
+    Inputs,
+    blocks_of,
+    overflowed,
+    parameter,
+    pieces,
+    refuse_too_much,
+    row,
+    tracked,
+)
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
 from dmlcheck.reference.pieces import OneOf, Piece, parts_of
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -52,8 +62,9 @@ def bounds(
     """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
-    element that is asked for are computed.
+    element that is asked for are computed. TooMuchWork where that would take too long.
     """
+    refuse_too_much(desc, inputs)
     yield from _quietly(_bounds(desc, inputs, asked, arithmetic_of(desc, accumulate, is_likely=is_likely)))
 
 

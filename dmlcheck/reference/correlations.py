@@ -11,7 +11,7 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Index, tiles_along
 from dmlcheck.reference.pieces import Piece
-from dmlcheck.reference.windows import Places, Window, part, phases, places_at, windows
+from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
@@ -40,7 +40,7 @@ def backward(filter: Any, window: Window, sizes: Sequence[int]) -> Iterator[Pass
     for phase in phases(window, sizes):
         picked = filter
         for axis, chosen in enumerate(phase.taps, 3):
-            picked = np.take(picked, np.array(chosen, dtype=np.intp), axis)
+            picked = np.take(picked, np.arange(chosen.start, chosen.stop, chosen.step), axis)
         yield Pass(picked, phase.window, phase.first, window.strides, phase.counts)
 
 
@@ -70,11 +70,17 @@ def correlations(
     """
     for one in passes:
         for box in _boxes(one, len(input)):
-            seen = part(input[box.batch, box.groups], box.places, one.window, fill)
+            own = seen_by(one, box, input.shape[3:])
+            seen = part(input[box.batch, box.groups], own, fill)
             rows = one.filter[box.groups, box.outputs]
             others = (x if x is None else _of_channels(x, box) for x in more)
-            whole = partial(_of_rows_and_columns, formula, box.places, one.window)
+            whole = partial(_of_rows_and_columns, formula, own)
             yield Piece(_where(one, box), whole, (rows, seen, *others, mark(one, box)))
+
+
+def seen_by(one: Pass, box: Box, sizes: Sequence[int]) -> View:
+    """Return how the window of a pass sees an input of these spatial sizes at the places of a piece, padding too."""
+    return view(box.places, one.window, sizes, is_whole=True)
 
 
 def beyond(one: Pass, box: Box, ends: Sequence[int | None]) -> Any:
@@ -94,8 +100,9 @@ def unmet(one: Pass, box: Box, filter: Any, sizes: Sequence[int]) -> Any:
     every, own = (_not_finite(each[box.groups, box.outputs]) for each in (filter, one.filter))
     if not every.any():
         return np.zeros(1, dtype=bool)
-    outside = part(np.zeros(sizes, dtype=bool), box.places, one.window, fill=True)
-    under = windows(outside, box.places, one.window).reshape(math.prod(at.stop - at.start for at in box.places), -1)
+    own_view = seen_by(one, box, sizes)
+    outside = part(np.zeros(sizes, dtype=bool), own_view, fill=True)
+    under = windows(outside, own_view).reshape(math.prod(own_view.counts), -1)
     is_missed = every.sum(axis=2, keepdims=True) > own.sum(axis=2, keepdims=True)
     return is_missed | (own @ under.T.astype(np.float64) > 0)
 
@@ -106,11 +113,9 @@ def _not_finite(filter: Any) -> Any:
     return numbers.reshape(*numbers.shape[:2], -1).astype(np.float64)
 
 
-def _of_rows_and_columns(
-    formula: Callable[..., Any], places: Places, window: Window, rows: Any, seen: Any, *more: Any
-) -> Any:
+def _of_rows_and_columns(formula: Callable[..., Any], own: View, rows: Any, seen: Any, *more: Any) -> Any:
     """Apply a formula to a filter, a row for each output channel, and what it sees, a column for each place."""
-    under, count = windows(seen, places, window), len(places)
+    under, count = windows(seen, own), len(own.places)
     order = [0, 1, 2, *range(3 + count, 3 + 2 * count), *range(3, 3 + count)]
     terms = math.prod(rows.shape[2:])
     columns = under.transpose(*order).reshape(*under.shape[:2], terms, math.prod(under.shape[3 : 3 + count]))

@@ -19,6 +19,7 @@ from dmlcheck.reference.blocks import Blocks, blockwise, tiles
 from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
 from dmlcheck.reference.pieces import InDoubt, Kernel, OneOf, Open, Piece, number, one_of, opened, parts_of
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values import memory
@@ -127,11 +128,30 @@ def evaluate(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None)
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
     `numbers` makes other arrays of those that formulas compute with, for what another arithmetic would give.
+    TooMuchWork where that would take too long.
     """
+    refuse_too_much(desc, inputs)
     results = {part.label: _Output(part.tensor) for field in desc.spec.outputs for part in desc.parts[field.name]}
     with np.errstate(all="ignore"):
         _run(pieces(desc, inputs), partial(_compute, results, _overflow(desc), numbers), _threads(inputs))
     return {label: output.computed() for label, output in results.items()}
+
+
+def too_much_work(desc: OperatorDesc, inputs: Inputs) -> str | None:
+    """Return why a valid desc is not computed, with the number that is too large, or None."""
+    bound = row(desc.spec.operator)
+    work = bound.kernel.work
+    if work is None:
+        return None
+    with np.errstate(all="ignore"):
+        return work(_given(bound, desc, inputs, None)).problem
+
+
+def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:
+    """Raise TooMuchWork for a valid desc that would take too long to compute."""
+    problem = too_much_work(desc, inputs)
+    if problem is not None:
+        raise TooMuchWork(problem)
 
 
 class _Output:
@@ -238,12 +258,11 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
     bound = row(desc.spec.operator, is_integer=is_integer)
-    attributes: dict[str, Any] = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
-    attributes |= {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
-    tensors = {to: inputs.get(name) for to, name in bound.tensors}
     if not bound.kernel.is_elementwise:
-        yield from bound.function(**tensors, **attributes)
+        yield from bound.function(**_given(bound, desc, inputs, arithmetic))
         return
+    attributes = _attributes(bound, desc, arithmetic)
+    tensors = {to: inputs.get(name) for to, name in bound.tensors}
     sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes
     operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in tensors.values()]
     formula = partial(bound.function, **attributes) if attributes else bound.function
@@ -257,6 +276,16 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
         limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
     for index in tiles(sizes, limit):
         yield Piece(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+
+
+def _given(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
+    """Return what a kernel's function takes, by parameter."""
+    return {to: inputs.get(name) for to, name in bound.tensors} | _attributes(bound, desc, arithmetic)
+
+
+def _attributes(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
+    attributes = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
+    return attributes | {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
 
 
 def _scaled(

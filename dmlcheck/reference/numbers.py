@@ -36,6 +36,7 @@ __all__ = [
     "summing_error",
     "total",
     "total_of_parts",
+    "total_of_shared",
     "where",
     "widest",
 ]
@@ -517,6 +518,25 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
     terms = max(terms, count) if count > 1 else terms
     found = _with_error(sums, error, arithmetic, terms, partial(_is_bounded, carried))
     return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
+
+
+def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tracked:
+    """Return sums of `count` tracked numbers each, which `add` gives of an array; many of them share their terms.
+
+    An implementation adds up each by itself. What its sums on the way may be is not looked at one by one: for likely
+    errors they count as large as the sum of the terms' sizes.
+    """
+    arithmetic, (value, error) = x.arithmetic, x.operand()
+    size, sums = np.abs(value), add(value)
+    absolute = add(np.broadcast_to(plus(size, error), value.shape))
+    likely: tuple[Any, ...] = (0.0,)
+    if arithmetic.is_likely:
+        is_small = size < arithmetic.unit_roundoff * of.largest(absolute)
+        likely = add(value * value), float(count) * absolute * absolute, add(np.where(is_small, size, 0.0))
+    own = summing_error(float(count - 1), sums, absolute, likely[0], arithmetic, *likely[1:])
+    carried = None if error is None else add(np.broadcast_to(error * error, value.shape))
+    moved = own if carried is None else own + np.sqrt(carried)
+    return _with_error(sums, moved, arithmetic, max(x.terms, count), partial(_is_bounded, carried))
 
 
 def _added(x: Array, axis: Any) -> Array:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw
+from dmlcheck.reference.work import Work
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -93,7 +94,9 @@ class Kernel(NamedTuple):
     TensorDesc of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. `integers` is the
     function for integer tensors, if theirs is another. `overflow` says which integer results are left open where they
     do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `of_groups` is
-    the formula of groups along `axes`, for an operator that others may fuse and that is not element-wise.
+    the formula of groups along `axes`, for an operator that others may fuse and that is not element-wise. `work` says
+    how much there is to compute, where that may be much more than the tensors have elements, of what the function takes
+    by parameter.
     """
 
     function: Callable[..., Any]
@@ -102,6 +105,7 @@ class Kernel(NamedTuple):
     integers: Callable[..., Any] | None = None
     overflow: str = ""
     of_groups: Callable[..., Any] | None = None
+    work: Callable[[Mapping[str, Any]], Work] | None = None
 
 
 def elementwise(

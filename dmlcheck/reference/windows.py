@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
-from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.numbers import Tracked, total_of_shared
 
 Places = Sequence[slice]
 
@@ -39,38 +39,195 @@ def around(sizes: Sequence[int], axes: Sequence[int], before: int, after: int) -
     return Window(tuple(map(sum, zip(least, most, ones, strict=True))), ones, ones, least)
 
 
-def part(x: Any, places: Places, window: Window, fill: Any = 0) -> Any:
-    """Return the part of an array that a window sees at some places, which slices with a start and a stop give.
+def sees_all(x: Any, axes: Sequence[int], before: int) -> bool:
+    """Say whether regions that reach so far before and after each element have all that is along some axes."""
+    return all(before >= x.shape[axis] - 1 for axis in axes)
 
-    Elements beyond the edges of the array are `fill`, one for all or what is broadcast to the part.
+
+def once_each(window: Window) -> Window:
+    """Return the window that sees each element once where a dilation of 0 puts all of its elements over one."""
+    size = tuple(size if gap else min(size, 1) for size, gap in zip(window.size, window.dilations, strict=True))
+    return window._replace(size=size)
+
+
+# ---- what a window sees
+
+
+class View(NamedTuple):
+    """How a window sees a tensor at some places.
+
+    Of each dimension it sees the run of elements from the first to the last, padding included; or, where they are
+    fewer, those of a table, which has a row for each place. A table has numbers of elements, and others for what is
+    beyond the edges. So what is seen is never larger than what is computed of it, whatever the padding and dilations.
+    Where a dilation of 0 puts many elements of the window over one, that is seen once: `repeats` says for how many.
     """
-    lead = x.ndim - len(places)
+
+    places: Places
+    window: Window
+    tables: tuple[Any, ...]
+    repeats: int = 1
+
+    @property
+    def counts(self) -> list[int]:
+        """How many places there are along each dimension."""
+        return [at.stop - at.start for at in self.places]
+
+    @property
+    def slid(self) -> Window:
+        """The window that slides over what is seen: the same one over a run, over a table from row to row."""
+        own = zip(self.tables, *self.window, strict=True)
+        return Window(*zip(*(_slid(*row) for row in own), strict=True))
+
+
+def _slid(table: Any, size: int, stride: int, dilation: int, padding: int) -> tuple[int, ...]:
+    if table is not None:
+        return (table.shape[1], table.shape[1], 1, 0)
+    return (1, stride, 1, padding) if _is_repeated(size, dilation) else (size, stride, dilation, padding)
+
+
+def _is_repeated(size: int, dilation: int) -> bool:
+    return dilation == 0 and size > _LONG_RUN
+
+
+_LONG_RUN = 32  # elements: fewer are reduced one by one as fast as in any other way
+
+
+def view(places: Places, window: Window, sizes: Sequence[int], *, is_whole: bool = False) -> View:
+    """Return how a window sees a tensor of these spatial sizes at places that slices with a start and a stop give.
+
+    Elements of the window that are beyond the edges at every place, or see the same, are left out, unless `is_whole`.
+    """
+    rows = zip(places, sizes, *window, strict=True)
+    tables = tuple(_table(*row, is_whole=is_whole) for row in rows)
+    repeated = (size for size, gap in zip(window.size, window.dilations, strict=True) if _is_repeated(size, gap))
+    return View(places, window, tables, 1 if is_whole else math.prod(repeated))
+
+
+def table_of(numbers: Any) -> View:
+    """Return how places along one dimension see the elements of a table, which has a row for each."""
+    return View([slice(0, len(numbers))], Window((numbers.shape[1],), (1,), (1,), (0,)), (numbers,))
+
+
+def run_at(places: Places, window: Window) -> View:
+    """Return how a window sees runs at some places."""
+    return View(places, window, (None,) * len(places))
+
+
+def run_of(counts: Sequence[int], window: Window) -> View:
+    """Return how a window sees runs at so many places, which begin with 0."""
+    return run_at([slice(0, count) for count in counts], window)
+
+
+def joined(seen: Sequence[View]) -> View:
+    """Return how a tensor is seen of which views see a dimension each."""
+    fields = (tuple(row[0] for row in rows) for rows in zip(*(each.window for each in seen), strict=True))
+    return View([each.places[0] for each in seen], Window(*fields), tuple(each.tables[0] for each in seen))
+
+
+def by_dimension(seen: View) -> list[View]:
+    """Return how each dimension is seen."""
+    rows = zip(seen.places, windows_by_dimension(seen.window), seen.tables, strict=True)
+    return [View([at], window, (table,)) for at, window, table in rows]
+
+
+def windows_by_dimension(window: Window) -> list[Window]:
+    """Return the window of each dimension."""
+    return list(map(Window, *map(zip, window)))
+
+
+def _table(at: slice, total: int, size: int, stride: int, dilation: int, padding: int, *, is_whole: bool) -> Any:
+    """Return the elements that a window sees along a dimension as a table, None where a run of them is no longer."""
+    count = at.stop - at.start
+    most = size if is_whole else seen_at_most(total, size, dilation)
+    span = (count - 1) * stride + (size - 1) * dilation + 1
+    if size == 0 or (count * most >= span and not (is_whole and _is_repeated(size, dilation))):
+        return None
+    starts = np.arange(at.start, at.stop) * stride - padding
+    if is_whole or dilation == 0:
+        return starts[:, None] + np.arange(most) * dilation
+    first, stop = _inside(starts, total, size, dilation)
+    taps = first[:, None] + np.arange(max(1, int((stop - first).max())))
+    return np.where(taps < stop[:, None], starts[:, None] + np.minimum(taps, stop[:, None]) * dilation, -1)
+
+
+def seen_at_most(total: int, size: int, dilation: int) -> int:
+    """Return how many elements of a window may be inside of a dimension at one place; at least 1."""
+    if dilation == 0:
+        return 1 if _is_repeated(size, dilation) else size
+    return max(1, min(size, (total - 1) // dilation + 1))
+
+
+def _inside(starts: Any, total: int, size: int, dilation: int) -> tuple[Any, Any]:
+    """Return which elements of a window that begins at some places are inside: the first, and the one after the last.
+
+    They are equal where none is.
+    """
+    if dilation == 0:
+        return np.zeros_like(starts), np.where((starts >= 0) & (starts < total), size, 0)
+    first = np.minimum(np.maximum(-(starts // dilation), 0), size)
+    return first, np.maximum(np.minimum(-((starts - total) // dilation), size), first)
+
+
+def part(x: Any, seen: View, fill: Any = 0) -> Any:
+    """Return the elements of an array that a window sees; beyond the edges of the array there is `fill`.
+
+    That is one number for all, or what is broadcast to the part.
+    """
+    lead = x.ndim - len(seen.places)
     cut, width = [slice(None)] * lead, [(0, 0)] * lead
-    for total, at, size, stride, dilation, padding in zip(x.shape[lead:], places, *window, strict=True):
-        start = at.start * stride - padding
-        stop = max(start, (at.stop - 1) * stride + (size - 1) * dilation + 1 - padding) if size else start
-        first = min(max(start, 0), total)
-        last = max(first, min(stop, total))
-        before = min(first - start, stop - start) if start < 0 else 0
-        cut.append(slice(first, last))
-        width.append((before, stop - start - before - (last - first)))
-    inside = x[tuple(cut)]
-    if not any(map(any, width)):
-        return inside
-    sizes = [size + before + after for size, (before, after) in zip(inside.shape, width, strict=True)]
-    padded = np.broadcast_to(np.asarray(fill, inside.dtype), sizes).copy()
-    padded[tuple(slice(low, low + size) for size, (low, _) in zip(inside.shape, width, strict=True))] = inside
+    for table, total, at, *own in zip(seen.tables, x.shape[lead:], seen.places, *seen.window, strict=True):
+        inside, beyond = (slice(None), (0, 0)) if table is not None else _run(total, at, *own)
+        cut.append(inside)
+        width.append(beyond)
+    found = x[tuple(cut)]
+    for axis, table in enumerate(seen.tables, lead):
+        found = found if table is None else _picked(found, table, axis, fill)
+    return _padded(found, width, fill) if any(map(any, width)) else found
+
+
+def _run(total: int, at: slice, size: int, stride: int, dilation: int, padding: int) -> tuple[slice, tuple[int, int]]:
+    """Return the run of elements that a window sees along a dimension, and how many more before and after it."""
+    start = at.start * stride - padding
+    stop = max(start, (at.stop - 1) * stride + (size - 1) * dilation + 1 - padding) if size else start
+    first = min(max(start, 0), total)
+    last = max(first, min(stop, total))
+    before = min(first - start, stop - start) if start < 0 else 0
+    return slice(first, last), (before, stop - start - before - (last - first))
+
+
+def _picked(x: Any, table: Any, axis: int, fill: Any) -> Any:
+    """Return the elements of a table along an axis, one row after the other."""
+    numbers = table.reshape(-1)
+    lead = (slice(None),) * axis
+    is_beyond = (numbers < 0) | (numbers >= x.shape[axis])
+    if len(table) == 1 and not is_beyond.any():  # one place, at which no element is seen twice unless all are one
+        step = int(numbers[1] - numbers[0]) if len(numbers) > 1 else 1
+        if step:
+            return x[(*lead, slice(int(numbers[0]), int(numbers[-1]) + 1, step))]
+    found = np.take(x, np.where(is_beyond, 0, numbers), axis)
+    if is_beyond.any():
+        found[(*lead, is_beyond)] = fill
+    return found
+
+
+def _padded(x: Any, width: Sequence[tuple[int, int]], fill: Any) -> Any:
+    sizes = [size + before + after for size, (before, after) in zip(x.shape, width, strict=True)]
+    padded = np.broadcast_to(np.asarray(fill, x.dtype), sizes).copy()
+    padded[tuple(slice(low, low + size) for size, (low, _) in zip(x.shape, width, strict=True))] = x
     return padded
 
 
-def windows(x: Any, places: Places, window: Window) -> Any:
+def windows(x: Any, seen: View) -> Any:
     """Return what a window sees at some places of a tensor, of which x is the `part`.
 
     The sizes are those of x before the spatial dimensions, the numbers of places, and the sizes of the window. Nothing
     is copied.
     """
-    lead = x.ndim - len(places)
-    counts = [at.stop - at.start for at in places]
+    return _windows(x, seen.counts, seen.slid)
+
+
+def _windows(x: Any, counts: Sequence[int], window: Window) -> Any:
+    lead = x.ndim - len(counts)
 
     def view(values: Any) -> Any:
         steps = values.strides[lead:]
@@ -82,12 +239,50 @@ def windows(x: Any, places: Places, window: Window) -> Any:
     return x.moved(view) if isinstance(x, Tracked) else view(x)
 
 
-def over(ufunc: np.ufunc, x: Any, places: Places, window: Window) -> Any:
+def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
     """Return a reduction of what the window sees at each place; Blocks are what it sees at one place."""
+    repeats = seen.repeats if ufunc is np.add else 1
     if isinstance(x, Blocks):
-        along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(window.size), x.ndim)), keepdims=True)
-        return along(x)
-    return reduced(ufunc, windows(x, places, window), len(places))
+        along: Any = partial(ufunc.reduce, axis=tuple(range(x.ndim - len(seen.places), x.ndim)), keepdims=True)
+        return along(x) if repeats == 1 else along(x) * float(repeats)
+    window, counts, lead = seen.slid, seen.counts, x.ndim - len(seen.places)
+    runs = {lead + axis: size for axis, size in enumerate(window.size) if _is_long_run(axis, counts, window)}
+    is_sum = ufunc is np.add and isinstance(x, Tracked)
+    if repeats == 1 and (not runs or (isinstance(x, Tracked) and not is_sum)):
+        return reduced(ufunc, _windows(x, counts, window), len(counts))
+    rest = window._replace(size=tuple(1 if lead + axis in runs else size for axis, size in enumerate(window.size)))
+
+    def reduction(values: Any) -> Any:
+        for axis, size in runs.items():
+            values = of_runs(ufunc, values, axis, size)
+        found = reduced(ufunc, _windows(values, counts, rest), len(counts))
+        return found if repeats == 1 else found * float(repeats)
+
+    return total_of_shared(x, reduction, repeats * math.prod(window.size)) if is_sum else reduction(x)
+
+
+def _is_long_run(axis: int, counts: Sequence[int], window: Window) -> bool:
+    """Whether a window moves by 1 along a dimension and is so long that its places share most of what they see."""
+    return window.size[axis] > _LONG_RUN and counts[axis] > 1 and window.strides[axis] == window.dilations[axis] == 1
+
+
+def of_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
+    """Return a reduction of each run of `size` elements along an axis, in the time that three of all elements take.
+
+    The axis is cut into blocks of that size. A run is the end of a block and the beginning of the next: of both there
+    are the reductions on the way from the cut, so nothing is subtracted, and no run has what is not in it.
+    """
+    rows = np.moveaxis(x, axis, -1)
+    count = rows.shape[-1] - size + 1
+    blocks = -(-rows.shape[-1] // size)
+    padded = np.zeros((*rows.shape[:-1], blocks * size), x.dtype)
+    padded[..., : rows.shape[-1]] = rows
+    cut = padded.reshape(*rows.shape[:-1], blocks, size)
+    begun = ufunc.accumulate(cut, axis=-1).reshape(padded.shape)[..., size - 1 : size - 1 + count]
+    ended = ufunc.accumulate(cut[..., ::-1], axis=-1)[..., ::-1].reshape(padded.shape)[..., :count]
+    found = ufunc(ended, begun)
+    found[..., ::size] = begun[..., ::size]
+    return np.moveaxis(found, -1, axis)
 
 
 def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
@@ -98,27 +293,83 @@ def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
     return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 
 
-def views(input: Any, window: Window, sizes: tuple[int, ...], fill: Any = 0) -> Iterator[tuple[Index, Places, Any]]:
-    """Yield the parts of an output of these sizes: index, places of the window, and what it sees of the input there.
+def views(
+    input: Any,
+    window: Window,
+    sizes: tuple[int, ...],
+    fill: Any = 0,
+    *,
+    is_whole: bool = False,
+    is_reduced: bool = False,
+) -> Iterator[tuple[Index, View, Any]]:
+    """Yield the parts of an output of these sizes: index, how the window sees the input there, and what it sees.
 
-    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has.
+    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has. The
+    elements of all windows of a part make a block at most; of what is only reduced, those of the input do.
     """
     lead = input.ndim - len(window.size)
-    reach = math.prod((size - 1) * gap + 1 for size, gap in zip(window.size, window.dilations, strict=True))
-    at_once = 1 if reach > LARGE else max(1, BLOCK // math.prod(map(max, window.size, window.strides)))
+    spatial = input.shape[lead:]
+    at_once = places_at_once(sizes, window, spatial, is_whole=is_whole, is_reduced=is_reduced)
     for index in tiles_along(range(input.ndim), sizes, at_once):
-        places = places_at(index[lead:], sizes[lead:])
+        seen = view(places_at(index[lead:], sizes[lead:]), window, spatial, is_whole=is_whole)
         own = fill if np.size(fill) == 1 else fill[:, index[1]]
-        yield index, places, part(input[index[:lead]], places, window, own)
+        yield index, seen, part(input[index[:lead]], seen, own)
 
 
-def in_blocks(x: Any, places: Places, window: Window) -> Any:
+def places_at_once(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return how many places make a block, row-major among `counts` of them; some dimensions may come before."""
+    most = [
+        size if is_whole else seen_at_most(total, size, gap)
+        for total, size, gap in zip(sizes, window.size, window.dilations, strict=True)
+    ]
+    at_once = max(1, BLOCK // max(1, math.prod(most)))
+    if is_reduced:
+        own = counts[len(counts) - len(most) :]
+        rest = math.prod(1 if _is_long_run(axis, own, window) else size for axis, size in enumerate(most))
+        while at_once < BLOCK // rest and _takes(2 * at_once, counts, window, most) <= LARGE:
+            at_once *= 2
+    return at_once
+
+
+def terms_of(
+    counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
+) -> int:
+    """Return about how many terms the reductions of `views` have, and what its parts take besides."""
+    at_once = places_at_once(counts, window, sizes, is_whole=is_whole, is_reduced=is_reduced)
+    most = [
+        size if is_whole else seen_at_most(total, size, gap)
+        for total, size, gap in zip(sizes, window.size, window.dilations, strict=True)
+    ]
+    parts = -(-math.prod(counts) // at_once)
+    of_part = at_once * math.prod(most)
+    if is_reduced and at_once > 1:
+        own = counts[len(counts) - len(most) :]
+        rest = math.prod(1 if _is_long_run(axis, own, window) else size for axis, size in enumerate(most))
+        of_part = min(of_part, 16 * _takes(at_once, counts, window, most) + at_once * rest)
+    return parts * (of_part + BLOCK)
+
+
+def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[int]) -> int:
+    """Return how many elements so many places see, each that several see once where that takes less."""
+    lead = len(counts) - len(most)
+    first = next(tiles_along(range(len(counts)), tuple(counts), at_once))
+    found = [at.stop - at.start for at in places_at(first, counts)]
+    elements: int = math.prod(found[:lead])
+    for count, own, size, stride, gap in zip(found[lead:], most, *window[:3], strict=True):
+        elements *= min(count * own, (count - 1) * stride + (size - 1) * gap + 1)
+    return elements
+
+
+def in_blocks(x: Any, seen: View) -> Any:
     """Return what a window sees in blocks, where that is one place and a large part of a tensor; else the part."""
-    if x.size <= LARGE or 0 in window.dilations or any(at.stop - at.start > 1 for at in places):
+    window = seen.slid
+    if x.size <= LARGE or 0 in window.dilations or any(count > 1 for count in seen.counts):
         return x
-    seen = x[(..., *(slice(None, None, step) for step in window.dilations))]
-    spatial = range(seen.ndim - len(places), seen.ndim)
-    return Blocks(seen.shape, list(tiles_along(spatial, seen.shape, BLOCK)), seen.__getitem__)
+    under = x[(..., *(slice(None, None, step) for step in window.dilations))]
+    spatial = range(under.ndim - len(seen.places), under.ndim)
+    return Blocks(under.shape, list(tiles_along(spatial, under.shape, BLOCK)), under.__getitem__)
 
 
 LARGE = 1 << 20  # elements: 8 megabytes of float64
@@ -137,41 +388,54 @@ def places_at(index: Index, sizes: Sequence[int]) -> list[slice]:
     return [slice(*at.indices(size)[:2]) for at, size in zip(index, sizes, strict=True)]
 
 
-def coordinates(places: Places, window: Window) -> list[Any]:
-    """Return where in the input the elements of the window are: for each spatial dimension, place and element."""
-    return [
-        np.arange(at.start, at.stop)[:, None] * stride + np.arange(size) * dilation - padding
-        for at, size, stride, dilation, padding in zip(places, *window, strict=True)
-    ]
+def _starts(places: Places, window: Window) -> list[Any]:
+    """Return where the first element of the window is at each place, by dimension."""
+    rows = zip(places, window.strides, window.padding, strict=True)
+    return [np.arange(at.start, at.stop) * stride - padding for at, stride, padding in rows]
+
+
+def numbers(seen: View) -> list[Any]:
+    """Return where in the tensor the elements are that a window sees: for each dimension, place and element."""
+    window = seen.slid
+    rows = zip(_starts(seen.places, seen.window), seen.tables, window.size, window.dilations, strict=True)
+    return [start[:, None] + np.arange(size) * gap if table is None else table for start, table, size, gap in rows]
 
 
 def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
     """Return how many elements of the input the window sees at each place."""
-    inside = ((at >= 0) & (at < size) for at, size in zip(coordinates(places, window), sizes, strict=True))
-    return reduce(np.multiply.outer, (held.sum(axis=1) for held in inside))
+    found = []
+    for starts, total, size, gap in zip(_starts(places, window), sizes, window.size, window.dilations, strict=True):
+        first, stop = _inside(starts, total, size, gap)
+        found.append(stop - first)
+    is_long = math.prod(window.size) >= 1 << 63  # so many elements over one, by a dilation of 0, have no whole number
+    return reduce(np.multiply.outer, (count.astype(float) for count in found) if is_long else found)
 
 
 def reaches_beyond(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
     """Say at which places the window has elements at or after some ends."""
-    last = (at[:, -1] >= end for at, end in zip(coordinates(places, window), ends, strict=True))
-    return reduce(np.logical_or.outer, last)
+    rows = zip(_starts(places, window), window.size, window.dilations, ends, strict=True)
+    firsts = ((starts, max(end - (size - 1) * gap, _LEAST)) for starts, size, gap, end in rows)
+    return reduce(np.logical_or.outer, (starts >= first for starts, first in firsts))
 
 
-def first_place(hits: Any, places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
+_LEAST = np.iinfo(np.int64).min  # every number that an array has is at least this
+
+
+def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
     """Return where in the input the first element of each window is that hits and is inside, counted row-major.
 
     `hits` has the places and the elements of the window last; where no element hits the result has no meaning.
     """
-    tables = coordinates(places, window)
+    tables = numbers(seen)
     inside = hits
     for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
         inside = inside & _along((table >= 0) & (table < size), axis, len(sizes))
     lead = hits.shape[: hits.ndim - len(sizes)]
-    elements = np.unravel_index(inside.reshape(*lead, -1).argmax(axis=-1), window.size)
+    elements = np.unravel_index(inside.reshape(*lead, -1).argmax(axis=-1), [table.shape[1] for table in tables])
     index: Any = 0
     for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
-        start = with_ones_after(table[:, 0], len(sizes) - axis - 1)
-        index = index * size + start + element * window.dilations[axis]
+        place = with_ones_after(np.arange(len(table)), len(sizes) - axis - 1)
+        index = index * size + table[place, element]
     return index
 
 
@@ -191,7 +455,7 @@ class Phase(NamedTuple):
     The elements of a window in which they are, `taps`, are the same for all of them.
     """
 
-    taps: tuple[list[int], ...]
+    taps: tuple[range, ...]
     window: Window
     first: tuple[int, ...]
     counts: tuple[int, ...]
@@ -204,17 +468,26 @@ def phases(window: Window, sizes: Sequence[int]) -> Iterator[Phase]:
     that is the place. Elements t = first + j * stride are in windows as the same w, and the places of these, in their
     opposite order, are a window that moves by 1 for each j.
     """
-    for each in product(*(list(_phases(*own)) for own in zip(sizes, *window, strict=True))):
+    for each in product(*(list(phases_along(*own)) for own in zip(sizes, *window, strict=True))):
         first, taps, dilations, padding, counts = zip(*each, strict=True)
         own = Window(tuple(map(len, taps)), (1,) * len(taps), dilations, padding)
         yield Phase(taps, own, first, counts)
 
 
-def _phases(
+def phases_along(
     total: int, size: int, stride: int, dilation: int, padding: int
-) -> Iterator[tuple[int, list[int], int, int, int]]:
-    """Yield the phases along a dimension: first element, taps, dilation and padding of the window, and count."""
+) -> Iterator[tuple[int, range, int, int, int]]:
+    """Yield the phases along a dimension: first element, taps, dilation and padding of the window, and count.
+
+    The stride divides t + padding - w * dilation for every `step`-th w, if for any.
+    """
+    common = math.gcd(stride, dilation)
+    step = stride // common
+    inverse = pow(dilation // common, -1, step) if step > 1 else 0
     for first in range(min(stride, total)):
-        taps = [w for w in reversed(range(size)) if (first + padding - w * dilation) % stride == 0]
-        start = (first + padding - taps[0] * dilation) // stride if taps else 0
-        yield first, taps, dilation // math.gcd(stride, dilation), -start, len(range(first, total, stride))
+        taps, start = range(0), 0
+        if (first + padding) % common == 0:
+            least = (first + padding) // common * inverse % step
+            taps = range(least, size, step)[::-1]
+            start = (first + padding - taps[0] * dilation) // stride if taps else 0
+        yield first, taps, dilation // common, -start, len(range(first, total, stride))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.open_elements import Masks, masks_of
 
 _UNSUPPORTED = "unsupported-by-implementation"  # how the reason of a skipped case begins
@@ -53,6 +54,8 @@ def computed(
         problem = _not_outputs(given.values, labels)
     except MemoryError:
         raise
+    except TooMuchWork as error:
+        return Nothing(str(error))
     except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
         return _nothing(error, implementation)
     return given if problem is None else failed(implementation, problem)

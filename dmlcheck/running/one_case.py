@@ -15,6 +15,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.implementations import errors_of, validates
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.accuracy import EXPECTED_WITHIN
 from dmlcheck.running.computed import Computed, Nothing, computed, is_reference, refusal, why_unsupported
 from dmlcheck.running.known_failures import judged_directml, with_known
@@ -152,7 +153,7 @@ def _ending(case: Case, run: Run) -> Ending:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    reason = _reason_to_skip(case, prepared.desc, run)
+    reason = _reason_to_skip(case, prepared.desc, prepared.inputs, run)
     if reason is not None:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
@@ -232,14 +233,21 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _reason_to_skip(case: Case, desc: OperatorDesc, run: Run) -> str | None:
+def _reason_to_skip(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> str | None:
     """Return why there is nothing to run or to compare with, or None."""
     reason = why_unsupported(desc, run.implementation)
     if reason is not None:
         return reason
     if run.is_reference and not case.outputs:
         return "no expected outputs: nothing independent to compare with"
-    return None
+    return None if case.outputs else _too_much(desc, inputs)
+
+
+def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:
+    """Return why the reference does not compute a desc, or None."""
+    from dmlcheck.reference.engine import too_much_work
+
+    return too_much_work(desc, inputs)
 
 
 def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -> Ending:
@@ -251,6 +259,8 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
         ending = _judged(case, prepared, given, run)
     except MemoryError:
         ending = Ending(ERRORED, "out of memory", (out_of_memory(desc),))
+    except TooMuchWork as error:
+        ending = Ending(SKIPPED, str(error))
     if ending.outcome == FAILED:
         ending = _with_words(ending, run.implementation)
     if ending.outcome in (FAILED, ERRORED) and run.settings.keep is not None:
@@ -294,5 +304,5 @@ def _kept(case: Case, desc: OperatorDesc, prepared: Prepared, actual: Mapping[st
     try:
         values = evidence_of(case, prepared, actual, run.limits)
         return keep(str(run.settings.keep), case, desc, values, errors_of(run.implementation))
-    except (OSError, MemoryError) as error:
+    except (OSError, MemoryError, TooMuchWork) as error:
         return f"nothing: {error or 'out of memory'}"

@@ -21,6 +21,7 @@ from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.reference import engine
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -101,7 +102,11 @@ def _dispatched(
     outputs, wrong_outputs = collected(bound_outputs(desc, command, model, resources))
     yield from (*wrong_inputs, *wrong_outputs)
     if not wrong_inputs and not wrong_outputs:
-        results = engine.run(desc, inputs)
+        try:
+            results = engine.run(desc, inputs)
+        except TooMuchWork as error:
+            yield Finding("too-much-work", command.path, {"problem": str(error)})
+            return
         for label, values in outputs.items():
             values[...] = results[label]
 

@@ -17,6 +17,7 @@ from dmlcheck.formats.onnx import metadata
 from dmlcheck.formats.onnx.to_onnx.mappings import build
 from dmlcheck.formats.onnx.to_onnx.proto import model_proto, tensor_of
 from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
+from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.records import OUTPUT
 
 FORM = "onnx"
@@ -71,7 +72,7 @@ def _exported(case: Case, place: Folder) -> Exported:
         model = model_proto(graph)
         tensors = _tensors(going)
         limits = _limits(going)
-    except Inexpressible as reason:
+    except (Inexpressible, TooMuchWork) as reason:
         return Exported(case.id, reason=str(reason))
     largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
     if largest > _MOST_BYTES - 2**16:

@@ -6,6 +6,7 @@ heads of the query in a row share one.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import accumulate, pairwise
@@ -62,6 +63,9 @@ def parts_of(given: Given, heads: int, groups: int, output: Sizes) -> tuple[Part
     beside = ((given.query, heads), (given.key, groups), (given.value, groups))
     if hidden % heads or heads % groups or any(x is not None and x.shape[-1] % count for x, count in beside):
         return None
+    with_rank = (*((x, 3) for x, _ in beside), (given.past_key, 4), (given.past_value, 4))
+    if not all(is_alone(*each) for each in with_rank):
+        return None
     q = first(side_by_side(given.query, heads), stacked(given.query_key, 0), stacked(given.query_key_value, 0))
     stacks = (stacked(given.query_key, 1), stacked(given.key_value, 0), stacked(given.query_key_value, 1))
     k = first(side_by_side(given.key, groups), *stacks)
@@ -99,8 +103,13 @@ def stacked(x: Any, place: int) -> Any:
 
 
 def last_four(x: Any) -> Any:
-    """Return an optional tensor without the dimensions of size 1 before its last four."""
-    return x if x is None else x.reshape(x.shape[-4:])
+    """Return an optional tensor without the dimensions before its last four; as it is if they are not of size 1."""
+    return x if x is None or not is_alone(x, 4) else x.reshape(x.shape[-4:])
+
+
+def is_alone(x: Any, count: int) -> bool:
+    """Say whether an optional tensor has nothing but dimensions of size 1 before its last ones."""
+    return x is None or math.prod(x.shape[:-count]) == 1
 
 
 def biases(x: Any, heads: Sequence[int], sizes: Sequence[int]) -> list[Any]:
@@ -130,7 +139,7 @@ def is_known(mask: Any, mask_type: str, sizes: Sizes) -> bool:
     if mask is None or mask_type == "NONE":
         return mask is None and mask_type == "NONE"
     if mask_type == "BOOLEAN":
-        return bool(mask.shape[-4:] == sizes)
+        return bool(mask.shape[-4:] == sizes) and is_alone(mask, 4)
     return mask_type != "KEY_QUERY_SEQUENCE_LENGTH_START_END"
 
 

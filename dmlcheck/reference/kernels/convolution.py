@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -14,6 +15,7 @@ from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.windows import Window, placed
+from dmlcheck.reference.work import Work, multiplications
 
 Sizes = tuple[int, ...]
 
@@ -182,8 +184,20 @@ def to_quantized(
     )
 
 
+def work_of_products(given: Mapping[str, Any]) -> Work:
+    """Return the work of the products; of a transposed convolution each pass besides takes what many products take."""
+    weights, output = given["filter"], given["output"]
+    of_each = weights.size // weights.shape[0]
+    if given.get("direction", "FORWARD") == "FORWARD":
+        return multiplications(math.prod(output.sizes) * of_each)
+    passes = math.prod(map(min, given["strides"], output.sizes[2:]))
+    return multiplications(given["input"].size * of_each + passes * _PASS)
+
+
+_PASS = 1 << 22  # multiplications that take as long as what comes with a pass
+
 KERNELS: dict[str, Kernel] = {
-    "CONVOLUTION": Kernel(convolution),
-    "CONVOLUTION_INTEGER": Kernel(convolution_integer, overflow="all"),
-    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution),
+    "CONVOLUTION": Kernel(convolution, work=work_of_products),
+    "CONVOLUTION_INTEGER": Kernel(convolution_integer, overflow="all", work=work_of_products),
+    "QUANTIZED_LINEAR_CONVOLUTION": Kernel(quantized_linear_convolution, work=work_of_products),
 }

@@ -15,7 +15,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.blocks import Index, ranges, tiles_along
 from dmlcheck.reference.numbers import Tracked
 from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, narrowed
-from dmlcheck.reference.windows import LARGE, Places, Window, placed, views, windows
+from dmlcheck.reference.windows import LARGE, View, Window, placed, views, windows
 
 Sizes = tuple[int, ...]
 
@@ -39,9 +39,9 @@ def unfold(
     window = Window(window_sizes, strides, dilations, start_padding)
     counts = tuple(map(placed, input.shape[2:], *window, end_padding))
     sizes, is_open = (*input.shape[:2], *counts), 0 in dilations or input_type != output_type
-    for index, places, seen in views(input, window, sizes):
+    for index, seen, x in views(input, window, sizes, is_whole=True):
         where = of_columns(index, sizes, math.prod(window_sizes))
-        yield exact_piece(where, partial(columns, places=places, window=window, is_open=is_open), (seen,))
+        yield exact_piece(where, partial(columns, seen=seen, is_open=is_open), (x,))
 
 
 def of_columns(index: Index, sizes: Sizes, rows: int) -> Index:
@@ -52,9 +52,9 @@ def of_columns(index: Index, sizes: Sizes, rows: int) -> Index:
     return slice(batch[0], batch[-1] + 1), slice(channels[0] * rows, (channels[-1] + 1) * rows), run
 
 
-def columns(seen: Any, *, places: Places, window: Window, is_open: bool) -> Open:
+def columns(x: Any, *, seen: View, is_open: bool) -> Open:
     """Return what a window sees at each place as a column."""
-    view, count = windows(seen, places, window), len(places)
+    view, count = windows(x, seen), len(seen.places)
     order = [0, 1, *range(2 + count, 2 + 2 * count), *range(2, 2 + count)]
     return Open(view.transpose(order), is_open)
 

@@ -3,33 +3,59 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial, reduce
+from itertools import product
 from operator import add
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Axes, Index, either, groups, ranges, tiles_along, with_ones_after
+from dmlcheck.reference.blocks import (
+    BLOCK,
+    Axes,
+    Index,
+    comparable,
+    either,
+    groups,
+    ranges,
+    tiles_along,
+    with_ones_after,
+)
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece
 from dmlcheck.reference.sums import mean, total
 from dmlcheck.reference.windows import (
-    Places,
+    LARGE,
+    View,
     Window,
     around,
-    coordinates,
+    by_dimension,
     first_place,
+    joined,
+    once_each,
     over,
     part,
-    phases,
+    phases_along,
     places_at,
+    places_at_once,
     reaches_beyond,
     reduced,
+    run_at,
+    run_of,
+    seen_at_most,
     seen_count,
+    sees_all,
+    table_of,
+    terms_of,
+    view,
+    views,
     windows,
+    windows_by_dimension,
 )
+from dmlcheck.reference.work import Work, terms
 
 Sizes = tuple[int, ...]
 
@@ -37,53 +63,136 @@ Sizes = tuple[int, ...]
 # ---- windows, back to the elements that they have
 
 
+class Line(NamedTuple):
+    """Some elements of a dimension of an output gradient, every `step`-th from `first` on, and how they see places.
+
+    These are the places of windows that have them, of each element `most` at most. `seen` takes some of the elements.
+    """
+
+    first: int
+    step: int
+    size: int
+    most: int
+    seen: Callable[[slice], View]
+
+    def where(self, at: slice) -> slice:
+        """Return where some of the elements are."""
+        return slice(self.first + at.start * self.step, self.first + at.stop * self.step, self.step)
+
+
+def lines(total: int, count: int, size: int, stride: int, dilation: int, padding: int) -> Iterator[Line]:
+    """Yield the lines that make a dimension, whose window has `count` places.
+
+    Elements that are in windows as the same elements of these are one, where that does not make many.
+    """
+    if is_one_by_one(total, stride):
+        window = Window((size,), (stride,), (dilation,), (padding,))
+        yield Line(0, 1, total, min(size, count), partial(places_of, window=window, count=count))
+        return
+    for first, taps, gap, start, own_count in phases_along(total, size, stride, dilation, padding):
+        # One of no elements sees an element beyond the edge.
+        row = (len(taps), 1, gap, start) if taps else (1, 0, 1, count)
+        window = Window(*((number,) for number in row))
+        most = seen_at_most(count, row[0], row[2])
+        yield Line(first, stride, own_count, most, partial(_seen_along, window=window, count=count))
+
+
+def is_one_by_one(total: int, stride: int) -> bool:
+    """Say whether the elements of a dimension are not taken by phases, of which there would be many."""
+    return min(stride, total) > _MOST_PHASES
+
+
+_MOST_PHASES = 16
+
+
+def most_places(total: int, count: int, size: int, stride: int, dilation: int, _: int) -> int:
+    """Return how many of `count` places are looked at for an element of a dimension."""
+    if is_one_by_one(total, stride):
+        return min(size, count)
+    common = math.gcd(stride, dilation)
+    return seen_at_most(count, -(-size * common // stride), dilation // common)
+
+
+def work_of_windows(given: Mapping[str, Any]) -> Work:
+    """Return the work of the windows with each element, and of the elements in each window, as far as they are seen."""
+    dy, size, output = given["input_gradient"], given["window_size"], given["output_gradient"]
+    window = once_each(Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"]))
+    ends = tuple(map(add, output.sizes[2:], given["end_padding"]))
+    if not is_forward_of(dy.shape, output, ends, window):
+        return terms(0)
+    back = math.prod(map(most_places, output.sizes[2:], dy.shape[2:], *window))
+    forward = terms_of(dy.shape, window, output.sizes[2:]) if "input" in given else 0
+    return terms(math.prod(output.sizes) * back + forward)
+
+
+def _seen_along(at: slice, *, window: Window, count: int) -> View:
+    return view([at], window, (count,))
+
+
+def places_of(at: slice, *, window: Window, count: int) -> View:
+    """Return how elements see the places along a dimension whose windows have them, one by one.
+
+    Element t is that of the tap w at the place o where o * stride is t + padding - w * dilation.
+    """
+    ((size, stride, dilation, padding),) = zip(*window, strict=True)
+    elements = np.arange(at.start, at.stop)[:, None] + padding
+    if size <= count:
+        start = elements - np.arange(size) * dilation
+        found, is_one = start // stride, start % stride == 0
+    else:
+        found = np.broadcast_to(np.arange(count), (len(elements), count))
+        taps = elements - found * stride
+        is_one = (taps % dilation == 0) & (taps >= 0) & (taps // dilation < size)
+    is_one = is_one & (found >= 0) & (found < count)
+    first = np.argsort(~is_one, axis=1, kind="stable")[:, : max(1, int(is_one.sum(axis=1).max()))]
+    return table_of(np.take_along_axis(np.where(is_one, found, -1), first, 1))
+
+
 class Target(NamedTuple):
-    """A part of an output gradient: where it is, and the places there of a window over the input gradient."""
+    """A part of some batches and channels of an output gradient, and how it sees the places whose windows have it."""
 
     where: Index
-    places: Places
-    window: Window
+    seen: View
+
+    @property
+    def lead(self) -> Index:
+        """Which of the batches and channels it has."""
+        return self.where[:2]
+
+    def within(self, index: Index) -> Index:
+        """Return where it is in the whole output, of which an index gives the batches and channels."""
+        starts = (at.start or 0 for at in index[:2])
+        lead = (slice(start + at.start, start + at.stop) for start, at in zip(starts, self.lead, strict=True))
+        return (*lead, *self.where[2:])
 
 
-def targets(window: Window, counts: Sizes, output: TensorDesc) -> Iterator[Target]:
-    """Yield the parts of an output gradient: elements that are in windows as the same elements of these.
+def targets(window: Window, counts: Sizes, sizes: Sizes) -> Iterator[Target]:
+    """Yield the parts of batches and channels of an output gradient of these sizes.
 
-    `counts` are the numbers of places that there are. The pieces are small enough for all that windows see of them.
+    `counts` are the numbers of places that there are. The pieces are small enough for all that they see of them.
     """
-    lead, spatial = output.sizes[:2], output.sizes[2:]
-    for phase in phases(window, spatial):
-        sizes = (*lead, *phase.counts)
-        back = Window(*zip(*map(_no_more, *phase.window, counts), strict=True))
-        most = math.prod(map(min, window.size, counts))
-        for index in tiles_along(range(len(sizes)), sizes, BLOCK // most):
-            places = places_at(index[2:], phase.counts)
-            where = map(_spread, places, phase.first, window.strides)
-            yield Target((*index[:2], *where), places, back)
+    for each in product(*(list(lines(*own)) for own in zip(sizes[2:], counts, *window, strict=True))):
+        found = (*sizes[:2], *(line.size for line in each))
+        for index in tiles_along(range(len(found)), found, max(1, BLOCK // math.prod(line.most for line in each))):
+            lead, places = places_at(index[:2], sizes[:2]), places_at(index[2:], found[2:])
+            where = (line.where(at) for line, at in zip(each, places, strict=True))
+            yield Target((*lead, *where), joined([line.seen(at) for line, at in zip(each, places, strict=True)]))
 
 
-def _no_more(size: int, stride: int, dilation: int, padding: int, count: int) -> tuple[int, ...]:
-    """Return a dimension of a window over some places; one that has more elements than there are places sees them all.
-
-    One of no elements becomes one that sees an element beyond the edge.
-    """
-    if size == 0:
-        return (1, 0, 1, count)
-    return (size, stride, dilation, padding) if size <= count else (count, 0, 1, 0)
+def of_dimensions(ufunc: np.ufunc, tables: Sequence[Any], seen: View, fill: Any = 0) -> Any:
+    """Return what is seen of a tensor that is made of a table for each dimension."""
+    return reduce(ufunc.outer, (part(table, own, fill) for table, own in zip(tables, by_dimension(seen), strict=True)))
 
 
-def _spread(places: slice, first: int, stride: int) -> slice:
-    return slice(first + places.start * stride, first + places.stop * stride, stride)
+def left_open(output: TensorDesc) -> Piece:
+    """Return a gradient that is left open, all of it."""
+    return Piece((), partial(Open, np.broadcast_to(np.zeros(()), output.sizes), where=True))
 
 
-def by_dimension(window: Window) -> list[Window]:
-    """Return the window of each dimension."""
-    return list(map(Window, *map(zip, window)))
-
-
-def of_dimensions(ufunc: np.ufunc, tables: Sequence[Any], target: Target, fill: Any = 0) -> Any:
-    """Return what a window sees of a tensor that is made of a table for each dimension."""
-    parts = map(partial(part, fill=fill), tables, zip(target.places), by_dimension(target.window))
-    return reduce(ufunc.outer, parts)
+def is_forward_of(gradient: Sizes, output: TensorDesc, ends: Sizes, window: Window) -> bool:
+    """Say whether the forward operator may make a tensor of a gradient's sizes of one of an output gradient's."""
+    rows = zip(gradient[2:], output.sizes[2:], ends, *window, strict=True)
+    return gradient[:2] == output.sizes[:2] and all(is_forward(*row) for row in rows)
 
 
 def is_forward(count: int, total: int, end: int, size: int, stride: int, dilation: int, padding: int) -> bool:
@@ -97,35 +206,14 @@ def is_forward(count: int, total: int, end: int, size: int, stride: int, dilatio
 # ---- averages
 
 
-def from_averages(dy: Any, divisors: Any, beyond: Any, *, members: Any, target: Target, is_open: bool) -> Open:
+def from_averages(dy: Any, divisors: Any, beyond: Any, *, seen: View) -> Open:
     """The sum of what the windows with an element give to each of theirs; equal shares may be added up undivided."""
-    _, places, window = target
-
-    def gathered(ufunc: np.ufunc, x: Any) -> Any:
-        if members is None:
-            return over(ufunc, x, places, window)
-        return ufunc.reduce(np.where(members, windows(x, places, window), 0), axis=tuple(range(-len(places), 0)))
 
     def of_shares() -> Any:
-        return gathered(np.add, dy / divisors)
+        return over(np.add, dy / divisors, seen)
 
-    result = of_shares() if divisors.ndim else widest(lambda: gathered(np.add, dy) / divisors, of_shares)
-    return Open(result, is_open if beyond is None else gathered(np.logical_or, beyond) | is_open)
-
-
-def members_of(target: Target, window: Window) -> Any:
-    """Say which of the windows that an element sees have it; None where all do, but for those beyond the edge."""
-    if all(target.window.strides):
-        return None
-    tables = map(_have, target.where[2:], coordinates(target.places, target.window), *window)
-    found, rank = reduce(np.logical_and.outer, tables), len(target.places)
-    return found.transpose(*range(0, 2 * rank, 2), *range(1, 2 * rank, 2))
-
-
-def _have(where: slice, seen: Any, size: int, stride: int, _: int, padding: int) -> Any:
-    """Say which places along a dimension have the elements that see them in their window."""
-    element = where.start + np.arange(len(seen))[:, None] * where.step
-    return (element + padding >= seen * stride) & (element + padding < seen * stride + size)
+    result = of_shares() if divisors.ndim else widest(lambda: over(np.add, dy, seen) / divisors, of_shares)
+    return Open(result, False if beyond is None else over(np.logical_or, beyond, seen))
 
 
 def average_pooling_grad(
@@ -147,51 +235,36 @@ def average_pooling_grad(
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
     sizes, counts = output_gradient.sizes[2:], input_gradient.shape[2:]
     ends = tuple(map(add, sizes, end_padding))
-    is_open = not all(map(is_forward, counts, sizes, ends, *window))
-    rows: list[Any] = [[(slice(0, count),) for count in counts], by_dimension(window)]
-    seen = [np.maximum(count, 1) for count in map(seen_count, *rows, zip(sizes))]
-    beyond = list(map(reaches_beyond, *rows, zip(ends)))
-    whole = np.array(math.prod(window_size)) if include_padding else None
-    for target in targets(window, counts, output_gradient):
-        divisors = of_dimensions(np.multiply, seen, target, 1) if whole is None else whole
-        marks = None if whole is None else of_dimensions(np.logical_or, beyond, target)
-        dy = part(input_gradient[target.where[:2]], target.places, target.window)
-        formula = partial(from_averages, members=members_of(target, window), target=target, is_open=is_open)
-        yield Piece(target.where, formula, (dy, divisors, marks))
+    if not is_forward_of(input_gradient.shape, output_gradient, ends, window):
+        yield left_open(output_gradient)
+        return
+    rows: list[Any] = [[(slice(0, count),) for count in counts], windows_by_dimension(window)]
+    divisors = [np.maximum(count, 1) for count in map(seen_count, *rows, zip(sizes))]
+    beyond, exists = list(map(reaches_beyond, *rows, zip(ends))), [np.ones(count, bool) for count in counts]
+    whole = np.array(math.prod(window_size), float) if include_padding else None
+    for target in targets(window, counts, output_gradient.sizes):
+        of_seen = partial(of_dimensions, seen=target.seen)
+        by = of_seen(np.multiply, divisors, fill=1) if whole is None else whole
+        marks = None if whole is None else of_seen(np.logical_or, beyond) & of_seen(np.logical_and, exists)
+        dy = part(input_gradient[target.lead], target.seen)
+        yield Piece(target.where, partial(from_averages, seen=target.seen), (dy, by, marks))
 
 
 # ---- maxima
 
 
-def from_largest(
-    dy: Any, x: Any, *, target: Target, window: Window, sizes: Sizes, counts: Sizes, is_open: bool
-) -> Open:
+def from_largest(dy: Any, *, target: Target, chosen: Callable[[], tuple[Any, Any]], sizes: Sizes) -> Open:
     """The sum of the gradients of the windows whose largest element each is."""
-    where, places, back = target
-    seen = places_seen(target, dy.shape[2:])
-    chosen, in_doubt = largest(raw(x), seen, window, sizes)
-    exists = reduce(np.logical_and.outer, map(is_below, seen, counts))
-    here = with_ones_after(numbers_of(where[2:], sizes), len(sizes))
-    hits = windows(np.where(exists, chosen, math.prod(sizes)), places, back) == here
-    given, of_windows = windows(dy, places, back), partial(reduced, rank=len(sizes))
+    seen, rank = target.seen, len(sizes)
+    largest, in_doubt = (x[target.lead] for x in chosen())
+    here = with_ones_after(numbers_of(target.where[2:], sizes), rank)
+    hits = windows(part(largest, seen, math.prod(sizes)), seen) == here
+    given, of_windows = windows(dy, seen), partial(reduced, rank=rank)
     count = of_windows(np.add, hits.astype(int))
     several = of_windows(np.add, np.where(hits, given, 0))
     only = of_windows(np.maximum, np.where(hits, given, -np.inf))
-    mark = over(np.logical_or, exists & in_doubt, places, back)
-    return Open(np.where(count > 1, several, np.where(count == 1, only, 0.0)), mark | is_open)
-
-
-def places_seen(target: Target, counts: Sizes) -> Places:
-    """Return the places of the forward window that the window of a target sees, `counts` of them."""
-    rows = zip(target.places, target.window.strides, target.window.padding, strict=True)
-    starts = [at.start * stride - padding for at, stride, padding in rows]
-    return list(map(slice, starts, map(add, starts, counts)))
-
-
-def is_below(places: slice, count: int) -> Any:
-    """Say which places are from 0 to below a count."""
-    at = np.arange(places.start, places.stop)
-    return (at >= 0) & (at < count)
+    mark = over(np.logical_or, part(in_doubt, seen), seen)
+    return Open(np.where(count > 1, several, np.where(count == 1, only, 0.0)), mark)
 
 
 def numbers_of(where: Index, sizes: Sizes) -> Any:
@@ -199,17 +272,40 @@ def numbers_of(where: Index, sizes: Sizes) -> Any:
     return np.ravel_multi_index(np.ix_(*ranges(where, sizes)), sizes)
 
 
-def largest(x: Any, places: Places, window: Window, sizes: Sizes) -> tuple[Any, Any]:
+def once(function: Callable[[], Any]) -> Callable[[], Any]:
+    """Return a function that computes its result when it is first called, in one thread, and keeps it."""
+    lock = Lock()
+    kept: list[Any] = []
+
+    def result() -> Any:
+        with lock:
+            if not kept:
+                kept.append(function())
+        return kept[0]
+
+    return result
+
+
+def largest_of_all(x: Any, window: Window, counts: Sizes) -> tuple[Any, Any]:
+    """Return where the first of the largest elements of each window is, and whether that is in doubt."""
+    sizes = (*x.shape[:2], *counts)
+    chosen, in_doubt = np.zeros(sizes, np.uint32), np.zeros(sizes, bool)
+    for index, seen, own in views(x, window, sizes, -np.inf):
+        chosen[index], in_doubt[index] = largest(comparable(own), seen, x.shape[2:])
+    return chosen, in_doubt
+
+
+def largest(x: Any, seen: View, sizes: Sizes) -> tuple[Any, Any]:
     """Return where the first of the largest elements of each window is, and whether that is in doubt.
 
     It is where there are both numbers and a NaN, and where minus infinity is the largest beside padding.
     """
-    top, is_nan = over(np.maximum, x, places, window), np.isnan(x)
+    top, is_nan = over(np.maximum, x, seen), np.isnan(x)
     of_windows = with_ones_after(top, len(sizes))
-    hits = (windows(x, places, window) == of_windows) | windows(is_nan, places, window)
-    count, nans = seen_count(places, window, sizes), over(np.add, is_nan.astype(int), places, window)
-    is_lost = np.isneginf(top) & (count < math.prod(window.size))
-    return first_place(hits, places, window, sizes), (nans > 0) & (nans < count) | is_lost
+    hits = (windows(x, seen) == of_windows) | windows(is_nan, seen)
+    count, nans = seen_count(seen.places, seen.window, sizes), over(np.add, is_nan.astype(int), seen)
+    is_lost = np.isneginf(top) & (count < math.prod(seen.window.size))
+    return first_place(hits, seen, sizes), (nans > 0) & (nans < count) | is_lost
 
 
 def max_pooling_grad(
@@ -229,18 +325,20 @@ def max_pooling_grad(
     operator or a window has only padding; and the elements of windows that have both numbers and a NaN, or beside
     padding only minus infinity.
     """
-    taps = tuple(size if gap else 1 for size, gap in zip(window_size, dilations, strict=True))  # each element once
-    window = Window(taps, strides, dilations, start_padding)
+    window = once_each(Window(window_size, strides, dilations, start_padding))
     sizes, counts = input.shape[2:], input_gradient.shape[2:]
-    ends = map(add, sizes, end_padding)
-    seen = map(seen_count, [(slice(0, count),) for count in counts], by_dimension(window), zip(sizes))
-    is_open = not (all(map(is_forward, counts, sizes, ends, *window)) and all(map(np.all, seen)))
-    options = {"window": window, "sizes": sizes, "counts": counts, "is_open": is_open}
-    for target in targets(window, counts, output_gradient):
-        lead = target.where[:2]
-        dy = part(input_gradient[lead], target.places, target.window)
-        x = part(input[lead], places_seen(target, dy.shape[2:]), window, -np.inf)
-        yield Piece(target.where, partial(from_largest, target=target, **options), (dy, x))
+    ends = tuple(map(add, sizes, end_padding))
+    seen = map(seen_count, [(slice(0, count),) for count in counts], windows_by_dimension(window), zip(sizes))
+    if not (is_forward_of(input_gradient.shape, output_gradient, ends, window) and all(map(np.all, seen))):
+        yield left_open(output_gradient)
+        return
+    planes = LARGE // max(math.prod(sizes), math.prod(counts))
+    for index in tiles_along((0, 1), output_gradient.sizes, planes):
+        chosen = once(partial(largest_of_all, input[index], window, counts))
+        dy = input_gradient[index]
+        for target in targets(window, counts, (*dy.shape[:2], *sizes)):
+            formula = partial(from_largest, target=target, chosen=chosen, sizes=sizes)
+            yield Piece(target.within(index), formula, (part(dy[target.lead], target.seen),))
 
 
 # ---- batches
@@ -333,11 +431,19 @@ def of_neighbours(
     is_open: bool,
 ) -> Open:
     """The gradient of x / B^Beta; `seen` and `given` are x and dy around, where these exist."""
-    every, here = ([slice(0, size) for size in each.shape] for each in (given, x))
-    base = np.where(exists, bias + alpha * over(np.add, np.square(seen), every, own), 1)
+    every, here = (run_of(each.shape, window) for each, window in ((given, own), (x, back)))
+    base = np.where(exists, bias + alpha * over(np.add, np.square(seen), every), 1)
     terms = given * seen[_inner(own, given)] * np.power(base, -beta - 1)
-    result = dy * np.power(base[_inner(back, x)], -beta) - 2 * alpha * beta * x * over(np.add, terms, here, back)
-    return Open(result, is_open | over(np.logical_or, raw(base) <= 0, here, back))
+    result = dy * np.power(base[_inner(back, x)], -beta) - 2 * alpha * beta * x * over(np.add, terms, here)
+    return Open(result, is_open | over(np.logical_or, raw(base) <= 0, here))
+
+
+def of_all(x: Any, dy: Any, *, axes: Axes, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
+    """The gradient of x / B^Beta where each region has all elements."""
+    base = bias + alpha * total(np.square(x), axes)
+    sums = total(dy * x * np.power(base, -beta - 1), axes)
+    result = dy * np.power(base, -beta) - 2 * alpha * beta * x * sums
+    return Open(result, is_open | (raw(base) <= 0))
 
 
 def _inner(window: Window, x: Any) -> Index:
@@ -356,30 +462,45 @@ def local_response_normalization_grad(
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2
+    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
+    if sees_all(input, axes, before):
+        formula = partial(of_all, alpha=alpha / local_size, beta=beta, bias=bias, is_open=is_open)
+        yield from groups(formula, axes, input, input_gradient)
+        return
     own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
     both = own._replace(size=tuple(map(add, own.size, (size - 1 for size in back.size))))
     both = both._replace(padding=tuple(map(add, own.padding, back.padding)))
-    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
     options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
     ones = np.broadcast_to(np.True_, input.shape)
     for index in regions(input.shape, axes, both):
         places = places_at(index, input.shape)
-        around_it = (part(input, places, both), *(part(x, places, back) for x in (input_gradient, ones)))
+        beside, near = run_at(places, both), run_at(places, back)
+        around_it = (part(input, beside), *(part(x, near) for x in (input_gradient, ones)))
         yield Piece(index, partial(of_neighbours, **options), (input[index], input_gradient[index], *around_it))
 
 
 def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Index]:
     """Yield indices that leave some axes whole unless these are long, so that no neighbour is seen twice."""
     whole = math.prod(sizes[axis] for axis in axes)
-    is_long = whole > BLOCK
-    cut = [axis for axis in range(len(sizes)) if is_long or axis not in axes]
-    return tiles_along(cut, sizes, BLOCK // (math.prod(window.size) if is_long else whole))
+    if whole <= BLOCK:
+        cut = [axis for axis in range(len(sizes)) if axis not in axes]
+        return tiles_along(cut, sizes, max(1, BLOCK // whole))
+    return tiles_along(range(len(sizes)), sizes, places_at_once(sizes, window, sizes, is_reduced=True))
+
+
+def work_of_neighbours(given: Mapping[str, Any]) -> Work:
+    """Return the work of the sums of squares and of what comes back from the regions."""
+    axes, size, x = (1,) if given["cross_channel"] else (2, 3), given["local_size"], given["input"]
+    if sees_all(x, axes, (size - 1) // 2):
+        return terms(x.size)
+    both = around(x.shape, axes, size - 1, size - 1)
+    return terms(2 * terms_of(x.shape, both, x.shape, is_reduced=True))
 
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad),
+    "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, work=work_of_windows),
     "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad),
     "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad),
-    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad),
-    "MAX_POOLING_GRAD": Kernel(max_pooling_grad),
+    "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, work=work_of_neighbours),
+    "MAX_POOLING_GRAD": Kernel(max_pooling_grad, work=work_of_windows),
 }

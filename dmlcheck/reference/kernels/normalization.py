@@ -6,7 +6,7 @@ before it subtracts the mean. Both cancel where the mean is large, so the bounds
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,8 @@ from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, total, variance
-from dmlcheck.reference.windows import Places, Window, around, over, views
+from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
+from dmlcheck.reference.work import Work, terms
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
@@ -161,11 +162,19 @@ def batch_normalization_training(
 # ---- neighbours
 
 
-def of_neighbours(
-    x: Any, seen: Any, *, places: Places, window: Window, alpha: Any, beta: Any, bias: Any, is_open: bool
-) -> Open:
-    """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta; a base of 0 or less is left open."""
-    base = bias + alpha * over(np.add, np.square(seen), places, window)
+def of_neighbours(x: Any, near: Any, *, seen: View, **options: Any) -> Open:
+    """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta."""
+    return by_squares(x, over(np.add, np.square(near), seen), **options)
+
+
+def of_all(x: Any, *, axes: Axes, **options: Any) -> Open:
+    """x / (Bias + Alpha * the sum of the squares of all that is beside x)^Beta."""
+    return by_squares(x, total(np.square(x), axes), **options)
+
+
+def by_squares(x: Any, squares: Any, *, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
+    """x / (Bias + Alpha * some sums of squares)^Beta; a base of 0 or less is left open."""
+    base = bias + alpha * squares
     return Open(x / np.power(base, beta), (base <= 0) | is_open)
 
 
@@ -179,12 +188,23 @@ def local_response_normalization(
     without CrossChannel where LocalSize is even.
     """
     axes = (1,) if cross_channel else (2, 3)
-    window = around(input.shape, axes, (local_size - 1) // 2, local_size // 2)
-    options = {"alpha": alpha / local_size, "beta": beta, "bias": bias}
+    before, after = (local_size - 1) // 2, local_size // 2
     is_open = not cross_channel and local_size % 2 == 0
-    for index, places, seen in views(input, window, input.shape):
-        formula = partial(of_neighbours, places=places, window=window, **options, is_open=is_open)
-        yield Piece(index, formula, (input[index], seen))
+    options = {"alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
+    if sees_all(input, axes, before):
+        yield from groups(partial(of_all, **options), axes, input)
+        return
+    for index, seen, near in views(input, around(input.shape, axes, before, after), input.shape, is_reduced=True):
+        yield Piece(index, partial(of_neighbours, seen=seen, **options), (input[index], near))
+
+
+def work_of_neighbours(given: Mapping[str, Any]) -> Work:
+    """Return the work of the sums of squares."""
+    axes, size, x = (1,) if given["cross_channel"] else (2, 3), given["local_size"], given["input"]
+    before, after = (size - 1) // 2, size // 2
+    if sees_all(x, axes, before):
+        return terms(x.size)
+    return terms(terms_of(x.shape, around(x.shape, axes, before, after), x.shape, is_reduced=True))
 
 
 # ---- norms
@@ -211,7 +231,7 @@ def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
     "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training),
-    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization),
+    "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, work=work_of_neighbours),
     "LP_NORMALIZATION": Kernel(lp_normalization),
     "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization),
     "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1),

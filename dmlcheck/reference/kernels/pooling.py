@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
 from operator import add
@@ -18,16 +18,19 @@ from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_ro
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.windows import (
     LARGE,
-    Places,
+    View,
     Window,
     first_place,
     in_blocks,
+    once_each,
     over,
     reaches_beyond,
     seen_count,
+    terms_of,
     views,
     windows,
 )
+from dmlcheck.reference.work import Work, terms
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
@@ -36,27 +39,41 @@ Sizes = tuple[int, ...]
 # ---- windows
 
 
-def pools(formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes something of what a window sees, and of its places."""
-    for index, places, seen in views(input, window, sizes):
-        yield Piece(index, partial(formula, places=places, window=window), (in_blocks(seen, places, window),))
+def pools(
+    formula: Callable[..., Any], input: Any, window: Window, sizes: Sizes, *, is_reduced: bool = True
+) -> Iterator[Piece]:
+    """Yield the pieces of an operator that computes something of what a window sees, and of its places.
+
+    A formula that `is_reduced` only reduces what the window sees.
+    """
+    for index, seen, x in views(input, window, sizes, is_reduced=is_reduced):
+        yield Piece(index, partial(formula, seen=seen), (in_blocks(x, seen),))
+
+
+def work_of_windows(given: Mapping[str, Any]) -> Work:
+    """Return the work of what windows see, one element after another where it is not only reduced."""
+    size = given["window_size"]
+    window = Window(size, given["strides"], given.get("dilations", (1,) * len(size)), given["start_padding"])
+    is_reduced = given.get("output_indices") is None and given.get("p", 0) <= _MOST_PLAIN
+    once = window if "output_indices" not in given else once_each(window)
+    return terms(terms_of(given["output"].sizes, once, given["input"].shape[2:], is_reduced=is_reduced))
 
 
 # ---- averages
 
 
-def divisor(places: Places, window: Window, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> tuple[Any, Any]:
+def divisor(seen: View, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> tuple[Any, Any]:
     """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open."""
     if include_padding:
-        return math.prod(window.size), reaches_beyond(places, window, ends)
-    count = seen_count(places, window, sizes)
+        return float(math.prod(seen.window.size)), reaches_beyond(seen.places, seen.window, ends)
+    count = seen_count(seen.places, seen.window, sizes)
     return np.maximum(count, 1), count == 0
 
 
-def average(x: Any, *, places: Places, window: Window, **of: Any) -> Open:
+def average(x: Any, *, seen: View, **of: Any) -> Open:
     """The sum of the elements / their number, or with IncludePadding the number of elements of the window."""
-    count, is_open = divisor(places, window, **of)
-    return Open(over(np.add, x, places, window) / count, is_open)
+    count, is_open = divisor(seen, **of)
+    return Open(over(np.add, x, seen) / count, is_open)
 
 
 def average_pooling1(
@@ -112,37 +129,38 @@ def average_pooling(
 # ---- norms
 
 
-def norm(x: Any, *, places: Places, window: Window, p: int) -> Open:
+def norm(x: Any, *, seen: View, p: int) -> Open:
     """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
-    is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), places, window)
+    is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)
     if p == 1:
-        return Open(over(np.add, np.abs(x), places, window), is_open)
+        return Open(over(np.add, np.abs(x), seen), is_open)
     if p == 2:
-        return Open(np.sqrt(over(np.add, np.square(x), places, window)), is_open)
+        return Open(np.sqrt(over(np.add, np.square(x), seen)), is_open)
     size = np.abs(x)
     if p <= _MOST_PLAIN:
-        return Open(plain_norm(size, places, window, p), is_open)
+        return Open(plain_norm(size, seen, p), is_open)
     low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
-    ways = partial(scaled_norm, size, places, window, p), lambda: plain_norm(low(), places, window, p)
+    ways = partial(scaled_norm, size, seen, p), lambda: plain_norm(low(), seen, p)
     return Open(widest(*ways), is_open)
 
 
 _MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
 
 
-def plain_norm(size: Any, places: Places, window: Window, p: int) -> Any:
+def plain_norm(size: Any, seen: View, p: int) -> Any:
     """Return the norm of elements that have this size, as an implementation computes it."""
-    return np.power(over(np.add, np.power(size, p), places, window), 1 / p)
+    return np.power(over(np.add, np.power(size, p), seen), 1 / p)
 
 
-def scaled_norm(size: Any, places: Places, window: Window, p: int) -> Any:
+def scaled_norm(size: Any, seen: View, p: int) -> Any:
     """Return the norm as m * (the sum of (|x| / m)^P)^(1 / P), m the largest |x|: no power overflows or vanishes."""
-    seen: Any = size if isinstance(size, Blocks) else windows(size, places, window)
-    axes = tuple(range(seen.ndim - len(places), seen.ndim))
-    most = raw(np.maximum.reduce(seen, axis=axes, keepdims=True))
+    under: Any = size if isinstance(size, Blocks) else windows(size, seen)
+    axes = tuple(range(under.ndim - len(seen.places), under.ndim))
+    most = raw(np.maximum.reduce(under, axis=axes, keepdims=True))
     unit = np.clip(most, *_UNITS)
-    parts = blockwise(partial(exactly, lambda part: part / unit), seen)
-    found = unit * np.power(np.add.reduce(np.power(parts, p), axis=axes, keepdims=True), 1 / p)
+    parts = blockwise(partial(exactly, lambda part: part / unit), under)
+    sums = np.add.reduce(np.power(parts, p), axis=axes, keepdims=True)
+    found = unit * np.power(sums if seen.repeats == 1 else sums * float(seen.repeats), 1 / p)
     return found.reshape(found.shape[: size.ndim])
 
 
@@ -169,7 +187,7 @@ def lp_pooling1(
     Left open is an odd P with a negative element.
     """
     window = Window(window_size, strides, dilations, start_padding)
-    return pools(partial(norm, p=p), input, window, output.sizes)
+    return pools(partial(norm, p=p), input, window, output.sizes, is_reduced=p <= _MOST_PLAIN)
 
 
 def lp_pooling(
@@ -180,23 +198,23 @@ def lp_pooling(
     Left open is an odd P with a negative element.
     """
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
-    return pools(partial(norm, p=p), input, window, output.sizes)
+    return pools(partial(norm, p=p), input, window, output.sizes, is_reduced=p <= _MOST_PLAIN)
 
 
 # ---- maxima
 
 
-def largest(x: Any, *, places: Places, window: Window, sizes: Sizes) -> Open:
+def largest(x: Any, *, seen: View, sizes: Sizes) -> Open:
     """The largest element; left open are windows that see nothing, or a NaN."""
-    found = over(np.maximum, comparable(x), places, window)
-    return Open(found, (seen_count(places, window, sizes) == 0) | np.isnan(found))
+    found = over(np.maximum, comparable(x), seen)
+    return Open(found, (seen_count(seen.places, seen.window, sizes) == 0) | np.isnan(found))
 
 
-def with_index(x: Any, *, places: Places, window: Window, sizes: Sizes, base: Any) -> dict[str, Any]:
+def with_index(x: Any, *, seen: View, sizes: Sizes, base: Any) -> dict[str, Any]:
     """The largest element, and where it is in the whole input; of equal ones the first."""
-    best, is_open = largest(x, places=places, window=window, sizes=sizes)
-    hits = windows(comparable(x), places, window) == with_ones_after(best, len(sizes))
-    index = base + first_place(hits, places, window, sizes)
+    best, is_open = largest(x, seen=seen, sizes=sizes)
+    hits = windows(comparable(x), seen) == with_ones_after(best, len(sizes))
+    index = base + first_place(hits, seen, sizes)
     return {"output": Open(best, is_open), "output_indices": Open(index, is_open)}
 
 
@@ -214,16 +232,15 @@ def max_pooling2(
 
     Of equal elements the first counts. Left open are windows that see nothing, or a NaN.
     """
-    window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
+    window, sizes = once_each(Window(window_size, strides, dilations, start_padding)), input.shape[2:]
     least = -np.inf if is_float(input) else np.iinfo(input.dtype).min
     planes = np.arange(math.prod(input.shape[:2])).reshape(*input.shape[:2], *[1] * len(sizes)) * math.prod(sizes)
-    for index, places, seen in views(input, window, output.sizes, least):
-        options: dict[str, Any] = {"places": places, "window": window, "sizes": sizes}
+    for index, seen, x in views(input, window, output.sizes, least, is_reduced=output_indices is None):
         if output_indices is None:
-            yield exact_piece(index, partial(largest, **options), (seen,))
+            yield exact_piece(index, partial(largest, seen=seen, sizes=sizes), (x,))
         else:
             where = dict.fromkeys(("output", "output_indices"), index)
-            yield exact_piece(where, partial(with_index, **options, base=planes[index[:2]]), (seen,))
+            yield exact_piece(where, partial(with_index, seen=seen, sizes=sizes, base=planes[index[:2]]), (x,))
 
 
 def max_pooling1(
@@ -274,14 +291,13 @@ def quantized_average(
     output_scale: Any,
     zero_point: Any,
     *,
-    places: Places,
-    window: Window,
+    seen: View,
     output_type: str,
     **of: Any,
 ) -> Open:
     """The average of (x - zero) * Scale, quantized; implementations scale sums of integers or add up scaled numbers."""
-    total = partial(over, np.add, places=places, window=window)
-    whole, (count, is_open) = difference(x, zero), divisor(places, window, **of)
+    total = partial(over, np.add, seen=seen)
+    whole, (count, is_open) = difference(x, zero), divisor(seen, **of)
     found = requantized(
         total(whole),
         lambda: total(whole * scale) / count,
@@ -320,10 +336,9 @@ def quantized_linear_average_pooling(
     numbers = [of_channels(x, input.ndim) for x in given]
     fill = 0 if numbers[0] is None else numbers[0]
     options = {"sizes": sizes, "ends": ends, "include_padding": include_padding, "output_type": output_type}
-    for index, places, seen in views(input, window, output.sizes, fill):
-        own = (x if x is None or x.size == 1 else x[:, index[1]] for x in numbers)
-        formula = partial(quantized_average, places=places, window=window, **options)
-        yield Piece(index, formula, (in_blocks(seen, places, window), *own))
+    for index, seen, x in views(input, window, output.sizes, fill, is_reduced=True):
+        own = (each if each is None or each.size == 1 else each[:, index[1]] for each in numbers)
+        yield Piece(index, partial(quantized_average, seen=seen, **options), (in_blocks(x, seen), *own))
 
 
 def of_channels(x: Any, rank: int) -> Any:
@@ -418,14 +433,14 @@ def unpooled(x: Any, indices: Any, *, parts: list[Index], start: int, sizes: Siz
 
 
 KERNELS: dict[str, Kernel] = {
-    "AVERAGE_POOLING": Kernel(average_pooling),
-    "AVERAGE_POOLING1": Kernel(average_pooling1),
-    "LP_POOLING": Kernel(lp_pooling),
-    "LP_POOLING1": Kernel(lp_pooling1),
-    "MAX_POOLING": exact_row(max_pooling),
-    "MAX_POOLING1": exact_row(max_pooling1),
-    "MAX_POOLING2": exact_row(max_pooling2),
+    "AVERAGE_POOLING": Kernel(average_pooling, work=work_of_windows),
+    "AVERAGE_POOLING1": Kernel(average_pooling1, work=work_of_windows),
+    "LP_POOLING": Kernel(lp_pooling, work=work_of_windows),
+    "LP_POOLING1": Kernel(lp_pooling1, work=work_of_windows),
+    "MAX_POOLING": exact_row(max_pooling, work=work_of_windows),
+    "MAX_POOLING1": exact_row(max_pooling1, work=work_of_windows),
+    "MAX_POOLING2": exact_row(max_pooling2, work=work_of_windows),
     "MAX_UNPOOLING": exact_row(max_unpooling),
-    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling),
+    "QUANTIZED_LINEAR_AVERAGE_POOLING": Kernel(quantized_linear_average_pooling, work=work_of_windows),
     "ROI_POOLING": exact_row(roi_pooling),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, product
 from typing import Any, NamedTuple
@@ -31,6 +31,7 @@ from dmlcheck.reference.interpolation import (
 )
 from dmlcheck.reference.numbers import Array, Claim, Tracked, either, raw, slack
 from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of, ways_of
+from dmlcheck.reference.work import SAMPLES, SAMPLES_AT_ONCE, Work
 
 Counts = tuple[int, int]
 
@@ -152,19 +153,18 @@ def crop(
     corners: Any,
     *,
     image: Array,
-    rows: range,
-    width: int,
-    height: int,
+    tile: Sequence[range],
+    sizes: Sequence[int],
     counts: Counts,
     sampling: Sampling,
     outside: Any,
 ) -> Any:
-    """Some rows of a region: each element is the average of its samples, or the largest."""
-    samples = (np.arange(rows.start * counts[0], rows.stop * counts[0]), np.arange(width * counts[1]))
-    steps = (height * counts[0], width * counts[1])
+    """Some rows and columns of a region: each element is the average of its samples, or the largest."""
+    samples = (np.arange(own.start * count, own.stop * count) for own, count in zip(tile, counts, strict=True))
+    steps = map(operator.mul, sizes, counts)
     at = list(map(partial(places, corners, sampling=sampling), (0, 1), samples, steps))
     found = samples_at(image, at, sampling, outside, is_single=math.prod(counts) == 1)
-    of_each = (len(image), len(rows), counts[0], width, counts[1])
+    of_each = (len(image), len(tile[0]), counts[0], len(tile[1]), counts[1])
     reduced = largest if sampling.function == "MAX" else average
     ways = ways_of(found.value)
     value = one_of(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
@@ -185,19 +185,21 @@ def largest(samples: Any) -> Open:
 def crops(
     input: Array, roi: Array, batch_indices: Array, sampling: Sampling, outside: Any, output: TensorDesc
 ) -> Iterator[Piece]:
-    """Yield the pieces of an output: some channels and rows of a region."""
+    """Yield the pieces of an output: some channels, rows and columns of a region."""
     regions, channels, height, width = output.sizes
     for region, corners in enumerate(roi.reshape(regions, 4)):
         counts = sample_counts(corners, (height, width), sampling)
         if counts is None:
             yield Piece(region, partial(left_open, output.sizes[1:]))
             continue
-        options = {"height": height, "width": width, "counts": counts, "sampling": sampling, "outside": outside}
-        image, rows = input[batch_indices.flat[region]], (channels, height)
-        samples_of_row = math.prod(counts) * width
-        for own, part in tiles_along(range(2), rows, share_of_block(1, samples_of_row, BLOCK_OF_SAMPLES)):
-            formula = partial(crop, image=image[own], rows=ranges((own, part), rows)[1], **options)
-            yield Piece((region, own, part), formula, (corners,))
+        options = {"sizes": (height, width), "counts": counts, "sampling": sampling, "outside": outside}
+        image = input[batch_indices.flat[region]]
+        for index in tiles_along(
+            range(3), (channels, height, width), share_of_block(1, math.prod(counts), BLOCK_OF_SAMPLES)
+        ):
+            tile = ranges(index, (channels, height, width))[1:]
+            formula = partial(crop, image=image[index[0]], tile=tile, **options)
+            yield Piece((region, *index), formula, (corners,))
 
 
 def roi_align1(
@@ -426,6 +428,12 @@ def piece_of(
     )
 
 
+def elements_at_once(counts: Sequence[Counts | None], window: Sequence[int], plane: Sequence[int]) -> int:
+    """Return how many elements of the gradient of images make a block, with the samples of a region in it."""
+    samples = max(math.prod(own or ()) for own in counts) * math.prod(window)
+    return share_of_block(math.prod(plane), math.prod(plane) + samples, BLOCK_OF_SAMPLES)
+
+
 def gradients_of_images(
     input: Array | None, gradient: Array, roi: Array, images: Array, sampling: Sampling, sizes: Sequence[int]
 ) -> Iterator[Piece]:
@@ -434,8 +442,7 @@ def gradients_of_images(
     regions, _, *window = gradient.shape
     corners = roi.reshape(regions, 4)
     counts = [sample_counts(own, window, sampling) for own in corners]
-    samples = max(math.prod(own or ()) for own in counts) * math.prod(window)
-    limit = share_of_block(math.prod(plane), math.prod(plane) + samples, BLOCK_OF_SAMPLES)
+    limit = elements_at_once(counts, window, plane)
     for image, index in product(range(batch), tiles_along(range(3), (channels, *plane), limit)):
         own = np.flatnonzero(images == image).tolist()
         (layers, *_), tile = index, ranges(index, (channels, *plane))
@@ -497,8 +504,46 @@ def roi_align_grad(
         yield from gradients_of_regions(input, input_gradient, roi, batch_indices, sampling)
 
 
+# ---- how much there is to compute
+
+
+def counts_of(given: Mapping[str, Any], window: Sequence[int]) -> list[Counts | None]:
+    """Return how many samples an element of each region has along height and width, None where that is left open."""
+    names, scales = ("", ""), (given["spatial_scale_y"], given["spatial_scale_x"])
+    least, most = given["minimum_samples_per_output"], given["maximum_samples_per_output"]
+    offsets = (given.get("input_pixel_offset", 0.5), given.get("output_pixel_offset", -0.5))
+    sampling = Sampling(*names, scales, least, most, *offsets, given.get("align_regions_to_corners", False))
+    return [sample_counts(corners, window, sampling) for corners in given["roi"].reshape(-1, 4)]
+
+
+def work_of_crops(given: Mapping[str, Any]) -> Work:
+    """Return the work of all samples; those of one element are there at once."""
+    _, channels, *window = given["output"].sizes
+    samples = [math.prod(counts) for counts in counts_of(given, window) if counts is not None]
+    return work_of_samples(max(samples, default=0), sum(samples) * math.prod(window) * channels)
+
+
+def work_of_gradients(given: Mapping[str, Any]) -> Work:
+    """Return the work of all samples, for each part of an image anew; those of a region are there at once."""
+    _, channels, *window = given["input_gradient"].shape
+    output = given["output_gradient"]
+    if output is None:  # the gradient of regions alone, which is only known where each element is one sample
+        return work_of_samples(math.prod(window), math.prod(given["input_gradient"].shape))
+    counts, plane = counts_of(given, window), output.sizes[2:]
+    samples = [math.prod(own) * math.prod(window) for own in counts if own is not None]
+    parts = channels * math.prod(plane) // max(1, elements_at_once(counts, window, plane))
+    return work_of_samples(max(samples, default=0), sum(samples) * max(channels, parts))
+
+
+def work_of_samples(of_one: int, count: int) -> Work:
+    """Return the work of samples, or how many are there at once where these are too many."""
+    if of_one > SAMPLES_AT_ONCE:
+        return Work(of_one, "samples that are there at once", SAMPLES_AT_ONCE)
+    return Work(count, "samples", SAMPLES)
+
+
 KERNELS: dict[str, Kernel] = {
-    "ROI_ALIGN": Kernel(roi_align),
-    "ROI_ALIGN1": Kernel(roi_align1),
-    "ROI_ALIGN_GRAD": Kernel(roi_align_grad),
+    "ROI_ALIGN": Kernel(roi_align, work=work_of_crops),
+    "ROI_ALIGN1": Kernel(roi_align1, work=work_of_crops),
+    "ROI_ALIGN_GRAD": Kernel(roi_align_grad, work=work_of_gradients),
 }

@@ -411,3 +411,17 @@ def test_many_keys_take_little_memory() -> None:
     tracemalloc.stop()
     assert found == pytest.approx(np.broadcast_to(np.arange(64), found.shape))
     assert most < 128 << 20
+
+
+@pytest.mark.parametrize("operator", ATTENTION)
+@pytest.mark.parametrize("name", ["MaskTensor", "RelativePositionBiasTensor", "PastKeyTensor", "QueryTensor"])
+def test_sizes_other_than_1_before_the_last_dimensions_leave_all_open(operator: str, name: str) -> None:
+    """Some of these descs are valid, as where no sizes follow for the heads of the past."""
+    generator = np.random.default_rng(6)
+    made = drawn(generator, operator, "past" if name == "PastKeyTensor" else "separate", "BOOLEAN", np.float32)
+    made = made._replace(bias=None, position=generator.normal(size=made.mask.shape).astype(np.float32))
+    desc, inputs = built(operator, made, present=False)
+    for count in (1, 2):
+        given = {**inputs, name: np.stack([inputs[name]] * count)}
+        found = engine.evaluate(desc, given)["OutputTensor"]
+        assert (found.unspecified is not None and bool(found.unspecified.all())) == (count == 2)
