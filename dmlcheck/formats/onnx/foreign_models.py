@@ -65,13 +65,29 @@ def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
 
 
 def attributes_of(node: Any, opset: int) -> dict[str, Any]:
-    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain."""
+    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
+
+    Refused where an attribute has no value.
+    """
     from onnx import helper
 
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
     schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
     attributes = {} if schema is None else defaults_of(schema)
     attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))
     return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
+
+
+def valueless(node: Any) -> str | None:
+    """Return which attribute of a node has no value, and why, or None."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+        if not attribute.type:
+            return f"its attribute {attribute.name} has no type"
+    return None
 
 
 def _is_graph(attribute: Any) -> bool:
