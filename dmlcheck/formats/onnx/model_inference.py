@@ -24,7 +24,8 @@ Scope = MutableMapping[str, Value]
 class Graph(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
+    `inlines` that functions are followed.
     """
 
     opsets: Mapping[str, int]
@@ -32,6 +33,7 @@ class Graph(NamedTuple):
     ir_version: int
     used: frozenset[str] = frozenset()
     is_static: bool = False
+    inlines: bool = True
     prefix: str = ""
 
 

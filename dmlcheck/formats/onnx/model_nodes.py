@@ -6,7 +6,7 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
@@ -39,6 +39,7 @@ from dmlcheck.formats.onnx.model_inference import (
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
+MOST_INLINED = 5000  # nodes that others come in the place of, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
 _EMPTY = "there is nothing to compute: a tensor has no elements"
@@ -72,7 +73,8 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
-    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols)
+    inlined_nodes = sum(_has_function(node, opsets) for inner in graphs_of(proto.graph) for node in inner.node)
+    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, inlined_nodes <= MOST_INLINED)
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
@@ -207,6 +209,9 @@ def _of_function(
     opset, schema = of.opsets.get("", 1), schema_of_node(node, of.opsets)
     if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
         return None
+    if not of.inlines and _has_function(node, of.opsets):
+        reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
+        return Unusable("not-mapped", reason)
     parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
@@ -218,6 +223,14 @@ def _of_function(
         elif one.found.rule != "runs-elsewhere":
             return Unusable("not-mapped", f"of {one.operator}, which comes in its place: {one.found.reason}")
     return made or None
+
+
+def _has_function(node: Any, opsets: Mapping[str, int]) -> bool:
+    """Whether a node may be one that ONNX Runtime puts others in the place of."""
+    schema = schema_of_node(node, opsets)
+    if schema is None or row_of(node.op_type, schema.since_version) is not None:
+        return False
+    return bool(schema.function_opset_versions or schema.context_dependent_function_opset_versions)
 
 
 def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:

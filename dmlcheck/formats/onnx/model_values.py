@@ -18,6 +18,7 @@ from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
 _MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
+_MOST_FOLLOWED = 100  # dimensions: more than any array has
 _MOST_PARTS = 256  # tensors of a sequence that are followed
 MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
 CONSTANT = "constant"
@@ -86,22 +87,31 @@ class Value(NamedTuple):
         return tuple(map(_size, self.type.tensor_type.shape.dim))
 
     @property
+    def known(self) -> tuple[int, ...] | None:
+        """The sizes where all are known, and an array can have them."""
+        sizes = self.sizes
+        if sizes is None or len(sizes) > MOST_DIMENSIONS:
+            return None
+        known = tuple(size for size in sizes if isinstance(size, int))
+        if len(known) < len(sizes) or elements((size or 1 for size in known), _COUNTABLE) >= _COUNTABLE:
+            return None  # NumPy counts no size of 0
+        return known
+
+    @property
     def is_sized(self) -> bool:
         """Whether all sizes are known, and an array can have them."""
-        if self.sizes is None or len(self.sizes) > MOST_DIMENSIONS:
-            return False
-        known = [size or 1 for size in self.sizes if isinstance(size, int)]  # NumPy counts none of size 0
-        return len(known) == len(self.sizes) and elements(known, _COUNTABLE) < _COUNTABLE
+        return self.known is not None
 
     def has_at_most(self, most: int) -> bool:
         """Whether all sizes are known, and make no more elements than that."""
-        return self.is_sized and elements((size for size in self.sizes or () if isinstance(size, int)), most) <= most
+        known = self.known
+        return known is not None and elements(known, most) <= most
 
     def array(self) -> Array:
         """Return the numbers, or an array of type and sizes that takes no memory."""
         if self.numbers is not None:
             return self.numbers
-        return np.broadcast_to(_zero(self.element), [size for size in self.sizes or () if isinstance(size, int)])
+        return np.broadcast_to(_zero(self.element), self.known or ())
 
 
 def _size(dim: Any) -> int | str:
@@ -118,7 +128,7 @@ def _zero(element: str) -> Array:
 
 def limited(type: Any) -> Any:
     """Return a type, without its sizes where they are long: each value that is made of it may have as many."""
-    if type is None or type.ByteSize() <= _MOST_BYTES:
+    if type is None or (type.ByteSize() <= _MOST_BYTES and len(type.tensor_type.shape.dim) <= _MOST_FOLLOWED):
         return type
     from onnx import helper
 

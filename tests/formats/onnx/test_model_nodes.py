@@ -24,6 +24,7 @@ from whole_models import (
     weight,
 )
 
+from dmlcheck.formats.onnx import model_nodes
 from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 
@@ -246,17 +247,33 @@ def test_more_dimensions_than_an_array_can_have_are_no_crash() -> None:
 @pytest.mark.parametrize(
     ("sizes", "said"),
     [
-        ([2**62] * 300, "x has 300 dimensions, more than a tensor can have"),
-        ([2**62] * 400, "the sizes of x are not known"),  # which take more than 4 KiB
+        ([2**62] * 100, "x has 100 dimensions, more than a tensor can have"),
+        ([2**62] * 101, "the sizes of x are not known"),  # which are no longer followed
         ([2**62] * 3, f"x has the sizes [{2**62}, {2**62}, {2**62}], more elements than a tensor can have"),
         ([0, 2**62], f"x has the sizes [0, {2**62}], more elements than a tensor can have"),
     ],
 )
 def test_sizes_beyond_all_arrays_are_no_crash(sizes: list[int], said: str) -> None:
-    """A product of 300 sizes of 2^62 has 5,600 digits."""
     assert reason(model([node("Relu", "x", "y", "relu")], {"x": sizes}, {"y": sizes}), "relu") == said
     made = model([node("Add", "x z", "y", "add")], {"z": sizes}, {"y": sizes}, [weight("x", sizes)])
     assert reason(made, "add") == said
+
+
+def test_nodes_that_others_come_in_the_place_of_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in a branch, one beside it; a Softplus has a function too, and is registered."""
+    branch = helper.make_graph([node("HardSwish", "x", "z", "in")], "branch", [], [tensor("z", [4])])
+    nodes = [
+        node("If", "c", "y", "if", then_branch=branch),
+        node("HardSwish", "x", "w", "out"),
+        node("Softplus", "x", "s"),
+    ]
+    made = model(nodes, {"x": [4], "c": []}, {"w": [4]})
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 2)
+    assert by_name(made)["out"] == "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 1)
+    assert {by_name(made)[name] for name in ("if/then_branch/in", "out")} == {"not-mapped"}
+    assert by_name(made)["s"] == "ACTIVATION_SOFTPLUS"
+    assert reason(made, "out") == "more than 1 nodes are defined by others, as it is, and dmlcheck follows no more"
 
 
 def test_long_sizes_are_cut_in_a_message() -> None:
