@@ -39,7 +39,7 @@ from dmlcheck.formats.onnx.model_inference import (
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
-MOST_INLINED = 5000  # nodes that others come in the place of, up to 30 for each
+MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
 _EMPTY = "there is nothing to compute: a tensor has no elements"
