@@ -179,10 +179,26 @@ def constant(tensor: Any, name: str) -> Array:
 _NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
 
 
+def valueless(node: Any) -> str | None:
+    """Return which attribute of a node has no value, and why, or None."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+        if not attribute.type:
+            return f"its attribute {attribute.name} has no type"
+    return None
+
+
 def tensor_of(node: Any) -> Any:
-    """Return the tensor that a Constant gives, or None where it gives text or a sparse one."""
+    """Return the tensor that a Constant gives, or None where it gives text or a sparse one.
+
+    Refused where an attribute has no value.
+    """
     from onnx import helper, numpy_helper
 
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
     for attribute in node.attribute:
         given = helper.get_attribute_value(attribute)
         if attribute.name == "value":

@@ -10,7 +10,15 @@ import numpy as np
 from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.formats.case_file import Written
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of, tensor_of
+from dmlcheck.formats.onnx.backend_tests import (
+    DOMAINS,
+    BackendTest,
+    constant,
+    first_line,
+    opset_of,
+    tensor_of,
+    valueless,
+)
 from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
@@ -78,16 +86,6 @@ def attributes_of(node: Any, opset: int) -> dict[str, Any]:
     attributes = {} if schema is None else defaults_of(schema)
     attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))
     return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
-
-
-def valueless(node: Any) -> str | None:
-    """Return which attribute of a node has no value, and why, or None."""
-    for attribute in node.attribute:
-        if attribute.ref_attr_name:
-            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
-        if not attribute.type:
-            return f"its attribute {attribute.name} has no type"
-    return None
 
 
 def _is_graph(attribute: Any) -> bool:

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import first_line
-from dmlcheck.formats.onnx.foreign_models import valueless
+from dmlcheck.formats.onnx.backend_tests import first_line, valueless
 from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import is_registered

@@ -128,7 +128,7 @@ def _constant(node: Any) -> Value | None:
     try:
         given = tensor_of(node)
         return Value(None, None, CONSTANT) if given is None else initial(given)
-    except (AttributeError, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+    except (AttributeError, Refused, TypeError, ValueError):  # attributes of wrong types, which onnx tells
         return None
 
 

@@ -306,6 +306,13 @@ def test_types_that_onnx_does_not_have_are_no_crash(type: str, kind: int) -> Non
     assert "m" in by_name(made)
 
 
+def test_a_constant_without_a_value_is_an_error_of_the_node() -> None:
+    made = node("Constant", "", "c", "constant")
+    made.attribute.add(name="value", ref_attr_name="what", type=4)
+    said = "its attribute value is that of a function, what, and it is in none"
+    assert reason(model([made, node("Add", "x c", "y")], {"x": [4]}, {"y": [4]}), "constant") == said
+
+
 @pytest.mark.parametrize("domain", ["", "com.microsoft", "own"])
 def test_an_attribute_without_a_value_is_an_error_of_the_node(domain: str) -> None:
     """One that refers to an attribute of a function, in which the node is not, and one of no type."""
