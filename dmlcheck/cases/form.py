@@ -7,10 +7,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import describe, did_you_mean, unknown_names
+from dmlcheck.diagnostics.wording import cut, describe, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.specs.names import LEVELS, parse_level
 from dmlcheck.specs.records import Tolerance
+
+MOST_TEXT = 1000  # characters of a source or a reason: every report of a case that fails has them
 
 
 def is_text(value: Any) -> bool:
@@ -124,7 +126,8 @@ def tolerance_of(value: Any) -> Tolerance:
     """Return a tolerance of the right form as a record."""
     if value == "exact":
         return Tolerance(exact=True, source="the case")
-    return Tolerance(source="the case", **value)
+    limits = {key: value[key] for key in value if key != "reason"}
+    return Tolerance(source="the case", reason=cut(value.get("reason", ""), MOST_TEXT), **limits)
 
 
 # ---- what is wrong

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.form import (
     CASE_KEYS,
+    MOST_TEXT,
     form_findings,
     has_form,
     missing_key,
@@ -22,7 +23,7 @@ from dmlcheck.cases.form import (
 from dmlcheck.cases.matrix import MAX_CASES, TOO_MANY_CASES, Templates, combinations, variables_of
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
-from dmlcheck.diagnostics.wording import misspelt
+from dmlcheck.diagnostics.wording import cut, misspelt
 from dmlcheck.files.document import Document, placed
 from dmlcheck.specs.names import parse_level
 
@@ -171,7 +172,7 @@ class _Reader:
         if taken:
             return self.broken(values, origin, name, taken)
         get = values.get
-        level, tolerance = get("feature_level"), get("tolerance")
+        level, tolerance, source = get("feature_level"), get("tolerance"), get("source")
         case = Case(
             f"{self.name}::{name}",
             name,
@@ -183,7 +184,7 @@ class _Reader:
             get("outputs"),
             self.shared_tuple(get("invalid")),
             None if tolerance is None else tolerance_of(tolerance),
-            get("source"),
+            None if source is None else cut(source, MOST_TEXT),
             self.shared_tuple(get("tags")) or (),
             get("note"),
             origin,

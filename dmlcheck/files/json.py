@@ -23,9 +23,11 @@ from dmlcheck.files.scalars import (
     too_many_digits,
 )
 
+_MOST_ESCAPES = 2**16  # of a text: each takes memory while it is looked for
 # A text or comment that is never closed is one token too, up to where it must end, so that none is scanned twice.
 _TOKEN = re.compile(
-    r'"[^"\\\n]*(?:\\.[^"\\\n]*)*"?|//[^\n]*|/\*.*?\*/|/\*.*|[{}\[\]:,]|[^\s{}\[\]:,"/]+|/',
+    rf'"[^"\\\n]*(?:\\.[^"\\\n]*){{0,{_MOST_ESCAPES}}}"?|'
+    r'//[^\n]*|/\*.*?\*/|/\*.*|[{}\[\]:,]|[^\s{}\[\]:,"/]+|/',
     re.DOTALL,
 )
 _NO_LINE_END = re.compile(r"[^\r\n]")
@@ -109,6 +111,9 @@ class _Limits:
                 raise too_deep(self.document.place(index))
         elif first != '"':
             _check_word(self.document, token, index)
+        elif len(token) > _MOST_ESCAPES and self.document.text.startswith("\\", index + len(token)):
+            problem = f"a text has more than {_MOST_ESCAPES:,} escapes"
+            raise Refused(problem, self.document.place(index))
 
 
 def _check_word(document: Document, token: str, index: int) -> None:

@@ -5,43 +5,37 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
+import struct
 import warnings
-from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-# What NumPy's reader raises besides ValueError where a header is no literal, or not of what a header is made of.
-_STUMBLES = (
-    *(SyntaxError, TokenError, TypeError, LookupError, AttributeError),
-    *(RecursionError, MemoryError, OverflowError),
+_MAGIC = b"\x93NUMPY"
+_LENGTHS = {(1, 0): struct.Struct("<H"), (2, 0): struct.Struct("<I")}  # of the header, by the version of the format
+_MOST_HEADER = 10_000  # bytes, as NumPy has it
+# One entry of the header, which has three of them and blanks anywhere; Python 2 wrote 3L for 3.
+_ENTRY = re.compile(
+    r"'(descr|fortran_order|shape)':(?:"
+    r"'([<>=|]?[A-Za-z?][0-9]{0,9}(?:\[[0-9]{0,9}[A-Za-z]{1,2}\])?)'|"
+    r"(True|False)|"
+    r"\(((?:[0-9]{1,19}L?,)+(?:[0-9]{1,19}L?)?|)\))"
 )
+_HEADER = re.compile(rf"{{{_ENTRY.pattern},{_ENTRY.pattern},{_ENTRY.pattern},?}}")
 
 
 class Header:
     """What a .npy file says of itself: its shape, its dtype, and whether it is in Fortran order."""
 
     def __init__(self, file: IO[bytes]) -> None:
-        """Read the header of an open file; ValueError when it is not one that NumPy's save writes."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of headers that Python 2 wrote
-                self._read(file)
-        except _STUMBLES as error:
-            raise ValueError(f"its header is damaged ({type(error).__name__})") from error
-
-    def _read(self, file: IO[bytes]) -> None:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            read = np.lib.format.read_array_header_1_0
-        elif version == (2, 0):
-            read = np.lib.format.read_array_header_2_0
-        else:
-            raise ValueError(f"its format is {version[0]}.{version[1]}; 1.0 and 2.0 are read")
-        shape, self.is_fortran, self.dtype = read(file)
-        self.shape: tuple[int, ...] = tuple(map(int, shape))
-        if not all(0 <= size < 2**63 for size in (*self.shape, math.prod(self.shape))):
+        """Read the header of an open file; ValueError when it is none that NumPy writes for plain elements."""
+        descr, order, shape = _fields(_header(file))
+        self.is_fortran = order == "True"
+        self.shape: tuple[int, ...] = tuple(int(size.rstrip("L")) for size in shape.split(",") if size)
+        self.dtype = _dtype(descr)
+        if not all(size < 2**63 for size in (*self.shape, math.prod(self.shape))):
             raise ValueError("it has a shape that no array can have")
         if not self.dtype.itemsize:
             raise ValueError("its elements have no bytes")
@@ -49,6 +43,44 @@ class Header:
             raise ValueError("it holds Python objects")
         if os.fstat(file.fileno()).st_size - file.tell() < math.prod(self.shape) * self.dtype.itemsize:
             raise ValueError("it is cut short")
+
+
+def _header(file: IO[bytes]) -> str:
+    """Return the text of the header without blanks."""
+    magic = file.read(len(_MAGIC) + 2)
+    if len(magic) < len(_MAGIC) + 2 or not magic.startswith(_MAGIC):
+        raise ValueError("it does not begin as a .npy file does")
+    version = magic[-2], magic[-1]
+    if version not in _LENGTHS:
+        raise ValueError(f"its format is {version[0]}.{version[1]}; 1.0 and 2.0 are read")
+    length = _LENGTHS[version]
+    digits = file.read(length.size)
+    (size,) = length.unpack(digits) if len(digits) == length.size else (0,)
+    if size > _MOST_HEADER:
+        raise ValueError(f"its header has {size:,} bytes; up to {_MOST_HEADER:,} are read")
+    header = file.read(size)
+    if not header or len(header) < size:
+        raise ValueError("it is cut short")
+    return header.decode("latin-1").rstrip("\n").replace(" ", "").replace('"', "'")
+
+
+def _fields(header: str) -> tuple[str, str, str]:
+    """Return the type of the elements, whether they are in Fortran order, and the shape, as a header writes them."""
+    entries = _ENTRY.findall(header) if _HEADER.fullmatch(header) else []
+    fields = {(key, bool(descr), bool(order)): descr or order or shape for key, descr, order, shape in entries}
+    try:
+        return fields["descr", True, False], fields["fortran_order", False, True], fields["shape", False, False]
+    except KeyError:
+        raise ValueError("its header is not of the form that NumPy writes for plain elements") from None
+
+
+def _dtype(descr: str) -> np.dtype[Any]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of names that NumPy no longer likes
+            return np.dtype(descr)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"its elements are of a type that NumPy does not have, {descr}") from None
 
 
 def read_elements(file: IO[bytes], header: Header) -> NDArray[Any]:

@@ -228,6 +228,8 @@ class _Values(dict[str, Any]):
 
     def in_brackets(self, text: str) -> Any:
         """Return lists and mappings on one line, by way of JSON; ValueError where that has another form."""
+        if "\\" in text:
+            raise _NotSimple
         if _TENSORS(text):
             text = _KEY.sub(self.words.of, text)
         elif not _NUMBERS(text):

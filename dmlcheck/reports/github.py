@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import plural
+from dmlcheck.diagnostics.wording import plural, visible
 from dmlcheck.reports.failure import Again
 from dmlcheck.reports.job_summary import JobSummary
 from dmlcheck.reports.mistakes import Told, validated_problems
@@ -19,6 +20,7 @@ Write = Callable[[str], None]
 MOST_ANNOTATIONS = 10  # of each kind: GitHub shows no more of a step
 MOST_TEXT = 4000  # characters of an annotation
 
+_LINE = re.compile("[^\r\n]+")
 _KINDS = {"error": "error", "warning": "warning"}
 
 
@@ -66,9 +68,13 @@ def annotation(kind: str, problem: Diagnostic, name: str) -> str:
     }
     if problem.line is not None and problem.column is not None:
         properties |= {"col": problem.column, "endColumn": problem.column + max(1, problem.width)}
-    properties["title"] = f"{problem.rule}: {name}"[:255]
+    properties["title"] = f"{problem.rule}: {_LINE.sub(_visible_line, name)}"[:255]
     given = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
-    return f"::{kind} {given}::{_data(full_message(problem)[:MOST_TEXT])}"
+    return f"::{kind} {given}::{_data(_LINE.sub(_visible_line, full_message(problem))[:MOST_TEXT])}"
+
+
+def _visible_line(found: re.Match[str]) -> str:
+    return visible(found[0])
 
 
 def _data(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from dmlcheck.diagnostics.record import ERROR, Diagnostic
+from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.formats.onnx.model_nodes import Unusable
 from dmlcheck.reports.diagnostics import diagnostic_text
@@ -28,6 +28,7 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
         yield diagnostic_text(model.problem, None, style)
         return
     yield from _wrong_lines(model, style)
+    yield from _known_lines(model, style)
     yield from _demanding_lines(model)
     yield from _note_lines(model)
     yield ""
@@ -39,25 +40,34 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
 
 
 def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
-    """Yield what is wrong with nodes, once where it is the same, and known mistakes of DirectML with their nodes."""
+    """Yield what is wrong with nodes, once where it is the same, and whether there is more that is not told."""
     wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
-    for desc in model.descs:
-        errors = tuple(problem for problem in desc.diagnostics if problem.severity == ERROR)
+    for desc in model.entries:
+        errors = tuple(problem for problem in desc.diagnostics if problem.severity != NOTE)
         if errors:
             wrong.setdefault(errors, []).append(desc)
     for errors, descs in wrong.items():
         for desc in descs:
             if desc.operator is not None:
-                becomes = f"{visible(desc.label)}: {desc.onnx_operator} becomes {desc.operator}"
+                becomes = f"{_label(desc)} becomes {desc.operator}"
                 yield f"{becomes}, which is not valid{_at(desc)}:"
         for problem in errors:
             yield diagnostic_text(problem, None, style)
+
+
+def _known_lines(model: ModelResult, style: Style) -> Iterator[str]:
+    """Yield known mistakes of DirectML with their nodes."""
     known: dict[Diagnostic, list[str]] = {}
     for desc in model.descs:
         for note in desc.notes:
             known.setdefault(note, []).append(desc.name)
     for note, names in known.items():
         yield diagnostic_text(note._replace(message=f"{note.message}, {_named(names)}"), None, style)
+
+
+def _label(desc: Validated) -> str:
+    """Return which node a desc is of, and its operator."""
+    return visible(f"{desc.label}: {desc.onnx_operator}")
 
 
 def _named(names: Iterable[str]) -> str:
@@ -80,9 +90,9 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
         return
     highest = max(levels, key=LEVEL_ORDER.__getitem__)
     needing = [desc for desc in model.descs if desc.minimum == highest and not desc.diagnostics]
-    told = list(dict.fromkeys((desc.label, desc.onnx_operator, desc.operator) for desc in needing))
-    for label, onnx_operator, operator in told[:_MOST]:
-        yield f"{visible(label)}: {onnx_operator} becomes {operator}, from {level_and_version(highest)}"
+    told = list(dict.fromkeys((_label(desc), desc.operator) for desc in needing))
+    for label, operator in told[:_MOST]:
+        yield f"{label} becomes {operator}, from {level_and_version(highest)}"
     if len(told) > _MOST:
         yield f"{counted(len(told) - _MOST, 'more node')} of that level"
 
@@ -97,7 +107,7 @@ def _note_lines(model: ModelResult) -> Iterator[str]:
         told = [(why.reason, nodes) for why, nodes in reasons.items() if why.rule == rule]
         for reason, nodes in told[:_MOST]:
             more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-            yield f"{visible(nodes[0].descs[0].label)}: {nodes[0].operator}: note[{rule}]: {visible(reason)}{more}"
+            yield f"{_label(nodes[0].descs[0])}: note[{rule}]: {visible(reason)}{more}"
         left = sum(len(nodes) for _, nodes in told[_MOST:])
         if left:
             yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"

@@ -87,7 +87,8 @@ def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
     errors = 0
     for number, case in enumerate(file.cases):
         if errors > MAX_PROBLEMS:
-            yield _unchecked(name, len(file.cases) - number)
+            rest = len(file.cases) - number
+            yield too_many(name, f"{counted(rest, 'more desc')} {is_or_are(rest)} not checked")
             return
         broken = file.broken.get(case.id)
         desc = _validated_case(case, asked) if broken is None else _broken_case(case, asked.level, broken)
@@ -95,9 +96,8 @@ def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
         yield desc._replace(is_plain=not file.document.lists_cases)
 
 
-def _unchecked(name: str, number: int) -> Validated:
-    """Say that so many descs of a file are not checked, as too much is wrong with those before them."""
-    rest = f"{counted(number, 'more desc')} {is_or_are(number)} not checked"
+def too_many(name: str, rest: str) -> Validated:
+    """Say what becomes of the rest of a file, as too much is wrong with what is before it."""
     finding = Finding("too-many-problems", (), {"path": name, "most": MAX_PROBLEMS, "rest": rest})
     diagnostic = finding.diagnostic()._replace(severity=WARNING, file=name)
     return Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, (diagnostic,))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
 from dmlcheck.formats.onnx.foreign_models import fields_of
@@ -17,7 +17,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Counterpart
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
-from dmlcheck.running.legality import Asked, Validated
+from dmlcheck.running.legality import Asked, Validated, too_many
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, OPERATOR_PREFIX
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -56,10 +56,15 @@ class ModelResult(NamedTuple):
 
     @property
     def entries(self) -> tuple[Validated, ...]:
-        """What reports list of the model: its nodes, or why it is none."""
-        if self.problem is None:
-            return self.descs
-        return (Validated(self.file, os.path.basename(self.file), None, None, None, (self.problem,)),)
+        """What reports list of the model: its nodes up to those with too many errors, or why it is none."""
+        if self.problem is not None:
+            return (Validated(self.file, os.path.basename(self.file), None, None, None, (self.problem,)),)
+        descs, errors = self.descs, 0
+        for number, desc in enumerate(descs):
+            if errors > MAX_PROBLEMS:
+                return (*descs[:number], too_many(self.file, "its other nodes are not told"))
+            errors += desc.errors
+        return descs
 
     @property
     def is_wrong(self) -> bool:

@@ -61,3 +61,10 @@ def test_what_is_no_feature_level_is_a_wrong_type(spelt: str) -> None:
 )
 def test_a_tolerance_is_exact_or_has_limits(text: str, tolerance: Tolerance) -> None:
     assert cases_of(PLAIN + f"tolerance: {text}\n")[0].tolerance == tolerance
+
+
+def test_long_words_about_a_case_are_cut() -> None:
+    for length, kept in ((1000, "s" * 1000), (1001, "s" * 997 + "...")):
+        text = "s" * length
+        (case,) = cases_of(PLAIN + f"source: {text}\ntolerance: {{ulp: 2, reason: {text}}}\n")
+        assert (case.source, case.tolerance) == (kept, Tolerance(ulp=2, source="the case", reason=kept))

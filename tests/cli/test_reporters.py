@@ -105,3 +105,15 @@ def test_a_run_prints_in_the_form_that_is_asked_for(
 def test_one_of_its_formats_is_asked_for() -> None:
     result = dmlcheck("run", "--format", "xml")
     assert (result.exit_code, "'full', 'concise', 'github'" in result.stderr) == (2, True)
+
+
+def test_long_words_about_a_case_are_cut_in_every_report(folder: Path) -> None:
+    """A megabyte in each of 20 cases, which fail."""
+    text = "s" * 1_000_000
+    cases = "".join(f"- {{name: c{index}}}\n" for index in range(20))
+    write("a.yaml", WRONG + f"source: {text}\ntolerance: {{absolute: 0.5, reason: {text}}}\ncases:\n{cases}")
+    result = dmlcheck("run", "a.yaml", *(word for kind in KINDS for word in (f"--{kind}", f"r.{kind}")))
+    assert result.exit_code == 1
+    for written in (result.output, *((folder / f"r.{kind}").read_text("utf-8") for kind in KINDS)):
+        assert "s" * 1000 not in written
+        assert len(written) < 250_000

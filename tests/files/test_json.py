@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tracemalloc
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document, Overflow, Position
+from dmlcheck.files.json import parse_json
 from dmlcheck.files.yaml import MAX_DEPTH, MAX_DIGITS, MAX_NODES
 
 PATIENCE = 300  # seconds, for what would never end if it went wrong
@@ -279,6 +281,21 @@ def test_the_number_of_values_is_limited() -> None:
     assert problem.message.startswith("case.json holds more than ")
 
 
+def test_a_text_has_a_number_of_escapes_that_are_read() -> None:
+    """65,536 of them are; memory for more would be many times the text."""
+    read = parse_json("case.json", '{"a": "' + "\\\\" * 2**16 + '"}')
+    assert (read.value, read.problems) == ({"a": "\\" * 2**16}, [])
+    tracemalloc.start()
+    try:
+        (problem,) = parse_json("case.json", '[1,\n "' + "\\n" * 2_000_000 + '"]').problems
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 32 * 2**20
+    assert (problem.line, problem.column) == (2, 2)
+    assert problem.message == "a text has more than 65,536 escapes"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "rules"),
@@ -288,6 +305,7 @@ def test_the_number_of_values_is_limited() -> None:
         ("[" + '\\"' * 100_000 + "]", ["yaml-syntax"]),
         ('["' + '\\"' * 100_000, ["yaml-syntax"]),
         ('["' + "a" * 1_000_000, ["yaml-syntax"]),
+        ('["' + "\\" * 20_000_000 + '"]', ["yaml-syntax"]),
         ("[" + '"' * 200_001, ["yaml-syntax"]),
         ("[" + "," * 1_000_000, ["yaml-syntax"]),
         ("[1," + " " * 1_000_000 + "x", ["yaml-syntax"]),
@@ -301,6 +319,7 @@ def test_the_number_of_values_is_limited() -> None:
         "escaped-quotes",
         "escaped-quotes-in-text",
         "text-never-closed",
+        "text-of-escapes",
         "quotes",
         "commas",
         "blanks-after-a-comma",

@@ -129,6 +129,10 @@ def test_what_case_files_are_made_of_is_simple(text: str) -> None:
         "a: [1, 2\n",
         "a: [1, 2] 3\n",
         "a: [1,]\n",
+        'a: ["\\ud800"]\n',  # half a character, which JSON takes
+        "a: [\"\\\\', '\"]\n",  # one text, which looks like two
+        'a: {"b\\tc": 1}\n',
+        "a: ['\\']\n",
         "a: [b: 1]\n",
         "a: [&x 1, *x]\n",
         "a: [1, 1e999]\n",

@@ -58,6 +58,14 @@ def printed(results: list[CaseResult]) -> list[str]:
 # ---- annotations
 
 
+def test_no_name_or_message_is_printed_as_it_is() -> None:
+    lines: list[str] = []
+    wrong = Diagnostic("onnx-syntax", "a\x1b[31mb\u202ec\nd\x07", file="m.onnx")
+    annotate([Validated("m.onnx", "n\x1b\u202e", None, None, None, (wrong,), is_plain=False)], lines.append)
+    (line,) = lines
+    assert line == r"::error file=m.onnx,title=onnx-syntax%3A n\x1b\u202e::a\x1b[31mb\u202ec%0Ad\x07"
+
+
 def test_an_annotation_has_the_place_and_the_message() -> None:
     (line,) = printed([failed()])
     assert line == (

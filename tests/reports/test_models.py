@@ -144,3 +144,32 @@ def test_nodes_of_one_name_are_counted_one_by_one() -> None:
     made = model([node("Relu", "x", "y", "same"), node("Neg", "x", "z", "same")], {"x": [4]}, {"y": [4], "z": [4]})
     rows = [line.split() for line in lines(made) if line.startswith("  ")]
     assert [row[:2] for row in rows[1:]] == [["Neg-13", "1"], ["Relu-14", "1"]]
+
+
+FORGED = "x\n::error::y\x1b[31m\u202e"
+
+
+def test_no_name_of_a_model_is_printed_as_it_is() -> None:
+    """An operator's in a note, in the line of a node that is not valid, and in that of one that needs most."""
+    made = model(
+        [node(FORGED, "x", "a" + FORGED, "n" + FORGED, domain="d" + FORGED), node("Softmax", "x", "s" + FORGED)],
+        {"x": [4, "s" + FORGED]},
+        {"y": [4]},
+    )
+    for printed_lines in (lines(made), lines(made, "1_0", **{"s" + FORGED: 4})):
+        for line in printed_lines:
+            assert line.isprintable()
+            assert not line.startswith("::")
+    shown = r"x\n::error::y\x1b[31m\u202e"
+    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: note[runs-elsewhere]: " in "\n".join(lines(made))
+
+
+def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
+    made = model([node("Relu", "x", "x", f"n{index}") for index in range(1005)], {"x": [4]}, {"y": [4]})
+    told = lines(made)
+    assert sum("error[onnx-syntax]" in line for line in told) == 1001
+    warning = (
+        "model.onnx: warning[too-many-problems]: model.onnx has more than 1,000 problems; its other nodes are not told"
+    )
+    assert told[1001] == warning
+    assert told[-1] == "0 nodes checked, 1005 wrong"

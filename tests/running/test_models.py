@@ -105,3 +105,15 @@ def test_reckoning_with_sizes_needs_no_level() -> None:
     made.graph.output.append(tensor("g", [1], INT64))
     result = validated_model(save(made), Asked(), {})
     assert (result.checked, result.noted("runs-elsewhere"), result.minimum) == (1, 2, "1_0")
+
+
+def test_of_too_many_nodes_that_are_not_valid_the_first_are_listed_and_all_are_counted() -> None:
+    """Each is an error at 1_0; the last, which needs most, is not listed and counts for the model all the same."""
+    nodes = [node("Softmax", "x", f"y{index}", axis=0) for index in range(1100)]
+    found = validated_model(save(model(nodes, {"x": [4, 4]}, {"y0": [4, 4]})), Asked("1_0"), {})
+    assert (found.checked, found.minimum, len(found.descs)) == (1100, "5_1", 1100)
+    *listed, last = found.entries
+    assert len(listed) == 1001
+    assert all(entry.errors == 1 for entry in listed)
+    assert [(problem.rule, problem.severity) for problem in last.diagnostics] == [("too-many-problems", "warning")]
+    assert not last.is_valid

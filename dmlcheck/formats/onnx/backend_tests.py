@@ -8,19 +8,21 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.diagnostics.wording import counted
+from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.onnx.from_onnx.node import Array, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
 from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF, TYPES
 
-_MOST_BYTES = 2**31 - 1  # a protobuf holds no more
+MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
+_MOST_SAID = 1000  # characters of a message of a library
 DOMAINS = ("", "ai.onnx")
 _DATA = re.compile(r"test_data_set_?(\d*)")
 KNOWN = frozenset((*TYPES.values(), "BOOL"))
@@ -55,10 +57,10 @@ def read_model(path: str) -> Any:
     """Return a file as an onnx.ModelProto that onnx itself finds valid."""
     from onnx import checker
 
-    model = parsed_model(path)
-    newer = too_new(model)
-    if newer is not None:
-        raise Refused(f"the model {newer}")
+    model = parsed_model(path, _bytes(path))
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Refused(f"the model {unknown}")
     attributes = (attribute.t for node in model.graph.node for attribute in node.attribute)
     for tensor in (*model.graph.initializer, *attributes):
         _check_inside(tensor)
@@ -69,19 +71,18 @@ def read_model(path: str) -> Any:
     return model
 
 
-def parsed_model(path: str) -> Any:
-    """Return a file as an onnx.ModelProto with a graph and an opset."""
+def parsed_model(path: str, data: bytes) -> Any:
+    """Return what a file holds as an onnx.ModelProto with a graph and an opset."""
     from onnx import ModelProto
 
-    model = _parsed(ModelProto(), path, "an ONNX model")
+    model = _parsed(ModelProto(), path, data, "an ONNX model")
     if not model.HasField("graph") or not model.opset_import:
         raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
     return model
 
 
-def _parsed(message: Any, path: str, what: str) -> Any:
+def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
     """Return a message of protobuf with what a file holds."""
-    data = _bytes(path)
     try:
         message.ParseFromString(data)
     except (import_module("google.protobuf.message").DecodeError, ValueError, RuntimeError) as error:
@@ -91,7 +92,7 @@ def _parsed(message: Any, path: str, what: str) -> Any:
 
 def _bytes(path: str) -> bytes:
     try:
-        return read_plain(path, _MOST_BYTES)
+        return read_plain(path, MOST_PROTOBUF)
     except TooLarge:
         raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large") from None
     except (OSError, ValueError) as error:
@@ -99,8 +100,8 @@ def _bytes(path: str) -> bytes:
 
 
 def first_line(error: Exception) -> str:
-    """Return the first line of what a library says."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]
+    """Return the first line of what a library says, which may have a whole node in it."""
+    return cut((str(error).strip().splitlines() or [type(error).__name__])[0], _MOST_SAID)
 
 
 def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
@@ -135,7 +136,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
             raise Refused(f"{info.name} is no tensor, but {form}, which DirectML does not have")
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
-        tensor = _parsed(TensorProto(), path, "a tensor of ONNX")
+        tensor = _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX")
         try:
             values[info.name] = _array(tensor, info.name)
         except ValueError as error:
@@ -178,10 +179,26 @@ def constant(tensor: Any, name: str) -> Array:
 _NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
 
 
+def valueless(node: Any) -> str | None:
+    """Return which attribute of a node has no value, and why, or None."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+        if not attribute.type:
+            return f"its attribute {attribute.name} has no type"
+    return None
+
+
 def tensor_of(node: Any) -> Any:
-    """Return the tensor that a Constant gives, or None where it gives text or a sparse one."""
+    """Return the tensor that a Constant gives, or None where it gives text or a sparse one.
+
+    Refused where an attribute has no value.
+    """
     from onnx import helper, numpy_helper
 
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
     for attribute in node.attribute:
         given = helper.get_attribute_value(attribute)
         if attribute.name == "value":
@@ -201,10 +218,14 @@ def _check_inside(tensor: Any) -> None:
 
 def element_type(number: int) -> str:
     """Return ONNX's name of an element type."""
+    return _element_types().get(number, f"of type {number}")
+
+
+@cache
+def _element_types() -> Mapping[int, str]:
     from onnx import TensorProto
 
-    names: dict[int, str] = {value: name for name, value in TensorProto.DataType.items()}
-    return names.get(number, f"of type {number}")
+    return {value: name for name, value in TensorProto.DataType.items()}
 
 
 def opset_of(model: Any) -> int:
@@ -212,11 +233,14 @@ def opset_of(model: Any) -> int:
     return max((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
 
 
-def too_new(model: Any) -> str | None:
-    """Return what is to be said of a model whose operators this onnx may know in older versions only, or None."""
+def unknown_opset(model: Any) -> str | None:
+    """Return what is to be said of a model of an opset that this onnx does not have, or None."""
     import onnx
 
     known, opset = onnx.defs.onnx_opset_version(), opset_of(model)
+    lowest = min((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+    if lowest < 1:
+        return f"asks for opset {lowest}, and the first opset is 1"
     if opset <= known:
         return None
     return f"asks for opset {opset}, and onnx {onnx.__version__} has opsets up to {known}: install a newer onnx"

@@ -10,7 +10,15 @@ import numpy as np
 from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.formats.case_file import Written
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, BackendTest, constant, first_line, opset_of, tensor_of
+from dmlcheck.formats.onnx.backend_tests import (
+    DOMAINS,
+    BackendTest,
+    constant,
+    first_line,
+    opset_of,
+    tensor_of,
+    valueless,
+)
 from dmlcheck.formats.onnx.from_onnx.exact.mapping import imported
 from dmlcheck.formats.onnx.from_onnx.node import Array, Counterpart, Node, Refused
 from dmlcheck.formats.onnx.from_onnx.tensors import Strided, plain, type_name
@@ -65,9 +73,15 @@ def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
 
 
 def attributes_of(node: Any, opset: int) -> dict[str, Any]:
-    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain."""
+    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
+
+    Refused where an attribute has no value.
+    """
     from onnx import helper
 
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
     schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
     attributes = {} if schema is None else defaults_of(schema)
     attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))

@@ -44,7 +44,10 @@ def _function(node: Any, schema: Any, opset: int, types: Sequence[Any]) -> Any:
     if not made or any(each is None for each in types):
         return None
     context = node.SerializeToString(), [each.SerializeToString() for each in types]
-    text = schema.get_context_dependent_function_with_opset_version(max(made), *context)
+    try:
+        text = schema.get_context_dependent_function_with_opset_version(max(made), *context)
+    except (ValueError, RuntimeError):  # the types do not go with the operator
+        return None
     return FunctionProto.FromString(text) if text else None
 
 

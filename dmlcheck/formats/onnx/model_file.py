@@ -5,14 +5,18 @@ Needs the package onnx.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from graphlib import CycleError, TopologicalSorter
-from math import prod
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError
+from itertools import islice
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import DOMAINS, Unreadable, first_line, parsed_model, too_new
+from dmlcheck.formats.onnx.backend_tests import DOMAINS, Unreadable, first_line, parsed_model, unknown_opset
+from dmlcheck.formats.onnx.inlined_size import graphs_of, inlined_size, nodes_of
+from dmlcheck.formats.onnx.model_bytes import MOST_BYTES, model_bytes
 
-_MOST_NODES = 1_000_000  # of a model whose functions are inlined
+MOST_NODES = 200_000  # of a model
+MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
+_MOST_DEPTH = 100  # calls within calls: newer versions of onnx go no deeper, and older ones take a stack for each
 MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
 
 
@@ -32,13 +36,11 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
 
     `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
     """
-    model = parsed_model(path)
-    newer = too_new(model)
-    if newer is not None:
-        raise Unreadable(path, newer)
-    names = [entry.domain for entry in model.opset_import]
-    names += [name for graph in graphs_of(model.graph) for name in _names(graph)]
-    if not all(isinstance(name, str) for name in names):
+    model = parsed_model(path, model_bytes(path))
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Unreadable(path, unknown)
+    if not all(isinstance(name, str) for name in _names(model)):
         raise Unreadable(path, "has names that are not UTF-8")
     weights: set[str] = set()
     symbols: set[str] = set()
@@ -46,17 +48,20 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
         weights |= _strip(graph)
         symbols |= _give_sizes(graph, sizes)
     whole = _inlined(path, model) if model.functions else model
+    if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
+        raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")
     _name_domains(whole)
     return Model(whole, frozenset(weights), frozenset(symbols))
 
 
-def graphs_of(graph: Any) -> Iterator[Any]:
-    """Yield a graph, or a function, and the graphs inside its nodes."""
-    yield graph
-    for node in graph.node:
-        for attribute in node.attribute:
-            for inner in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
-                yield from graphs_of(inner)
+def elements(sizes: Iterable[int], most: int) -> int:
+    """Return how many elements a tensor of some sizes has, or a number above `most`: all digits of it may be many."""
+    count = 1
+    for size in sorted(map(abs, sizes)):  # a size of 0 comes before all that are large
+        count *= size
+        if count > most:
+            return count
+    return count
 
 
 def symbols_of(model: Any) -> list[str]:
@@ -65,20 +70,39 @@ def symbols_of(model: Any) -> list[str]:
     return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
 
 
-def _names(graph: Any) -> Iterator[Any]:
-    """Yield the names of a graph: protobuf gives bytes for one that is not UTF-8."""
+def _names(model: Any) -> Iterator[Any]:
+    """Yield the names of a model: protobuf gives bytes for one that is not UTF-8."""
+    yield from (entry.domain for entry in model.opset_import)
+    for graph in graphs_of(model.graph):
+        yield from _names_of_values(graph)
+        yield from _names_of_nodes(graph)
+    for function in model.functions:
+        yield from (function.name, function.domain, *function.input, *function.output, *function.attribute)
+        yield from (attribute.name for attribute in function.attribute_proto)
+        yield from (entry.domain for entry in function.opset_import)
+        yield from _names_of_nodes(function)
+        for graph in islice(graphs_of(function), 1, None):
+            yield from _names_of_values(graph)
+            yield from _names_of_nodes(graph)
+
+
+def _names_of_values(graph: Any) -> Iterator[Any]:
     for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
         yield value.name
     for value in (*graph.input, *graph.output, *graph.value_info):
         yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+
+
+def _names_of_nodes(graph: Any) -> Iterator[Any]:
     for node in graph.node:
         yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
-        yield from (attribute.name for attribute in node.attribute)
+        for attribute in node.attribute:
+            yield from (attribute.name, attribute.ref_attr_name)
 
 
 def _name_domains(model: Any) -> None:
     """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
-    for named in (*model.opset_import, *_nodes(model.graph)):
+    for named in (*model.opset_import, *nodes_of(model.graph)):
         if named.domain in DOMAINS:
             named.domain = ""
 
@@ -93,7 +117,7 @@ def _strip(graph: Any) -> set[str]:
     large = [
         tensor
         for tensor in graph.initializer
-        if prod(tensor.dims) > MOST_VALUES or tensor.data_location == TensorProto.EXTERNAL
+        if elements(tensor.dims, MOST_VALUES) > MOST_VALUES or tensor.data_location == TensorProto.EXTERNAL
     ]
     known = {tensor.name for tensor in graph.initializer}
     stripped = {tensor.name for tensor in large}
@@ -123,32 +147,22 @@ def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
 
 
 def _inlined(path: str, model: Any) -> Any:
+    """Return a model without functions: where it calls one, its nodes stand."""
     from onnx import checker, inliner
 
     try:
-        if _number_inlined(model) > _MOST_NODES:
-            raise Unreadable(
-                path, f"has more than {_MOST_NODES:,} nodes when its functions are inlined", "file-too-large"
-            )
-        return inliner.inline_local_functions(model)
+        size = inlined_size(model)
+        if size.depth > _MOST_DEPTH:
+            raise Unreadable(path, f"has functions that call each other more than {_MOST_DEPTH} deep")
+        for number, most, what in ((size.nodes, MOST_INLINED, "nodes"), (size.bytes, MOST_BYTES, "bytes")):
+            if number > most:
+                problem = f"has more than {most:,} {what} when its functions are inlined"
+                raise Unreadable(path, problem, "file-too-large")
+        whole = inliner.inline_local_functions(model)
     except CycleError:  # some versions of onnx do not come back from one
         raise Unreadable(path, "has functions that call each other in a circle") from None
     except (checker.ValidationError, ValueError, RuntimeError) as error:
         raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None
-
-
-def _number_inlined(model: Any) -> int:
-    """Return how many nodes there are when functions are inlined; CycleError where they call each other in a circle."""
-    calls = {
-        (each.domain, each.name): [(node.domain, node.op_type) for node in _nodes(each)] for each in model.functions
-    }
-    numbers: dict[tuple[str, str], int] = {}
-    for name in TopologicalSorter(calls).static_order():
-        numbers[name] = sum(numbers[called] for called in calls[name]) if name in calls else 1
-    return sum(numbers.get((node.domain, node.op_type), 1) for node in _nodes(model.graph))
-
-
-def _nodes(function: Any) -> Iterator[Any]:
-    """Yield the nodes of a function, or of a graph, and those of the graphs inside them."""
-    for graph in graphs_of(function):
-        yield from graph.node
+    if len(model.graph.node) > 0 and not whole.graph.node:
+        raise Unreadable(path, "has functions that cannot be inlined: no node is left")
+    return whole

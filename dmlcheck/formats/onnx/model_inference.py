@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.backend_tests import first_line
+from dmlcheck.formats.onnx.backend_tests import first_line, valueless
 from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import is_registered
-from dmlcheck.formats.onnx.model_values import Value, computed, of_numbers, parts_of
+from dmlcheck.formats.onnx.model_values import Value, computed, limited, of_numbers, parts_of
 from dmlcheck.formats.onnx.own_shapes import own_types
 from dmlcheck.formats.onnx.schemas import schema_of
 
@@ -23,7 +23,8 @@ Scope = MutableMapping[str, Value]
 class Graph(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
+    `inlines` that functions are followed.
     """
 
     opsets: Mapping[str, int]
@@ -31,12 +32,13 @@ class Graph(NamedTuple):
     ir_version: int
     used: frozenset[str] = frozenset()
     is_static: bool = False
+    inlines: bool = True
     prefix: str = ""
 
 
 def values_of(node: Any, of: Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
     """Return the inputs and the outputs of a node; Refused where it is wrong."""
-    broken = _broken(node, of, scope)
+    broken = _misnamed(node, scope) or valueless(node) or _broken(node, of)
     if broken is not None:
         raise Refused(broken)
     inputs = [scope[input] for input in node.input]
@@ -63,16 +65,21 @@ def version_of(node: Any, opsets: Mapping[str, int]) -> int:
     return int(schema.since_version)
 
 
-def _broken(node: Any, of: Graph, scope: Scope) -> str | None:
-    """Return what is wrong with a node itself, or None."""
-    from onnx import checker
-
+def _misnamed(node: Any, scope: Scope) -> str | None:
+    """Return what is wrong with the names of a node's values, or None."""
     missing = next((name for name in node.input if name not in scope), None)
     if missing is not None:
         return f"it reads {missing!r}, which is no input and no initializer, and no node before it makes it"
     twice = next((name for name in node.output if name and name in scope), None)
     if twice is not None:
         return f"it makes {twice!r}, and another value has that name"
+    return None
+
+
+def _broken(node: Any, of: Graph) -> str | None:
+    """Return what onnx finds wrong with a node itself, or None."""
+    from onnx import checker
+
     if node.domain or (schema_of_node(node, of.opsets) is None and is_registered(node.op_type)):
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
@@ -90,8 +97,9 @@ def _outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
     types = _inferred_types(node, of, inputs)
     parts = None if node.domain else parts_of(node, inputs)
-    outputs = [Value(_merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
-    numbers = computed(node, [value for value in inputs if value.type is not None], outputs, of.opsets)
+    outputs = [Value(merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
+    given = [value for name, value in zip(node.input, inputs, strict=True) if name]
+    numbers = computed(node, given, outputs, of.opsets)
     return [of_numbers(values) for values in numbers] if len(numbers) == len(outputs) else outputs
 
 
@@ -124,8 +132,9 @@ def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[st
     return inferred
 
 
-def _merged(inferred: Any, declared: Any) -> Any:
+def merged(inferred: Any, declared: Any) -> Any:
     """Return the type of an output: what is inferred of it, and what is declared where less is inferred."""
+    inferred = limited(inferred)
     if inferred is None or declared is None:
         return declared if inferred is None else inferred
     return inferred if Value(inferred).is_sized or not Value(declared).is_sized else declared

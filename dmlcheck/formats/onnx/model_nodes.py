@@ -6,11 +6,11 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from math import prod
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
-from dmlcheck.diagnostics.wording import counted, dimensions_text
+from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
@@ -23,19 +23,25 @@ from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     row_of,
 )
 from dmlcheck.formats.onnx.inlined_functions import inlined
-from dmlcheck.formats.onnx.model_file import Model, graphs_of
+from dmlcheck.formats.onnx.inlined_size import graphs_of
+from dmlcheck.formats.onnx.inner_graphs import types_given, types_taken
+from dmlcheck.formats.onnx.model_file import Model
 from dmlcheck.formats.onnx.model_inference import (
     Graph,
     Scope,
+    merged,
     schema_of_node,
     tensors_of,
     type_of,
     values_of,
     version_of,
 )
-from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value, initial
+from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
+MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
+_MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
+_MOST_SHOWN = 200  # characters of sizes
 _EMPTY = "there is nothing to compute: a tensor has no elements"
 _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
@@ -66,11 +72,10 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
     """Yield the nodes of a model, those of inner graphs after the node that has them."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
-    graph = proto.graph
-    if any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
-        graph = _inferred(proto)
-    used = frozenset(name for inner in graphs_of(graph) for name in _read_in(inner))
-    yield from _walk(graph, Graph(opsets, {}, proto.ir_version, used, not model.symbols), ChainMap(), model.weights)
+    used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
+    inlined_nodes = sum(_has_function(node, opsets) for inner in graphs_of(proto.graph) for node in inner.node)
+    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, inlined_nodes <= MOST_INLINED)
+    yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
 def _read_in(graph: Any) -> Iterator[str]:
@@ -78,29 +83,38 @@ def _read_in(graph: Any) -> Iterator[str]:
     yield from (name for node in graph.node for name in node.input)
 
 
-def _inferred(proto: Any) -> Any:
-    """Return the graph with types that onnx infers: of inner graphs, whose inputs have them from outside."""
-    from onnx import shape_inference
-
-    try:
-        return shape_inference.infer_shapes(proto, data_prop=True).graph
-    except (shape_inference.InferenceError, ValueError, RuntimeError):  # the walk finds the node
-        return proto.graph
-
-
-def _walk(graph: Any, of: Graph, outer: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
-    declared = {value.name: value.type for value in (*graph.value_info, *graph.output)}
+def _walk(
+    graph: Any, of: Graph, outer: ChainMap[str, Value], weights: frozenset[str], given: Sequence[Any] = ()
+) -> Generator[ModelNode, None, list[Value]]:
+    """Yield the nodes of a graph, and return its outputs; `given` are the types that a node gives to its inputs."""
+    declared = {value.name: limited(value.type) for value in (*graph.value_info, *graph.output)}
     scope = outer.new_child({"": Value(None)})
-    scope.update((value.name, Value(value.type, None, GIVEN)) for value in graph.input)
+    for value, inferred in zip_longest(graph.input, islice(given, len(graph.input))):
+        scope[value.name] = Value(merged(inferred, limited(value.type)), None, GIVEN)
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
     of = of._replace(declared=declared)
     for node, found in _visits(graph.node, of, scope):
         yield found
-        name = f"{of.prefix}{_name(node)}/"
-        for attribute in node.attribute:
-            if attribute.HasField("g"):
-                yield from _walk(attribute.g, of._replace(prefix=f"{name}{attribute.name}/"), scope, weights)
+        yield from _walk_inside(node, of, scope, weights)
+    return [scope.get(value.name, Value(declared[value.name])) for value in graph.output]
+
+
+def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
+    """Yield the nodes of the graphs inside a node, and give the scope the types that its outputs have of them."""
+    graphs = [(attribute.name, attribute.g) for attribute in node.attribute if attribute.HasField("g")]
+    if not graphs:
+        return
+    inputs = [scope.get(name, Value(None)) for name in node.input]
+    opset = of.opsets.get("", 1)
+    types = types_given(node, inputs, opset)
+    outputs = []
+    for name, graph in graphs:
+        prefix = cut(f"{of.prefix}{_name(node)}/{name}", _MOST_PREFIX) + "/"
+        outputs.append((yield from _walk(graph, of._replace(prefix=prefix), scope, weights, types)))
+    for name, inferred in zip(node.output, types_taken(node, inputs, outputs, opset), strict=False):
+        if name:
+            scope[name] = scope[name]._replace(type=merged(inferred, scope[name].type))
 
 
 def _name(node: Any) -> str:
@@ -114,7 +128,7 @@ def _constant(node: Any) -> Value | None:
     try:
         given = tensor_of(node)
         return Value(None, None, CONSTANT) if given is None else initial(given)
-    except (AttributeError, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+    except (AttributeError, Refused, TypeError, ValueError):  # attributes of wrong types, which onnx tells
         return None
 
 
@@ -195,6 +209,9 @@ def _of_function(
     opset, schema = of.opsets.get("", 1), schema_of_node(node, of.opsets)
     if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
         return None
+    if not of.inlines and _has_function(node, of.opsets):
+        reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
+        return Unusable("not-mapped", reason)
     parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
@@ -206,6 +223,14 @@ def _of_function(
         elif one.found.rule != "runs-elsewhere":
             return Unusable("not-mapped", f"of {one.operator}, which comes in its place: {one.found.reason}")
     return made or None
+
+
+def _has_function(node: Any, opsets: Mapping[str, int]) -> bool:
+    """Whether a node may be one that ONNX Runtime puts others in the place of."""
+    schema = schema_of_node(node, opsets)
+    if schema is None or row_of(node.op_type, schema.since_version) is not None:
+        return False
+    return bool(schema.function_opset_versions or schema.context_dependent_function_opset_versions)
 
 
 def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
@@ -244,11 +269,12 @@ def _left_open(name: str, value: Value) -> str | None:
         return None
     if value.sizes is None:
         return f"the sizes of {name} are not known"
-    if all(isinstance(size, int) for size in value.sizes):
-        number = counted(prod(map(int, value.sizes)), "element")
-        return f"{name} has {dimensions_text(len(value.sizes))} and {number}, more than a tensor can have"
-    shown = ", ".join(str(size) if size != "" else "?" for size in value.sizes)
-    return f"the sizes of {name} are [{shown}]"
+    shown = cut(", ".join(str(size) if size != "" else "?" for size in value.sizes), _MOST_SHOWN)
+    if not all(isinstance(size, int) for size in value.sizes):
+        return f"the sizes of {name} are [{shown}]"
+    if len(value.sizes) > MOST_DIMENSIONS:
+        return f"{name} has {dimensions_text(len(value.sizes))}, more than a tensor can have"
+    return f"{name} has the sizes [{shown}], more elements than a tensor can have"
 
 
 def _node(node: Any, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:

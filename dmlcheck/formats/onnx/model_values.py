@@ -6,7 +6,6 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,11 +13,14 @@ import numpy as np
 from dmlcheck.formats.onnx.backend_tests import KNOWN, element_type
 from dmlcheck.formats.onnx.from_onnx.node import Array
 from dmlcheck.formats.onnx.from_onnx.tensors import four_bits
-from dmlcheck.formats.onnx.model_file import MOST_VALUES
+from dmlcheck.formats.onnx.model_file import MOST_VALUES, elements
 from dmlcheck.formats.onnx.to_onnx.records import BYTES_OF
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
-_MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
+_MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
+_MOST_FOLLOWED = 100  # dimensions: more than any array has
+_MOST_PARTS = 256  # tensors of a sequence that are followed
+MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
 CONSTANT = "constant"
 HOST = "host"
 GIVEN = "given"
@@ -85,18 +87,31 @@ class Value(NamedTuple):
         return tuple(map(_size, self.type.tensor_type.shape.dim))
 
     @property
+    def known(self) -> tuple[int, ...] | None:
+        """The sizes where all are known, and an array can have them."""
+        sizes = self.sizes
+        if sizes is None or len(sizes) > MOST_DIMENSIONS:
+            return None
+        known = tuple(size for size in sizes if isinstance(size, int))
+        if len(known) < len(sizes) or elements((size or 1 for size in known), _COUNTABLE) >= _COUNTABLE:
+            return None  # NumPy counts no size of 0
+        return known
+
+    @property
     def is_sized(self) -> bool:
         """Whether all sizes are known, and an array can have them."""
-        if self.sizes is None or len(self.sizes) > _MOST_DIMENSIONS:
-            return False
-        known = [size for size in self.sizes if isinstance(size, int)]
-        return len(known) == len(self.sizes) and prod(known) < _COUNTABLE
+        return self.known is not None
+
+    def has_at_most(self, most: int) -> bool:
+        """Whether all sizes are known, and make no more elements than that."""
+        known = self.known
+        return known is not None and elements(known, most) <= most
 
     def array(self) -> Array:
         """Return the numbers, or an array of type and sizes that takes no memory."""
         if self.numbers is not None:
             return self.numbers
-        return np.broadcast_to(_zero(self.element), [size for size in self.sizes or () if isinstance(size, int)])
+        return np.broadcast_to(_zero(self.element), self.known or ())
 
 
 def _size(dim: Any) -> int | str:
@@ -111,14 +126,24 @@ def _zero(element: str) -> Array:
     return np.zeros((), helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element)))
 
 
+def limited(type: Any) -> Any:
+    """Return a type, without its sizes where they are long: each value that is made of it may have as many."""
+    if type is None or (type.ByteSize() <= _MOST_BYTES and len(type.tensor_type.shape.dim) <= _MOST_FOLLOWED):
+        return type
+    from onnx import helper
+
+    is_tensor = type.HasField("tensor_type")
+    return helper.make_tensor_type_proto(type.tensor_type.elem_type, None) if is_tensor else None
+
+
 def initial(tensor: Any) -> Value:
     """Return an initializer, or the value of a Constant."""
     from onnx import TensorProto, helper, numpy_helper
 
-    of = helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims))
+    of = limited(helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims)))
     kind = element_type(tensor.data_type)
     is_outside = tensor.data_location == TensorProto.EXTERNAL
-    if kind not in KNOWN or prod(tensor.dims) > MOST_VALUES or is_outside:
+    if kind not in KNOWN or elements(tensor.dims, MOST_VALUES) > MOST_VALUES or is_outside:
         return Value(of, None, CONSTANT)
     try:
         numbers = numpy_helper.to_array(tensor)
@@ -138,7 +163,7 @@ def of_numbers(numbers: Array) -> Value:
 def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
     """Return the tensors of the sequence that a node makes; None where it makes none, or they are not known."""
     if node.op_type in ("SequenceConstruct", "SequenceEmpty"):
-        return tuple(inputs)
+        return tuple(inputs) if len(inputs) <= _MOST_PARTS else None
     if node.op_type not in ("SequenceErase", "SequenceInsert") or not inputs or inputs[0].parts is None:
         return None
     parts, is_insert = list(inputs[0].parts), node.op_type == "SequenceInsert"
@@ -149,12 +174,12 @@ def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
     if place is None or not -len(parts) <= place < len(parts) + is_insert:
         return None
     parts[place : place if is_insert else place + 1 or None] = [inputs[1]] if is_insert else []
-    return tuple(parts)
+    return tuple(parts) if len(parts) <= _MOST_PARTS else None
 
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
     """Return the outputs of a node that computes few numbers from known ones, [] for all others."""
-    if node.op_type not in _ARITHMETIC or node.domain or not all(map(_is_small, outputs)):
+    if node.op_type not in _ARITHMETIC or node.domain or not all(value.has_at_most(MOST_VALUES) for value in outputs):
         return []
     if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
         sizes = np.array(inputs[0].sizes, np.int64)
@@ -167,10 +192,6 @@ def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opset
 
 def _attribute(node: Any, name: str, default: Any) -> Any:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
-
-
-def _is_small(value: Value) -> bool:
-    return value.is_sized and value.array().size <= MOST_VALUES
 
 
 def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:

@@ -7,7 +7,6 @@ core/framework/fallback_cpu_capability.cc.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import Any
 
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, Value
@@ -37,7 +36,7 @@ def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
     if value.element in _HALVES or value.element.startswith("FLOAT8"):
         return False
     if value.origin == CONSTANT:
-        return value.is_sized and prod(value.array().shape) <= _MOST
+        return value.has_at_most(_MOST)
     return value.origin == GIVEN or (value.origin == HOST and not is_read_on_cpu)
 
 
@@ -46,7 +45,7 @@ def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_take
 
     `is_static` says that no size of the model is left to a run: a Shape is then a constant.
     """
-    if node.op_type in _ON_CPU:
+    if node.op_type in _ON_CPU and not node.domain:
         return CONSTANT if node.op_type == "Shape" and is_static and inputs[0].is_sized else HOST
     if place or is_taken:
         return place

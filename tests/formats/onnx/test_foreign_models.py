@@ -255,3 +255,19 @@ def test_a_model_that_is_no_case_is_left_out_with_the_reason(tmp_path: Path, cha
     result = dmlcheck("import", "onnx", tmp_path / "test_one", "-o", tmp_path / "imported")
     assert result.exit_code == 5
     assert reason in result.output
+
+
+def test_an_attribute_of_a_function_that_is_in_none_is_a_reason(tmp_path: Path) -> None:
+    x = np.zeros((2, 3), np.float32)
+    made = model_of("Gelu", [x], [x], domain="com.microsoft")
+    made.graph.node[0].attribute.add(name="approximate", ref_attr_name="how", type=3)
+    folder = write_test(tmp_path / "test_one", made, ([x], [x]))
+    result = dmlcheck("import", "onnx", folder, "-o", tmp_path / "imported")
+    assert result.exit_code == 5
+    assert "its attribute approximate is that of a function, how, and it is in none" in result.output
+    made.graph.node[0].CopyFrom(helper.make_node("Constant", [], ["y0"]))
+    made.graph.node[0].attribute.add(name="value", ref_attr_name="what", type=4)
+    (folder / "model.onnx").write_bytes(made.SerializeToString())
+    result = dmlcheck("import", "onnx", folder, "-o", tmp_path / "imported")
+    assert result.exit_code == 5
+    assert "its attribute value is that of a function, what, and it is in none" in result.output

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
 
+from dmlcheck.formats.onnx import model_file
 from dmlcheck.formats.onnx.backend_tests import Unreadable
-from dmlcheck.formats.onnx.model_file import graphs_of, read_whole, symbols_of
+from dmlcheck.formats.onnx.inlined_size import graphs_of
+from dmlcheck.formats.onnx.model_file import elements, read_whole, symbols_of
 
 onnx = pytest.importorskip("onnx")
 helper = onnx.helper
@@ -73,7 +76,7 @@ def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
 
 
 def test_functions_that_grow_without_end_are_refused() -> None:
-    """Each of 20 functions calls the next one twice: 2^20 nodes are just more than a million."""
+    """Each of 16 functions calls the next one twice: 2^16 nodes are more than 50,000."""
     opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
     functions = [
         helper.make_function(
@@ -84,11 +87,11 @@ def test_functions_that_grow_without_end_are_refused() -> None:
             [node(other, "a", "m", domain="own"), node(other, "m", "b", domain="own")],
             opsets,
         )
-        for name, other in itertools.pairwise(f"F{index}" for index in range(20))
+        for name, other in itertools.pairwise(f"F{index}" for index in range(16))
     ]
-    last = helper.make_function("own", "F19", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
+    last = helper.make_function("own", "F15", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
     made = model([node("F0", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=[*functions, last])
-    with pytest.raises(Unreadable, match="has more than 1,000,000 nodes when its functions are inlined"):
+    with pytest.raises(Unreadable, match="has more than 50,000 nodes when its functions are inlined"):
         read_whole(save(made), {})
 
 
@@ -101,9 +104,106 @@ def test_a_model_of_an_opset_that_onnx_does_not_have_is_refused() -> None:
         read_whole(path, {})
 
 
+@pytest.mark.parametrize("opset", [0, -1, -(2**63)])
+def test_an_opset_below_1_is_refused(opset: int) -> None:
+    made = model([node("Shape", "", "y")], {"x": [4]}, {"y": [4]}, opset=opset)
+    with pytest.raises(Unreadable, match=f"asks for opset {opset}, and the first opset is 1"):
+        read_whole(save(made), {})
+    made.opset_import.append(helper.make_opsetid("ai.onnx", 17))
+    with pytest.raises(Unreadable, match="and the first opset is 1"):
+        read_whole(save(made), {})
+
+
+def of_functions(*functions: list[Any], calls: int = 1, **attributes: Any) -> Any:
+    """Return a model that calls the first of some functions, F0, which have these nodes."""
+    opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
+    made = [
+        helper.make_function("own", f"F{index}", ["a"], ["b"], nodes, opsets, attributes=list(attributes))
+        for index, nodes in enumerate(functions)
+    ]
+    called = [node("F0", "x", f"y{index}", domain="own", **attributes) for index in range(calls)]
+    return model(called, {"x": [4]}, {"y0": [4]}, functions=made)
+
+
+@pytest.mark.parametrize("name", [b"Relu", b"F0", b"bee", b"own", b"attr", b"wide"])
+def test_names_in_functions_that_are_not_utf_8_are_refused(name: bytes) -> None:
+    branch = helper.make_graph([node("Neg", "a", "bee")], "branch", [tensor("a", ["wide"])], [])
+    body = [node("Relu", "a", "m"), node("If", "m", "b", attr=branch)]
+    data = of_functions(body).SerializeToString()
+    assert name in data
+    Path("a.onnx").write_bytes(data.replace(name, b"\xff" + name[1:]))
+    with pytest.raises(Unreadable, match="names that are not UTF-8"):
+        read_whole("a.onnx", {})
+
+
+def test_names_and_attributes_that_inlining_multiplies_are_refused() -> None:
+    """A name of 100,000 characters in 2,000 nodes is 200 MB, and so is an attribute."""
+    nodes = [node("Relu", "a", f"b{index}") for index in range(2000)]
+    made = of_functions([*nodes, node("Relu", "a", "b")])
+    made.graph.node[0].input[0] = made.graph.input[0].name = "n" * 100_000
+    said = "has more than 134,217,728 bytes when its functions are inlined"
+    with pytest.raises(Unreadable, match=said):
+        read_whole(save(made), {})
+    for one in nodes:
+        one.attribute.add(name="s", ref_attr_name="s", type=3)
+    with pytest.raises(Unreadable, match=said):
+        read_whole(save(of_functions([*nodes, node("Relu", "a", "b")], s="s" * 100_000)), {})
+
+
+def test_a_model_of_more_than_2_gib_is_refused_and_not_empty() -> None:
+    """1,100 calls of a function with an attribute of 2 MB; protobuf gives an empty model for such a one."""
+    made = of_functions([node("Relu", "a", "b"), node("Mine", "a", "c", domain="other", s="s" * 2_000_000)], calls=1100)
+    with pytest.raises(Unreadable, match="bytes when its functions are inlined"):
+        read_whole(save(made), {})
+
+
+def test_a_model_that_comes_back_empty_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnx.inliner.inline_local_functions", lambda _: onnx.ModelProto())
+    with pytest.raises(Unreadable, match="no node is left"):
+        read_whole(save(of_functions([node("Relu", "a", "b")])), {})
+
+
+def test_calls_have_a_depth() -> None:
+    def chain(length: int) -> Any:
+        inner = [[node(f"F{index + 1}", "a", "b", domain="own")] for index in range(length - 1)]
+        return of_functions(*inner, [node("Relu", "a", "b")])
+
+    assert len(read_whole(save(chain(99)), {}).proto.graph.node) == 1
+    with pytest.raises(Unreadable, match="functions that call each other more than 100 deep"):
+        read_whole(save(chain(101)), {})
+
+
+def test_nodes_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = helper.make_graph([node("Relu", "x", "z")], "inner", [], [])
+    made = save(model([node("If", "c", "y", then_branch=inner, else_branch=inner)], {"x": [4]}, {"y": [4]}))
+    monkeypatch.setattr(model_file, "MOST_NODES", 3)
+    read_whole(made, {})
+    monkeypatch.setattr(model_file, "MOST_NODES", 2)
+    with pytest.raises(Unreadable, match="has more than 2 nodes, and dmlcheck reads no more"):
+        read_whole(made, {})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "number"),
+    [([], 1), ([2, 3], 6), ([0, 2**62], 0), ([2**62, 0], 0), ([5, 2, 2], 20), ([-5, 3], 15)],
+)
+def test_elements_are_counted(sizes: list[int], number: int) -> None:
+    assert elements(sizes, 20) == number
+
+
+def test_many_elements_are_not_counted_to_the_end() -> None:
+    """The product has 3 million digits."""
+    assert 1000 < elements([2**62] * 200_000, 1000) < 2**73
+    assert 1000 < elements([-(2**62)] * 200_000, 1000) < 2**124
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
-    [(b"no model", "is not an ONNX model"), (b"", "it has no graph or no opset")],
+    [
+        (b"no model", "is not an ONNX model"),
+        (b"", "it has no graph or no opset"),
+        (b"\x3a\x04\x0a\x02\x0a\x05", "is not an ONNX model"),  # an input that is longer than its node
+    ],
 )
 def test_what_is_no_model_is_refused(data: bytes, said: str) -> None:
     Path("a.onnx").write_bytes(data)

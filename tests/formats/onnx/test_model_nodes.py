@@ -24,12 +24,13 @@ from whole_models import (
     weight,
 )
 
+from dmlcheck.formats.onnx import model_nodes
 from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 
 helper = pytest.importorskip("onnx.helper")
-shape_inference = pytest.importorskip("onnx.shape_inference")
-TensorProto = pytest.importorskip("onnx").TensorProto
+onnx = pytest.importorskip("onnx")
+TensorProto = onnx.TensorProto
 
 
 @pytest.fixture(autouse=True)
@@ -217,13 +218,11 @@ def test_the_nodes_of_branches_and_loops_are_visited() -> None:
     assert reason(made, "choose").endswith("it runs one of its graphs, whose nodes are checked")
 
 
-def test_branches_are_visited_where_onnx_infers_nothing_of_the_model() -> None:
+def test_branches_are_visited_before_a_node_that_is_wrong() -> None:
     branch = helper.make_graph([node("Relu", "x", "z", "relu")], "one", [], [tensor("z", [4])])
     chosen = node("If", "c", "y", "choose", then_branch=branch, else_branch=branch)
     made = model([chosen, node("NonZero", "x", "", "bad")], {"x": [4]}, {"y": [4]})
     made.graph.input.append(tensor("c", [], 9))
-    with pytest.raises(shape_inference.InferenceError):
-        shape_inference.infer_shapes(made, data_prop=True)
     assert by_name(made) == {
         "choose": "runs-elsewhere",
         "choose/else_branch/relu": "ACTIVATION_RELU",
@@ -242,7 +241,132 @@ def test_the_domain_of_onnx_has_two_names(imported: str) -> None:
 
 def test_more_dimensions_than_an_array_can_have_are_no_crash() -> None:
     made = model([node("Relu", "x", "y", "relu")], {"x": [1] * 70}, {"y": [1] * 70})
-    assert reason(made, "relu") == "x has 70 dimensions and 1 element, more than a tensor can have"
+    assert reason(made, "relu") == "x has 70 dimensions, more than a tensor can have"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([2**62] * 100, "x has 100 dimensions, more than a tensor can have"),
+        ([2**62] * 101, "the sizes of x are not known"),  # which are no longer followed
+        ([2**62] * 3, f"x has the sizes [{2**62}, {2**62}, {2**62}], more elements than a tensor can have"),
+        ([0, 2**62], f"x has the sizes [0, {2**62}], more elements than a tensor can have"),
+    ],
+)
+def test_sizes_beyond_all_arrays_are_no_crash(sizes: list[int], said: str) -> None:
+    assert reason(model([node("Relu", "x", "y", "relu")], {"x": sizes}, {"y": sizes}), "relu") == said
+    made = model([node("Add", "x z", "y", "add")], {"z": sizes}, {"y": sizes}, [weight("x", sizes)])
+    assert reason(made, "add") == said
+
+
+def test_nodes_that_others_come_in_the_place_of_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in a branch, one beside it; a Softplus has a function too, and is registered."""
+    branch = helper.make_graph([node("HardSwish", "x", "z", "in")], "branch", [], [tensor("z", [4])])
+    nodes = [
+        node("If", "c", "y", "if", then_branch=branch),
+        node("HardSwish", "x", "w", "out"),
+        node("Softplus", "x", "s"),
+    ]
+    made = model(nodes, {"x": [4], "c": []}, {"w": [4]})
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 2)
+    assert by_name(made)["out"] == "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 1)
+    assert {by_name(made)[name] for name in ("if/then_branch/in", "out")} == {"not-mapped"}
+    assert by_name(made)["s"] == "ACTIVATION_SOFTPLUS"
+    assert reason(made, "out") == "more than 1 nodes are defined by others, as it is, and dmlcheck follows no more"
+
+
+def test_long_sizes_are_cut_in_a_message() -> None:
+    told = reason(model([node("Relu", "x", "y", "relu")], {"x": ["n" * 2000]}, {"y": [4]}), "relu")
+    assert told == f"the sizes of x are [{'n' * 197}...]"
+
+
+def test_a_custom_operator_before_an_addition_is_no_crash() -> None:
+    """Nothing is known of its output; what the model declares of the sum is small."""
+    nodes = [node("Mine", "x", "m", "mine", domain="own"), node("Add", "m c", "y", "add")]
+    made = model(nodes, {"x": [4]}, {"y": [4]}, [helper.make_tensor("c", 1, [4], [1, 2, 3, 4])])
+    assert by_name(made) == {"mine": "runs-elsewhere", "add": "unknown-sizes"}
+
+
+@pytest.mark.parametrize("kind", [0, 999])
+@pytest.mark.parametrize("type", ["Reshape", "Identity", "Concat", "Gelu", "Mine", "Shape", "Where"])
+def test_types_that_onnx_does_not_have_are_no_crash(type: str, kind: int) -> None:
+    """As a declared type, as that of an input, and as that of a constant."""
+    domain = {"Gelu": "com.microsoft", "Mine": "own"}.get(type, "")
+    nodes = [node("Mine", "x", "m", domain="own")]
+    nodes += [node(type, f"{name} to", f"{name}_of", domain=domain) for name in ("m", "x", "c")]
+    made = model(
+        [*nodes, node("Shape", "x", "s"), node(type, "s c", "s_of", domain=domain)],
+        {"x": [2, 2]},
+        {"m_of": [4]},
+        [TensorProto(name="c", data_type=kind, dims=[2, 2]), numbers("to", [4])],
+        kind=kind,
+        infos=[tensor(name, [2, 2], kind) for name in ("m", "s_of", "x_of")],
+    )
+    assert "m" in by_name(made)
+
+
+def test_a_constant_without_a_value_is_an_error_of_the_node() -> None:
+    made = node("Constant", "", "c", "constant")
+    made.attribute.add(name="value", ref_attr_name="what", type=4)
+    said = "its attribute value is that of a function, what, and it is in none"
+    assert reason(model([made, node("Add", "x c", "y")], {"x": [4]}, {"y": [4]}), "constant") == said
+
+
+@pytest.mark.parametrize("domain", ["", "com.microsoft", "own"])
+def test_an_attribute_without_a_value_is_an_error_of_the_node(domain: str) -> None:
+    """One that refers to an attribute of a function, in which the node is not, and one of no type."""
+    made = node("Gelu", "x", "y", "gelu", domain=domain)
+    made.attribute.add(name="approximate", ref_attr_name="how", type=3)
+    said = "its attribute approximate is that of a function, how, and it is in none"
+    assert reason(model([made], {"x": [4]}, {"y": [4]}, opset=20), "gelu") == said
+    made.attribute[0].CopyFrom(onnx.AttributeProto(name="approximate", s=b"tanh"))
+    assert reason(model([made], {"x": [4]}, {"y": [4]}), "gelu") == "its attribute approximate has no type"
+
+
+def test_a_shape_of_nothing_is_no_crash() -> None:
+    made = model([node("Shape", "", "y", "own", domain="own"), node("Shape", "", "z", "onnx")], {}, {"y": [4]})
+    assert by_name(made) == {"own": "runs-elsewhere", "onnx": "onnx-syntax"}
+
+
+@pytest.mark.parametrize("inputs", ["x", "-", ""])
+def test_a_map_of_what_is_no_sequence_is_no_crash(inputs: str) -> None:
+    body = helper.make_graph([node("Relu", "e", "z", "relu")], "body", [tensor("e", [4])], [tensor("z", [4])])
+    made = model([node("SequenceMap", inputs, "y", "map", body=body)], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"map": "runs-elsewhere", "map/body/relu": "ACTIVATION_RELU"}
+
+
+def test_sizes_that_double_with_each_node_are_not_followed_to_the_end() -> None:
+    """34 nodes, beside an If: numbers that are joined to themselves, and indices whose dimensions add up."""
+    branch = helper.make_graph([node("Relu", "x", "z")], "branch", [], [tensor("z", [4])])
+    chosen = node("If", "c", "w", "choose", then_branch=branch, else_branch=branch)
+    joined = [node("Concat", f"n{i} n{i}", f"n{i + 1}", axis=0) for i in range(34)]
+    gathered = [node("Gather", f"g{i} g{i}", f"g{i + 1}") for i in range(34)]
+    made = model([chosen, *joined, *gathered], {"x": [4], "c": []}, {"n34": [4], "g34": [4]}, [numbers("n0", [1])])
+    made.graph.input.append(tensor("g0", [1, 1], INT64))
+    names = by_name(made)
+    assert names["n34"] == "runs-elsewhere"
+    assert names["g34"] == "unknown-sizes"
+
+
+def test_a_sequence_that_grows_is_followed_to_a_number_of_tensors() -> None:
+    """Joined after 200 and after 2,000 tensors."""
+    grown = [node("SequenceInsert", f"s{i} x", f"s{i + 1}") for i in range(2000)]
+    joins = [node("ConcatFromSequence", f"s{i}", f"y{i}", axis=0) for i in (200, 2000)]
+    made = model([node("SequenceConstruct", "x", "s0"), *grown, *joins], {"x": [4]}, {"y200": [4], "y2000": [4]})
+    names = by_name(made)
+    assert (names["y200"], names["y2000"]) == ("JOIN", "unknown-sizes")
+
+
+def test_a_long_name_is_cut_where_it_is_repeated() -> None:
+    """For each of the nodes inside of a node, and inside of these."""
+    inner = helper.make_graph([node("Relu", "x", "z", "in")], "inner", [], [])
+    outer = helper.make_graph([node("If", "c", "w", "m" * 600, then_branch=inner)], "outer", [], [])
+    made = model([node("If", "c", "y", "n" * 600, then_branch=outer)], {"x": [4], "c": []}, {"y": [4]})
+    names = [one.name for one in found(made)]
+    long = f"{'n' * 600}/then_branch/"
+    assert names[1] == long + "m" * 600
+    assert names[2] == f"{long}{'m' * (997 - len(long))}.../in"
 
 
 def test_functions_of_the_model_are_inlined() -> None:

@@ -10,7 +10,7 @@ import pytest
 from whole_models import INT64, node, numbers, weight
 
 from dmlcheck.formats.onnx.from_onnx.tensors import type_name
-from dmlcheck.formats.onnx.model_values import CONSTANT, Value, computed, initial, of_numbers, parts_of
+from dmlcheck.formats.onnx.model_values import CONSTANT, Value, computed, initial, limited, of_numbers, parts_of
 
 TensorProto = pytest.importorskip("onnx").TensorProto
 helper = pytest.importorskip("onnx.helper")
@@ -38,6 +38,26 @@ def test_sizes_are_known_open_or_not_there() -> None:
     assert (value(-1).sizes, value(-1).is_sized) == (("",), False)
     assert not value(2**40, 2**40).is_sized
     assert (value(*[1] * 32).is_sized, value(*[1] * 33).is_sized) == (True, False)
+    assert (value(0, 2**58).is_sized, value(0, 2**59).is_sized) == (True, False)  # of bytes that NumPy can count
+
+
+def test_whether_elements_are_few_is_said_of_known_sizes() -> None:
+    assert (value(2, 3).has_at_most(6), value(2, 3).has_at_most(5)) == (True, False)
+    assert (value(0, 3).has_at_most(0), value(2, "n").has_at_most(100), Value(None).has_at_most(1)) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_a_type_whose_sizes_are_long_is_one_without() -> None:
+    short, long = (helper.make_tensor_type_proto(10, ["n" * length]) for length in (4000, 4100))
+    assert limited(short) is short
+    assert (Value(limited(long)).element, Value(limited(long)).sizes) == ("FLOAT16", None)
+    assert limited(helper.make_sequence_type_proto(long)) is None
+    assert limited(None) is None
+    many = initial(TensorProto(name="many", data_type=1, dims=[1] * 101))
+    assert (many.element, many.sizes, many.numbers) == ("FLOAT", None, None)
 
 
 def test_small_constants_have_their_numbers() -> None:
@@ -87,3 +107,11 @@ def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, le
     inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
     made = parts_of(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
     assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])
+
+
+def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:
+    full = Value(None, parts=(value(1),) * 256)
+    assert parts_of(node("SequenceConstruct", "x", "s"), full.parts or ()) == full.parts
+    assert parts_of(node("SequenceConstruct", "x", "s"), [value(1)] * 257) is None
+    assert parts_of(node("SequenceInsert", "s x", "t"), [full, value(1)]) is None
+    assert len(parts_of(node("SequenceErase", "s", "t"), [full]) or ()) == 255
