@@ -35,6 +35,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the type that the implementation may accumulate in (default: float32)",
     )
     group.addoption(
+        "--dmlcheck-inputs",
+        choices=["float32", "tf32", "bfloat16"],
+        default="float32",
+        help="what the implementation may round the FLOAT32 factors of products to (default: float32)",
+    )
+    group.addoption(
         "--dmlcheck-directml-version",
         metavar="VERSION",
         help="the implementation is this version of DirectML: expect the failures that are known of it",
@@ -246,12 +252,12 @@ class CaseItem(pytest.Item):
         from dmlcheck.reports.records import RunInfo
 
         option = self.config.getoption
-        accumulate = option("--dmlcheck-accumulate").upper()
         info = RunInfo(
             option("--dmlcheck-implementation"),
             _level(self.config),
-            accumulate=accumulate,
+            accumulate=option("--dmlcheck-accumulate").upper(),
             directml_version=option("--dmlcheck-directml-version"),
+            inputs=option("--dmlcheck-inputs").upper(),
         )
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
         return again(info, result._replace(case=result.case._replace(file=file)))
@@ -309,7 +315,8 @@ def _made_runner(config: pytest.Config) -> Runner:
 
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     version = config.getoption("--dmlcheck-directml-version")
-    settings = Settings(_level(config), config.getoption("--dmlcheck-accumulate").upper(), directml_version=version)
+    accumulate, inputs = (config.getoption(f"--dmlcheck-{name}").upper() for name in ("accumulate", "inputs"))
+    settings = Settings(_level(config), accumulate, directml_version=version, inputs=inputs)
     implementation = make(name, timeout)
     if timeout is None or keeps_time(implementation):
         config.add_cleanup(lambda: close(implementation))

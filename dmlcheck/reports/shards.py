@@ -25,6 +25,7 @@ _ALIKE = {
     "feature_level": "feature level",
     "tool": "version",
     "accumulate": "--accumulate",
+    "inputs": "--inputs",
     "strict": "--strict",
     "directml_version": "--directml-version",
     "warn_above": "--warn-above",
@@ -142,6 +143,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             _earlier(report.get("compared_to")),
             report.get("strict") is True,
             value_of(report, "directml_version", TEXT_OR_NONE),
+            value_of(report, "inputs", TEXT, "float32").upper(),
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

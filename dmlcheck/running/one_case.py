@@ -46,6 +46,7 @@ class Settings(NamedTuple):
     accumulate: str = "FLOAT32"
     is_strict: bool = False
     directml_version: str | None = None
+    inputs: str = "FLOAT32"
 
 
 class Run:
@@ -61,7 +62,7 @@ class Run:
         self.settings = settings or Settings()
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        self.limits = Limits(self.settings.accumulate)
+        self.limits = Limits(self.settings.accumulate, self.settings.inputs)
         self._ahead: dict[int, Prepared] = {}
 
     def prepare_ahead(self, cases: Iterable[Case]) -> None:
@@ -84,7 +85,8 @@ class Run:
 class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
-    `is_unrun` says that the implementation had no part in it.
+    `is_unrun` says that the implementation had no part in it. `consistent` is the type of inputs
+    with which it would have passed.
     """
 
     outcome: str
@@ -93,6 +95,7 @@ class Ending(NamedTuple):
     outputs: Mapping[str, OutputResult] = {}
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
+    consistent: str | None = None
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -127,6 +130,7 @@ def run_case(case: Case, run: Run) -> CaseResult:
         case.level,
         known=ending.known,
         is_unrun=ending.is_unrun,
+        consistent=ending.consistent,
     )
 
 
@@ -240,9 +244,9 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
     except MemoryError:
         return Ending(ERRORED, "out of memory", (out_of_memory(desc),))
     if verdict.findings:
-        return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs)
+        return Ending(FAILED, "output mismatch", verdict.findings, verdict.outputs, consistent=verdict.consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=verdict.outputs)
     if verdict.unlikely and run.settings.is_strict:
-        return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs)
-    return Ending(PASSED, None, verdict.unlikely, verdict.outputs)
+        return Ending(FAILED, "unlikely error", verdict.unlikely, verdict.outputs, consistent=verdict.consistent)
+    return Ending(PASSED, None, verdict.unlikely, verdict.outputs, consistent=verdict.consistent)
