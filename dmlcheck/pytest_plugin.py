@@ -40,6 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="float32",
         help="what the implementation may round the FLOAT32 factors of products to (default: float32)",
     )
+    group.addoption("--dmlcheck-strict", action="store_true", help="fail cases whose errors are larger than likely")
     group.addoption(
         "--dmlcheck-directml-version",
         metavar="VERSION",
@@ -316,7 +317,7 @@ def _made_runner(config: pytest.Config) -> Runner:
     name, timeout = config.getoption("--dmlcheck-implementation"), config.getoption("--dmlcheck-timeout")
     version = config.getoption("--dmlcheck-directml-version")
     accumulate, inputs = (config.getoption(f"--dmlcheck-{name}").upper() for name in ("accumulate", "inputs"))
-    settings = Settings(_level(config), accumulate, directml_version=version, inputs=inputs)
+    settings = Settings(_level(config), accumulate, config.getoption("--dmlcheck-strict"), version, inputs)
     implementation = make(name, timeout)
     if timeout is None or keeps_time(implementation):
         config.add_cleanup(lambda: close(implementation))

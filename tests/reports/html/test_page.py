@@ -46,13 +46,14 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
         version="1.2",
         device="GPU 0",
         accumulate="FLOAT16",
+        inputs="TF32",
     )
     read = check(text)
     assert "No failures in 1 case" in read.text
     assert "DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)" in read.text
     assert "Shard 2 of 3" in read.text
     assert "Implementation reference 1.2 (GPU 0)" in read.text
-    assert "Cases 1 Accumulation FLOAT16" in read.text
+    assert "Cases 1 Accumulation FLOAT16 Inputs of products TF32" in read.text
     assert "Interrupted: the run ended before all its cases had run." in read.text
 
 
