@@ -123,7 +123,7 @@ def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> Non
         (found,) = case["diagnostics"]
         assert found["rule"] == rule
         assert found["message"].endswith("; consistent with TF32 inputs")
-        assert found["help"].endswith("to allow that, run with `--inputs tf32`")
+        assert found["help"].endswith("matrix units that round their inputs to TF32, run with `--inputs tf32`")
 
 
 def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
