@@ -19,9 +19,10 @@ from dmlcheck.reference.bounds import arithmetic_of, bounds
 from dmlcheck.reference.engine import Array, Inputs
 from dmlcheck.reference.factors import UNITS
 
-MOST = 2**22  # elements of all tensors together: an output is computed up to twelve times
+MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
 _LEAST = 0.5  # correlation of the errors with those of rounded factors
 _CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
+_MANY = 36  # elements: of so many that correlation is never by chance above the least
 
 
 class Judged(NamedTuple):
@@ -64,7 +65,8 @@ def consistent_type(judged: Judged, limit: Limit) -> str | None:
     with np.errstate(all="ignore"):
         for data_type in INPUTS[INPUTS.index(limit.inputs) + 1 :]:
             looser = limit._replace(inputs=data_type)
-            if judged.within(looser, judged.expected) and any(_is_made_by(judged, unit, looser, off) for unit in UNITS):
+            is_made = any(_is_made_by(judged, unit, looser, off) for unit in UNITS)
+            if is_made and judged.within(looser, judged.expected):
                 return data_type
     return None
 
@@ -90,21 +92,22 @@ def _is_comparable(judged: Judged, name: str) -> bool:
 
 
 def _is_made_by(judged: Judged, unit: str, looser: Limit, off: list[str]) -> bool:
-    """Whether the errors are like those of a unit that rounds in one way, or what it gives is what was found."""
+    """Whether the errors are like those of a unit that rounds in one way; of few elements also what it gives itself."""
     made = judged.made_by(unit, looser)
-    if all(_are_alike(judged, name, made[name]) for name in off):
-        return True
+    others = [name for name in off if not _are_alike(judged, name, made[name])]
+    if any(judged.compared[name].result.elements >= _MANY for name in others):
+        return False
     right = {
-        name: (tensor, made[name].astype(values.dtype)) if name in off else (tensor, values)
+        name: (tensor, made[name].astype(values.dtype) if name in others else judged.actual[name])
         for name, (tensor, values) in judged.expected.items()
     }
-    return judged.within(looser, right, unit)
+    return not others or judged.within(looser, right, unit)
 
 
 def _are_alike(judged: Judged, name: str, made: Array) -> bool:
     """Whether the errors of an output have the size of those of rounded factors, and go with them.
 
-    Of few elements that may be by chance.
+    Few elements must do so the more.
     """
     wanted = judged.expected[name][1].astype(np.float64)
     found, predicted = judged.actual[name] - wanted, made - wanted
