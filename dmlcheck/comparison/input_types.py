@@ -20,9 +20,9 @@ from dmlcheck.reference.engine import Array, Inputs
 from dmlcheck.reference.factors import UNITS
 
 MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
-_LEAST = 0.5  # correlation of the errors with those of rounded factors
+_LEAST = 0.7  # correlation of the errors with those of rounded factors
 _CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
-_MANY = 36  # elements: of so many that correlation is never by chance above the least
+_MANY = 36  # elements: of fewer it may be less, where what was found is what the unit gives
 
 
 class Judged(NamedTuple):
