@@ -36,6 +36,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the type that the implementation may accumulate in (default: float32)",
     )
     group.addoption(
+        "--dmlcheck-inputs",
+        choices=["float32", "tf32", "bfloat16"],
+        default="float32",
+        help="what the implementation may round the FLOAT32 factors of products to (default: float32)",
+    )
+    group.addoption(
         "--dmlcheck-strict",
         action="store_true",
         help="fail cases whose errors are larger than likely, or that expect inaccurate values",
@@ -270,6 +276,7 @@ class CaseItem(pytest.Item):
             accumulate=settings.accumulate,
             is_strict=settings.is_strict,
             directml_version=settings.directml_version,
+            inputs=settings.inputs,
             expected_within=settings.expected_within,
         )
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
@@ -329,6 +336,7 @@ def _settings(config: pytest.Config) -> Settings:
         option("--dmlcheck-accumulate").upper(),
         option("--dmlcheck-strict"),
         option("--dmlcheck-directml-version"),
+        option("--dmlcheck-inputs").upper(),
         EXPECTED_WITHIN if within is None else within,
     )
 

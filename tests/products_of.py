@@ -34,6 +34,13 @@ def built(
     return desc, inputs
 
 
+def product(a: Array, b: Array, **fields: Any) -> tuple[OperatorDesc, dict[str, Array]]:
+    """Return a GEMM of two arrays of matrices, as they stand."""
+    sizes = (*a.shape[:-1], b.shape[-1])
+    plain = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1.0, "Beta": 1.0}
+    return built("GEMM", sizes, a.dtype.name.upper(), {"A": a, "B": b}, **{**plain, **fields})
+
+
 def evaluated(desc: OperatorDesc, inputs: dict[str, Array]) -> Array:
     """Return the results."""
     return engine.evaluate(desc, inputs)["OutputTensor"].values

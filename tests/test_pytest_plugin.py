@@ -114,8 +114,17 @@ def test_an_implementation_and_its_level_may_be_given(monkeypatch: pytest.Monkey
     words = ["--dmlcheck", "cases/sum.yaml::right", "--dmlcheck-implementation", "python:misbehaving:Misbehaving"]
     assert counts(run(*words).stdout) == "1 passed"
     assert counts(run(*words, "--dmlcheck-feature-level", "1_0").stdout) == "1 skipped"
-    words = ["--dmlcheck", "cases/sum.yaml::wrong", *words[2:], "--dmlcheck-accumulate", "float16"]
-    again = "dmlcheck run --implementation python:misbehaving:Misbehaving --accumulate float16 cases/sum.yaml::wrong"
+    words = [
+        "--dmlcheck",
+        "cases/sum.yaml::wrong",
+        *words[2:],
+        "--dmlcheck-accumulate",
+        "float16",
+        "--dmlcheck-inputs",
+        "tf32",
+    ]
+    options = "--implementation python:misbehaving:Misbehaving --accumulate float16 --inputs tf32"
+    again = f"dmlcheck run {options} cases/sum.yaml::wrong"
     assert f"  again: {again}\n" in run(*words).stdout
 
 
@@ -195,6 +204,42 @@ def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
     assert counts(run(*words, "--dmlcheck-accumulate", "float16").stdout) == "1 passed"
 
 
+TENSOR = "{DataType: FLOAT32, Sizes: [1, 1, 1, 1]}"
+CUT = f"""\
+operator: DML_OPERATOR_GEMM
+source: 0.3 without the bits that TF32 does not have
+desc: {{ATensor: {TENSOR}, BTensor: {TENSOR}, OutputTensor: {TENSOR}, TransA: NONE, TransB: NONE, Alpha: 1, Beta: 0}}
+inputs: {{ATensor: [0.3], BTensor: [1]}}
+outputs: {{OutputTensor: [0.2998046875]}}
+"""
+UNLIKELY = """\
+operator: DML_OPERATOR_REDUCE
+source: the sum of 0 to 1999, and 100
+desc:
+  Function: SUM
+  InputTensor: {DataType: FLOAT32, Sizes: [2000]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+  Axes: [0]
+inputs: {InputTensor: {sequence: {start: 0, step: 1}}}
+outputs: {OutputTensor: [1999100]}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "words", "passes"),
+    [
+        (CUT, [], False),
+        (CUT, ["--dmlcheck-inputs", "tf32"], True),
+        (UNLIKELY, [], True),
+        (UNLIKELY, ["--dmlcheck-strict"], False),
+    ],
+)
+def test_inputs_and_strictness_can_be_chosen(folder: Path, text: str, words: list[str], *, passes: bool) -> None:
+    (folder / "cases" / "sum.yaml").write_text(text, encoding="utf-8")
+    assert counts(run("--dmlcheck", "cases/sum.yaml", *words).stdout) == ("1 passed" if passes else "1 failed")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
@@ -206,6 +251,7 @@ def test_what_may_be_accumulated_in_can_be_chosen(folder: Path) -> None:
         ["--dmlcheck-accumulate", "float8"],
         ["--dmlcheck-expected-within", "-1"],
         ["--dmlcheck-expected-within", "nan"],
+        ["--dmlcheck-inputs", "float16"],
         ["--dmlcheck-expectations", "nowhere.yaml"],
     ],
 )

@@ -37,6 +37,7 @@ class Options(NamedTuple):
     implementation: str
     directml_version: str | None
     accumulate: str
+    inputs: str
     strict: bool
     expected_within: float
     fail_on_skipped: bool
@@ -54,7 +55,13 @@ class Options(NamedTuple):
     def plan(self) -> Plan:
         """What the run is to do with its cases."""
         settings = Settings(
-            self.level, self.accumulate.upper(), self.strict, self.directml_version, self.expected_within, self.keep
+            self.level,
+            self.accumulate.upper(),
+            self.strict,
+            self.directml_version,
+            self.inputs.upper(),
+            self.expected_within,
+            self.keep,
         )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
@@ -79,6 +86,7 @@ class Options(NamedTuple):
             earlier,
             self.strict,
             self.directml_version,
+            self.inputs.upper(),
             self.expected_within,
         )
 
@@ -107,6 +115,13 @@ class Options(NamedTuple):
     default="float32",
     show_default=True,
     help="The type that an implementation may accumulate in.",
+)
+@click.option(
+    "--inputs",
+    type=click.Choice(["float32", "tf32", "bfloat16"], case_sensitive=False),
+    default="float32",
+    show_default=True,
+    help="What an implementation may round the FLOAT32 factors of products of matrices and of convolutions to.",
 )
 @click.option(
     "--strict", is_flag=True, help="Fail cases whose errors are larger than likely, or that expect inaccurate values."
@@ -216,10 +231,11 @@ def _earlier(options: Options) -> tuple[Baseline | None, Earlier | None]:
 
 
 def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
-    """Refuse a report of another kind of implementation, or of another type to accumulate in."""
+    """Refuse a report of another kind of implementation, or of other types to compute in."""
     kinds = tuple(name.partition(":")[0] for name in (report["implementation"], options.implementation))
     accumulate = report.get("accumulate", options.accumulate), options.accumulate
-    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate}.items():
+    inputs = report.get("inputs", "float32"), options.inputs
+    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "inputs": inputs}.items():
         if then != now:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 

@@ -119,9 +119,10 @@ def _agrees_with_reference(evidence: Evidence) -> bool:
     own = evidence.recomputed()
     if _same(own, evidence.expected).all():
         return False
-    bounds_of = partial(bounds, evidence.desc, evidence.inputs, accumulate=evidence.limit.accumulate)
+    limit = evidence.limit
+    bounds_of = partial(bounds, evidence.desc, evidence.inputs, accumulate=limit.accumulate, factors=limit.inputs)
     wanted, found = {evidence.label: (evidence.tensor, own)}, {evidence.label: evidence.actual}
-    return not compare(wanted, found, evidence.limit, bounds_of)[evidence.label].result.mismatches
+    return not compare(wanted, found, limit, bounds_of)[evidence.label].result.mismatches
 
 
 def _causes(evidence: Evidence) -> Iterator[str]:

@@ -10,19 +10,39 @@ from dmlcheck.diagnostics.wording import figure
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Tolerance
 
+FLOAT32 = "FLOAT32"
+INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # what FLOAT32 factors of sums of products may be rounded to, the finest first
+
+# The operators whose formula has sums of products of two float tensors, or of what becomes of those.
+OF_PRODUCTS = frozenset(
+    [
+        "CONVOLUTION",
+        "GEMM",
+        "GRU",
+        "LSTM",
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        "MULTIHEAD_ATTENTION",
+        "MULTIHEAD_ATTENTION1",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        "RNN",
+    ]
+)
+
 
 class Limit(NamedTuple):
     """What an output is compared under.
 
     `tolerance` is the case's own if `is_own`. Else the bound follows from the operator's formula, with the roundings of
-    the type in `accumulate`; `tolerance` is the row that the operator's spec has for the desc, or None, and counts
-    where it is wider. `whose` names the tolerance in words.
+    the type in `accumulate`, and of the factors of sums of products to that in `inputs`; `tolerance` is the row that
+    the operator's spec has for the desc, or None, and counts where it is wider. `whose` names the tolerance in words.
     """
 
     tolerance: Tolerance | None
     is_own: bool = False
     accumulate: str = "FLOAT32"
     whose: str = ""
+    inputs: str = FLOAT32
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
@@ -46,7 +66,8 @@ class Limit(NamedTuple):
         own = f"{self.whose}: {why}" if why else self.whose
         if not self.is_own and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
-            formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{sums}"
+            factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
+            formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{factors}{sums}"
             is_wider = row is not None and not row.exact and is_float(data_type)
             return f"{formula}; or {own}, where that is wider" if is_wider else formula
         if is_float(data_type) or self.is_own or (row is not None and row.exact):
@@ -80,14 +101,14 @@ def limit_parts(tolerance: Tolerance) -> list[str]:
     return parts
 
 
-def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32") -> Limit:
+def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32", inputs: str = FLOAT32) -> Limit:
     """Return what a case is compared under: its own tolerance, or what there is for its operator."""
     name = desc.spec.short
     if own is not None:
-        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance")
+        return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
     row, chosen = published(desc)
     whose = f"the limit of {name}" + (f" with {chosen}" if chosen else "")
-    return Limit(row, accumulate=accumulate, whose=whose)
+    return Limit(row, accumulate=accumulate, whose=whose, inputs=inputs)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:

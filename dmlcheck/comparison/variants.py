@@ -86,9 +86,10 @@ def _is_closer(predicted: Array, wrong: Wrong) -> bool:
 
 def _is_right(variant: Variant, predicted: Array, wrong: Wrong) -> bool:
     """Whether an output is within the tolerance of a prediction."""
-    bounds_of = partial(bounds, variant.desc, variant.inputs, accumulate=wrong.limit.accumulate)
+    limit = wrong.limit
+    bounds_of = partial(bounds, variant.desc, variant.inputs, accumulate=limit.accumulate, factors=limit.inputs)
     expected, actual = {wrong.label: (wrong.tensor, predicted)}, {wrong.label: wrong.actual}
-    return not compare(expected, actual, wrong.limit, bounds_of)[wrong.label].result.mismatches
+    return not compare(expected, actual, limit, bounds_of)[wrong.label].result.mismatches
 
 
 # ---- all of them

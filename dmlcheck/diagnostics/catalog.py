@@ -565,7 +565,7 @@ RULES: dict[str, Rule] = {
     "unlikely-error": Rule(
         "run",
         "a case passes with a larger error than rounding is likely to cause",
-        "{tensor}: {found} inside the bound, but up to {share} times the likely error",
+        "{tensor}: {found} inside the bound, but up to {share} times the likely error{also}",
         "The bound of a sum of n terms is its error if every rounding is the worst possible, so that any order of "
         "summation passes. Independent roundings add up to much less: the likely error is six standard deviations of a "
         "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "

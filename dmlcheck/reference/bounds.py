@@ -56,16 +56,21 @@ def bounds(
     inputs: Inputs,
     asked: Mapping[str, Array],
     accumulate: str = "FLOAT32",
+    factors: str = "FLOAT32",
     *,
     is_likely: bool = False,
+    unit: str = "",
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
-    element that is asked for are computed. TooMuchWork where that would take too long.
+    element that is asked for are computed. An implementation may accumulate in one type, and round the factors of sums
+    of products to another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that
+    rounds every factor so. TooMuchWork where that would take too long.
     """
     refuse_too_much(desc, inputs)
-    yield from _quietly(_bounds(desc, inputs, asked, arithmetic_of(desc, accumulate, is_likely=is_likely)))
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)._replace(unit=unit)
+    yield from _quietly(_bounds(desc, inputs, asked, arithmetic))
 
 
 def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -> Iterator[tuple[str, Array, Bound]]:
@@ -116,13 +121,19 @@ def _is_asked(mask: Array, cut: Any) -> bool:
     return bool(mask[cut].any())
 
 
-def arithmetic_of(desc: OperatorDesc, accumulate: str, *, is_likely: bool = False) -> Arithmetic:
-    """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are not computed in less."""
+def arithmetic_of(
+    desc: OperatorDesc, accumulate: str, factors: str = "FLOAT32", *, is_likely: bool = False
+) -> Arithmetic:
+    """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are not computed in less.
+
+    The factors of sums of products are rounded to `factors` only where all float tensors are FLOAT32.
+    """
     types = {part.tensor.data_type for part in desc.tensors()}
     used = "FLOAT64" if "FLOAT64" in types else accumulate
     attributes = "FLOAT16" if "FLOAT16" in (used, *types) else "FLOAT32"
     of = FORMATS[used]
-    return Arithmetic(used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely)
+    rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
+    return Arithmetic(used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:

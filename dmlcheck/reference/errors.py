@@ -25,7 +25,8 @@ class Arithmetic(NamedTuple):
 
     A sum of n terms rounds up to n times. `is_likely` counts these roundings as independent of each other (six standard
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
-    the type that FLOAT fields may be rounded to.
+    the type that FLOAT fields may be rounded to, `factors` that of the factors of sums of products: FLOAT32, TF32 or
+    BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself.
     """
 
     data_type: str = "FLOAT32"
@@ -33,6 +34,8 @@ class Arithmetic(NamedTuple):
     unit_roundoff: float = 2.0**-24
     smallest: float = 2.0**-126
     is_likely: bool = False
+    factors: str = "FLOAT32"
+    unit: str = ""
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
@@ -235,12 +238,16 @@ def summing_error(
     if arithmetic.is_likely:
         steps = count * (sums * sums + squares) + walked
         likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
-        is_even = np.abs((count + 1) * squares - sums * sums) <= _EVEN * sums * sums
-        error = np.where(is_even, error, np.fmin(error, likely))
+        error = np.where(is_even(count + 1, sums, squares), error, np.fmin(error, likely))
     is_tiny = absolute < arithmetic.smallest / arithmetic.unit_roundoff  # so that sums on the way may be flushed
     if np.any(is_tiny):
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
     return error
+
+
+def is_even(count: Any, sums: Any, squares: Any) -> Any:
+    """Say of which sums all terms are the same, by their number, the sums and those of the squares."""
+    return np.abs(count * squares - sums * sums) <= _EVEN * sums * sums
 
 
 _EVEN = 1e-9  # n times the sum of squares is the square of the sum where all terms are the same

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference import errors as of
+from dmlcheck.reference import factors
 from dmlcheck.reference.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.roundings import rounding
 
@@ -573,21 +574,35 @@ def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
 
 
 def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Tracked:
-    """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns."""
+    """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns.
+
+    A matrix unit may have rounded the factors of those that are no products of elements alone.
+    """
     value: Any = 0.0
     absolute: Any = 0.0
     squares: Any = 0.0
     carried: Any = None
+    rounded: factors.Moved | None = None
     count = terms = 0
     for function, a, b in products:
         arithmetic, own, (x, y), (s, t) = _operands((a, b))
+        is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
+        if is_rounded and arithmetic.unit:
+            x, y = (factors.UNITS[arithmetic.unit](factor, arithmetic.factors) for factor in (x, y))
         value, p, q = value + function(x, y), np.abs(x), np.abs(y)
+        if is_rounded and not arithmetic.unit:
+            of_these = factors.moved(function, [x, y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely)
+            rounded = of_these if rounded is None else rounded.and_of(of_these)
+            absolute = absolute + of_these.most
         absolute = absolute + function(plus(p, s), plus(q, t))
         squares = squares + function(x * x, y * y) if arithmetic.is_likely else 0.0
         carried = plus(carried, _carried(function, p, q, s, t))
         size = 1 if function is np.multiply else x.shape[-1]
         count, terms = count + (size if of_each is None else of_each), max(terms, own)
     moved = None if carried is None else np.sqrt(carried)
+    if rounded is not None:
+        is_even = of.is_even(count, value, squares) if arithmetic.is_likely else True
+        moved = plus(moved, rounded.likely(is_even))
     if count > 1:
         error = plus(summing_error(count - 1, value, absolute, squares, arithmetic), moved)
     else:

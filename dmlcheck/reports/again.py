@@ -24,6 +24,8 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--implementation", info.implementation)
     if info.accumulate != "FLOAT32":
         yield from ("--accumulate", info.accumulate.lower())
+    if info.inputs != "FLOAT32":
+        yield from ("--inputs", info.inputs.lower())
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
     rules = {found.rule for found in result.diagnostics}

@@ -71,6 +71,7 @@ class JobSummary:
             yield from (f"| {' | '.join(markdown(cut(cell, _MOST_CELL)) for cell in row)} |\n" for row in rows)
             yield "\n"
         lines = [
+            *(count.text(name) for name, count in summary.consistent.items()),
             *self.overview.quiet_lines(is_whole=False),
             *self.overview.accuracy_lines(summary, None, is_whole=False),
             *self.overview.skip_lines(is_whole=False),

@@ -43,6 +43,7 @@ class JsonReport:
             "device": info.device or None,
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
+            "inputs": info.inputs.lower(),
             "strict": info.is_strict,
             **({} if info.expected_within == EXPECTED_WITHIN else {"expected_within": info.expected_within}),
             **({} if info.directml_version is None else {"directml_version": info.directml_version}),
@@ -76,6 +77,8 @@ class JsonReport:
             tail["unlikely"] = summary.unlikely
         if summary.inaccurate:
             tail["inaccurate"] = summary.inaccurate
+        if summary.consistent:
+            tail["consistent_with"] = {name.lower(): count._asdict() for name, count in summary.consistent.items()}
         if summary.compared is not None:
             tail["compared"] = summary.compared._asdict()
             tail["drift"] = self.drift
@@ -108,6 +111,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **_details(result),
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
+        **({} if result.consistent is None else {"consistent_with": result.consistent.lower()}),
         **({} if result.ordinal is None else {"ordinal": result.ordinal}),
         **({"malformed": True} if result.is_malformed else {}),
         **({"kept": result.kept} if result.kept else {}),

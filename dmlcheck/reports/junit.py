@@ -105,6 +105,7 @@ class JunitReport:
             "computed": str(summary.computed),
             "descs_checked": str(summary.descs),
             "accumulate": info.accumulate,
+            "inputs": info.inputs,
             "operators": " ".join(sorted(suite.operators)),
         }
         lines = [f"   {_tag('<property', name=key, value=value)}/>\n" for key, value in properties.items() if value]

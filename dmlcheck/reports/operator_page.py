@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dmlcheck.comparison.tolerances import limit_parts
+from dmlcheck.comparison.tolerances import OF_PRODUCTS, limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
@@ -163,6 +163,9 @@ def _derived(spec: OperatorSpec) -> Iterator[Line]:
         types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
         text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
         yield from _item("-", f"{text}; a limit below counts where it is wider")
+        if spec.short in OF_PRODUCTS:
+            inputs = "to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+            yield from _item("-", f"FLOAT32 factors of sums of products: not rounded; {inputs}")
     for name, rounding in rounding_texts(spec.operator):
         yield from _item("", f"{name}: {rounding}")
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.tolerances import INPUTS
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
@@ -151,7 +152,15 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
             Deviation(*(value_of(row, key, TEXT) for key in _KNOWN)) for row in raw.get("known_deviations", ())
         ),
         is_unrun=raw["outcome"] != SKIPPED and not raw.get("computed", _is_computed(outputs, diagnostics)),
+        consistent=_consistent(raw),
     )
+
+
+def _consistent(raw: Mapping[str, Any]) -> str | None:
+    name: str = value_of(raw, "consistent_with", TEXT, "").upper()
+    if name and name not in INPUTS:
+        raise ValueError(name)
+    return name or None
 
 
 def _is_computed(outputs: Mapping[str, OutputResult], diagnostics: Iterable[Diagnostic]) -> bool:

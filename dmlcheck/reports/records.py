@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
-from dmlcheck.diagnostics.wording import counted, plural
+from dmlcheck.diagnostics.wording import counted, is_or_are, plural
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared, inaccurate_warnings, unlikely_errors
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
@@ -12,6 +13,23 @@ from dmlcheck.specs.names import LEVELS, level_and_version
 CHECKED = "checked"  # what stands for passed where dmlcheck alone checked a desc
 HEADS = {CHECKED: "descs checked"}  # of columns
 EACH_ITS_OWN = "each case's own"  # the feature level of a run that is limited to none
+
+
+class OfClass(NamedTuple):
+    """How many failures, and how many passed cases with unlikely errors, rounding of inputs to a type would explain."""
+
+    failures: int = 0
+    warnings: int = 0
+
+    def __str__(self) -> str:
+        counts = {"failure": self.failures, "unlikely error": self.warnings}
+        return " and ".join(counted(count, what) for what, count in counts.items() if count)
+
+    def text(self, data_type: str) -> str:
+        """Say it in words: `12 failures are consistent with TF32 inputs`."""
+        verb = is_or_are(self.failures + self.warnings)
+        allowed = f"`--inputs {data_type.lower()}` allows that"
+        return f"{self} {verb} consistent with {data_type} inputs: {allowed}"
 
 
 class Summary(NamedTuple):
@@ -24,7 +42,8 @@ class Summary(NamedTuple):
 
     `judged` counts the cases that the implementation had a part in, whatever came of them, and `computed` those of them
     that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
-    `inaccurate` counts the cases that are warned of what they expect, passed or failed.
+    `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
+    of inputs the cases whose errors that would explain.
     """
 
     counts: dict[str, int]
@@ -43,6 +62,7 @@ class Summary(NamedTuple):
     for_implementations: int = 0
     is_of_reference: bool = True
     inaccurate: int = 0
+    consistent: Mapping[str, OfClass] = {}
 
     @property
     def descs(self) -> int:
@@ -85,9 +105,10 @@ class RunInfo(NamedTuple):
     """What a run is of: the implementation, the feature level that it was limited to, and its shard (1 of 3).
 
     `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
-    type that it may accumulate in; `warn_above` and `compared_to` are what the run was asked to say of cases that pass,
-    `is_strict` whether it fails those of an unlikely error or an inaccurate expectation, `expected_within` how many ULP
-    an expected value may be from the exact result. Of `directml_version` the known failures are expected.
+    type that it may accumulate in, `inputs` that to which it may round the factors of products; `warn_above` and
+    `compared_to` are what the run was asked to say of cases that pass, `is_strict` whether it fails those of an
+    unlikely error or an inaccurate expectation, `expected_within` how many ULP an expected value may be from the exact
+    result. Of `directml_version` the known failures are expected.
     """
 
     implementation: str
@@ -100,6 +121,7 @@ class RunInfo(NamedTuple):
     compared_to: Earlier | None = None
     is_strict: bool = False
     directml_version: str | None = None
+    inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
 
     @property
@@ -109,7 +131,7 @@ class RunInfo(NamedTuple):
         return f"{named} ({self.device})" if self.device else named
 
     def scope(self, cases: int) -> str:
-        """Return how many cases it has, in words, with their highest feature level, the accumulation and the shard."""
+        """Return how many cases it has, in words, with their highest feature level, the arithmetic and the shard."""
         most = self.feature_level
         own = "at its own feature level" if cases == 1 else "at their own feature levels"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
@@ -117,7 +139,8 @@ class RunInfo(NamedTuple):
         known = (
             "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"
         )
-        return f"{level}, accumulation in {self.accumulate}{shard}{known}"
+        inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
+        return f"{level}, accumulation in {self.accumulate}{inputs}{shard}{known}"
 
     @property
     def is_of_reference(self) -> bool:
@@ -170,6 +193,7 @@ class Tally:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
+        self.consistent: dict[str, OfClass] = {}
 
     @property
     def total(self) -> int:
@@ -193,6 +217,10 @@ class Tally:
         self.inaccurate += bool(inaccurate_warnings(result))
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
+        if result.consistent is not None and (result.is_failure or result.outcome == PASSED):
+            failures, warnings = self.consistent.get(result.consistent, OfClass())
+            more = OfClass(failures + result.is_failure, warnings + (not result.is_failure))
+            self.consistent[result.consistent] = more
 
     def summary(
         self,
@@ -221,6 +249,7 @@ class Tally:
             self.for_implementations,
             self.is_of_reference,
             self.inaccurate,
+            dict(self.consistent),
         )
 
 

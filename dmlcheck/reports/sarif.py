@@ -81,6 +81,7 @@ def _properties(info: RunInfo, summary: Summary) -> dict[str, Any]:
         "computed": summary.computed,
         "descsChecked": summary.descs,
         "accumulate": info.accumulate,
+        "inputs": info.inputs,
     }
 
 

@@ -26,6 +26,7 @@ _ALIKE = {
     "feature_level": "feature level",
     "tool": "version",
     "accumulate": "--accumulate",
+    "inputs": "--inputs",
     "strict": "--strict",
     "expected_within": "--expected-within",
     "directml_version": "--directml-version",
@@ -144,6 +145,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             _earlier(report.get("compared_to")),
             report.get("strict") is True,
             value_of(report, "directml_version", TEXT_OR_NONE),
+            value_of(report, "inputs", TEXT, "float32").upper(),
             value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
         )
     except (AttributeError, TypeError):

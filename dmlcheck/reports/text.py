@@ -127,6 +127,8 @@ class TextReport:
             self.echo(f"{self.failures.count:,} failures:")
             for line in self.failures.lines():
                 self.echo(line)
+        for name, count in summary.consistent.items():
+            self.echo(count.text(name))
         self.echo(end_line(summary, self.style))
 
     def _overview(self, summary: Summary) -> None:

@@ -51,6 +51,7 @@ class Settings(NamedTuple):
     accumulate: str = "FLOAT32"
     is_strict: bool = False
     directml_version: str | None = None
+    inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
 
@@ -68,7 +69,7 @@ class Run:
         self.settings = settings or Settings()
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        self.limits = Limits(self.settings.accumulate, self.settings.expected_within)
+        self.limits = Limits(self.settings.accumulate, self.settings.inputs, self.settings.expected_within)
         self._ahead: dict[int, Prepared] = {}
 
     def prepare_ahead(self, cases: Iterable[Case]) -> None:
@@ -92,7 +93,7 @@ class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
     `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
-    is warned of whatever its outcome.
+    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed.
     """
 
     outcome: str
@@ -103,6 +104,7 @@ class Ending(NamedTuple):
     is_unrun: bool = False
     kept: str = ""
     noted: tuple[Finding, ...] = ()
+    consistent: str | None = None
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -141,6 +143,7 @@ def run_case(case: Case, run: Run) -> CaseResult:
         known=ending.known,
         is_unrun=ending.is_unrun,
         kept=ending.kept,
+        consistent=ending.consistent,
     )
 
 
@@ -274,16 +277,16 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     if isinstance(given, Nothing):
         return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
     verdict = judge(case, prepared, given.values, run.limits, given.is_open)
-    outputs, noted = verdict.outputs, verdict.inaccurate
+    outputs, noted, consistent = verdict.outputs, verdict.inaccurate, verdict.consistent
     if verdict.findings:
-        return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted)
+        return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
     doubtful = (*verdict.unlikely, *verdict.inaccurate)
     if doubtful and run.settings.is_strict:
         reasons = ["unlikely error"] * bool(verdict.unlikely) + ["inaccurate expectation"] * bool(verdict.inaccurate)
-        return Ending(FAILED, " and ".join(reasons), doubtful, outputs)
-    return Ending(PASSED, None, doubtful, outputs)
+        return Ending(FAILED, " and ".join(reasons), doubtful, outputs, consistent=consistent)
+    return Ending(PASSED, None, doubtful, outputs, consistent=consistent)
 
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:

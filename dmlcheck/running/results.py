@@ -42,7 +42,8 @@ class CaseResult(NamedTuple):
     less accurate. `known` has what some versions of DirectML are known to get wrong of such a desc, where it is
     DirectML that was judged, and the case failed. `is_unrun` says that dmlcheck judged the case alone, and the
     implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
-    `kept` is the folder in which a failed case was kept, or why it was not.
+    `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
+    BFLOAT16, with which outputs that are wrong or unlikely would be neither.
     """
 
     case: Case
@@ -59,6 +60,7 @@ class CaseResult(NamedTuple):
     known: tuple[Deviation, ...] = ()
     is_unrun: bool = False
     kept: str = ""
+    consistent: str | None = None
 
     @property
     def is_computed(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import Prepared
@@ -25,7 +26,8 @@ class Verdict(NamedTuple):
 
     `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
     `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared: every
-    element is left open, and the case does not say so itself.
+    element is left open, and the case does not say so itself. `consistent` is the type of inputs, TF32 or BFLOAT16,
+    with which nothing would be wrong or unlikely.
     """
 
     outputs: Mapping[str, OutputResult]
@@ -33,6 +35,7 @@ class Verdict(NamedTuple):
     unlikely: tuple[Finding, ...] = ()
     inaccurate: tuple[Finding, ...] = ()
     is_empty: bool = False
+    consistent: str | None = None
 
 
 class Limits:
@@ -41,8 +44,9 @@ class Limits:
     `within` is how many ULP an expected value may be from the exact result without a warning.
     """
 
-    def __init__(self, accumulate: str, within: float) -> None:
+    def __init__(self, accumulate: str, inputs: str = "FLOAT32", within: float = 0.0) -> None:
         self.accumulate = accumulate
+        self.inputs = inputs
         self.within = within
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
 
@@ -51,7 +55,7 @@ class Limits:
         if self._last is None or self._last[0] is not desc or self._last[1] is not own:
             from dmlcheck.comparison.tolerances import limit_for
 
-            self._last = (desc, own, limit_for(desc, own, self.accumulate))
+            self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs))
         return self._last[2]
 
 
@@ -73,19 +77,23 @@ def judge(
     unspecified = union(is_open, prepared.is_any)
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
     outputs = {name: output for name, (output, _) in compared.items()}
-    unlikely = [_unlikely(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlikely]
+    is_off = of_reference is None and any(output.mismatches or output.unlikely for output in outputs.values())
+    known = (desc, inputs, expected, actual, unspecified, compared)
+    consistent = _consistent(known, limit) if is_off else None
+    off = partial(_of_class, consistent)
+    unlikely = [off(_unlikely(name, output, case.outputs or {})) for name, output in outputs.items() if output.unlikely]
     wrong = [] if of_reference is None else list(disagreements(case, prepared, actual, of_reference))
     for name, (output, marks) in compared.items():
         if output.mismatches:
             is_guessed = marks is not None and of_reference is None
             cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
-            wrong.append(_mismatch(name, output, case.outputs or {})._replace(help=cause))
+            wrong.append(off(_mismatch(name, output, case.outputs or {})._replace(help=cause)))
     is_empty = _is_open(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
     if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, unspecified))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
-    return Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty)
+    return Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty, consistent)
 
 
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
@@ -155,7 +163,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, limit.accumulate, is_likely=is_likely)
+        return bounds(desc, inputs, asked, limit.accumulate, limit.inputs, is_likely=is_likely)
 
     return bounds_of
 
@@ -172,11 +180,34 @@ def _cause(
         return None
 
 
+def _consistent(known: tuple[Any, ...], limit: Limit) -> str | None:
+    """Return the type of inputs with which nothing would be wrong, if any; a search that fails finds none."""
+    from dmlcheck.comparison.input_types import Judged, consistent_type
+
+    try:
+        return consistent_type(Judged(*known), limit)
+    except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands as it is
+        return None
+
+
+def _of_class(data_type: str | None, finding: Finding) -> Finding:
+    """Return a finding that names the type of inputs that would make it none."""
+    if data_type is None:
+        return finding
+    also = {"also": f"; consistent with {data_type} inputs"}
+    if finding.rule == "output-mismatch":
+        also = {"problem": finding.params["problem"] + also["also"]}
+    advice = f"to accept matrix units that round their inputs to {data_type}, run with `--inputs {data_type.lower()}`"
+    text = advice if finding.help is None else f"{finding.help}; {advice}"
+    return finding._replace(params={**finding.params, **also}, help=text)
+
+
 def _unlikely(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
     params = {
         "tensor": name,
         "found": f"{output.unlikely:,} of {counted(output.elements, 'element')} {is_or_are(output.unlikely)}",
         "share": figure(output.likely_share or 0.0),
+        "also": "",
     }
     return Finding("unlikely-error", _path(name, output, given), params)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from products_of import product
 
 from dmlcheck import validation
 from dmlcheck.cli import main
@@ -264,6 +265,15 @@ def test_an_activation_carries_the_error_of_what_it_is_fused_with() -> None:
     right = 1000 * (2 + UNIT) - 2000
     assert share("ELEMENT_WISE_ADD1", [1, 1 + UNIT], right, right + 1000 * UNIT, **fused) < 1
     assert share("ELEMENT_WISE_ADD1", [1, 1 + UNIT], right, right + 8000 * UNIT, **fused) > 1
+
+
+def test_the_inputs_that_a_run_accepts_are_told_with_the_bound() -> None:
+    desc, _ = product(*(np.zeros((1, 1, 2, 2), np.float32) for _ in range(2)))
+    assert "FLOAT32" not in limit_for(desc, None).decided_by("FLOAT32").replace("to FLOAT32", "")
+    assert limit_for(desc, None, inputs="TF32").decided_by("FLOAT32", terms=2) == (
+        "the formula of the operator, with each operation rounded to FLOAT32, "
+        "FLOAT32 factors of sums of products to TF32, sums of up to 2 terms in any order"
+    )
 
 
 # ---- what is shown

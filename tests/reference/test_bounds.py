@@ -164,6 +164,21 @@ def test_the_tensors_and_the_run_say_in_which_type_is_computed(
     assert arithmetic_of(desc, accumulate, is_likely=True) == found._replace(is_likely=True)
 
 
+@pytest.mark.parametrize(
+    ("data_type", "accumulate", "factors"),
+    [
+        ("float32", "FLOAT32", "TF32"),
+        ("float32", "FLOAT16", "TF32"),
+        ("float16", "FLOAT32", "FLOAT32"),
+        ("float64", "FLOAT32", "FLOAT32"),
+        ("int32", "FLOAT32", "FLOAT32"),
+    ],
+)
+def test_only_float32_factors_are_rounded(data_type: str, accumulate: str, factors: str) -> None:
+    desc, _ = built("IDENTITY", {}, np.ones(1, data_type))
+    assert arithmetic_of(desc, accumulate, "TF32").factors == factors
+
+
 def test_the_likely_bound_of_a_long_sum_is_the_smaller_one() -> None:
     x = np.random.default_rng(4).uniform(size=(1, 10_000)).astype(np.float32)
     hard, likely = (

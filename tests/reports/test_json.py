@@ -99,6 +99,7 @@ ACCURACY = {"anyOf": [record(**WORST, **SPOT, closest=CLOSEST), record(**WORST, 
 DRIFT = {"output": TEXT, "old_ulp": NUMBER, "new_ulp": NUMBER, "failure": {"type": "boolean"}}
 INDEX_OR_NULL = {"anyOf": [{"type": "null"}, items(COUNT)]}
 OUTCOMES = ["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+ROUNDED = {"enum": ["tf32", "bfloat16"]}
 REPORT = with_optional(
     record(
         schema={"const": "dmlcheck-report/1"},
@@ -108,6 +109,7 @@ REPORT = with_optional(
         device=TEXT_OR_NULL,
         feature_level={"anyOf": [{"type": "null"}, LEVEL]},
         accumulate={"enum": ["float16", "float32"]},
+        inputs={"enum": ["float32", "tf32", "bfloat16"]},
         strict={"type": "boolean"},
         warn_above={"type": ["number", "null"], "minimum": 0, "maximum": 1},
         compared_to={
@@ -145,6 +147,7 @@ REPORT = with_optional(
                 desc={"type": "string"},
                 inputs={"type": "object", "additionalProperties": {"type": "string"}},
                 source=TEXT_OR_NULL,
+                consistent_with=ROUNDED,
                 ordinal=COUNT,
                 malformed={"const": True},
                 known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
@@ -157,6 +160,12 @@ REPORT = with_optional(
     unlikely=COUNT,
     inaccurate=COUNT,
     expected_within=NUMBER,
+    consistent_with={
+        "type": "object",
+        "propertyNames": ROUNDED,
+        "additionalProperties": record(failures=COUNT, warnings=COUNT),
+        "minProperties": 1,
+    },
     compared=record(cases=COUNT, new=COUNT),
     drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),

@@ -112,7 +112,7 @@ def properties(root: Any) -> dict[str, str]:
 
 def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
     results = [CaseResult(case(operator=operator), "passed") for operator in ("REDUCE", "DML_OPERATOR_ARGMAX", "ODD")]
-    info = RunInfo("onnxruntime", "6_4", version="1.31.1", device="GPU 0", accumulate="FLOAT16")
+    info = RunInfo("onnxruntime", "6_4", version="1.31.1", device="GPU 0", accumulate="FLOAT16", inputs="TF32")
     assert properties(written(tmp_path / "report.xml", [*results, failed(file="b.yaml")], info)) == {
         "dmlcheck": __version__,
         "implementation": "onnxruntime",
@@ -123,6 +123,7 @@ def test_a_suite_says_what_was_run(tmp_path: Path) -> None:
         "computed": "3",
         "descs_checked": "0",
         "accumulate": "FLOAT16",
+        "inputs": "TF32",
         "operators": "ARGMAX REDUCE",
     }
 
@@ -142,6 +143,7 @@ def test_what_is_not_known_of_a_run_is_left_out(tmp_path: Path) -> None:
         "computed": "0",
         "descs_checked": "0",
         "accumulate": "FLOAT32",
+        "inputs": "FLOAT32",
         "operators": "REDUCE",
     }
 

@@ -51,6 +51,14 @@ def test_an_operator_that_rounds_shows_the_functions_in_its_formula() -> None:
     assert all(line.startswith("  -   ") for line in published)
 
 
+@pytest.mark.parametrize(("operator", "is_said"), [("GEMM", True), ("LSTM", True), ("RESAMPLE", False)])
+def test_an_operator_with_sums_of_products_shows_which_inputs_may_be_accepted(operator: str, *, is_said: bool) -> None:
+    text = " ".join(section(f"DML_OPERATOR_{operator}", "Tolerance"))
+    assert (
+        "FLOAT32 factors of sums of products: not rounded; to TF32 or BFLOAT16 with `--inputs tf32`" in text
+    ) is is_said
+
+
 @pytest.mark.parametrize("operator", ["ARGMAX", "CAST", "MATRIX_MULTIPLY_INTEGER"])
 def test_an_operator_whose_results_are_exact_shows_no_rounding(operator: str) -> None:
     (exact,) = section(f"DML_OPERATOR_{operator}", "Tolerance")

@@ -120,7 +120,9 @@ def test_a_result_is_told_again_as_it_was() -> None:
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)
     known = (Deviation("Wrong.", "before 1.9.0", "a page"),)
     result = failed(outputs={"OutputTensor": output}, drift=drift, warned=("OutputTensor",), known=known)
+    result = result._replace(consistent="TF32")
     again = reread(result)
+    assert again.consistent == "TF32"
     assert (again.case.id, again.outcome, again.reason) == (result.case.id, result.outcome, result.reason)
     assert again.case.position.line == result.case.position.line
     assert (again.drift, again.warned, again.seconds, again.known) == (drift, ("OutputTensor",), 0.25, known)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from results import UNLIKELY, case, every_outcome, failed, summary_of
 
-from dmlcheck.reports.records import Earlier, RunInfo, Tally, outcomes_text
+from dmlcheck.reports.records import Earlier, OfClass, RunInfo, Tally, outcomes_text
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
 
 
@@ -41,7 +41,7 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     assert (first.total, tally.total, tally.failures) == (1, 3, 1)
     summary = tally.summary(2.0, is_interrupted=True, digest="d")
     assert summary[:8] == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
-    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0)
+    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {})
 
 
 def test_skipped_cases_are_not_checked() -> None:
@@ -93,6 +93,31 @@ def test_an_unlikely_error_that_fails_its_case_is_a_failure_and_no_more() -> Non
 
 
 @pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((12, 0), "12 failures are"),
+        ((1, 0), "1 failure is"),
+        ((0, 1), "1 unlikely error is"),
+        ((1, 1), "1 failure and 1 unlikely error are"),
+    ],
+)
+def test_what_rounded_inputs_explain_is_told_in_words(counts: tuple[int, int], text: str) -> None:
+    said = OfClass(*counts).text("TF32")
+    assert said == f"{text} consistent with TF32 inputs: `--inputs tf32` allows that"
+
+
+def test_what_rounded_inputs_explain_is_counted_by_their_type() -> None:
+    results = [
+        failed(consistent="TF32"),
+        failed(consistent="BFLOAT16"),
+        failed(outcome="xfailed", consistent="TF32"),
+        passed(diagnostics=(UNLIKELY,), consistent="TF32"),
+        failed(),
+    ]
+    assert summary_of(results).consistent == {"TF32": OfClass(1, 1), "BFLOAT16": OfClass(1, 0)}
+
+
+@pytest.mark.parametrize(
     ("results", "text"),
     [
         ([], "nothing ran"),
@@ -130,6 +155,11 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
             RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),
             "x 1.2 (GPU 0)",
             "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT16",
+        ),
+        (
+            RunInfo("x", inputs="TF32"),
+            "x",
+            "1 case at its own feature level, accumulation in FLOAT32, inputs in TF32",
         ),
         (
             RunInfo("x", "7_0", (1, 3), device="GPU"),

@@ -25,7 +25,7 @@ from dmlcheck.running.results import CaseResult
 HERE = Path(__file__).parent.parent
 FILES = HERE / "snapshots" / "files"
 SCHEMA = jsonschema.Draft4Validator(json.loads((HERE / "schemas" / "sarif-schema-2.1.0.json").read_text("utf-8")))
-INFO = RunInfo("onnxruntime", "6_4", version="1.31.1", accumulate="FLOAT16")
+INFO = RunInfo("onnxruntime", "6_4", version="1.31.1", accumulate="FLOAT16", inputs="TF32")
 # RFC 3986: what may stand in the path of a reference.
 URI = re.compile(r"(file://)?([A-Za-z0-9._~/:!$&'()*+,;=@-]|%[0-9A-F]{2})*")
 
@@ -90,6 +90,7 @@ def test_a_report_begins_with_what_the_run_is_of(folder: Path) -> None:
         "computed": 0,
         "descsChecked": 0,
         "accumulate": "FLOAT16",
+        "inputs": "TF32",
     }
 
 

@@ -105,6 +105,7 @@ def test_shards_that_are_not_one_run_are_refused(change: Change, words: str) -> 
         {"feature_level": 4},
         {"warn_above": "x"},
         {"accumulate": 16},
+        {"inputs": 32},
         {"implementation_version": 1},
         {"compared_to": {"file": 3}},
         {"compared_to": {"file": "a", "more": 1}},

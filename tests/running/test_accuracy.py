@@ -594,6 +594,7 @@ def _stable(text: str) -> list[str]:
     [
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
+        (("--inputs", "tf32"), "another --inputs"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )
@@ -616,6 +617,7 @@ def test_shards_of_runs_with_other_options_are_no_run(words: tuple[str, ...], na
         {"compared": None},
         {"compared": {"cases": "2", "new": 0}},
         {"accumulate": 16},
+        {"cases": [{"id": "a", "outcome": "failed", "consistent_with": "float8"}]},
         {"warn_above": "half"},
         {"summary": []},
         {"cases": [{"id": "a", "outcome": "passed", "ordinal": None}]},

@@ -86,6 +86,8 @@ def _facts(summary: Summary, info: RunInfo) -> Iterator[tuple[str, str]]:
         yield "Passed", f"{summary.computed:,}"
         yield "Descs checked", f"{summary.descs:,}"
     yield "Accumulation", info.accumulate
+    yield "Inputs of products", info.inputs
+    yield from ((f"Consistent with {name} inputs", str(count)) for name, count in summary.consistent.items())
     yield "Time", f"{summary.seconds:,.2f} s"
     if info.shard is not None:
         yield "Shard", f"{info.shard[0]} of {info.shard[1]}"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from html_pages import case, check, report
+from results import failed
 
 from dmlcheck.reports.html.page import Assets
 from dmlcheck.reports.html.report import HtmlReport
@@ -46,13 +47,14 @@ def test_the_head_tells_implementation_level_shard_and_interruption(tmp_path: Pa
         version="1.2",
         device="GPU 0",
         accumulate="FLOAT16",
+        inputs="TF32",
     )
     read = check(text)
     assert "No failures in 1 case" in read.text
     assert "DML_FEATURE_LEVEL_4_1 (DirectML 1.7.0)" in read.text
     assert "Shard 2 of 3" in read.text
     assert "Implementation reference 1.2 (GPU 0)" in read.text
-    assert "Cases 1 Accumulation FLOAT16" in read.text
+    assert "Cases 1 Accumulation FLOAT16 Inputs of products TF32" in read.text
     assert "Interrupted: the run ended before all its cases had run." in read.text
 
 
@@ -75,6 +77,11 @@ def test_a_run_in_which_nothing_was_computed_is_no_good_one(tmp_path: Path) -> N
     page.case(result)
     page.finish(tally.summary(1.0))
     assert '<h1 class="none">Nothing was computed in 1 case</h1>' in (tmp_path / "a.html").read_text(encoding="utf-8")
+
+
+def test_the_head_counts_the_failures_that_rounded_inputs_explain(tmp_path: Path) -> None:
+    text = report(tmp_path / "a.html", [failed(consistent="TF32"), failed()])
+    assert "Consistent with TF32 inputs 1 failure" in check(text).text
 
 
 def colours(block: str) -> dict[str, str]:

@@ -1,0 +1,122 @@
+"""Whether errors are those of a matrix unit that rounds the factors of products: to TF32, or to BFLOAT16.
+
+An output is judged once more, with a tolerance that allows these roundings. That it is then within all limits does not
+say much where these are wide, so its errors must also be those that rounded inputs give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcheck.comparison.compare import Bounds, Comparison, compare
+from dmlcheck.comparison.tolerances import INPUTS, OF_PRODUCTS, Limit, is_float
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.bounds import arithmetic_of, bounds
+from dmlcheck.reference.engine import Array, Inputs
+from dmlcheck.reference.factors import UNITS
+
+MOST = 2**22  # elements of all tensors together: an output is computed up to ten times
+_LEAST = 0.7  # correlation of the errors with those of rounded factors
+_CHANCE = 3.0  # standard deviations of the correlation of errors that have nothing to do with each other
+_MANY = 36  # elements: of fewer it may be less, where what was found is what the unit gives
+
+
+class Judged(NamedTuple):
+    """What an implementation gave of a desc and its inputs, what was expected of it, and how these compare."""
+
+    desc: OperatorDesc
+    inputs: Inputs
+    expected: Mapping[str, tuple[TensorDesc, Array]]
+    actual: Mapping[str, Array]
+    unspecified: Mapping[str, Array]
+    compared: Mapping[str, Comparison]
+
+    def within(self, limit: Limit, expected: Mapping[str, tuple[TensorDesc, Array]], unit: str = "") -> bool:
+        """Whether what was found is inside the bounds, and the likely ones, of an arithmetic."""
+        bounds_of = partial(self.bounds_of, limit=limit, unit=unit)
+        found = compare(expected, self.actual, limit, bounds_of, self.unspecified)
+        return not any(_is_off(one) for one in found.values())
+
+    def bounds_of(self, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = "") -> Bounds:
+        """Return the bounds of some elements in an arithmetic, or of a unit that rounds factors in one way."""
+        return bounds(self.desc, self.inputs, asked, limit.accumulate, limit.inputs, is_likely=is_likely, unit=unit)
+
+    def made_by(self, unit: str, limit: Limit) -> dict[str, Array]:
+        """Return the outputs, unrounded, of a unit that rounds every factor in one way."""
+        made = {name: np.full(tensor.sizes, np.nan) for name, (tensor, _) in self.expected.items()}
+        asked = {name: np.ones(values.shape, dtype=bool) for name, values in made.items()}
+        for name, at, bound in self.bounds_of(asked, limit=limit, unit=unit):
+            made[name].reshape(-1)[at] = bound.value
+        return made
+
+
+def consistent_type(judged: Judged, limit: Limit) -> str | None:
+    """Return the type to which the factors of products seem to be rounded, TF32 or BFLOAT16; None where neither fits.
+
+    That is asked of outputs that are wrong, or unlikely, with the FLOAT32 tensors of operators that compute products.
+    """
+    off = [name for name, one in judged.compared.items() if _is_off(one)]
+    if not off or not _may_be_rounded(judged, limit) or not all(map(partial(_is_comparable, judged), off)):
+        return None
+    with np.errstate(all="ignore"):
+        for data_type in INPUTS[INPUTS.index(limit.inputs) + 1 :]:
+            looser = limit._replace(inputs=data_type)
+            is_made = any(_is_made_by(judged, unit, looser, off) for unit in UNITS)
+            if is_made and judged.within(looser, judged.expected):
+                return data_type
+    return None
+
+
+def _is_off(one: Comparison) -> bool:
+    return bool(one.result.mismatches or one.result.unlikely)
+
+
+def _may_be_rounded(judged: Judged, limit: Limit) -> bool:
+    """Whether roundings of factors are anything to think of: no case's own limit forbids them, and it takes no time."""
+    desc = judged.desc
+    if limit.is_own or desc.spec.short not in OF_PRODUCTS:
+        return False
+    if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
+        return False
+    return arithmetic_of(desc, limit.accumulate, INPUTS[-1]).factors == INPUTS[-1]
+
+
+def _is_comparable(judged: Judged, name: str) -> bool:
+    """Whether an output has numbers whose errors can be held against others."""
+    result = judged.compared[name].result
+    return result.shape is None and is_float(result.data_type)
+
+
+def _is_made_by(judged: Judged, unit: str, looser: Limit, off: list[str]) -> bool:
+    """Whether the errors are like those of a unit that rounds in one way; of few elements also what it gives itself."""
+    made = judged.made_by(unit, looser)
+    others = [name for name in off if not _are_alike(judged, name, made[name])]
+    if any(judged.compared[name].result.elements >= _MANY for name in others):
+        return False
+    right = {
+        name: (tensor, made[name].astype(values.dtype) if name in others else judged.actual[name])
+        for name, (tensor, values) in judged.expected.items()
+    }
+    return not others or judged.within(looser, right, unit)
+
+
+def _are_alike(judged: Judged, name: str, made: Array) -> bool:
+    """Whether the errors of an output have the size of those of rounded factors, and go with them.
+
+    Few elements must do so the more.
+    """
+    wanted = judged.expected[name][1].astype(np.float64)
+    found, predicted = judged.actual[name] - wanted, made - wanted
+    counts = np.isfinite(found) & np.isfinite(predicted) & ((found != 0) | (predicted != 0))
+    unspecified = judged.unspecified.get(name)
+    counts = counts if unspecified is None else counts & ~unspecified
+    error, other = found[counts], predicted[counts]
+    size, own, both = float(other @ other), float(error @ error), float(error @ other)
+    if not size or not own:
+        return False
+    least = max(_LEAST, _CHANCE / np.sqrt(error.size))
+    return bool(both >= least * np.sqrt(size * own) and size / 16 <= own <= size * 16)

@@ -1,0 +1,172 @@
+"""`run --inputs`: matrix units that round their inputs, accepted where the run says so, and named where it does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from click.testing import CliRunner, Result
+from reports.test_json import REPORT
+
+from dmlcheck.cli import main
+
+FILE = """\
+operator: DML_OPERATOR_GEMM
+source: by hand
+desc: {TransA: NONE, TransB: NONE, Alpha: 1, Beta: 0}
+cases:
+  - name: product
+    desc:
+      ATensor: {DataType: FLOAT32, Sizes: [1, 1, 8, 64]}
+      BTensor: {DataType: FLOAT32, Sizes: [1, 1, 64, 8]}
+      OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 8, 8]}
+    inputs:
+      ATensor: {random: {seed: 1, low: -1, high: 1}}
+      BTensor: {random: {seed: 2, low: -1, high: 1}}
+  - name: long
+    desc:
+      ATensor: {DataType: FLOAT32, Sizes: [1, 1, 8, 40000]}
+      BTensor: {DataType: FLOAT32, Sizes: [1, 1, 40000, 8]}
+      OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 8, 8]}
+    inputs:
+      ATensor: {random: {seed: 3, low: -1, high: 1}}
+      BTensor: {random: {seed: 4, low: -1, high: 1}}
+  - name: whole
+    desc:
+      ATensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 2]}
+      BTensor: {DataType: FLOAT32, Sizes: [1, 1, 2, 1]}
+      OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 1]}
+    inputs: {ATensor: [[[[1, 2]]]], BTensor: [[[[3], [4]]]]}
+    outputs: {OutputTensor: [[[[11]]]]}
+"""
+MODULE = """\
+import numpy as np
+
+class Tf32:
+    name = "tensor cores"
+    bits = 11
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        drop = 24 - self.bits
+        a, b = (
+            ((inputs[name].view(np.uint32) + (1 << drop >> 1) >> drop) << drop).astype(np.uint32).view(np.float32)
+            for name in ("ATensor", "BTensor")
+        )
+        return {"OutputTensor": a @ b}
+
+class Bfloat16(Tf32):
+    bits = 8
+
+class LastRow(Tf32):
+    bits = 24
+
+    def run(self, desc, inputs):
+        found = super().run(desc, inputs)["OutputTensor"]
+        found[..., -1, :] *= 0.99
+        return {"OutputTensor": found}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(".")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    Path("units.py").write_text(MODULE, encoding="utf-8")
+    Path("products.yaml").write_text(FILE, encoding="utf-8")
+
+
+def run(*words: str, unit: str = "Tf32") -> Result:
+    command = ["run", "products.yaml", "--implementation", f"python:units:{unit}", *words]
+    return CliRunner().invoke(main, command, catch_exceptions=False)
+
+
+def report(*words: str, unit: str = "Tf32", path: str = "report.json") -> dict[str, Any]:
+    run(*words, "--json", path, unit=unit)
+    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    jsonschema.validate(found, REPORT)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("unit", "inputs", "failed"),
+    [
+        ("Tf32", "float32", 2),
+        ("Tf32", "tf32", 0),
+        ("Tf32", "BFLOAT16", 0),
+        ("Bfloat16", "float32", 2),
+        ("Bfloat16", "tf32", 2),
+        ("Bfloat16", "bfloat16", 0),
+        ("LastRow", "tf32", 3),
+    ],
+)
+def test_a_run_accepts_the_inputs_that_it_names(unit: str, inputs: str, failed: int) -> None:
+    found = report("--strict", "--inputs", inputs, unit=unit)
+    assert (found["inputs"], found["summary"]["failed"]) == (inputs.lower(), failed)
+    scope = run("--strict", "--inputs", inputs, unit=unit).output.split("\n")[1]
+    told = "" if inputs == "float32" else f", inputs in {inputs.upper()}"
+    assert scope == f"3 cases at their own feature levels, accumulation in FLOAT32{told}"
+
+
+def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> None:
+    """The long sum is inside the bound, which lets all of 40,000 roundings be the worst."""
+    product, long, whole = report()["cases"]
+    assert [case["outcome"] for case in (product, long, whole)] == ["failed", "passed", "passed"]
+    assert [case.get("consistent_with") for case in (product, long, whole)] == ["tf32", "tf32", None]
+    for case, rule in ((product, "output-mismatch"), (long, "unlikely-error")):
+        (found,) = case["diagnostics"]
+        assert found["rule"] == rule
+        assert found["message"].endswith("; consistent with TF32 inputs")
+        assert found["help"].endswith("matrix units that round their inputs to TF32, run with `--inputs tf32`")
+
+
+def test_the_end_of_a_run_counts_those_that_one_type_explains() -> None:
+    line = "1 failure and 1 unlikely error are consistent with TF32 inputs: `--inputs tf32` allows that"
+    assert run().output.split("\n")[-3] == line
+    assert run("-q", "-k", "not long", unit="Bfloat16").output.split("\n")[-3] == (
+        "1 failure is consistent with BFLOAT16 inputs: `--inputs bfloat16` allows that"
+    )
+    assert report()["consistent_with"] == {"tf32": {"failures": 1, "warnings": 1}}
+    assert "consistent_with" not in report(unit="LastRow")
+    assert "consistent with" not in run(unit="LastRow").output
+
+
+def test_the_command_that_runs_a_case_again_has_the_inputs() -> None:
+    words = "--implementation python:units:Bfloat16 --inputs tf32 products.yaml::product"
+    assert f"  again: dmlcheck run {words}\n" in run("--inputs", "tf32", unit="Bfloat16").output
+
+
+def test_merged_shards_tell_the_same_as_the_whole() -> None:
+    whole = report("--strict")
+    for index in (1, 2):
+        run("--strict", "--shard", f"{index}/2", "--json", f"{index}.json")
+    CliRunner().invoke(main, ["merge", "1.json", "2.json", "--json", "merged.json"], catch_exceptions=False)
+    merged = json.loads(Path("merged.json").read_text(encoding="utf-8"))
+    assert merged["consistent_with"] == whole["consistent_with"] == {"tf32": {"failures": 2, "warnings": 0}}
+    assert [case.get("consistent_with") for case in merged["cases"]] == ["tf32", "tf32", None]
+
+
+def test_shards_with_other_inputs_are_no_run() -> None:
+    run("--shard", "1/2", "--json", "1.json")
+    run("--shard", "2/2", "--json", "2.json", "--inputs", "tf32")
+    result = CliRunner().invoke(main, ["merge", "1.json", "2.json"])
+    assert (result.exit_code, "another --inputs" in result.output) == (2, True)
+
+
+def test_a_report_with_other_inputs_is_nothing_to_compare_with() -> None:
+    report("--inputs", "tf32")
+    result = run("--compare-to", "report.json")
+    assert result.exit_code == 2
+    assert "a report with --inputs tf32; this run has float32" in result.output
+
+
+def test_only_the_types_of_matrix_units_are_inputs() -> None:
+    result = run("--inputs", "float16")
+    assert result.exit_code == 2
+    assert "'float32', 'tf32', 'bfloat16'" in result.output
