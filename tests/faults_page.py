@@ -38,7 +38,7 @@ def write(pairs: Iterable[Pair]) -> None:
     """Replace the tables of the page."""
     text = PAGE.read_text(encoding="utf-8")
     before, after = text.partition(BEGIN)[0], text.partition(END)[2]
-    made = "\n".join(tables([pair for pair in pairs if pair.matters]))
+    made = "\n".join(tables(list(pairs)))
     PAGE.write_text(f"{before}{BEGIN}\n\n{made}\n\n{END}{after}", encoding="utf-8", newline="\n")
 
 
@@ -47,13 +47,15 @@ def tables(pairs: list[Pair]) -> Iterator[str]:
     kinds: dict[str, list[Pair]] = {}
     for pair in pairs:
         kinds.setdefault(pair.fault.partition(":")[0], []).append(pair)
-    missed = sum(pair.is_missed for pair in pairs)
-    yield f"{len(pairs) - missed:,} of {len(pairs):,} pairs that matter are noticed ({1 - missed / len(pairs):.2%})."
+    missed, mattering = (sum(getattr(pair, name) for pair in pairs) for name in ("is_missed", "matters"))
+    share = 1 - missed / mattering
+    yield f"{mattering - missed:,} of {mattering:,} pairs that matter are noticed ({share:.2%})."
     yield "\n| Fault | Where it happens | Pairs that matter | Noticed |"
     yield "|---|---|---:|---:|"
     for kind, found in kinds.items():
-        noticed = sum(not pair.is_missed for pair in found)
-        yield f"| `{kind}` | {where(found[0])} | {len(found)} | {noticed} |"
+        of_kind = [pair for pair in found if pair.matters]
+        noticed = sum(not pair.is_missed for pair in of_kind)
+        yield f"| `{kind}` | {where(found[0])} | {len(of_kind)} | {noticed} |"
     yield "\nThese pairs are not noticed:\n"
     yield "| Fault | Operator | Reason |"
     yield "|---|---|---|"

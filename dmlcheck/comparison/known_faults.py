@@ -95,11 +95,14 @@ def likely_cause(
     actual: Array,
     limit: Limit,
     wrong: Array,
+    *,
+    is_tried: bool = True,
 ) -> str | None:
     """Say which fault would have given a wrong output, in a sentence for its diagnostic; None where none would.
 
     `wrong` marks the elements outside the bound. Every fault is acted out on the inputs, and named where that gives all
-    of what was found: at most three. Tensors of more than MOST elements together are not looked at.
+    of what was found: at most three. Tensors of more than MOST elements together are not looked at. Where `is_tried` is
+    false only the well-known faults and the values themselves are looked at, which takes less time.
     """
     if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
         return None
@@ -108,7 +111,8 @@ def likely_cause(
     with np.errstate(all="ignore"):
         if _agrees_with_reference(evidence):
             return f"likely cause: {_EXPECTED}"
-        found = islice(_causes(evidence), _SHOWN), islice(_tried(evidence), _SHOWN), islice(_patterns(evidence), 1)
+        tried = _tried(evidence) if is_tried else iter(())
+        found = islice(_causes(evidence), _SHOWN), islice(tried, _SHOWN), islice(_patterns(evidence), 1)
         causes = list(islice(chain(*found), _MOST_SHOWN))
         causes = causes or list(filter(None, [few_bits(evidence.expected, evidence.actual, evidence.wrong)]))
     return f"likely cause: {'; or '.join(causes)}" if causes else None

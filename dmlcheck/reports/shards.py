@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -131,6 +131,14 @@ def _info(shards: list[_Shard]) -> RunInfo:
     return infos[0]._replace(version=" and ".join(versions), device=" and ".join(devices))
 
 
+def _word_of(report: Mapping[str, Any], key: str, words: tuple[str, ...]) -> str:
+    """Return which of some words a report has under a key, the first where it has none."""
+    found: str = value_of(report, key, TEXT, words[0])
+    if found not in words:
+        raise TypeError(key)
+    return found
+
+
 def _info_of(shard: _Shard) -> RunInfo:
     report = shard.report
     try:
@@ -140,12 +148,12 @@ def _info_of(shard: _Shard) -> RunInfo:
             None,
             value_of(report, "implementation_version", TEXT_OR_NONE) or "",
             value_of(report, "device", TEXT_OR_NONE) or "",
-            value_of(report, "accumulate", TEXT, "float32").upper(),
+            _word_of(report, "accumulate", ("float32", "float16")).upper(),
             value_of(report, "warn_above", NUMBER_OR_NONE),
             _earlier(report.get("compared_to")),
             report.get("strict") is True,
             value_of(report, "directml_version", TEXT_OR_NONE),
-            value_of(report, "inputs", TEXT, "float32").upper(),
+            _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
             value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
         )
     except (AttributeError, TypeError):

@@ -49,6 +49,7 @@ class Limits:
         self.inputs = inputs
         self.within = within
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
+        self._tried: tuple[str, int] = ("", 0)
 
     def of(self, desc: OperatorDesc, own: Tolerance | None) -> Limit:
         """Return the limit of a desc's outputs, where a case may have a tolerance of its own."""
@@ -57,6 +58,18 @@ class Limits:
 
             self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs))
         return self._last[2]
+
+    def are_faults_tried(self, file: str) -> bool:
+        """Whether faults are tried for one more wrong output of a file: the first few show what is wrong with the rest.
+
+        They are counted by file, since a file is run by one process: so a report does not depend on their number.
+        """
+        name, count = self._tried
+        self._tried = (file, count + 1 if name == file else 1)
+        return self._tried[1] <= _MOST_TRIED
+
+
+_MOST_TRIED = 20  # wrong outputs of a file
 
 
 def judge(
@@ -86,7 +99,10 @@ def judge(
     for name, (output, marks) in compared.items():
         if output.mismatches:
             is_guessed = marks is not None and of_reference is None
-            cause = _cause(desc, inputs, name, expected[name], actual[name], limit, marks) if is_guessed else None
+            cause = None
+            if marks is not None and is_guessed:
+                wrong_one = desc, inputs, name, expected[name], actual[name], limit, marks
+                cause = _cause(wrong_one, is_tried=limits.are_faults_tried(case.file))
             wrong.append(off(_mismatch(name, output, case.outputs or {})._replace(help=cause)))
     is_empty = _is_open(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
@@ -168,14 +184,12 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     return bounds_of
 
 
-def _cause(
-    desc: OperatorDesc, inputs: dict[str, Any], name: str, expected: Any, actual: Any, limit: Limit, marks: Any
-) -> str | None:
-    """Return which known fault would have given a wrong output, if any; a guess that fails is none."""
+def _cause(wrong: tuple[Any, ...], *, is_tried: bool) -> str | None:
+    """Return which fault would have given a wrong output, if any; a guess that fails is none."""
     from dmlcheck.comparison.known_faults import likely_cause
 
     try:
-        return likely_cause(desc, inputs, name, expected, actual, limit, marks)
+        return likely_cause(*wrong, is_tried=is_tried)
     except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a cause
         return None
 

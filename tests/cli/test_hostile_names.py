@@ -96,6 +96,7 @@ def test_a_report_that_anyone_wrote_says_nothing_to_a_log(folder: Path) -> None:
             "data_type",
             "type",
             "accumulate",
+            "inputs",
             "shape",
             "expected",
             "actual",

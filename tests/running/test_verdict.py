@@ -11,6 +11,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.running.verdict import Limits
 
 SQUARE = {"DataType": "FLOAT32", "Sizes": [2, 2]}
 ABS = {"InputTensor": SQUARE, "OutputTensor": SQUARE}
@@ -69,3 +70,9 @@ def test_each_wrong_part_of_an_array_of_tensors_is_shown() -> None:
 def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
     (found,) = wrong({"OutputTensor": [[1, 2], [3, 4]]}, {"OutputTensor": [1, 2, 3, 4]})
     assert (found.pointer, "{4}" in found.message, found.help) == ("outputs.OutputTensor", True, None)
+
+
+def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
+    limits = Limits("FLOAT32")
+    assert [limits.are_faults_tried("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
+    assert limits.are_faults_tried("b.yaml")
