@@ -21,6 +21,7 @@ class Reference:
 
     name = "reference"
     version = __version__
+    is_reference = True
     is_directml = False
 
     @property

@@ -163,14 +163,19 @@ def _texts(args: Iterable[Any]) -> Iterator[str]:
 def _condition_problems(
     spec: OperatorSpec, where: str, condition: Mapping[str, tuple[str, ...]] | None
 ) -> Iterator[str]:
+    """Yield what is wrong with a condition: a field that does not exist, or a value that it cannot have."""
     for name, values in (condition or {}).items():
-        field = spec.fields.get(name.partition(".")[0])
-        if field is None:
+        field = spec.fields.get(name)
+        if field is None and name != DATA_TYPE:
             yield f"{where} asks for the field {name}, which does not exist"
+        elif field is None or field.is_tensor:
+            yield from (f"{where} has the type {kind}" for kind in values if kind not in DATA_TYPES)
         elif field.enum is not None:
             yield from (
                 f"{where}: {value} is not a value of {field.enum}" for value in values if value not in ENUMS[field.enum]
             )
+        if not values:
+            yield f"{where} asks for no value of {name}"
 
 
 def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[str]:
@@ -197,11 +202,7 @@ def _desc_problems(
     spec: OperatorSpec, where: str, when: Mapping[str, tuple[str, ...]] | None, names: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield what is wrong with a row's choice of descs: a condition, and names of fields."""
-    rest = dict(when or {})
-    tensors = [field for field in (DATA_TYPE, *spec.fields) if field == DATA_TYPE or spec.fields[field].is_tensor]
-    types = [kind for field in tensors for kind in rest.pop(field, ())]
-    yield from (f"{where} has the type {kind}" for kind in types if kind not in DATA_TYPES)
-    yield from _condition_problems(spec, where, rest)
+    yield from _condition_problems(spec, where, when)
     yield from (f"{where} names {name}, which is not a field" for name in sorted({*names} - spec.fields.keys()))
 
 

@@ -36,7 +36,7 @@ class Refusal(NamedTuple):
 
 def is_reference(implementation: Any) -> bool:
     """Whether an implementation is the reference engine."""
-    return bool(implementation.name == "reference")
+    return bool(getattr(implementation, "is_reference", False))
 
 
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.specs.names import LEVEL_ORDER
-from dmlcheck.specs.records import Constraint
+from dmlcheck.specs.records import DATA_TYPE, Constraint
 
 
 def applicable(desc: OperatorDesc, level: str) -> Iterator[Constraint]:
@@ -34,22 +34,11 @@ def _is_about(row: Constraint, desc: OperatorDesc) -> bool:
         return False
     if any(name in values or name in desc.broken for name in row.absent):
         return False
-    if row.when is not None and not matches(row.when, desc):
+    if not desc.matches(row.when):
         return False
-    return row.unless is None or (_is_known(row.unless, desc) and not matches(row.unless, desc))
-
-
-def matches(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
-    """Whether every field of a condition (`Function`, `InputTensor.DataType`) has one of its values."""
-    for name, allowed in condition.items():
-        field, _, member = name.partition(".")
-        value = desc.values.get(field)
-        if (getattr(value, member, None) if member else value) not in allowed:
-            return False
-    return True
+    return row.unless is None or (_is_known(row.unless, desc) and not desc.matches(row.unless))
 
 
 def _is_known(condition: Mapping[str, tuple[str, ...]], desc: OperatorDesc) -> bool:
     """Whether every field of a condition has a value, or may do without one."""
-    names = [name.partition(".")[0] for name in condition]
-    return all(name in desc.values or desc.spec.fields[name].optional for name in names)
+    return all(name in desc.values or desc.spec.fields[name].optional for name in condition if name != DATA_TYPE)

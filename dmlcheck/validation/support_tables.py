@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
-from dmlcheck.validation.conditions import applicable, matches
+from dmlcheck.validation.conditions import applicable
 
 
 def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
@@ -33,7 +33,7 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
 def support_table(desc: OperatorDesc) -> SupportTable | None:
     """Return the support table that a desc's fields select, or None where a field that decides it is wrong."""
     for table in desc.spec.support:
-        if table.when is None or matches(table.when, desc):
+        if desc.matches(table.when):
             return table
     return None
 

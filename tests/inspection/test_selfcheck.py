@@ -53,6 +53,12 @@ def test_the_shipped_specs_have_nothing_wrong_in_themselves() -> None:
         (with_row(given=("C1",)), "C1 is given C1, which does not stand before it"),
         (with_row(when={"Functoin": ("SUM",)}), "C1 asks for the field Functoin, which does not exist"),
         (with_row(unless={"Function": ("SUMM",)}), "C1: SUMM is not a value of DML_REDUCE_FUNCTION"),
+        (with_row(when={"InputTensor": ("FLOAT23",)}), "C1 has the type FLOAT23"),
+        (
+            with_row(when={"InputTensor.DataType": ("FLOAT32",)}),
+            "C1 asks for the field InputTensor.DataType, which does not exist",
+        ),
+        (with_row(when={"Function": ()}), "C1 asks for no value of Function"),
         (with_row(word="value", args={"Axes": "i < AxesCount"}), "C1: AxesCount in an expression is not a field"),
         (with_deviation(when={"DataType": ("FLOAT8",)}), 'the known deviation "wrong" has the type FLOAT8'),
         (with_deviation(when={"InputTensor": ("INT24",)}), 'the known deviation "wrong" has the type INT24'),

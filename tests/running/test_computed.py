@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck import run_cases
+from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported
 from dmlcheck.implementations.reference import Reference
@@ -108,8 +110,18 @@ def test_what_cannot_be_run_is_known_before() -> None:
     assert why_unsupported(DESC, Answering(None)) is None
 
 
-def test_the_reference_is_known_by_its_name() -> None:
-    assert (is_reference(Reference()), is_reference(Answering(None))) == (True, False)
+def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine() -> None:
+    namesake = Answering({"OutputTensor": np.array([9, 9], np.float32)})
+    namesake.name = "reference"
+    assert (is_reference(Reference()), is_reference(namesake)) == (True, False)
+    case = Case("c.yaml::c", "c", "c.yaml", DESC.spec.operator, None, {}) if DESC else None
+    assert case is not None
+    given = case._replace(
+        desc=dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), TENSOR),
+        inputs={"ATensor": [1, 2], "BTensor": [0, 3]},
+    )
+    (result,) = run_cases([given], namesake)
+    assert result.outcome == "failed"
 
 
 @pytest.mark.parametrize(

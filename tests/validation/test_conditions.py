@@ -92,8 +92,11 @@ def test_a_row_is_silent_where_the_row_that_it_builds_on_is_broken() -> None:
         ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "EDGE"}, False),
         ({"unless": {"Mode": ["EDGE"]}}, {"Mode": "CONSTANT"}, True),
         ({"unless": {"Mode": ["EDGE"]}}, {}, True),
-        ({"when": {"A.DataType": ["UINT8"]}}, {"A": tensor(4, 6, data_type="UINT8")}, True),
-        ({"when": {"A.DataType": ["UINT8"]}}, {}, False),
+        ({"when": {"A": ["UINT8"]}}, {"A": tensor(4, 6, data_type="UINT8")}, True),
+        ({"when": {"A": ["UINT8"]}}, {}, False),
+        ({"when": {"DataType": ["FLOAT32"]}}, {"Out": tensor(4, 6)}, True),  # that of the first output
+        ({"when": {"DataType": ["UINT8"]}}, {"Out": tensor(4, 6)}, False),
+        ({"unless": {"A": ["UINT8"]}}, {"A": tensor(4, 6, data_type="UINT8")}, False),
     ],
 )
 def test_a_row_applies_under_its_conditions(condition: dict[str, Any], fields: dict[str, Any], applies: bool) -> None:
