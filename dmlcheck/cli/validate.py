@@ -91,7 +91,8 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
         write("dmlcheck: nothing was checked: there is no desc", to_errors=True)
     if not checked:
         sys.exit(Exit.NOTHING_CHECKED)
-    sys.exit(Exit.FAILED if errors_in(descs) else Exit.GOOD)
+    is_refused = any(model.refusal is not None for model in models)
+    sys.exit(Exit.FAILED if errors_in(descs) or is_refused else Exit.GOOD)
 
 
 def _print(

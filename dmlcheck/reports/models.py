@@ -146,7 +146,7 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
     if model.refusal is not None:
-        yield f"{visible(model.file)} {model.refusal}"
+        yield f"{visible(model.file)}: error: it {model.refusal}"
     parts = [f"{counted(model.checked, 'node')} checked"]
     parts += [
         f"{number} {many if number > 1 else one}"

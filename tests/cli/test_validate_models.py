@@ -16,6 +16,13 @@ def test_a_model_is_checked_with_the_sizes_that_are_given() -> None:
     assert "model.onnx needs DML_FEATURE_LEVEL_5_1 (DirectML 1.9.0), because of 1 node: softmax" in result.output
 
 
+def test_a_model_that_the_release_does_not_load_is_an_error() -> None:
+    save(model([node("Neg", "x", "y")], {"x": [4]}, {"y": [4]}, opset=26))
+    result = dmlcheck("validate", "model.onnx")
+    assert result.exit_code == 1
+    assert "model.onnx: error: it asks for opset 26; ONNX Runtime 1.24 has opsets up to 25" in result.output
+
+
 def test_json_has_the_nodes_and_the_model() -> None:
     save(residual_block())
     result = dmlcheck("validate", "model.onnx", "--dim", "batch=4", "--feature-level", "5_0", "--format", "json")

@@ -136,7 +136,7 @@ def test_a_desc_that_is_never_legal_makes_a_model_that_is_not() -> None:
 def test_a_model_of_an_opset_that_the_release_does_not_have_is_not_loaded() -> None:
     """ONNX Runtime 1.24 is built with onnx 1.20, whose newest opset is 25."""
     said = [lines(model([node("Neg", "x", "y")], {"x": [4]}, {"y": [4]}, opset=opset)) for opset in (25, 26)]
-    refused = "model.onnx asks for opset 26; ONNX Runtime 1.24 has opsets up to 25, and does not load it"
+    refused = "model.onnx: error: it asks for opset 26; ONNX Runtime 1.24 has opsets up to 25, and does not load it"
     assert [refused in each for each in said] == [False, True]
 
 

@@ -43,7 +43,10 @@ def _modulus(node: Node) -> Counterpart:
 
 
 def _shift(node: Node) -> Counterpart:
-    return _binary(f"ELEMENT_WISE_BIT_SHIFT_{node.get('direction')}", node)
+    direction = node.get("direction")
+    if direction not in ("LEFT", "RIGHT"):
+        raise Refused(f"the direction of {node.type} is {direction!r}; it must be 'LEFT' or 'RIGHT'")
+    return _binary(f"ELEMENT_WISE_BIT_SHIFT_{direction}", node)
 
 
 def _power(node: Node) -> Counterpart:

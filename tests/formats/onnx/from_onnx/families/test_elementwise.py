@@ -59,6 +59,14 @@ def test_of_two_operands_the_smaller_is_repeated(type: str, attributes: Any, ope
     assert made.fields["BTensor"].strides == (0, 1)
 
 
+def test_a_shift_goes_to_the_left_or_to_the_right() -> None:
+    y = zeros(2, dtype="uint32")
+    with pytest.raises(Refused, match="the direction of BitShift is 'UP'; it must be 'LEFT' or 'RIGHT'"):
+        found("BitShift", [y, y], y, direction="UP")
+    with pytest.raises(Refused, match="is None"):
+        found("BitShift", [y, y], y)
+
+
 def test_powers_choices_and_slopes_have_names_of_their_own() -> None:
     assert list(found("Pow", [X, X], X).fields) == ["InputTensor", "ExponentTensor", "OutputTensor"]
     assert list(found("Where", [X, X, X], X).fields) == ["ConditionTensor", "ATensor", "BTensor", "OutputTensor"]
