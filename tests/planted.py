@@ -620,7 +620,7 @@ def _always() -> Iterator[Fault]:
     yield Fault(
         "index-in-16-bits",
         "indices in 16 bits",
-        on_inputs(if_index(lambda x: np.where(x >= 0, x & x.dtype.type(0xFFF), x))),
+        on_inputs(if_index(lambda x: np.where(x >= 0, x & x.dtype.type(0xFFFF), x))),
     )
     yield Fault("nothing-written", "an output that is never written", on_outputs(lambda _, x: np.zeros_like(x)))
     yield Fault("earlier-output", "a buffer that is read before the queue is done", earlier)
