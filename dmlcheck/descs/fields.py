@@ -97,8 +97,14 @@ def read_number(kind: str, label: str, given: Any, path: Path) -> Checking[Any]:
 
 
 def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | None]:
-    """Return an enumeration value's suffix, given in full or as the suffix."""
+    """Return an enumeration value's suffix, given in full, as the suffix, or as the number in DirectML.h."""
     values = " ".join(ENUMS[enum])
+    if type(given) is int:
+        if 0 <= given < len(ENUMS[enum]):
+            return ENUMS[enum][given]
+        numbers = " ".join(f"{name} ({number})" for number, name in enumerate(ENUMS[enum]))
+        yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, note=f"one of {numbers}")
+        return None
     if not isinstance(given, str):
         yield mistyped(label, given, path, f"a value of {enum}", note=f"one of {values}")
         return None

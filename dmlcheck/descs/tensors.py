@@ -92,7 +92,8 @@ class _Tensor(NamedTuple):
         found = yield from self.required("DataType")
         known = _DATA_TYPE_OF.get(found) if isinstance(found, str) else None
         if known is None and found is not None:
-            yield from read_enum("DML_TENSOR_DATA_TYPE", f"{self.label}.DataType", found, (*self.path, "DataType"))
+            path = (*self.path, "DataType")
+            return (yield from read_enum("DML_TENSOR_DATA_TYPE", f"{self.label}.DataType", found, path))
         return known
 
     def required(self, key: str) -> Checking[Any]:

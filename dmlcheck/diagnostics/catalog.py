@@ -312,7 +312,7 @@ RULES: dict[str, Rule] = {
         "desc",
         "a value that the enumeration does not have",
         "{found} is not a value of {enum}",
-        "Enumeration values are written in full (DML_REDUCE_FUNCTION_SUM) or by their suffix (SUM).",
+        "An enumeration value is written in full (DML_REDUCE_FUNCTION_SUM), as its suffix (SUM) or as its number (10).",
         _replace(_ARGMAX, "INCREASING", "UPWARD"),
         _ARGMAX,
     ),

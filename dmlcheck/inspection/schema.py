@@ -73,9 +73,14 @@ def _of(name: str) -> dict[str, Any]:
 _VARIABLE = _of("variable")
 
 
-def _one_of(names: Iterable[str]) -> dict[str, Any]:
+def _one_of(names: Iterable[str | int]) -> dict[str, Any]:
     """Return the form of a name, for which a variable of a matrix may stand."""
     return {"anyOf": [{"enum": list(names)}, _VARIABLE]}
+
+
+def _enumeration(enum: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return the form of an enumeration's value: its suffix, its name in full, or its number."""
+    return _one_of((*names, *(enum_prefix(enum) + name for name in names), *range(len(names))))
 
 
 def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
@@ -233,7 +238,7 @@ def _mapping(properties: dict[str, Any], *required: str) -> dict[str, Any]:
 
 def _types(operators: list[OperatorSpec]) -> dict[str, Any]:
     """Return the definitions of the types of fields and of the enumerations, and those of them that may be null."""
-    enums = {enum: _one_of((*names, *(enum_prefix(enum) + name for name in names))) for enum, names in ENUMS.items()}
+    enums = {enum: _enumeration(enum, names) for enum, names in ENUMS.items()}
     known: dict[str, Any] = {**_plain_types(), **_TYPES, **enums, "TENSOR_DESC": _tensor()}
     of_fields = {_type_name(field) for spec in operators for field in spec.fields.values()}
     used = {name for name in known if f"{name}_or_null" in {*of_fields, "UINT_or_null", "UINT_ARRAY_or_null"}}

@@ -199,8 +199,20 @@ def test_a_value_that_an_enumeration_does_not_have_is_refused(found: str, help: 
     assert finding.note == "one of " + " ".join(FUNCTIONS)
 
 
-@pytest.mark.parametrize(("found", "text"), [(10, "10"), (True, "true"), (["SUM"], "a list of 1"), ({}, "a mapping")])
-def test_an_enumeration_value_is_text(found: Any, text: str) -> None:
+@pytest.mark.parametrize(("number", "name"), [(0, "ARGMAX"), (10, "SUM"), (11, "SUM_SQUARE")])
+def test_an_enumeration_value_may_be_its_number(number: int, name: str) -> None:
+    assert accepted("REDUCE", {**REDUCE, "Function": number}).values["Function"] == name
+
+
+@pytest.mark.parametrize("number", [-1, 12, 10**30])
+def test_a_number_that_an_enumeration_does_not_have_is_refused(number: int) -> None:
+    finding = refused("REDUCE", {**REDUCE, "Function": number})
+    assert (finding.rule, finding.path) == ("unknown-enum-value", ("desc", "Function"))
+    assert str(finding.note).startswith("one of ARGMAX (0) ARGMIN (1) ")
+
+
+@pytest.mark.parametrize(("found", "text"), [(1.0, "1.0"), (True, "true"), (["SUM"], "a list of 1"), ({}, "a mapping")])
+def test_an_enumeration_value_is_text_or_a_number(found: Any, text: str) -> None:
     finding = refused("REDUCE", {**REDUCE, "Function": found})
     assert (finding.rule, finding.path) == ("field-type", ("desc", "Function"))
     assert finding.message == f"Function is {text}; it must be a value of DML_REDUCE_FUNCTION"

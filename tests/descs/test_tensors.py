@@ -148,7 +148,8 @@ def test_an_unknown_field_is_refused_at_its_key(field: str, help: str) -> None:
         ("BFLOAT16", "unknown-enum-value", "did you mean FLOAT16?"),
         ("QQQ", "unknown-enum-value", None),
         ("", "unknown-enum-value", None),
-        (32, "field-type", None),
+        (32, "unknown-enum-value", None),
+        (1.0, "field-type", None),
         (True, "field-type", None),
         (["FLOAT32"], "field-type", None),
         ({"FLOAT32": 1}, "field-type", None),
@@ -159,6 +160,14 @@ def test_a_wrong_data_type_is_refused(found: Any, rule: str, help: str | None) -
     finding = refused(tensor_of(2, data_type=found))
     assert (finding.rule, finding.path) == (rule, ("T", "DataType"))
     assert finding.help == help
+
+
+def test_numbers_are_read_as_the_header_has_them() -> None:
+    # DML_TENSOR_DATA_TYPE_FLOAT16 is 2, DML_TENSOR_FLAG_OWNED_BY_DML is 1, DML_TENSOR_TYPE_BUFFER is 1.
+    tensor, findings = read({"Type": 1, "Desc": tensor_of(2, data_type=2, Flags=1)})
+    assert findings == []
+    assert tensor is not None
+    assert (tensor.data_type, tensor.flags) == ("FLOAT16", "OWNED_BY_DML")
 
 
 @pytest.mark.parametrize("key", ["Sizes", "Strides"])
@@ -508,9 +517,9 @@ def test_an_output_may_say_that_it_has_no_flags(flags: Any) -> None:
         ("OWNED_BY_DLM", "unknown-enum-value", "did you mean OWNED_BY_DML?"),
         ("DML_TENSOR_FLAGS_NONE", "unknown-enum-value", None),
         (["X"], "unknown-enum-value", None),
-        (1, "field-type", None),
+        (2, "unknown-enum-value", None),
         (True, "field-type", None),
-        ([1], "field-type", None),
+        ([1.0], "field-type", None),
         ({}, "field-type", None),
     ],
     ids=str,
@@ -549,7 +558,9 @@ def test_findings_in_the_long_form_stand_inside_desc() -> None:
         ("INVALID", "field-type"),
         ("DML_TENSOR_TYPE_INVALID", "field-type"),
         ("BUFER", "unknown-enum-value"),
-        (1, "field-type"),
+        (0, "field-type"),
+        (2, "unknown-enum-value"),
+        (1.0, "field-type"),
     ],
 )
 def test_a_tensor_of_another_type_than_buffer_is_refused(kind: Any, rule: str) -> None:
