@@ -17,6 +17,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
+from dmlcheck.validation.remedies import with_sizes
 
 
 def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
@@ -27,8 +28,12 @@ def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, 
 
 def check(reading: Reading, level: str) -> list[Finding]:
     """Return what is wrong with a desc at a feature level, in no particular order: all, or more than is told."""
-    at_level = () if reading.desc is None else _at_level(reading.desc, level)
-    return [*reading.findings, *islice(at_level, MAX_PROBLEMS + 1)]
+    desc = reading.desc
+    if desc is None:
+        return list(reading.findings)
+    found = islice(_at_level(desc, level), MAX_PROBLEMS + 1)
+    told = (with_sizes(one, desc, level) if one.rule == "unsupported-dimension-count" else one for one in found)
+    return [*reading.findings, *told]
 
 
 def minimum_level(reading: Reading) -> str | None:

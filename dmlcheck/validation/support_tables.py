@@ -38,12 +38,20 @@ def support_table(desc: OperatorDesc) -> SupportTable | None:
     return None
 
 
-def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]:
-    """Return the data types that a field's tensors may have at a level; none where no table says so."""
+def support_at(desc: OperatorDesc, name: str, level: str) -> TensorSupport | None:
+    """Return what a field's tensors may be at a level, None where no table says so."""
     table = support_table(desc)
     heading = None if table is None else table.heading_at(level)
-    support = None if table is None or heading is None else table.rows[heading].get(name)
+    return None if table is None or heading is None else table.rows[heading].get(name)
+
+
+def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]:
+    """Return the data types that a field's tensors may have at a level; none where no table says so."""
+    support = support_at(desc, name, level)
     return () if support is None else support.types
+
+
+NEVER = "no feature level accepts that many"  # dimensions: how such a help begins
 
 
 class _Row(NamedTuple):
@@ -84,12 +92,12 @@ def _dimension_finding(row: _Row, part: Part) -> Finding:
         "operator": row.spec.operator,
         "level": level_name(row.level),
     }
-    help = _level_help(lowest, "no feature level accepts that many", _rank_remedy(part.tensor.sizes, dims))
+    help = _level_help(lowest, NEVER, rank_remedy(part.tensor.sizes, dims))
     note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
     return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
 
 
-def _rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
+def rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
     """Say which leading dimensions of size 1 make sizes fit dimension counts, if any do."""
     higher = [count for count in dims if count > len(sizes)]
     if higher:
