@@ -21,7 +21,6 @@ class Reference:
 
     name = "reference"
     version = __version__
-    is_reference = True
     is_directml = False
 
     @property

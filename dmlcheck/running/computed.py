@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.implementations import Failure, Refused, TimedOut, Unsupported, Unusable, is_invalid_argument
+from dmlcheck.implementations.reference import Reference
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.open_elements import Masks, masks_of
 
@@ -35,8 +36,8 @@ class Refusal(NamedTuple):
 
 
 def is_reference(implementation: Any) -> bool:
-    """Whether an implementation is the reference engine."""
-    return bool(getattr(implementation, "is_reference", False))
+    """Whether an implementation is the reference engine: not one that has its name, or that is made of it."""
+    return type(implementation) is Reference
 
 
 def why_unsupported(desc: OperatorDesc, implementation: Any) -> str | None:

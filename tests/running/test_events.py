@@ -81,9 +81,9 @@ def test_the_case_that_is_running_is_known_by_name(monkeypatch: pytest.MonkeyPat
     running = []
 
     class Asking(Reference):
-        def evaluate(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
             running.append(execution.slowest())
-            return super().evaluate(desc, inputs)
+            return super().run(desc, inputs)
 
     monkeypatch.setattr(processes, "make", lambda *_: Asking())
     between = [execution.slowest() for _ in execution.events()]
