@@ -10,6 +10,7 @@ GROUPS = {
         "run": "Run cases, and report what fails.",
         "eval": "Print what the reference computes for cases.",
         "merge": "Put the reports of a run's shards together.",
+        "compare": "What changed between the reports of two runs.",
         "expectations": "Keep a file of known results up to date.",
     },
     "Look up": {

@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.comparison.tolerances import INPUTS
-from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.record import ERROR, Diagnostic
+from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 from dmlcheck.files.plain import reason as reason_of
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
-from dmlcheck.running.results import LEGAL, OUTCOMES, SKIPPED, CaseResult, Drift
+from dmlcheck.running.results import FAILURES, LEGAL, OUTCOMES, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Deviation
 
@@ -101,6 +102,69 @@ def _error_of(output: Any) -> int | float | None:
     if not isinstance(output, dict) or not all(_is_number(output.get(key)) for key in ("max_ulp", "mismatches")):
         return None
     return float("inf") if output["mismatches"] else output["max_ulp"]
+
+
+class Brief(NamedTuple):
+    """What two runs are compared by, of each case: how it ended, what was wrong, the largest error of each output."""
+
+    id: str
+    outcome: str
+    fails: bool  # the run, be it only that an output drifted
+    rule: str | None  # of its first diagnostic, None where it has none
+    message: str  # of that, or else the reason
+    ulp: dict[str, int | float]
+
+
+def read_briefs(path: str) -> tuple[dict[str, Any], dict[str, Brief]]:
+    """Return a report without its cases, and what there is to compare of each by its id; no more is kept in memory.
+
+    Of several cases of one id, one that fails counts.
+    """
+
+    def is_case(case: Any) -> bool:
+        if _is_case(case):
+            raise ReportError(f"{path}: {case['id']}: not a case as `dmlcheck run` reports it")
+        return isinstance(case, Brief)
+
+    report = _read(path, is_case, _brief_of)
+    briefs: dict[str, Brief] = {}
+    for case in report.pop("cases"):
+        if case.id not in briefs or case.fails:
+            briefs[case.id] = case
+    return report, briefs
+
+
+def _brief_of(raw: dict[str, Any]) -> Any:
+    """Return what is compared of a case, anything else as it is."""
+    if not _is_case(raw):
+        return raw
+    try:
+        errors = {name: _largest_error(output) for name, output in raw.get("outputs", {}).items()}
+        has_drifted = any(found["failure"] is True for found in raw.get("drift", ()))
+        rule, message = _first_said(raw)
+    except (AttributeError, KeyError, TypeError):
+        return raw
+    fails = raw["outcome"] in FAILURES or has_drifted
+    return Brief(raw["id"], raw["outcome"], fails, rule, message, errors)
+
+
+def _largest_error(output: Any) -> int | float:
+    if not _is_number(output["max_ulp"]):
+        raise TypeError("max_ulp")
+    error: int | float = output["max_ulp"]
+    return error
+
+
+def _first_said(raw: Mapping[str, Any]) -> tuple[str | None, str]:
+    """Return the rule and the message of the first error of a case, without errors its reason."""
+    diagnostics = raw.get("diagnostics", [])
+    first = next((found for found in diagnostics if found["severity"] == ERROR), None)
+    if first is None:
+        return None, cut(value_of(raw, "reason", TEXT_OR_NONE) or "", MOST_SAID)
+    return value_of(first, "rule", TEXT), cut(value_of(first, "message", TEXT), MOST_SAID)
+
+
+MOST_SAID = 300  # characters of a message that are kept
 
 
 def _is_number(value: Any) -> bool:

@@ -76,7 +76,7 @@ def test_an_example_works(example: str) -> None:
     write("cases/sum.yaml", WRONG + "cases: [{name: columns}, {name: rows}, {name: all}]\n")
     write("model.json", MODEL)
     write("known.yaml", "")
-    for report, shard in (("report", "1/1"), ("1", "1/2"), ("2", "2/2")):
+    for report, shard in (("report", "1/1"), ("1", "1/2"), ("2", "2/2"), ("old", "1/1"), ("new", "1/1")):
         dmlcheck("run", "cases/", "--shard", shard, "--json", f"{report}.json")
     words = shlex.split(example.split(" > ", maxsplit=1)[0])[1:]
     if any(word in example for word in NOT_RUN):

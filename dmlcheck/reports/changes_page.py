@@ -1,0 +1,215 @@
+"""What changed between two runs as `compare` prints it: text, Markdown for a pull request's comment, plain values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from dmlcheck.diagnostics.wording import counted, cut, figure, visible
+from dmlcheck.reports.changes import Change, Changes, Growth, Run
+from dmlcheck.reports.job_summary import markdown
+from dmlcheck.running.results import PASSED
+from dmlcheck.specs.names import LEVELS, level_name
+
+COMPARISON_SCHEMA = "dmlcheck-comparison/1"
+MOST_CHARACTERS = 60_000  # of Markdown: GitHub takes 65,536 in a comment
+_MOST_LISTED = 50  # cases under one heading
+_MOST_NAME = 300  # characters
+_END_OF_LIST = 200  # characters that what follows a cut list may take
+
+# The lists that are told of, the most important first: their key and their heading.
+_LISTS = (
+    ("newly_failing", "Newly failing"),
+    ("fixed", "Fixed"),
+    ("still_failing", "Still failing"),
+    ("changed", "Other changes"),
+    ("grown", "Larger errors"),
+    ("added", "New"),
+    ("gone", "Gone"),
+)
+_FOLDED = ("still_failing", "changed", "added", "gone")  # in Markdown: what is no news of this change
+
+
+# ---- text
+
+
+def changes_lines(found: Changes, *, is_whole: bool = False) -> Iterator[str]:
+    """Yield what changed as text; with `is_whole` lists of any length."""
+    yield f"old: {_run_text(found.old)}"
+    yield f"new: {_run_text(found.new)}"
+    for key, title in _LISTS:
+        rows: Sequence[Change | Growth] = getattr(found, key)
+        if not rows:
+            continue
+        yield ""
+        yield f"{title} ({len(rows):,})"
+        shown = rows if is_whole else rows[:_MOST_LISTED]
+        yield from (f"  {visible(_row_text(row))}" for row in shown)
+        if len(rows) > len(shown):
+            yield f"  and {len(rows) - len(shown):,} more; -v lists all"
+    yield ""
+    yield summary_text(found)
+
+
+def _run_text(run: Run) -> str:
+    named = " ".join(filter(None, (run.implementation, run.version)))
+    device = f" ({run.device})" if run.device else ""
+    level = run.feature_level
+    parts = [
+        f"{run.file}: {named}{device}",
+        *([] if level is None else [level_name(level) if level in LEVELS else level]),
+        *([] if run.tool is None else [f"dmlcheck {run.tool}"]),
+        counted(run.cases, "case"),
+        *([] if run.is_whole else ["not run to its end"]),
+    ]
+    return visible(", ".join(cut(part, _MOST_NAME) for part in parts))
+
+
+def _row_text(row: Change | Growth) -> str:
+    if isinstance(row, Growth):
+        return f"{row.case} {row.output}  {_growth_text(row)}"
+    return "  ".join(filter(None, (row.id, _outcome_text(row), _said(row))))
+
+
+def _growth_text(row: Growth) -> str:
+    """Return a largest error before and after, in ULP; in units for integers, of which older reports do not tell."""
+    return f"largest error {figure(row.old_ulp)}, now {figure(row.new_ulp)}"
+
+
+def _outcome_text(change: Change) -> str:
+    """Return how a case ended before and after; one outcome where there is only one to tell."""
+    old, new = (None if case is None else case.outcome for case in (change.old, change.new))
+    if old is None:
+        return f"new, {new}"
+    if new is None:
+        return f"was {old}"
+    return str(new) if old == new else f"{old}, now {new}"
+
+
+def _said(change: Change) -> str:
+    """Return why a case that does not pass ended so."""
+    case = change.new
+    if case is None or case.outcome == PASSED:
+        return "" if case is None or not case.fails else "less accurate than its run allows"
+    return f"{case.rule}: {case.message}" if case.rule else case.message
+
+
+def summary_text(found: Changes) -> str:
+    """Return the counts of what changed as a sentence: `12 cases compared: 1 newly failing, 2 fixed`."""
+    counts = {
+        "newly failing": found.newly_failing,
+        "fixed": found.fixed,
+        "still failing": found.still_failing,
+        "otherwise changed": found.changed,
+        "new": found.added,
+        "gone": found.gone,
+    }
+    said = [f"{len(rows):,} {name}" for name, rows in counts.items() if rows]
+    if found.grown:
+        said.append(f"{counted(len(found.grown), 'output')} with an error {found.max_drift:g} times as large or more")
+    return f"{counted(found.compared, 'case')} compared: {', '.join(said) or 'no change'}"
+
+
+# ---- Markdown
+
+
+def changes_markdown(found: Changes) -> str:
+    """Return what changed as Markdown that fits into a comment of a pull request, long lists cut."""
+    head = [
+        f"## dmlcheck: {_marked(summary_text(found))}\n",
+        "\n",
+        f"- old: {_marked(_run_text(found.old))}\n",
+        f"- new: {_marked(_run_text(found.new))}\n",
+    ]
+    lists = [(key, title, getattr(found, key)) for key, title in _LISTS if getattr(found, key)]
+    room = MOST_CHARACTERS - sum(map(len, head)) - _END_OF_LIST * len(lists)
+    parts = head
+    for key, title, rows in lists:
+        shown: list[str] = []
+        for row in rows[:_MOST_LISTED]:
+            line = _row_markdown(row)
+            if len(line) > room:
+                break
+            room -= len(line)
+            shown.append(line)
+        parts += _section(key, f"{title} ({len(rows):,})", shown, len(rows) - len(shown))
+    return "".join(parts)
+
+
+def _section(key: str, title: str, shown: Sequence[str], left: int) -> Iterator[str]:
+    is_folded = key in _FOLDED
+    yield f"\n<details><summary>{title}</summary>\n\n" if is_folded else f"\n### {title}\n\n"
+    if shown:
+        head = ("case", "output", "error") if key == "grown" else ("case", "before", "now", "why")
+        yield f"| {' | '.join(head)} |\n|{' --- |' * len(head)}\n"
+        yield from shown
+    if left:
+        yield f"\n{left:,} more: see the JSON reports.\n"
+    if is_folded:
+        yield "\n</details>\n"
+
+
+def _row_markdown(row: Change | Growth) -> str:
+    if isinstance(row, Growth):
+        cells = [f"<code>{_marked(row.case)}</code>", _marked(row.output), _marked(_growth_text(row))]
+    else:
+        outcomes = ("" if case is None else case.outcome for case in (row.old, row.new))
+        cells = [f"<code>{_marked(row.id)}</code>", *outcomes, _marked(_said(row))]
+    return f"| {' | '.join(cells)} |\n"
+
+
+_ADDRESS = re.compile(r"(?<=\w):(?=//)|(?<=www)\.")
+
+
+def _marked(text: str) -> str:
+    """Return a text as Markdown shows it as it is: no markup, no name of a person, no address made a link."""
+    return _ADDRESS.sub(lambda found: f"&#{ord(found[0])};", markdown(visible(cut(text, _MOST_NAME))))
+
+
+# ---- plain values
+
+
+def changes_dict(found: Changes) -> dict[str, Any]:
+    """Return what `compare --format json` prints."""
+    lists = {
+        "newly_failing": found.newly_failing,
+        "fixed": found.fixed,
+        "still_failing": found.still_failing,
+        "changed": found.changed,
+        "new": found.added,
+        "gone": found.gone,
+    }
+    counts = {name: len(rows) for name, rows in lists.items()}
+    return {
+        "schema": COMPARISON_SCHEMA,
+        "runs": {"old": _run_dict(found.old), "new": _run_dict(found.new)},
+        "max_drift": found.max_drift,
+        "summary": {"compared": found.compared, **counts, "grown": len(found.grown)},
+        **{name: [_change_dict(change) for change in rows] for name, rows in lists.items()},
+        "grown": [growth._asdict() for growth in found.grown],
+    }
+
+
+def _run_dict(run: Run) -> dict[str, Any]:
+    return {
+        "file": run.file,
+        "tool": run.tool,
+        "implementation": run.implementation,
+        "implementation_version": run.version,
+        "device": run.device,
+        "feature_level": run.feature_level,
+        "cases": run.cases,
+        "whole": run.is_whole,
+    }
+
+
+def _change_dict(change: Change) -> dict[str, Any]:
+    old, new = change.old, change.new
+    return {
+        "id": change.id,
+        "old": None if old is None else old.outcome,
+        "new": None if new is None else new.outcome,
+        "rule": None if new is None else new.rule,
+        "message": None if new is None else new.message or None,
+    }
