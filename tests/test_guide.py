@@ -45,7 +45,7 @@ from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import LEVELS
 
 CONTRIBUTING = ROOT / ".github" / "CONTRIBUTING.md"
-KINDS = {"yaml", "console", "sh", "python", "text", "js", "json"}
+KINDS = {"yaml", "console", "sh", "python", "text", "js", "cpp", "json"}
 LINES = 150  # of the README
 OF_OTHERS = {"-a", "-n", "--lf", "--update-snapshots"}  # options of DxDispatch, pytest, pytest-xdist and the tests
 
