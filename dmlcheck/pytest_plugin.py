@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import json
+import time
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest._code.code import ReprEntryNative, ReprExceptionInfo, ReprFileLocation, ReprTraceback
 
+from dmlcheck.cases.select import parse_shard
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.specs.names import parse_level, parse_version
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
     from dmlcheck.diagnostics.record import Diagnostic
+    from dmlcheck.implementations import About
+    from dmlcheck.reports.records import RunInfo
     from dmlcheck.running.one_case import Settings
     from dmlcheck.running.results import CaseResult
 
@@ -59,6 +64,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--dmlcheck-timeout", type=float, metavar="SECONDS", help="limit each case")
     group.addoption("--dmlcheck-expectations", metavar="FILE", help="known results of this implementation")
+    group.addoption("--dmlcheck-shard", metavar="I/N", help="run one of N parts of the cases")
+    group.addoption("--dmlcheck-json", metavar="FILE", help="write a dmlcheck-report/1 file of the cases")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -75,11 +82,17 @@ def pytest_configure(config: pytest.Config) -> None:
     within = config.getoption("--dmlcheck-expected-within")
     if within is not None and not 0 <= within < float("inf"):
         raise pytest.UsageError(f"--dmlcheck-expected-within: {within:g} is not a number of ULP; write 0 or more")
+    shard = config.getoption("--dmlcheck-shard")
+    if shard is not None and parse_shard(shard) is None:
+        raise pytest.UsageError(f"--dmlcheck-shard: {shard} is not a shard; write 1/3, 2/3 or 3/3 for three")
     if config.getoption("--dmlcheck"):
-        _refuse_implementation(config.getoption("--dmlcheck-implementation"), version)
+        said = _about(config.getoption("--dmlcheck-implementation"), version)
         config.stash[_KNOWN] = _expectations(config)
+        config.pluginmanager.register(_Chosen())
         if not hasattr(config, "workerinput"):  # of pytest-xdist it is the process that reports
             config.pluginmanager.register(_Count(config.getoption("--dmlcheck-implementation")))
+            if config.getoption("--dmlcheck-json") is not None and not config.getoption("collectonly"):
+                config.pluginmanager.register(_JsonFile(config, said))
 
 
 class _Count:
@@ -116,13 +129,122 @@ class _Count:
             )
 
 
+class _Chosen:
+    """Which cases run, after all other options have had their say: their order, their digest, and those of a shard."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out the cases of other shards; other tests run in each."""
+        from dmlcheck.running.events import digest_of_ids, in_shard
+
+        cases = [item for item in items if isinstance(item, CaseItem) and item.is_of_set]
+        for ordinal, item in enumerate(cases):
+            item.ordinal = ordinal
+        shard = parse_shard(config.getoption("--dmlcheck-shard") or "1/1")
+        others = {item for item in cases if not in_shard(item.case_id, shard)}
+        if others:
+            config.hook.pytest_deselected(items=list(others))
+            items[:] = [item for item in items if item not in others]
+        chosen = [len(cases) - len(others), digest_of_ids(item.case_id for item in cases)]
+        config.stash[_CHOSEN] = chosen
+        getattr(config, "workeroutput", {})[_CHOSEN_THERE] = chosen
+
+
+_CHOSEN = pytest.StashKey[list[Any]]()  # how many cases are to run, and the digest of the whole set
+_CHOSEN_THERE = "dmlcheck_chosen"  # in what a process of pytest-xdist gives back
+_RESULT = "dmlcheck_result"  # of a report of pytest, which pytest-xdist passes on: the case's part of the JSON report
+
+
+class _JsonFile:
+    """The JSON report of a session."""
+
+    def __init__(self, config: pytest.Config, said: About) -> None:
+        """Open the file; a usage error where it cannot be written."""
+        from dmlcheck.reports.files import JSON_HEAD, is_replaceable
+        from dmlcheck.reports.json import JsonReport
+
+        self.path = path = config.getoption("--dmlcheck-json")
+        if not is_replaceable(path, JSON_HEAD):
+            problem = "is there, and is no earlier report of this kind; remove it, or name another file"
+            raise pytest.UsageError(f"--dmlcheck-json {path} {problem}")
+        self.info = _info(config, said)
+        try:
+            self.report = JsonReport(path, self.info)
+        except OSError as error:
+            raise pytest.UsageError(f"--dmlcheck-json {path}: {error.strerror or error}") from None
+        self.chosen: list[Any] | None = None
+        self.cases: dict[int, Any] = {}
+        self.start = time.perf_counter()
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take from a process of pytest-xdist which cases were to run."""
+        self.chosen = getattr(node, "workeroutput", {}).get(_CHOSEN_THERE, self.chosen)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the result of a case; of one that ran again, the last."""
+        if hasattr(report, _RESULT):
+            ordinal, self.cases[ordinal] = json.loads(getattr(report, _RESULT))
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Write the report, its cases in their order."""
+        from dmlcheck.reports.reading import case_result
+        from dmlcheck.reports.records import Tally
+
+        number, digest = session.config.stash.get(_CHOSEN, self.chosen) or (len(self.cases), None)
+        tally = Tally(is_of_reference=self.info.is_of_reference)
+        for ordinal in sorted(self.cases):
+            result = case_result(self.cases[ordinal])
+            result = result if self.info.shard is None else result._replace(ordinal=ordinal)
+            tally.add(result)
+            self.report.case(result)
+        left = max(0, number - len(self.cases))
+        is_interrupted = exitstatus == pytest.ExitCode.INTERRUPTED
+        summary = tally.summary(
+            time.perf_counter() - self.start,
+            is_interrupted=is_interrupted,
+            digest=None if left or is_interrupted else digest,
+            not_run=left,
+        )
+        self.report.finish(summary)
+        if self.report.file.problem is not None:
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """Say why the report could not be written."""
+        if self.report.file.problem is not None:
+            terminalreporter.write_line(f"dmlcheck: --dmlcheck-json {visible(self.report.file.problem)}")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    """Give the report of a case its part of the JSON report."""
+    report = yield
+    wanted = call.when == "call" and item.config.getoption("--dmlcheck-json") is not None
+    if wanted and isinstance(item, CaseItem) and item.result is not None:
+        setattr(report, _RESULT, json.dumps([item.ordinal, _reported(item.result, item.path)]))
+    return report
+
+
+def _reported(result: CaseResult, path: Path) -> dict[str, Any]:
+    """Return a case's part of the JSON report, its file named from the root of the tests everywhere in it."""
+    from dmlcheck.reports.json import case_dict
+
+    file, here = result.case.id.removesuffix(f"::{result.case.name}"), (str(path), path.as_posix())
+    found = tuple(found._replace(file=file) if found.file in here else found for found in result.diagnostics)
+    return case_dict(result._replace(case=result.case._replace(file=file), diagnostics=found))
+
+
 _PROPERTY = "dmlcheck"  # of a test: what a case was
 _COMPUTED, _DESC, _NOTHING = "computed", "desc checked", "not computed"
 
 
-def _refuse_implementation(name: str, directml_version: str | None) -> None:
-    """Raise a usage error for an implementation that cannot be had, or is not the DirectML that it should be."""
-    from dmlcheck.implementations import Unavailable, close, make, require_directml
+def _about(name: str, directml_version: str | None) -> About:
+    """Return what an implementation says of itself.
+
+    A usage error for one that cannot be had, or is not the DirectML that it should be.
+    """
+    from dmlcheck.implementations import Unavailable, about, close, make, require_directml
 
     option = "--dmlcheck-implementation"
     try:
@@ -133,6 +255,7 @@ def _refuse_implementation(name: str, directml_version: str | None) -> None:
             require_directml(implementation)
     except Unavailable as error:
         raise pytest.UsageError(f"{option}: {error}") from None
+    return about(implementation)
 
 
 _WEEK = 7 * 24 * 3600.0
@@ -230,11 +353,19 @@ class CaseItem(pytest.Item):
         self.case = case
         self.problems = problems
         self.document = document
+        self.ordinal = 0  # of all cases that are run, those of other shards included
+        self.result: CaseResult | None = None
+
+    @property
+    def is_of_set(self) -> bool:
+        """Whether it is a case or a wrong file, and not the check of the known results."""
+        known = self.config.stash.get(_KNOWN, None)
+        return known is None or self.document is not known.document
 
     @property
     def case_id(self) -> str:
         """The id of the case, as expectations name it; that of its file where the file is wrong."""
-        return self.nodeid if self.case is None else self.case.id
+        return self.nodeid.removesuffix(f"::{self.name}") if self.case is None else self.case.id
 
     def runtest(self) -> None:
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
@@ -243,8 +374,9 @@ class CaseItem(pytest.Item):
         from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
+            self.result = self._malformed() if self.is_of_set else None
             raise CaseFailure(_diagnostics(self.problems, self.document), errors_text(self.problems))
-        result = self._result(self.case)
+        result = self.result = self._result(self.case)
         kind = _COMPUTED if result.is_computed else _DESC if result.is_checked_desc else _NOTHING
         self.user_properties.append((_PROPERTY, kind))
         for found in inaccurate_warnings(result) if result.outcome == PASSED else ():
@@ -264,21 +396,21 @@ class CaseItem(pytest.Item):
         known = self.config.stash.get(_KNOWN, None)
         return result if known is None else expected_result(result, known.of(case.id))
 
+    def _malformed(self) -> CaseResult:
+        """Return the result of a case or a file that cannot be used."""
+        from dmlcheck.cases.records import FileOrigin
+        from dmlcheck.running.events import WRONG_FILE, case_of_file, malformed
+
+        if self.case is not None:
+            return malformed(self.case, "not a well-formed case", self.problems)
+        case = case_of_file(self.case_id, FileOrigin(self.document, ((),)))
+        return malformed(case, WRONG_FILE, self.problems)
+
     def _again(self, result: CaseResult) -> str:
         """Return the command that runs the case again, outside of pytest."""
         from dmlcheck.reports.again import again
-        from dmlcheck.reports.records import RunInfo
 
-        settings = _settings(self.config)
-        info = RunInfo(
-            self.config.getoption("--dmlcheck-implementation"),
-            settings.feature_level,
-            accumulate=settings.accumulate,
-            is_strict=settings.is_strict,
-            directml_version=settings.directml_version,
-            inputs=settings.inputs,
-            expected_within=settings.expected_within,
-        )
+        info = _info(self.config)._replace(shard=None)
         file = result.case.id.removesuffix(f"::{result.case.name}")  # from the root of the tests, not from everywhere
         return again(info, result._replace(case=result.case._replace(file=file)))
 
@@ -338,6 +470,25 @@ def _settings(config: pytest.Config) -> Settings:
         option("--dmlcheck-directml-version"),
         option("--dmlcheck-inputs").upper(),
         EXPECTED_WITHIN if within is None else within,
+    )
+
+
+def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
+    """Return what a session is of."""
+    from dmlcheck.reports.records import RunInfo
+
+    settings = _settings(config)
+    return RunInfo(
+        config.getoption("--dmlcheck-implementation"),
+        settings.feature_level,
+        parse_shard(config.getoption("--dmlcheck-shard") or ""),
+        "" if said is None else said.version,
+        "" if said is None else said.device,
+        accumulate=settings.accumulate,
+        is_strict=settings.is_strict,
+        directml_version=settings.directml_version,
+        inputs=settings.inputs,
+        expected_within=settings.expected_within,
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
+from typing import Any
 
 import pytest
 from misbehaving import CRASH, HANG
@@ -253,6 +255,8 @@ def test_inputs_and_strictness_can_be_chosen(folder: Path, text: str, words: lis
         ["--dmlcheck-expected-within", "nan"],
         ["--dmlcheck-inputs", "float16"],
         ["--dmlcheck-expectations", "nowhere.yaml"],
+        ["--dmlcheck-shard", "3/2"],
+        ["--dmlcheck-shard", "half"],
     ],
 )
 def test_options_that_mean_nothing_are_refused(words: list[str]) -> None:
@@ -347,3 +351,101 @@ def test_a_session_in_which_an_implementation_computes_nothing_is_not_green(
     result = run("--dmlcheck", "cases", "-n", processes, "--dmlcheck-implementation", name)
     assert (result.returncode, counts(result.stdout)) == (code, outcomes), result.stdout
     assert line in result.stdout.splitlines()
+
+
+# ---- shards and the JSON report
+
+
+def reported(name: str) -> dict[str, Any]:
+    """Return a report without what differs from run to run."""
+    report = dict(json.loads(Path(name).read_text(encoding="utf-8")))
+    for case in report["cases"]:
+        del case["seconds"]
+    return report
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_the_json_report_has_the_cases_as_run_reports_them(processes: str) -> None:
+    known("- {cases: '*::wrong', expect: failed, reason: a known bug}")
+    words = ["--dmlcheck-json", "pytest.json", "--dmlcheck-expectations", "known.yaml", "-n", processes]
+    assert run("--dmlcheck", "cases", *words).returncode == 1
+    command = ["run", "cases", "--json", "run.json", "--expectations", "known.yaml"]
+    subprocess.run([sys.executable, "-m", "dmlcheck", *command], capture_output=True, check=False, timeout=60)
+    ours, wanted = reported("pytest.json"), reported("run.json")
+    assert ours["cases"] == wanted["cases"]
+    assert len(ours["cases"]) == 9
+    for key in ("schema", "tool", "implementation", "implementation_version", "feature_level", "strict", "accuracy"):
+        assert ours[key] == wanted[key]
+    assert {**ours["summary"], "seconds": 0} == {**wanted["summary"], "seconds": 0}
+    assert ours["summary"]["xfailed"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["0", "2"])
+def test_each_case_is_in_one_shard_and_merge_makes_them_one_run(processes: str) -> None:
+    found = []
+    for number in ("1", "2"):
+        words = ["--dmlcheck-shard", f"{number}/2", "--dmlcheck-json", f"{number}.json", "-n", processes]
+        assert run("--dmlcheck", "cases", *words).returncode == 1
+        found.append([case["id"] for case in reported(f"{number}.json")["cases"]])
+    assert min(map(len, found)) >= 1
+    assert not set(found[0]) & set(found[1])
+    command = [sys.executable, "-m", "dmlcheck", "merge", "2.json", "1.json", "--json", "all.json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 1, done.stderr
+    assert run("--dmlcheck", "cases", "--dmlcheck-json", "whole.json").returncode == 1
+    assert [case["id"] for case in reported("all.json")["cases"]] == [
+        case["id"] for case in reported("whole.json")["cases"]
+    ]
+    shards = {tuple(sorted(ids)) for ids in found}
+    subprocess.run(
+        [sys.executable, "-m", "dmlcheck", "run", "cases", "--shard", "1/2", "--json", "of_run.json"],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert tuple(sorted(case["id"] for case in reported("of_run.json")["cases"])) in shards
+
+
+def test_a_session_that_stops_says_what_did_not_run_and_is_no_shard() -> None:
+    words = ["--dmlcheck-shard", "1/1", "--dmlcheck-json", "r.json", "-x"]
+    assert run("--dmlcheck", "cases/sum.yaml", *words).returncode == 1
+    report = reported("r.json")
+    assert [case["outcome"] for case in report["cases"]] == ["passed", "failed"]
+    assert (report["not_run"], report["digest"]) == (6, None)
+
+
+def test_other_tests_and_the_check_of_known_results_are_in_every_shard_and_no_report() -> None:
+    Path("test_plain.py").write_text("def test_plain():\n    pass\n", encoding="utf-8")
+    known("- {cases: '*::nowhere', expect: failed, reason: a known bug}")
+    words = [
+        "--dmlcheck-expectations",
+        "known.yaml",
+        "--dmlcheck-json",
+        "r.json",
+        "test_plain.py",
+        "cases/sum.yaml",
+        "-v",
+    ]
+    for number in ("1", "2"):
+        text = run("--dmlcheck", "--dmlcheck-shard", f"{number}/2", *words).stdout
+        assert "test_plain.py::test_plain PASSED" in text
+        assert "known.yaml::expectations FAILED" in text
+        assert all(case["id"].startswith("cases/sum.yaml::") for case in reported("r.json")["cases"])
+
+
+def test_selected_cases_alone_are_reported_and_nothing_where_they_are_only_listed() -> None:
+    assert run("--dmlcheck", "cases/sum.yaml", "-k", "right", "--dmlcheck-json", "r.json").returncode == 0
+    assert [case["name"] for case in reported("r.json")["cases"]] == ["right"]
+    run("--dmlcheck", "cases/sum.yaml", "--collect-only", "--dmlcheck-json", "listed.json")
+    assert not Path("listed.json").exists()
+
+
+def test_a_report_takes_the_place_of_no_other_file() -> None:
+    before = Path("cases/sum.yaml").read_text(encoding="utf-8")
+    result = run("--dmlcheck", "cases", "--dmlcheck-json", "cases/sum.yaml")
+    assert (result.returncode, "cases/sum.yaml is there, and is no earlier report" in result.stderr) == (4, True)
+    assert Path("cases/sum.yaml").read_text(encoding="utf-8") == before
+    result = run("--dmlcheck", "cases", "--dmlcheck-json", "nowhere/r.json")
+    assert (result.returncode, "--dmlcheck-json nowhere/r.json: No such file" in result.stderr) == (4, True)

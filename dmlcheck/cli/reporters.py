@@ -18,7 +18,7 @@ from dmlcheck.cli.options import complete_files
 from dmlcheck.reports.again import again
 from dmlcheck.reports.concise import ConciseReport
 from dmlcheck.reports.failure import Again
-from dmlcheck.reports.files import is_replaceable
+from dmlcheck.reports.files import JSON_HEAD, is_replaceable
 from dmlcheck.reports.records import Reporter, RunInfo, Summary
 from dmlcheck.reports.text import TextReport
 
@@ -35,9 +35,7 @@ class Kind(NamedTuple):
 
 _JUNIT = re.compile(rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite")
 _KINDS = {
-    "json": Kind(
-        "json", "JsonReport", "Write a dmlcheck-report/1 file.", re.compile(rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-')
-    ),
+    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD),
     "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
     "html": Kind(
         "html.report",

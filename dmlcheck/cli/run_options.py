@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from typing import Any
 
 import click
 
+from dmlcheck.cases.select import parse_shard
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
@@ -38,11 +38,8 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, int]:
         """Return its number and how many there are."""
-        found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", str(value), re.ASCII)
-        index, count = (int(found[1]), int(found[2])) if found else (0, 0)
-        if 1 <= index <= count:
-            return index, count
-        return self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
+        shard = parse_shard(str(value))
+        return shard or self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]

@@ -78,6 +78,7 @@ def _remove(path: str) -> None:
 
 
 _HEAD = 1 << 16  # bytes
+JSON_HEAD = re.compile(rb'\A\s*\{[^{}]*"schema"\s*:\s*"dmlcheck-')  # how a JSON report begins
 
 
 def is_replaceable(path: str, head: re.Pattern[bytes]) -> bool:

@@ -114,10 +114,11 @@ def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object
         begin(case)
         return run_case(case, run)
     problems = all_problems(case, broken)
-    return _malformed(case, "not a well-formed case", problems)
+    return malformed(case, "not a well-formed case", problems)
 
 
-def _malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> CaseResult:
+def malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> CaseResult:
+    """Return the result of a case or a file that cannot be used."""
     return CaseResult(case, ERRORED, reason, problems, level=case.feature_level, is_malformed=True, is_unrun=True)
 
 
@@ -150,9 +151,11 @@ def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
     name = file.document.name
     if in_shard(name, plan.shard) and not skip:
         problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
-        case = case_of_file(name, FileOrigin(file.document, ((),)))
-        yield Done(_malformed(case, "the file cannot be used", problems))
+        yield Done(malformed(case_of_file(name, FileOrigin(file.document, ((),))), WRONG_FILE, problems))
     yield Ended(_digest([name]) if plan.digests else None)
+
+
+WRONG_FILE = "the file cannot be used"
 
 
 def case_of_file(name: str, origin: Origin) -> Case:
@@ -173,6 +176,11 @@ def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
 
 def _digest(ids: Iterable[str]) -> bytes:
     return _sha256(b"".join(_encoded(case_id) + b"\0" for case_id in ids))
+
+
+def digest_of_ids(ids: Iterable[str]) -> str:
+    """Return the digest of a case set that is run as one, whatever files it is in."""
+    return _digest(ids).hex()
 
 
 def digest_of(digests: Sequence[bytes | None]) -> str | None:

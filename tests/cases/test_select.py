@@ -1,4 +1,4 @@
-"""What `-k` expressions select, and which of them cannot be read."""
+"""What `-k` expressions select, which of them cannot be read, and how shards are written."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.cases.select import ExpressionError, matcher
+from dmlcheck.cases.select import ExpressionError, matcher, parse_shard
 
 ID = 'cases/reduce/values.yaml::sum cancels[DataType=FLOAT16,Axes=[0,1],Value={"a":1}] (line 3)'
 
@@ -251,3 +251,25 @@ def test_an_expression_means_what_its_words_mean(tree: Any, parts: set[str]) -> 
 @given(text=st.text(st.sampled_from("ab ()\"'\t[]=andort"), max_size=20))
 def test_any_text_is_an_expression_or_refused(text: str) -> None:
     assert outcome(text, "a b") in ("selected", "left out", "refused")
+
+
+@pytest.mark.parametrize(
+    ("text", "shard"),
+    [
+        ("1/1", (1, 1)),
+        ("2/5", (2, 5)),
+        ("5/5", (5, 5)),
+        ("6/5", None),
+        ("0/5", None),
+        ("-1/5", None),
+        ("1", None),
+        ("1/2/3", None),
+        (" 1/2", None),
+        ("1/2\n", None),
+        ("\u0661/2", None),
+        ("1/1000000000", None),
+        ("", None),
+    ],
+)
+def test_a_shard_is_a_number_of_so_many(text: str, shard: tuple[int, int] | None) -> None:
+    assert parse_shard(text) == shard

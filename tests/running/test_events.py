@@ -12,7 +12,7 @@ from running.test_processes import folder, write  # noqa: F401 - the fixture is 
 from dmlcheck.cases.find import Target
 from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
-from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, in_shard
+from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.processes import Execution
 
 
@@ -40,6 +40,7 @@ def test_a_run_has_digests_where_it_is_asked_for_them() -> None:
     assert (without.digest, ended.digest) == (None, hashlib.sha256(b"a.yaml::c0\0a.yaml::c1\0").digest())
     assert digest_of([ended.digest]) == hashlib.sha256(ended.digest or b"").hexdigest()
     assert digest_of([ended.digest, None]) is None
+    assert digest_of_ids(["a.yaml::c0", "a.yaml::c1"]) == (ended.digest or b"").hex()
 
 
 @pytest.mark.parametrize(
