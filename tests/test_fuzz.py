@@ -92,6 +92,8 @@ OF_REPORTS = [
     ["merge", "r.json", "--json", "all.json", "--junitxml", "r.xml", "--html", "r.html", "--sarif", "r.sarif", "-v"],
     ["run", "a.json", "--compare-to", "r.json", "--max-drift", "1"],
     ["expectations", "update", "r.json", "known.json", "--add", "--reason", "x"],
+    *(["compare", "r.json", "earlier.json", "--format", form] for form in ("text", "json", "markdown")),
+    ["compare", "earlier.json", "r.json", "--max-drift", "1", "-v"],
 ]
 OF_KNOWN = [
     ["run", "a.json", "--expectations", "known.json"],
@@ -250,7 +252,9 @@ def report_trees() -> st.SearchStrategy[Job]:
     files = made("run", "a.json", "--shard", "1/1", "--json", "r.json")
     report = json.loads(files["r.json"])
     return st.builds(
-        lambda tree, words: Job({**files, "r.json": as_json(tree), "known.json": b"[]"}, [words]),
+        lambda tree, words: Job(
+            {**files, "earlier.json": files["r.json"], "r.json": as_json(tree), "known.json": b"[]"}, [words]
+        ),
         trees([report]),
         st.sampled_from(OF_REPORTS),
     )
@@ -311,8 +315,8 @@ def model_trees() -> st.SearchStrategy[Job]:
 
 
 PLAIN = """
-run validate eval show explain schema merge expectations update diff coverage export import --to dxdispatch onnx -o
-out a.json r.json known.json x.npy . - -- a.json::join a.json::x --json --html --junitxml --sarif --format json text
+run validate eval show explain schema merge compare expectations update diff coverage export import --to dxdispatch onnx
+-o out a.json r.json known.json x.npy . - -- a.json::join a.json::x --json --html --junitxml --sarif --format json text
 github -k -x --max-failures 0 1 -j --timeout 1e999 nan --shard 1/1 2/1 --expectations --implementation reference
 recorded: recorded:. dxdispatch: command: python: python:x:y --accumulate float16 --strict --warn-above --compare-to
 --max-drift --feature-level 6_4 99 0x4100 4_1 GEMM gemm output-mismatch --all-levels --add --reason -v -q --help

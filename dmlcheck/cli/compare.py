@@ -10,7 +10,7 @@ from dmlcheck.cli.console import print_json, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.cli.run_options import Number
-from dmlcheck.reports.changes import GROWTH, changes
+from dmlcheck.reports.changes import GROWTH, Changes, changes
 from dmlcheck.reports.changes_page import changes_dict, changes_lines, changes_markdown
 from dmlcheck.reports.reading import ReportError
 
@@ -61,6 +61,13 @@ def compare(*, old: str, new: str, form: str, max_drift: float, verbose: bool) -
     if found.newly_failing:
         sys.exit(Exit.FAILED)
     if not found.compared:
-        write("dmlcheck: nothing was compared: no case was run, and not skipped, in both reports", to_errors=True)
+        write(f"dmlcheck: nothing was compared: {_why_nothing(found)}", to_errors=True)
         sys.exit(Exit.NOTHING_CHECKED)
     sys.exit(Exit.GOOD)
+
+
+def _why_nothing(found: Changes) -> str:
+    """Return why there was nothing to compare."""
+    if found.old.cases and found.new.cases and found.new.cases == len(found.added):
+        return "no case is in both reports; ids begin with the path as the command line of the run gives it"
+    return "no case was run, and not skipped, in both reports"
