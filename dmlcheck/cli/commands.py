@@ -21,7 +21,7 @@ GROUPS = {
     "Convert": {
         "export": "Write cases as DxDispatch or ONNX models.",
         "import": "Write DxDispatch or ONNX models as case files.",
-        "schema": "Print the JSON Schema of case files, for editors.",
+        "schema": "Print the JSON Schema of case files, or a C++ header.",
     },
     "Other": {
         "coverage": "What of the specs a set of cases exercises.",

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 from commandline import dmlcheck
 
+from dmlcheck.inspection.desc_header import header_text
 from dmlcheck.inspection.schema import case_file_schema
 
 
@@ -21,3 +22,7 @@ def test_the_command_prints_a_valid_schema() -> None:
 def test_the_format_may_be_named() -> None:
     assert dmlcheck("schema", "--format", "json").stdout == dmlcheck("schema").stdout
     assert dmlcheck("schema", "--format", "yaml").exit_code == 2
+
+
+def test_the_cpp_header_is_printed_as_it_is() -> None:
+    assert dmlcheck("schema", "--format", "c++").stdout == header_text() + "\n"
