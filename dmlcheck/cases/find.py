@@ -11,6 +11,7 @@ from dmlcheck.files import yaml
 from dmlcheck.files.plain import open_plain
 
 _ENDINGS = (".yaml", ".yml", ".json")
+_MODEL = ".onnx"
 _REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins with
 _REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
 
@@ -23,20 +24,51 @@ class Target(NamedTuple):
     case: str | None = None
 
 
+class Found(NamedTuple):
+    """What there is in a folder tree: its case files, and what is left out, linked folders, pipes and ONNX models.
+
+    Among the files are links that lead nowhere, and folders that may not be read: reading them says what is wrong.
+    """
+
+    files: list[str]
+    links: list[str]
+    pipes: list[str]
+    models: list[str]
+
+
 def find_files(path: str) -> list[str] | None:
     """Return the YAML and JSON files of a folder tree in order, or the file itself; None when there is neither.
 
     Reports that dmlcheck wrote into the folder are left out.
     """
-    if not os.path.isdir(path):
-        return [path] if os.path.exists(path) else None
-    found: list[str] = []
-    for folder, folders, files in os.walk(path):
+    if os.path.isdir(path):
+        return search(path).files
+    return [path] if os.path.exists(path) else None
+
+
+def search(path: str) -> Found:
+    """Return what there is in a folder tree, in order, but for what is hidden and dmlcheck's own reports."""
+    found = Found([], [], [], [])
+    for folder, folders, files in os.walk(path, onerror=lambda error: found.files.append(error.filename)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        wanted = (name for name in sorted(files) if name.lower().endswith(_ENDINGS) and not name.startswith("."))
-        found.extend(os.path.join(folder, name) for name in wanted)
-    regular = [file for file in found if os.path.isfile(file)]  # a pipe would be waited for
-    return [file for file in regular if not (file.lower().endswith(".json") and is_report(file))]
+        found.links.extend(filter(_is_link, (os.path.join(folder, name) for name in folders)))
+        for name in sorted(files):
+            file, lower = os.path.join(folder, name), name.lower()
+            if name.startswith("."):
+                continue
+            if lower.endswith(_MODEL):
+                found.models.append(file)
+            elif lower.endswith(_ENDINGS) and os.path.exists(file) and not os.path.isfile(file):
+                found.pipes.append(file)
+            elif lower.endswith(_ENDINGS) and not (lower.endswith(".json") and is_report(file)):
+                found.files.append(file)
+    return found
+
+
+def _is_link(folder: str) -> bool:
+    """Whether a folder is a link, or on Windows a junction, which newer versions of Python do not search either."""
+    is_junction = getattr(os.path, "isjunction", None)
+    return os.path.islink(folder) or (is_junction is not None and is_junction(folder))
 
 
 def is_report(path: str) -> bool:

@@ -102,6 +102,11 @@ class Case(NamedTuple):
         return self.inputs is not None and self.outputs is None and self.invalid is None
 
     @property
+    def gives_outputs(self) -> bool:
+        """Whether it gives values for some output: `{OutputTensor: null}` gives none."""
+        return self.outputs is not None and any(map(_gives, self.outputs.values()))
+
+    @property
     def is_negative(self) -> bool:
         """Whether it is about what is wrong with the desc; one that lists nothing and has outputs is about those."""
         return self.invalid is not None and not (self.invalid == () and self.outputs)
@@ -112,9 +117,14 @@ class Case(NamedTuple):
 
         One that lists its values may lack its outputs by mistake.
         """
-        if self.inputs is None or self.outputs or self.invalid is not None:
+        if self.inputs is None or self.gives_outputs or self.invalid is not None:
             return False
         return not self.inputs or any(map(_is_random, self.inputs.values()))
+
+
+def _gives(raw: Any) -> bool:
+    """Whether there are values for a tensor, or for one of an array of tensors."""
+    return any(part is not None for part in raw) if isinstance(raw, list) and raw else raw is not None
 
 
 def _is_random(raw: Any) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import chain
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
-from dmlcheck.cli.console import Console
+from dmlcheck.cli.console import Console, say
+from dmlcheck.cli.selection import say_no_cases
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_file
@@ -17,25 +18,44 @@ from dmlcheck.specs.load import full_name
 class CaseFiles:
     """The cases of files, read as they are asked for, and what is wrong with the files, printed as it is found."""
 
-    def __init__(self, targets: Iterable[Target], selected: Callable[[str], bool] = lambda _: True) -> None:
-        """Begin with no file read; `selected` says by its id whether a case is wanted."""
+    def __init__(
+        self,
+        targets: Iterable[Target],
+        selected: Callable[[str], bool] = lambda _: True,
+        single: Mapping[str, str] = {},
+    ) -> None:
+        """Begin with no file read; `selected` says by its id whether a case is wanted.
+
+        `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there.
+        """
         self.targets = targets
+        self.missing = dict(single)
         self.selected = selected
         self.console = Console()
         self.documents: dict[str, Document] = {}
         self.has_wrong_file = False
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases that are well formed and wanted."""
+        """Yield the cases that are well formed and wanted; at the end say what has none, and what is missing."""
+        seen, empty = 0, []
         for target in self.targets:
             file = read_file(target.file, target.name)
             self.documents[file.document.name] = file.document
             self.has_wrong_file = self.has_wrong_file or bool(file.problems or file.broken)
             self.console.problems([*file.problems, *chain.from_iterable(file.broken.values())], file.document)
+            if not (file.cases or file.problems or file.broken):
+                empty.append(target.name)
             for case in file.cases:
+                seen += target.case in (None, case.name)
+                self.missing.pop(case.id, None)
                 is_wanted = target.case in (None, case.name) and self.selected(case.id)
                 if is_wanted and case.id not in file.broken:
                     yield case
+        for problem in self.missing.values():
+            say(f"dmlcheck: {problem}", to_errors=True)
+        if seen:
+            say_no_cases(empty)
+        self.has_wrong_file = self.has_wrong_file or bool(self.missing and seen)
 
     def show(self, problems: Iterable[Diagnostic]) -> None:
         """Print what is wrong with a case that was read."""

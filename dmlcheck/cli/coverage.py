@@ -11,7 +11,7 @@ from dmlcheck.cli.console import print_json, print_page, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import complete_files, examples, format_option
-from dmlcheck.cli.selection import targets
+from dmlcheck.cli.selection import select
 from dmlcheck.inspection.coverage import of_operator
 from dmlcheck.reports.coverage import coverage_dict, coverage_lines
 from dmlcheck.specs.load import load_spec
@@ -40,7 +40,8 @@ def coverage(*, paths: tuple[str, ...], operators: tuple[str, ...], form: str) -
     """
     wanted = [operator_name(operator) for operator in operators]
     # What a file covers is asked of the whole file.
-    files = CaseFiles(target._replace(case=None) for target in targets(paths))
+    given = select(paths)
+    files = CaseFiles((target._replace(case=None) for target in given.targets), single=given.single)
     cases = by_operator(files.cases(), wanted)
     found = [of_operator(load_spec(name), cases[name]) for name in sorted(cases)]
     if form == "json":

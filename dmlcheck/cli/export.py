@@ -14,7 +14,7 @@ from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import FORMATS, folder_option, written
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import selector, targets
+from dmlcheck.cli.selection import select, selector
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Exported
 
@@ -31,7 +31,8 @@ from dmlcheck.formats.exporting import Exported
 @select_option
 def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | None) -> None:
     """Write the cases of files and folders as models, to run them where dmlcheck is not installed."""
-    files = CaseFiles(targets(paths), selector(expression))
+    found = select(paths)
+    files = CaseFiles(found.targets, selector(expression), found.single)
     exporter = import_module(f"{FORMATS[form].package}.exporter")
     cases = files.cases()
     first = next(cases, None)

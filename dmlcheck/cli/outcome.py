@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.reporters import finish_reports
+from dmlcheck.cli.selection import say_no_cases
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
@@ -42,18 +43,20 @@ class Outcome:
         fails_skipped: bool = False,
         is_of_reference: bool = True,
         single: Mapping[str, str] = {},
+        is_of_files: bool = True,
         total: Callable[[], int] = lambda: 0,
     ) -> None:
         """Begin; the time runs from here.
 
         `fails_skipped` makes a skipped case that no entry expects a failure; `is_of_reference` says that the reference
         engine is judged: another has to have a part in the run. `single` has the ids of the cases that were asked for
-        one by one, each with what to say if it is not there; `total` returns the number of cases.
+        one by one, each with what to say if it is not there; `is_of_files` says that all files are read whole, so that
+        known results of no case show. `total` returns the number of cases.
         """
         self.reporters = reporters
         self.watch = watch
         self.known = known
-        self.unmatched = None if known is None or single else UnmatchedEntries(known)
+        self.unmatched = UnmatchedEntries(known) if known is not None and is_of_files else None
         self.max_failures = max_failures
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
@@ -61,6 +64,7 @@ class Outcome:
         self.total = total
         self.tally = Tally(is_of_reference=is_of_reference)
         self.digests: list[bytes | None] = []
+        self.empty: list[str] = []  # files without cases
         self.seen = 0
         self.has_wrong_file = False
         self.is_interrupted = False
@@ -95,6 +99,7 @@ class Outcome:
             self._see(event.id)
         elif isinstance(event, Ended):
             self.digests.append(event.digest)
+            self.empty.extend([] if event.empty is None else [event.empty])
 
     def _see(self, case_id: str) -> None:
         self.seen += 1
@@ -124,6 +129,8 @@ class Outcome:
             return Exit.INTERRUPTED
         is_stale, is_vain = self._has_stale_entries(), self._is_compared_in_vain(summary)
         is_lacking = self._lacks_cases()
+        if self.seen:
+            say_no_cases(self.empty)
         if self.has_wrong_file or is_stale or is_vain or is_lacking or not is_written:
             return Exit.WRONG_INPUT
         if summary.failures:

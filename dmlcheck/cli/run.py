@@ -15,7 +15,7 @@ from dmlcheck.cli.options import complete_files, examples, level_option, listed,
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
 from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
-from dmlcheck.cli.selection import selector, targets
+from dmlcheck.cli.selection import select, selector
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
@@ -181,7 +181,7 @@ def run(**given: Any) -> None:
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
-    found = targets(options.paths)
+    found, single = select(options.paths)
     inputs = [path for path in (*(target.file for target in found), options.expected, options.compare_to) if path]
     info = options.info(said, earlier)
     execution = Execution(found, options.plan, options.jobs)
@@ -193,7 +193,8 @@ def run(**given: Any) -> None:
         is_shard=options.shard is not None,
         fails_skipped=options.fail_on_skipped,
         is_of_reference=info.is_of_reference,
-        single={f"{name}::{case}": f"{name} has no case {case}" for _, name, case in found if case is not None},
+        single=single,
+        is_of_files=all(target.case is None for target in found),
         total=lambda: execution.total,
     )
     _follow(execution, outcome, console)

@@ -3,18 +3,39 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target, find_files, real_path
+from dmlcheck.cases.find import Target, find_files, real_path, search
 from dmlcheck.cases.select import ExpressionError, matcher
+from dmlcheck.cli.console import say
 from dmlcheck.specs.load import data_folder
+
+
+class Selected(NamedTuple):
+    """The files that paths stand for, and by their ids the cases that were asked for one by one: what to say of each.
+
+    That is said where a file does not have the case.
+    """
+
+    targets: list[Target]
+    single: dict[str, str]
 
 
 def targets(paths: Sequence[str]) -> list[Target]:
     """Return the files that paths stand for; the bundled cases when there are none."""
+    return select(paths).targets
+
+
+def select(paths: Sequence[str]) -> Selected:
+    """Return the files that paths stand for, the bundled cases when there are none, and the single cases among them.
+
+    What is left out of a folder is said.
+    """
     found: list[Target] = []
+    empty: list[str] = []
     if not paths:
         root = data_folder("cases")
         found.extend(
@@ -23,9 +44,58 @@ def targets(paths: Sequence[str]) -> list[Target]:
         )
     for given in paths:
         path, case = split_case(given)
-        files = find_files(path)
-        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in ([path] if files is None else files))
-    return _each_once(found)
+        files = files_of(path)
+        found.extend(Target(file, file.replace(os.sep, "/"), case) for file in files)
+        empty.extend([] if files else [path])
+    if found:
+        say_empty(empty)
+    kept = _each_once(found)
+    names = {real_path(target.file): target.name for target in reversed(kept)}
+    single = ((names[real_path(file)], case) for file, _, case in found if case is not None)
+    return Selected(kept, {f"{name}::{case}": f"{name} has no case {case}" for name, case in single})
+
+
+def files_of(path: str, *, says_models: bool = False) -> list[str]:
+    """Return the case files that a path stands for, itself where it is no folder, and say what is left out of it.
+
+    `says_models` is for a command that takes ONNX models too, and none from a folder.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    found = search(path)
+    left_out = [
+        *_named(found.links, "is a link to a folder, and is not searched; give its path to have its files read"),
+        *_named(found.pipes, "is a pipe, a device or a socket, and is not read"),
+    ]
+    if says_models:
+        left_out += _named(found.models, "is not checked: of a folder only case files are; give the path of the model")
+    _note(left_out)
+    return found.files
+
+
+def say_empty(paths: Iterable[str]) -> None:
+    """Say that folders have no case files."""
+    _note(_named([path.replace(os.sep, "/") for path in paths], "has no case files (*.yaml, *.yml, *.json)"))
+
+
+def say_no_cases(names: Sequence[str]) -> None:
+    """Say that files have no cases."""
+    _note(_named(names, "has no case"))
+
+
+_MOST_NAMED = 5
+
+
+def _named(paths: Sequence[str], what: str) -> list[str]:
+    """Return what there is to say of paths, of many the first few by their names."""
+    more = len(paths) - _MOST_NAMED
+    lines = [f"{path.replace(os.sep, '/')} {what}" for path in paths[:_MOST_NAMED]]
+    return [*lines, f"and {more:,} more like it"] if more > 0 else lines
+
+
+def _note(lines: Iterable[str]) -> None:
+    for line in lines:
+        say(f"dmlcheck: {line}", to_errors=True)
 
 
 def split_case(given: str) -> tuple[str, str | None]:

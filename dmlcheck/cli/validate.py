@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.cases.find import each_once, find_files
+from dmlcheck.cases.find import each_once
 from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
+from dmlcheck.cli.selection import files_of, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
@@ -78,13 +79,17 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
     if models and asked.all_levels:
         raise click.UsageError("--all-levels is not for ONNX models")
     has_wrong_file = any(model.is_wrong for model in models)
-    for file in _case_files(file for file in files if not _is_model(file)):
+    empty: list[str] = []
+    for file in _case_files([file for file in files if not _is_model(file)], are_beside=bool(models)):
+        empty.extend([] if file.cases or file.problems or file.broken else [file.document.name])
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
         descs.extend(validated(file, asked))
     checked = bool(descs) or any(model.checked for model in models)
     _print(descs, models, documents, form, asked.directml_version)
     descs.extend(desc for model in models for desc in model.descs)
+    if checked:
+        say_no_cases(empty)
     if has_wrong_file:
         sys.exit(Exit.WRONG_INPUT)
     if not descs:
@@ -162,16 +167,14 @@ def _listed(names: Iterable[str]) -> str:
     return f"the sizes that are open are {', '.join(sorted(names))}" if names else "no size is open"
 
 
-def _case_files(files: Iterable[str]) -> Iterator[CaseFile]:
-    for path in each_once(_paths(files)):
+def _case_files(files: Sequence[str], *, are_beside: bool) -> Iterator[CaseFile]:
+    """Yield what paths stand for, read; `are_beside` says that there is more to validate than that."""
+    found = {given: [given] if given == "-" else files_of(given, says_models=True) for given in files}
+    if are_beside or any(found.values()):
+        say_empty(given for given, own in found.items() if not own)
+    for path in each_once(path for own in found.values() for path in own):
         if path == "-":
             document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-")
             yield read_document(document)
         else:
             yield read_file(path)
-
-
-def _paths(files: Iterable[str]) -> Iterator[str]:
-    for given in files:
-        found = find_files(given) if given != "-" else None
-        yield from [given] if found is None else found

@@ -53,6 +53,7 @@ def read_plain(path: str, most: int) -> bytes:
 
 def _check(mode: int, path: str) -> None:
     if stat.S_ISDIR(mode):
+        os.scandir(path).close()  # that it may not be read is what is to be said of it first
         raise IsADirectoryError(errno.EISDIR, "is a folder", path)
     if not stat.S_ISREG(mode):
         raise NotPlain(errno.EINVAL, "is a pipe, a device or a socket, not a file", path)

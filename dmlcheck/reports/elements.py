@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brackets, counted, error_text, figure, is_or_are
 from dmlcheck.reports.layout import columns_of
+from dmlcheck.running.results import CaseResult
 
 
 def mismatch_lines(name: str, output: OutputResult) -> list[str]:
@@ -27,9 +28,11 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     return lines
 
 
-def open_lines(outputs: Mapping[str, OutputResult]) -> Iterator[str]:
-    """Yield how many elements of outputs were not judged, being left open, for each output that has some."""
-    for name, output in outputs.items():
+def open_lines(result: CaseResult) -> Iterator[str]:
+    """Yield what was not judged of a case: elements that are left open, by output, and outputs without values."""
+    if result.uncompared:
+        yield f"not compared, as the case gives no values: {', '.join(result.uncompared)}"
+    for name, output in result.outputs.items():
         if output.unspecified:
             of = f"{output.unspecified:,} of {counted(output.elements, 'element')}"
             yield f"{name}: {of} {is_or_are(output.unspecified)} left open by the documentation"

@@ -63,12 +63,12 @@ class _Annotations:
 def annotation(kind: str, problem: Diagnostic, name: str) -> str:
     """Return the workflow command that annotates a line; `endColumn` is the column after the last one."""
     properties: dict[str, str | int | None] = {
-        "file": repository_path(problem.file) if problem.file else None,
+        "file": _LINE.sub(_visible_line, repository_path(problem.file)) if problem.file else None,
         "line": problem.line,
     }
     if problem.line is not None and problem.column is not None:
         properties |= {"col": problem.column, "endColumn": problem.column + max(1, problem.width)}
-    properties["title"] = f"{problem.rule}: {_LINE.sub(_visible_line, name)}"[:255]
+    properties["title"] = f"{visible(problem.rule)}: {_LINE.sub(_visible_line, name)}"[:255]
     given = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items() if value is not None)
     return f"::{kind} {given}::{_data(_LINE.sub(_visible_line, full_message(problem))[:MOST_TEXT])}"
 

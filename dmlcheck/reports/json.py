@@ -108,6 +108,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "diagnostics": [diagnostic.as_dict() for diagnostic in result.diagnostics],
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},
+        **({"not_compared": list(result.uncompared)} if result.uncompared else {}),
         **_details(result),
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),

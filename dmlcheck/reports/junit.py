@@ -50,7 +50,7 @@ class JunitReport:
             inside = self.failure(result)
         elif result.outcome == PASSED:
             noted = (f"{found.severity}: {found.message}" for found in (*warnings(result), *drifts(result)))
-            said = "\n".join((*noted, *open_lines(result.outputs)))
+            said = "\n".join((*noted, *open_lines(result)))
             inside = f"<system-out>{_text(said)}</system-out>" if said else ""
         else:
             inside = _tag("<skipped", message=result.reason or "no reason given", type=result.outcome) + "/>"

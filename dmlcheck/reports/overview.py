@@ -85,6 +85,7 @@ class Overview:
         self.worse = _Noted()
         self.unlikely = _Noted()
         self.inaccurate = _Noted()
+        self.uncompared = _Noted()
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
@@ -106,6 +107,8 @@ class Overview:
         inaccurate = inaccurate_warnings(result)
         if inaccurate:
             self.inaccurate.add(0.0, [f"{found.where}: {result.case.name}: {found.message}" for found in inaccurate])
+        if result.uncompared:
+            self.uncompared.add(0.0, [f"{result.case.id}: {', '.join(result.uncompared)}"])
         if result.warned:
             lines = [f"{result.case.id} {found.message}" for found in near_bounds(result)]
             self.close.add(closest_to_bound(result), lines)
@@ -146,6 +149,7 @@ class Overview:
         yield from self.unlikely.lines("inside the bound, and beyond the likely error")
         yield from self.close.lines("near the bound")
         yield from self.inaccurate.lines("with an inaccurate expectation")
+        yield from self.uncompared.lines("with outputs that are not compared, as no values are given for them")
         if summary.compared is not None:
             cases, new = summary.compared
             before = earlier or "the earlier report"

@@ -16,7 +16,7 @@ from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 from dmlcheck.files.plain import reason as reason_of
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
-from dmlcheck.running.results import FAILURES, LEGAL, OUTCOMES, SKIPPED, CaseResult, Drift
+from dmlcheck.running.results import FAILURES, LEGAL, NO_ANSWER, OUTCOMES, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Deviation
 
@@ -181,6 +181,7 @@ def case_result(raw: Mapping[str, Any]) -> CaseResult:
 
 TEXT = (str,)
 TEXT_OR_NONE = (str, type(None))
+WHOLE = (int,)
 NUMBER = (int, float)
 NUMBER_OR_NONE = (int, float, type(None))
 
@@ -188,9 +189,17 @@ NUMBER_OR_NONE = (int, float, type(None))
 def value_of(raw: Mapping[str, Any], key: str, kinds: tuple[type, ...], default: Any = None) -> Any:
     """Return what a report has under a key; TypeError where it is nothing that `run` writes there."""
     value = raw.get(key, default)
-    if not isinstance(value, kinds) or isinstance(value, bool):
+    if not isinstance(value, kinds) or isinstance(value, bool) or _is_beyond(value):
         raise TypeError(key)
     return value
+
+
+_LARGEST_WHOLE = 2**65  # no count, place, integer of an output or difference of two is larger
+
+
+def _is_beyond(value: Any) -> bool:
+    """Whether a number is larger than any that a run writes."""
+    return isinstance(value, int) and abs(value) > _LARGEST_WHOLE
 
 
 def _case_result(raw: Mapping[str, Any]) -> CaseResult:
@@ -217,7 +226,15 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         ),
         is_unrun=raw["outcome"] != SKIPPED and not raw.get("computed", _is_computed(outputs, diagnostics)),
         consistent=_consistent(raw),
+        uncompared=_uncompared(raw),
     )
+
+
+def _uncompared(raw: Mapping[str, Any]) -> tuple[str, ...]:
+    names: list[Any] = value_of(raw, "not_compared", (list,), [])
+    if not all(isinstance(name, str) for name in names):
+        raise TypeError("not_compared")
+    return tuple(names)
 
 
 def _consistent(raw: Mapping[str, Any]) -> str | None:
@@ -229,7 +246,7 @@ def _consistent(raw: Mapping[str, Any]) -> str | None:
 
 def _is_computed(outputs: Mapping[str, OutputResult], diagnostics: Iterable[Diagnostic]) -> bool:
     """Whether an implementation had a part in a case, by what a report of an earlier version says of it."""
-    return bool(outputs) or any(found.rule in ("implementation-error", "timeout") for found in diagnostics)
+    return bool(outputs) or any(found.rule in NO_ANSWER for found in diagnostics)
 
 
 _OF_EARLIER = {"a legal desc": LEGAL}  # reasons as earlier versions have them
@@ -246,8 +263,15 @@ def _case(raw: Mapping[str, Any]) -> Case:
         desc=value_of(raw, "desc", (str, dict), {}),
         inputs=value_of(raw, "inputs", (dict, type(None))),
         source=value_of(raw, "source", TEXT_OR_NONE),
-        origin=DetachedOrigin(Position(value_of(raw, "line", (int, type(None))) or 1, 1)),
+        origin=DetachedOrigin(Position(_line(raw), 1)),
     )
+
+
+def _line(raw: Mapping[str, Any]) -> int:
+    line: int = value_of(raw, "line", (int, type(None))) or 1
+    if not 0 < line < _MOST_PLACE:
+        raise ValueError("line")
+    return line
 
 
 def _drift(raw: Mapping[str, Any]) -> Drift:
@@ -256,12 +280,17 @@ def _drift(raw: Mapping[str, Any]) -> Drift:
 
 
 def _diagnostic(raw: Mapping[str, Any]) -> Diagnostic:
-    texts, numbers = ("rule", "severity", "message"), ("line", "column")
     for key, value in raw.items():
-        kinds = (int, type(None)) if key in numbers else TEXT if key in texts else TEXT_OR_NONE
-        if not isinstance(value, kinds):
+        if key in ("line", "column"):
+            is_wrong = value is not None and not (type(value) is int and 0 < value < _MOST_PLACE)
+        else:
+            is_wrong = not isinstance(value, TEXT if key in ("rule", "severity", "message") else TEXT_OR_NONE)
+        if is_wrong or key == "width":
             raise TypeError(key)
     return Diagnostic(**raw)
+
+
+_MOST_PLACE = 2**31  # lines of a file, and characters of a line
 
 
 def _output(raw: Mapping[str, Any]) -> OutputResult:
@@ -306,7 +335,9 @@ def _numbers(details: Mapping[str, Any], key: str) -> tuple[Any, ...]:
 def _element(raw: Mapping[str, Any]) -> Element:
     expected, actual = (float(value) if isinstance(value, str) else value for value in (raw["expected"], raw["actual"]))
     place = tuple(raw["index"])
-    if not all(isinstance(value, NUMBER) for value in (expected, actual, *place)):
+    if not all(isinstance(value, NUMBER) and not _is_beyond(value) for value in (expected, actual)):
+        raise TypeError("expected")
+    if not all(type(value) is int and 0 <= value <= _LARGEST_WHOLE for value in place):
         raise TypeError("index")
     ulp, share = value_of(raw, "ulp", NUMBER, 0.0), value_of(raw, "share", NUMBER_OR_NONE)
     is_unrounded, is_unlimited = (raw.get(key) is True for key in ("unrounded", "unlimited"))

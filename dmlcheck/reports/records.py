@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared, inaccurate_warnings, unlikely_errors
-from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
 CHECKED = "checked"  # what stands for passed where dmlcheck alone checked a desc
@@ -43,7 +43,8 @@ class Summary(NamedTuple):
     `judged` counts the cases that the implementation had a part in, whatever came of them, and `computed` those of them
     that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
-    of inputs the cases whose errors that would explain.
+    of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
+    implementation gave no result.
     """
 
     counts: dict[str, int]
@@ -63,6 +64,12 @@ class Summary(NamedTuple):
     is_of_reference: bool = True
     inaccurate: int = 0
     consistent: Mapping[str, OfClass] = {}
+    unanswered: int = 0
+
+    @property
+    def is_dead(self) -> bool:
+        """Whether the implementation gave a result for no case that it was given, and none of that is a failure."""
+        return 0 < self.judged == self.unanswered == self.counts.get(XFAILED, 0)
 
     @property
     def descs(self) -> int:
@@ -193,6 +200,7 @@ class Tally:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
+        self.unanswered = 0
         self.consistent: dict[str, OfClass] = {}
 
     @property
@@ -212,6 +220,7 @@ class Tally:
         self.unlikely += bool(unlikely_errors(result))
         self.legal += result.is_legal_desc
         self.judged += result.is_computed
+        self.unanswered += result.is_unanswered
         self.computed += result.is_computed and result.outcome == PASSED
         self.for_implementations += result.is_for_implementations
         self.inaccurate += bool(inaccurate_warnings(result))
@@ -250,6 +259,7 @@ class Tally:
             self.is_of_reference,
             self.inaccurate,
             dict(self.consistent),
+            self.unanswered,
         )
 
 
@@ -260,7 +270,9 @@ def outcomes_text(summary: Summary) -> str:
     """
     counts = {**summary.kinds, "not run": summary.not_run}
     others = f" ({summary.for_implementations} for implementations)" if summary.for_implementations else ""
+    dead = " (the implementation gave no result for any case)" if summary.is_dead else ""
     words = {
+        XFAILED: XFAILED + dead,
         CHECKED: f"{plural(summary.descs, 'desc')} checked",
         ERRORED: plural(counts.get(ERRORED, 0), ERRORED),
         SKIPPED: SKIPPED + others,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import islice
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ from dmlcheck.reports.reading import (
     NUMBER_OR_NONE,
     TEXT,
     TEXT_OR_NONE,
+    WHOLE,
     ReportError,
     case_result,
     read_report,
@@ -19,7 +21,8 @@ from dmlcheck.reports.reading import (
 )
 from dmlcheck.reports.records import Earlier, RunInfo, Summary, Tally
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.events import digest, digest_of
+from dmlcheck.running.results import OUTCOMES, CaseResult
 
 _ALIKE = {
     "implementation": "implementation",
@@ -56,6 +59,7 @@ class _Shard(NamedTuple):
 def whole_run(paths: Iterable[str]) -> WholeRun:
     """Return the run whose shards some files are; ReportError where they are not one run's, all of it."""
     shards = _shards([(path, read_report(path)) for path in paths])
+    _check_case_set(shards)
     cases = [case for shard in shards for case in shard.report["cases"]]
     results = [case_result(case) for case in sorted(cases, key=lambda case: case.get("ordinal", 0))]
     info = _info(shards)
@@ -85,11 +89,32 @@ def _shard(path: str, report: dict[str, Any]) -> _Shard:
     index, count = (shard.get("index"), shard.get("count")) if isinstance(shard, dict) else (None, None)
     if type(index) is not int or type(count) is not int or not 1 <= index <= count:
         raise ReportError(f"{path}: not a shard of a run; run with --shard I/N")
-    if report.get("digest") is None:
+    if report.get("digest") is None or report.get("interrupted") or report.get("not_run"):
         raise ReportError(f"{path}: a run that did not get to its end")
     if not all(isinstance(case.get("ordinal", 0), int) for case in report["cases"]):
         raise ReportError(f"{path}: its cases are not as `dmlcheck run` writes them")
+    _check_counts(path, report)
     return _Shard(path, report, index, count)
+
+
+def _check_counts(path: str, report: dict[str, Any]) -> None:
+    """Refuse a report that holds other cases than it counted when it was written."""
+    cases, summary = report["cases"], report.get("summary")
+    if not isinstance(summary, dict):
+        raise ReportError(f"{path}: its summary is not as `dmlcheck run` writes it")
+    held = {"total": len(cases), **dict.fromkeys(OUTCOMES, 0), **Counter(case["outcome"] for case in cases)}
+    for key, number in held.items():
+        if summary.get(key) != number:
+            told = f"its summary says {key}: {brief(summary.get(key))}, and of its cases that are {number}"
+            raise ReportError(f"{path}: {told}; it is not as `dmlcheck run` wrote it")
+
+
+def _check_case_set(shards: list[_Shard]) -> None:
+    """Refuse shards that do not hold, each case once, the case set that their digest stands for."""
+    held = (digest(case["id"] for case in shard.report["cases"]) for shard in shards)
+    if digest_of(list(held)) != shards[0].report["digest"]:
+        paths = ", ".join(shard.path for shard in shards[:_MOST_NAMED])
+        raise ReportError(f"{paths}: not the cases of the run: their ids do not add up to its digest")
 
 
 def _check_same_run(shard: _Shard, first: _Shard) -> None:
@@ -111,15 +136,15 @@ def _summary(shards: list[_Shard], results: list[CaseResult], *, is_of_reference
     seconds, compared = 0.0, None
     for path, report, *_ in shards:
         try:
-            seconds += report.get("summary", {}).get("seconds", 0.0)
+            seconds += value_of(report["summary"], "seconds", NUMBER, 0.0)
             if report.get("compared_to") is not None:
                 here, before = Compared(**report["compared"]), compared or Compared()
+                for key in Compared._fields:
+                    value_of(here._asdict(), key, WHOLE)
                 compared = Compared(before.cases + here.cases, before.new + here.new)
         except (AttributeError, KeyError, TypeError):
             raise ReportError(f"{path}: its end is not as `dmlcheck run` writes it") from None
-    is_interrupted = any(shard.report.get("interrupted") for shard in shards)
-    digest = shards[0].report["digest"]
-    return tally.summary(seconds, is_interrupted=is_interrupted, digest=digest, compared=compared)
+    return tally.summary(seconds, digest=shards[0].report["digest"], compared=compared)
 
 
 def _info(shards: list[_Shard]) -> RunInfo:

@@ -99,7 +99,7 @@ class TextReport:
         elif self.verbose > 0:
             reason = f"   {result.reason}" if result.reason else ""
             self.echo(f"{result.outcome.upper()} {result.case.id}{reason}")
-            for line in open_lines(result.outputs):
+            for line in open_lines(result):
                 self.echo(indent(line))
             for found in (*warnings(result), *drifts(result)):
                 self.echo(indent(f"{self.style(found.severity, 'yellow')}[{found.rule}]: {found.message}"))

@@ -65,6 +65,7 @@ def shown_result(result: CaseResult) -> CaseResult:
         diagnostics=diagnostics,
         outputs={shown(name): _shown_output(output) for name, output in result.outputs.items()},
         warned=tuple(map(visible, result.warned)),
+        uncompared=tuple(map(shown, result.uncompared)),
         drift=tuple(drift._replace(output=shown(drift.output)) for drift in result.drift),
         known=tuple(
             row._replace(text=shown(row.text), versions=shown(row.versions), source=shown(row.source))
@@ -78,7 +79,7 @@ def _is_plain(result: CaseResult) -> bool:
     case = result.case
     if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
         return False
-    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{''.join(result.outputs)}"
+    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{''.join((*result.outputs, *result.uncompared))}"
     return text.isprintable() and case.file.isprintable()
 
 
@@ -98,4 +99,6 @@ def shown_info(info: RunInfo) -> RunInfo:
         version=shown(info.version),
         device=shown(info.device),
         compared_to=earlier,
+        feature_level=shown(info.feature_level),
+        directml_version=shown(info.directml_version),
     )

@@ -119,4 +119,6 @@ def _not_outputs(given: Any, labels: Iterable[str]) -> str | None:
             return f"returned no {label}"
         if not isinstance(given[label], np.ndarray):
             return f"returned {type(given[label]).__name__} for {label} instead of an array"
+        if isinstance(given[label], np.ma.MaskedArray):
+            return f"returned a masked array for {label}, whose masked elements no comparison sees; return its values"
     return None

@@ -48,9 +48,13 @@ class Other(NamedTuple):
 
 
 class Ended(NamedTuple):
-    """The end of a file, with the digest of the ids of its selected cases where the run is to have them."""
+    """The end of a file, with the digest of the ids of its selected cases where the run is to have them.
+
+    `empty` is the name of a file that has no case at all.
+    """
 
     digest: bytes | None
+    empty: str | None = None
 
 
 Event = Done | Other | Ended
@@ -84,7 +88,7 @@ def file_events(
             number += 1
             if number > skip:
                 yield Done(told.limited(_result(case, file, run, begin)))
-    yield Ended(_digest(ids) if plan.digests else None)
+    yield Ended(digest(ids) if plan.digests else None, None if file.cases else target.name)
 
 
 _TOGETHER = 64  # cases that are prepared one after the other
@@ -152,7 +156,7 @@ def _of_wrong_file(file: CaseFile, plan: Plan, skip: int) -> Iterator[Event]:
     if in_shard(name, plan.shard) and not skip:
         problems = (*file.problems, *(problem for found in file.broken.values() for problem in found))
         yield Done(malformed(case_of_file(name, FileOrigin(file.document, ((),))), WRONG_FILE, problems))
-    yield Ended(_digest([name]) if plan.digests else None)
+    yield Ended(digest([name]) if plan.digests else None)
 
 
 WRONG_FILE = "the file cannot be used"
@@ -174,19 +178,28 @@ def in_shard(case_id: str, shard: tuple[int, int] | None) -> bool:
     return int.from_bytes(digest[:8], "big") % shard[1] == shard[0] - 1
 
 
-def _digest(ids: Iterable[str]) -> bytes:
-    return _sha256(b"".join(_encoded(case_id) + b"\0" for case_id in ids))
+_DIGEST = 32  # bytes
+
+
+def digest(ids: Iterable[str]) -> bytes:
+    """Return the digest of some cases: the sum of the digests of their ids, so that parts of a set add up to it."""
+    return _sum(_sha256(_encoded(case_id)) for case_id in ids)
 
 
 def digest_of_ids(ids: Iterable[str]) -> str:
     """Return the digest of a case set that is run as one, whatever files it is in."""
-    return _digest(ids).hex()
+    return digest_of([digest(ids)]) or ""
 
 
 def digest_of(digests: Sequence[bytes | None]) -> str | None:
-    """Return the digest of a case set from those of its files, in order; None where the run has none."""
-    known = [digest for digest in digests if digest is not None]
-    return _sha256(b"".join(known)).hex() if len(known) == len(digests) else None
+    """Return the digest of a case set from those of its parts; None where the run has none of some part."""
+    known = [part for part in digests if part is not None]
+    return _sha256(_sum(known)).hex() if len(known) == len(digests) else None
+
+
+def _sum(digests: Iterable[bytes]) -> bytes:
+    total = sum(int.from_bytes(part, "big") for part in digests)
+    return (total % (1 << 8 * _DIGEST)).to_bytes(_DIGEST, "big")
 
 
 def _encoded(text: str) -> bytes:

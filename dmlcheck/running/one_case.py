@@ -93,7 +93,8 @@ class Ending(NamedTuple):
     """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
 
     `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
-    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed.
+    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are
+    the outputs that the case leaves out beside those that it gives.
     """
 
     outcome: str
@@ -105,6 +106,7 @@ class Ending(NamedTuple):
     kept: str = ""
     noted: tuple[Finding, ...] = ()
     consistent: str | None = None
+    uncompared: tuple[str, ...] = ()
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -144,6 +146,7 @@ def run_case(case: Case, run: Run) -> CaseResult:
         is_unrun=ending.is_unrun,
         kept=ending.kept,
         consistent=ending.consistent,
+        uncompared=ending.uncompared,
     )
 
 
@@ -160,6 +163,9 @@ def _ending(case: Case, run: Run) -> Ending:
     if reason is not None:
         return Ending(SKIPPED, reason)
     ending = _of_computed(case, prepared, prepared.desc, run)
+    if prepared.expected and ending.outputs:
+        left_out = (part.label for part in prepared.desc.tensors(OUTPUT) if part.label not in prepared.expected)
+        ending = ending._replace(uncompared=tuple(left_out))
     return ending if run.directml is None else with_known(ending, prepared.desc, run.directml)
 
 
@@ -241,9 +247,9 @@ def _reason_to_skip(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], r
     reason = why_unsupported(desc, run.implementation)
     if reason is not None:
         return reason
-    if run.is_reference and not case.outputs:
+    if run.is_reference and not case.gives_outputs:
         return "no expected outputs: nothing independent to compare with"
-    return None if case.outputs else _too_much(desc, inputs)
+    return None if case.gives_outputs else _too_much(desc, inputs)
 
 
 def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:

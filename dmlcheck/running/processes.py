@@ -304,7 +304,7 @@ class _Pool:
             self._give(fresh, number, skip, announces=True)
             return
         result = _unreadable(self.targets[number].name, reason, problem)
-        self.events_of[number].extend([Done(result), Ended(b"")])
+        self.events_of[number].extend([Done(result), Ended(None)])
         self.ended.add(number)
         self._next_file(fresh)
 

@@ -19,6 +19,7 @@ XPASSED = "xpassed"
 LEGAL = "a valid desc"  # why a plain desc passes
 FOR_IMPLEMENTATIONS = "for implementations, which are compared with the reference engine"
 OUTCOMES = (PASSED, FAILED, ERRORED, SKIPPED, XFAILED, XPASSED)
+NO_ANSWER = ("implementation-error", "timeout")  # rules that say that an implementation gave nothing
 FAILURES = (FAILED, ERRORED, XPASSED)
 
 
@@ -43,7 +44,8 @@ class CaseResult(NamedTuple):
     DirectML that was judged, and the case failed. `is_unrun` says that dmlcheck judged the case alone, and the
     implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
     `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
-    BFLOAT16, with which outputs that are wrong or unlikely would be neither.
+    BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
+    case gives no values for, beside others that it does.
     """
 
     case: Case
@@ -61,11 +63,17 @@ class CaseResult(NamedTuple):
     is_unrun: bool = False
     kept: str = ""
     consistent: str | None = None
+    uncompared: tuple[str, ...] = ()
 
     @property
     def is_computed(self) -> bool:
         """Whether the implementation had a part in it: it computed, failed to, or was asked to refuse the desc."""
         return self.outcome != SKIPPED and not self.is_unrun
+
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether the implementation gave nothing to judge: it failed, or took too long."""
+        return self.is_computed and any(found.rule in NO_ANSWER for found in self.diagnostics)
 
     @property
     def is_checked_desc(self) -> bool:

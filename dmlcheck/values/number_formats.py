@@ -116,7 +116,9 @@ def spell(value: float, data_type: str) -> str:
         return ".inf" if value > 0 else "-.inf"
     if float(value).is_integer() and 0 < abs(value) < 1e16:
         return str(int(value))
-    text = str(NUMPY_TYPES[data_type].type(value))
+    with np.errstate(over="ignore"):
+        held = NUMPY_TYPES[data_type].type(value)
+    text = str(held) if np.isfinite(held) else repr(float(value))  # of a number that the data type does not hold
     mantissa, _, exponent = text.partition("e")
     if not exponent:
         return "0" if mantissa == "0.0" else mantissa

@@ -314,6 +314,9 @@ class _Reader(NamedTuple):
         """Return a caller's array, rounded once where it is of another data type."""
         tensor = self.tensor
         wanted = NUMPY_TYPES[tensor.data_type]
+        if isinstance(raw, np.ma.MaskedArray):
+            yield self.mistyped((), self.label, raw, "an array without a mask", "fill what is masked: array.filled(0)")
+            return None
         if raw.dtype.newbyteorder("=") == wanted and raw.shape == tensor.sizes:
             return (yield from self.stored(raw.astype(wanted, copy=False), "the array", ()))
         is_numeric = raw.dtype.kind in "iuf"

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dmlcheck.cases.find import each_once, find_files, is_report
+from dmlcheck.cases.find import each_once, find_files, is_report, search
+from dmlcheck.formats.read import read_file
 
 
 def make(folder: Path, *names: str, text: str = "{}") -> None:
@@ -44,10 +45,49 @@ def test_what_is_not_there_stands_for_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
-def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+def test_a_pipe_is_left_out_and_not_waited_for(tmp_path: Path) -> None:
     if sys.platform != "win32":
         os.mkfifo(tmp_path / "a.yaml")
-    assert found(tmp_path) == []
+    assert search(str(tmp_path)) == ([], [], [str(tmp_path / "a.yaml")], [])
+
+
+def link(place: Path, to: Path) -> None:
+    try:
+        place.symlink_to(to, target_is_directory=to.is_dir())
+    except OSError:
+        pytest.skip("links cannot be made here")
+
+
+def test_a_link_that_leads_nowhere_is_among_the_files(tmp_path: Path) -> None:
+    link(tmp_path / "a.yaml", tmp_path / "gone.yaml")
+    assert found(tmp_path) == ["a.yaml"]
+
+
+def test_a_linked_folder_is_not_searched_and_is_told(tmp_path: Path) -> None:
+    make(tmp_path, "cases/a.yaml", "elsewhere/b.yaml", "cases/sub/m.ONNX", "cases/.hidden.onnx")
+    link(tmp_path / "cases" / "linked", tmp_path / "elsewhere")
+    root = tmp_path / "cases"
+    assert search(str(root)) == (
+        [str(root / "a.yaml")],
+        [str(root / "linked")],
+        [],
+        [str(root / "sub" / "m.ONNX")],
+    )
+
+
+def test_a_folder_that_may_not_be_read_is_among_the_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path, "a.yaml", "secret/b.yaml")
+    scan = os.scandir
+
+    def scandir(path: str) -> object:
+        if os.path.basename(path) == "secret":
+            raise PermissionError(13, "Permission denied", path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert found(tmp_path) == ["a.yaml", "secret"]
+    (problem,) = read_file(str(tmp_path / "secret")).problems
+    assert (problem.rule, problem.message) == ("file-not-found", "may not be read")
 
 
 @pytest.mark.parametrize(

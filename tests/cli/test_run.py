@@ -77,7 +77,9 @@ def test_a_case_that_is_not_there_is_named() -> None:
 def test_a_pipe_in_a_folder_is_not_waited_for(folder: Path) -> None:
     write("f/a.yaml", GOOD)
     os.mkfifo(folder / "f" / "b.yaml")
-    assert dmlcheck("run", "f").exit_code == 0
+    result = dmlcheck("run", "f")
+    note = "dmlcheck: f/b.yaml is a pipe, a device or a socket, and is not read\n"
+    assert (result.exit_code, result.stderr) == (0, note)
 
 
 @pytest.mark.slow
@@ -318,3 +320,102 @@ def test_a_version_of_directml_is_refused_of_what_is_not_directml(name: str) -> 
     assert result.exit_code == 2
     said = f"--directml-version 1.8.0: {name.rpartition(':')[2].lower()} is not DirectML; judge DirectML with"
     assert said in " ".join(result.stderr.split())
+
+
+# ---- what is left out is said
+
+SPLIT = """\
+operator: SPLIT
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [2]}
+  OutputTensors: [{DataType: FLOAT32, Sizes: [1]}, {DataType: FLOAT32, Sizes: [1]}]
+  Axis: 0
+inputs: {InputTensor: [1, 2]}
+outputs: {OutputTensors: [[1], null]}
+"""
+
+
+def test_an_output_that_is_not_compared_is_said_in_text_and_json() -> None:
+    write("a.yaml", SPLIT)
+    result = dmlcheck("run", "a.yaml", "--json", "r.json", "-v")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert "  not compared, as the case gives no values: OutputTensors[1]" in lines
+    at = lines.index("1 case with outputs that are not compared, as no values are given for them:")
+    assert lines[at + 1] == "  a.yaml::a: OutputTensors[1]"
+    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    assert case["not_compared"] == ["OutputTensors[1]"]
+
+
+def test_a_file_without_cases_and_an_empty_folder_are_named_beside_others(folder: Path) -> None:
+    write("a.yaml", GOOD)
+    write("none.yaml", "cases: []\n")
+    (folder / "empty").mkdir()
+    result = dmlcheck("run", "a.yaml", "none.yaml", "empty")
+    assert (result.exit_code, sorted(result.stderr.splitlines())) == (
+        0,
+        [
+            "dmlcheck: empty has no case files (*.yaml, *.yml, *.json)",
+            "dmlcheck: none.yaml has no case",
+        ],
+    )
+
+
+@pytest.mark.parametrize("command", ["run", "export"])
+def test_a_case_that_is_not_there_is_wrong_beside_its_whole_file_too(command: str) -> None:
+    write("good.yaml", GOOD)
+    more = ["--to", "dxdispatch", "-o", "out"] if command == "export" else []
+    result = dmlcheck(command, "./good.yaml", "good.yaml::nosuch", *more)
+    assert (result.exit_code, result.stderr) == (2, "dmlcheck: ./good.yaml has no case nosuch\n")
+    assert dmlcheck("run", "good.yaml", "good.yaml::good").exit_code == 0
+
+
+def test_a_link_that_leads_nowhere_is_wrong(folder: Path) -> None:
+    write("f/a.yaml", GOOD)
+    link(folder / "f" / "b.yaml", folder / "gone.yaml")
+    result = dmlcheck("run", "f")
+    assert (result.exit_code, "f/b.yaml: error[file-not-found]: no such file" in result.stdout) == (2, True)
+    assert dmlcheck("validate", "f").exit_code == 2
+
+
+def test_a_linked_folder_is_said_to_be_left_out(folder: Path) -> None:
+    write("f/a.yaml", GOOD)
+    write("g/b.yaml", WRONG)
+    link(folder / "f" / "g", folder / "g")
+    note = "dmlcheck: f/g is a link to a folder, and is not searched; give its path to have its files read\n"
+    for command in ("run", "validate", "coverage"):
+        result = dmlcheck(command, "f")
+        assert (result.exit_code, result.stderr) == (0, note)
+    assert dmlcheck("run", "f", "f/g").exit_code == 1
+
+
+def link(place: Path, to: Path) -> None:
+    try:
+        place.symlink_to(to, target_is_directory=to.is_dir())
+    except OSError:
+        pytest.skip("links cannot be made here")
+
+
+DEAD = """\
+class Dead:
+    name = "dead"
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        raise RuntimeError("no device")
+"""
+
+
+def test_a_run_of_expected_failures_alone_says_that_there_was_no_result(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    write("a.yaml", GOOD)
+    write("dead_engine.py", DEAD)
+    write("known.yaml", "- {cases: '*', expect: error, reason: no device here}\n")
+    result = dmlcheck("run", "a.yaml", "--implementation", "python:dead_engine:Dead", "--expectations", "known.yaml")
+    assert result.exit_code == 0, result.output
+    words = "1 xfailed (the implementation gave no result for any case) in "
+    assert result.stdout.splitlines()[-1].startswith(words)

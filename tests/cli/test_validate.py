@@ -149,3 +149,22 @@ def test_where_there_is_no_desc_nothing_is_checked(text: str, folder: Path) -> N
     result = dmlcheck("validate", "descs")
     assert (result.exit_code, result.stdout) == (5, "")
     assert result.stderr == "dmlcheck: nothing was checked: there is no desc\n"
+
+
+def test_models_in_a_folder_are_said_to_be_left_out() -> None:
+    write("f/a.yaml", DESC)
+    write("f/m.onnx", "")
+    result = dmlcheck("validate", "f")
+    words = "is not checked: of a folder only case files are; give the path of the model"
+    assert (result.exit_code, result.stderr) == (0, f"dmlcheck: f/m.onnx {words}\n")
+
+
+def test_a_file_without_cases_and_an_empty_folder_are_named_beside_others(folder: Path) -> None:
+    write("a.yaml", DESC)
+    write("none.yaml", "cases: []\n")
+    (folder / "empty").mkdir()
+    result = dmlcheck("validate", "a.yaml", "none.yaml", "empty")
+    assert (result.exit_code, result.stderr.splitlines()) == (
+        0,
+        ["dmlcheck: empty has no case files (*.yaml, *.yml, *.json)", "dmlcheck: none.yaml has no case"],
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from results import failed
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.reports.elements import decimal, hexadecimal, mismatch_lines, number, open_lines
@@ -53,7 +54,8 @@ def test_outputs_with_open_elements_are_told_with_their_number() -> None:
         "B": OUTPUT,
         "C": OUTPUT._replace(elements=3, unspecified=1),
     }
-    assert list(open_lines(outputs)) == [
+    assert list(open_lines(failed(outputs=outputs, uncompared=("D", "E")))) == [
+        "not compared, as the case gives no values: D, E",
         "A: 1,100 of 1,200 elements are left open by the documentation",
         "C: 1 of 3 elements is left open by the documentation",
     ]

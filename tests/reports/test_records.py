@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from results import UNLIKELY, case, every_outcome, failed, summary_of
 
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.records import Earlier, OfClass, RunInfo, Tally, outcomes_text
 from dmlcheck.running.results import FOR_IMPLEMENTATIONS, LEGAL, CaseResult, Drift
 
@@ -41,7 +42,7 @@ def test_a_tally_is_a_summary_at_any_time() -> None:
     assert (first.total, tally.total, tally.failures) == (1, 3, 1)
     summary = tally.summary(2.0, is_interrupted=True, digest="d")
     assert summary[:8] == (tally.counts, 2.0, True, "d", 1, 0, 0, None)
-    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {})
+    assert summary[8:] == (1, 0, 0, 2, 3, 0, True, 0, {}, 0)
 
 
 def test_skipped_cases_are_not_checked() -> None:
@@ -185,3 +186,15 @@ def test_cases_are_counted_with_their_levels() -> None:
 )
 def test_an_earlier_report_is_named_with_what_it_is_of(earlier: Earlier, text: str) -> None:
     assert str(earlier) == text
+
+
+def test_a_run_whose_results_are_all_expected_to_be_missing_says_so() -> None:
+    error = Diagnostic("implementation-error", "dead raised RuntimeError")
+    dead = failed(outcome="xfailed", diagnostics=(error,), outputs={})
+    wrong = failed(outcome="xfailed")
+    skipped = failed(outcome="skipped", diagnostics=(), outputs={})
+    note = " (the implementation gave no result for any case)"
+    assert outcomes_text(summary_of([dead, skipped])) == f"1 skipped, 1 xfailed{note}"
+    for others in ([wrong], [failed(outcome="passed", diagnostics=())], [failed()]):
+        assert note not in outcomes_text(summary_of([dead, *others]))
+    assert note not in outcomes_text(summary_of([skipped]))

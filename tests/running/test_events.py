@@ -37,10 +37,19 @@ def test_a_run_has_digests_where_it_is_asked_for_them() -> None:
     targets = [Target("a.yaml", "a.yaml")]
     (without,) = (event for event in Execution(targets, Plan()).events() if isinstance(event, Ended))
     (ended,) = (event for event in Execution(targets, Plan(digests=True)).events() if isinstance(event, Ended))
-    assert (without.digest, ended.digest) == (None, hashlib.sha256(b"a.yaml::c0\0a.yaml::c1\0").digest())
-    assert digest_of([ended.digest]) == hashlib.sha256(ended.digest or b"").hexdigest()
+    parts = [int.from_bytes(hashlib.sha256(name).digest(), "big") for name in (b"a.yaml::c0", b"a.yaml::c1")]
+    total = (sum(parts) % 2**256).to_bytes(32, "big")
+    assert (without.digest, ended.digest) == (None, total)
+    assert digest_of([ended.digest]) == hashlib.sha256(total).hexdigest()
+    assert digest_of([part.to_bytes(32, "big") for part in parts]) == digest_of([ended.digest])
     assert digest_of([ended.digest, None]) is None
     assert digest_of_ids(["a.yaml::c0", "a.yaml::c1"]) == (ended.digest or b"").hex()
+
+
+def test_a_file_without_a_case_is_named() -> None:
+    Path("a.yaml").write_text("cases: []\n", encoding="utf-8")
+    (ended,) = Execution([Target("a.yaml", "a.yaml")], Plan()).events()
+    assert ended == Ended(None, "a.yaml")
 
 
 @pytest.mark.parametrize(

@@ -458,3 +458,56 @@ def test_a_failure_of_one_device_is_expected_where_the_device_says_that_it_is_th
     result = run_case(given, Run(answering, Settings(directml_version="1.13.0")))
     assert result.outcome == outcome
     assert bool(result.known) == (device == "")
+
+
+# ---- outputs that a case leaves out
+
+NO_OUTPUTS = "no expected outputs: nothing independent to compare with"
+
+
+@pytest.mark.parametrize("outputs", [None, {}, {"OutputTensor": None}])
+def test_outputs_without_values_are_none(outputs: Any) -> None:
+    assert ending(case(outputs=outputs)) == ("skipped", NO_OUTPUTS, [])
+    right = Answering({"OutputTensor": np.float32([4, 6])})
+    assert ending(case(outputs=outputs), right)[0] == "passed"
+    wrong = Answering({"OutputTensor": np.float32([4, 7])})
+    assert ending(case(outputs=outputs), wrong)[0] == "failed"
+
+
+@pytest.mark.parametrize("outputs", [{"OutputTensors": None}, {"OutputTensors": [None, None]}])
+def test_neither_does_a_list_of_nothing_give_outputs(outputs: Any) -> None:
+    half = {"DataType": "FLOAT32", "Sizes": [1]}
+    split = {"InputTensor": TENSOR, "OutputTensors": [half, half], "Axis": 0}
+    given = case(operator="SPLIT", desc=split, inputs={"InputTensor": [1, 2]}, outputs=outputs)
+    assert ending(given) == ("skipped", NO_OUTPUTS, [])
+
+
+def test_an_output_that_a_case_leaves_out_beside_another_is_not_compared_and_named() -> None:
+    half = {"DataType": "FLOAT32", "Sizes": [1]}
+    split = {"InputTensor": TENSOR, "OutputTensors": [half, half], "Axis": 0}
+    given = case(operator="SPLIT", desc=split, inputs={"InputTensor": [1, 2]}, outputs={"OutputTensors": [[1], None]})
+    result = run_case(given, Run(Reference()))
+    assert (result.outcome, list(result.outputs), result.uncompared) == (
+        "passed",
+        ["OutputTensors[0]"],
+        ("OutputTensors[1]",),
+    )
+    assert run_case(case(), Run(Reference())).uncompared == ()
+    assert run_case(case(outputs=None), Run(Answering({"OutputTensor": np.float32([4, 6])}))).uncompared == ()
+
+
+# ---- masked arrays
+
+
+@pytest.mark.parametrize("mask", [True, [False, True], False])
+def test_a_masked_array_is_no_output(mask: Any) -> None:
+    answer = np.ma.masked_array(np.float32([4, 6]), mask)
+    result = run_case(case(), Run(Answering({"OutputTensor": answer})))
+    assert (result.outcome, [found.rule for found in result.diagnostics]) == ("error", ["implementation-error"])
+    assert "returned a masked array for OutputTensor" in result.diagnostics[0].message
+
+
+def test_a_masked_array_is_no_input() -> None:
+    masked = np.ma.masked_array(np.float32([1, 2]), True)
+    outcome, _, rules = ending(case(inputs={"ATensor": masked, "BTensor": [3, 4]}))
+    assert (outcome, rules) == ("error", ["wrong-type"])

@@ -38,7 +38,7 @@ def case_row(result: CaseResult, operator: str) -> tuple[Group, str]:
     else:
         marks = islice((*drifts(result), *warnings(result)), _MOST_OUTPUTS)
         said, reason = "".join(f" {_accuracy_mark(found)}" for found in marks), result.reason or ""
-        said += "".join(f" <span>{escape(line)}</span>" for line in islice(open_lines(result.outputs), _MOST_OUTPUTS))
+        said += "".join(f" <span>{escape(line)}</span>" for line in islice(open_lines(result), _MOST_OUTPUTS))
     return Group(kind_of(result), operator, case.file, reason), f"<li>{escape(name, 300)}{said}\n"
 
 
