@@ -15,6 +15,7 @@ import click
 from dmlcheck import __version__
 from dmlcheck.cli.commands import COMMANDS, unknown_command, write_groups
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.interrupts import Interrupts
 from dmlcheck.diagnostics.wording import visible
 
 _GUIDE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "guide")
@@ -86,7 +87,7 @@ class _Commands(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command, and write out what it printed while something can still be done about a closed pipe."""
         try:
-            with _shown_errors():
+            with _shown_errors(), Interrupts():
                 return super().invoke(ctx)
         finally:
             _flush()

@@ -1,4 +1,4 @@
-"""Interrupts of a run, by Ctrl-C or by the system."""
+"""Interrupts of a command: by Ctrl-C, by the system, or by the end of its terminal."""
 
 from __future__ import annotations
 
@@ -12,8 +12,15 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 
+_NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # not every system has all of them
+SIGNALS = [getattr(signal, name) for name in _NAMES if hasattr(signal, name)]
+
+
 class Interrupts:
-    """Interrupts that wait while a result is on its way into the reports, so that all of them tell the same."""
+    """Interrupts that end a command as Ctrl-C does, and wait where its reports would not tell the same.
+
+    What started the command may have the end of its terminal ignored (nohup): that stays as it is.
+    """
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -23,7 +30,10 @@ class Interrupts:
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
-            self.before = {number: signal.signal(number, self._interrupt) for number in (signal.SIGINT, signal.SIGTERM)}
+            for number in SIGNALS:
+                before = signal.getsignal(number)
+                if before is not None and not (before == signal.SIG_IGN and number != signal.SIGINT):
+                    self.before[number] = signal.signal(number, self._interrupt)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -37,9 +47,25 @@ class Interrupts:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Let interrupts wait until the end of the block."""
+        """Let interrupts wait until the end of the block, or until they are `let` through."""
         self.is_held = True
-        yield
+        try:
+            yield
+        finally:
+            self.is_held = False
+        self._raise_pending()
+
+    @contextmanager
+    def let(self) -> Iterator[None]:
+        """Let interrupts through, those too that wait, in a block within one that holds them."""
         self.is_held = False
+        try:
+            self._raise_pending()
+            yield
+        finally:
+            self.is_held = True
+
+    def _raise_pending(self) -> None:
         if self.is_pending:
+            self.is_pending = False
             raise KeyboardInterrupt

@@ -185,20 +185,24 @@ def run(**given: Any) -> None:
     inputs = [path for path in (*(target.file for target in found), options.expected, options.compare_to) if path]
     info = options.info(said, earlier)
     execution = Execution(found, options.plan, options.jobs)
-    outcome = Outcome(
-        open_reporters(console, options.wanted, info, inputs, lambda: execution.total),
-        watch=Watch(options.warned_above, baseline),
-        known=known,
-        max_failures=1 if options.first_failure else options.max_failures,
-        is_shard=options.shard is not None,
-        fails_skipped=options.fail_on_skipped,
-        is_of_reference=info.is_of_reference,
-        single=single,
-        is_of_files=all(target.case is None for target in found),
-        total=lambda: execution.total,
-    )
-    _follow(execution, outcome, console)
-    sys.exit(outcome.finish())
+    with Interrupts() as interrupts:
+        reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
+        with interrupts.held():
+            outcome = Outcome(
+                reporters,
+                watch=Watch(options.warned_above, baseline),
+                known=known,
+                max_failures=1 if options.first_failure else options.max_failures,
+                is_shard=options.shard is not None,
+                fails_skipped=options.fail_on_skipped,
+                is_of_reference=info.is_of_reference,
+                single=single,
+                is_of_files=all(target.case is None for target in found),
+                total=lambda: execution.total,
+            )
+            _follow(execution, outcome, console, interrupts)
+            code = outcome.finish()
+    sys.exit(code)
 
 
 def _about(name: str, directml_version: str | None) -> About:
@@ -241,14 +245,16 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 
 
-def _follow(execution: Execution, outcome: Outcome, console: Console) -> None:
+def _follow(execution: Execution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
     """Let an outcome take in what happens in a run, until it is over or interrupted."""
-    with console.progress(execution, outcome), Interrupts() as interrupts:
+    events = execution.events()
+    with console.progress(execution, outcome):
         try:
-            for event in execution.events():
-                with interrupts.held():
-                    outcome.take(event)
-                if outcome.is_over:
+            while not outcome.is_over:
+                with interrupts.let():
+                    event = next(events, None)
+                if event is None:
                     break
+                outcome.take(event)
         except KeyboardInterrupt:
             outcome.is_interrupted = True

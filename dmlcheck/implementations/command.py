@@ -10,9 +10,7 @@ import contextlib
 import json
 import os
 import shlex
-import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Collection
 from typing import Any, NamedTuple
@@ -33,6 +31,7 @@ from dmlcheck.implementations import (
     Unusable,
     is_invalid_argument,
 )
+from dmlcheck.implementations._folders import TemporaryFolder
 from dmlcheck.implementations._program import Program, excerpt, plain_text
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.load import operator_names
@@ -62,9 +61,10 @@ class Command:
         self.program: Program | None = None
         self.errors = ""  # what the program wrote to its standard error for the last case
         try:
-            self.folder = tempfile.mkdtemp(prefix="dmlcheck-")
+            self._folder = TemporaryFolder()
         except OSError as error:
             raise Unavailable(f"command:{place} has no folder for its files: {error}") from error
+        self.folder = self._folder.path
         try:
             said = self._start()
         except BaseException:
@@ -129,7 +129,7 @@ class Command:
     def close(self) -> None:
         """End the program and remove its files."""
         self._drop(END_SECONDS)
-        shutil.rmtree(self.folder, ignore_errors=True)
+        self._folder.close()
 
     # ---- the process
 

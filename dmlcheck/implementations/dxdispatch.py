@@ -6,12 +6,12 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dxdispatch import descs, outputs, write
 from dmlcheck.implementations import Failure, Refused, Unavailable, Unusable
+from dmlcheck.implementations._folders import TemporaryFolder
 from dmlcheck.implementations._process import Ended, ended_text, run, said
 from dmlcheck.reference.engine import Array
 
@@ -67,7 +67,8 @@ class DxDispatch:
 
         Raises Refused where it ends with an exit code of its own, as it does when DirectML returns E_INVALIDARG.
         """
-        with tempfile.TemporaryDirectory(prefix="dmlcheck-", ignore_cleanup_errors=True) as folder:
+        with TemporaryFolder() as kept:
+            folder = kept.path
             write.write_model(desc, inputs, folder)
             try:
                 ended = run([self.executable, write.MODEL], folder, self.timeout)

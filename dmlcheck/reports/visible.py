@@ -79,7 +79,8 @@ def _is_plain(result: CaseResult) -> bool:
     case = result.case
     if result.outcome != _PASSED or result.diagnostics or result.warned or result.drift:
         return False
-    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{''.join((*result.outputs, *result.uncompared))}"
+    outputs = "".join((*result.outputs, *result.uncompared))
+    text = f"{case.id}{case.name}{case.operator}{case.source or ''}{result.reason or ''}{outputs}"
     return text.isprintable() and case.file.isprintable()
 
 

@@ -50,7 +50,9 @@ def work(connection: Connection, plan: Plan) -> None:
     """Run files as they are asked for and send what happens; the body of a process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
     if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # what it starts is to have it as usual
+        signal.signal(signal.SIGHUP, _pass)
+        # What it starts is to have them as usual.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
     signal.signal(signal.SIGTERM, _leave)
     gc.set_threshold(RARE)
     implementation = make(plan.implementation, plan.timeout)
@@ -66,6 +68,10 @@ def work(connection: Connection, plan: Plan) -> None:
     finally:
         close(implementation)
         gc.freeze()  # all that is left goes with the process: there is nothing to search it for
+
+
+def _pass(*_: Any) -> None:
+    """Leave the end of the terminal to the process that reports."""
 
 
 def _leave(*_: Any) -> None:

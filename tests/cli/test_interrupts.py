@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import os
 import signal
+import subprocess
+import sys
 import threading
+from pathlib import Path
+from typing import Any
 
 import pytest
+from commandline import GOOD, dmlcheck, many, spawned, write
 
-from dmlcheck.cli.interrupts import Interrupts
+from dmlcheck.cli.interrupts import SIGNALS, Interrupts
+from dmlcheck.cli.outcome import Outcome
+from dmlcheck.formats.export_folder import Folder
 
 
 def test_an_interrupt_between_results_ends_the_run_at_once() -> None:
@@ -15,7 +24,7 @@ def test_an_interrupt_between_results_ends_the_run_at_once() -> None:
         signal.raise_signal(signal.SIGINT)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", SIGNALS)
 def test_an_interrupt_of_a_result_waits_for_its_end(number: signal.Signals) -> None:
     done = []
 
@@ -64,3 +73,148 @@ def test_another_thread_leaves_interrupts_as_they_are() -> None:
     thread.start()
     thread.join()
     assert found == [before]
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="there are no terminals that end")
+def test_what_nohup_ignores_stays_ignored() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_interrupts_are_let_through_within_a_block_that_holds_them() -> None:
+    done = []
+
+    def follow(interrupts: Interrupts) -> None:
+        with interrupts.held():
+            signal.raise_signal(signal.SIGINT)
+            done.append("held")
+            with interrupts.let():
+                done.append("never")
+
+    with Interrupts() as interrupts, pytest.raises(KeyboardInterrupt):
+        follow(interrupts)
+    assert done == ["held"]
+
+
+# ---- commands
+
+
+def left() -> list[str]:
+    """Return the names in the current folder that a command would leave if it were cut off."""
+    return [name for name in os.listdir() if name.endswith(".partial")]
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_after_the_last_case_leaves_whole_reports(
+    number: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish = Outcome.finish
+
+    def interrupted(self: Outcome) -> Any:
+        signal.raise_signal(number)
+        return finish(self)
+
+    monkeypatch.setattr(Outcome, "finish", interrupted)
+    write("a.yaml", many(3))
+    result = dmlcheck("run", "a.yaml", "--json", "r.json", "--sarif", "r.sarif")
+    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert (result.exit_code, report["summary"]["total"], report.get("interrupted")) == (130, 3, None)
+    assert json.loads(Path("r.sarif").read_text(encoding="utf-8"))["runs"]
+    assert (result.stdout.splitlines()[-1].startswith("3 passed in "), left()) == (True, [])
+
+
+ENGINE = """\
+import os, signal
+
+
+class Interrupting:
+    name = "interrupting"
+    ran = 0
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        import numpy as np
+
+        Interrupting.ran += 1
+        if Interrupting.ran == 3:
+            signal.raise_signal(int(os.environ["NUMBER"]))
+        return {"OutputTensor": np.float32([6])}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.usefixtures("folder")
+def test_an_interrupt_of_a_case_leaves_the_reports_so_far(number: signal.Signals) -> None:
+    write("interrupting.py", ENGINE)
+    write("a.yaml", many(5))
+    words = ["--implementation", "python:interrupting:Interrupting", "--json", "r.json", "--junitxml", "r.xml"]
+    result = spawned("run", "a.yaml", *words, NUMBER=str(int(number)))
+    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert (result.returncode, report["summary"]["total"], report["interrupted"]) == (130, 2, True)
+    assert (Path("r.xml").exists(), left()) == (True, [])
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+@pytest.mark.parametrize("form", ["dxdispatch", "onnx"])
+@pytest.mark.usefixtures("folder")
+def test_an_interrupted_export_leaves_a_manifest_of_what_is_whole(
+    number: signal.Signals, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if form == "onnx":
+        pytest.importorskip("onnx")
+    put, files = Folder.write, []
+
+    def interrupted(self: Folder, name: str, data: bytes) -> None:
+        put(self, name, data)
+        files.append(name)
+        if len(files) == 2:
+            signal.raise_signal(number)
+
+    monkeypatch.setattr(Folder, "write", interrupted)
+    write("a.yaml", many(5))
+    result = dmlcheck("export", "--to", form, "a.yaml", "-o", "out")
+    manifest = json.loads(Path("out/manifest.json").read_text(encoding="utf-8"))
+    assert (result.exit_code, sorted(manifest["files"])) == (130, sorted([*files[:2], "manifest.json"]))
+    monkeypatch.setattr(Folder, "write", put)
+    assert dmlcheck("export", "--to", form, "a.yaml", "-o", "out").exit_code == 0
+
+
+SLEEPER = """\
+import json, sys, time
+for line in sys.stdin:
+    request = json.loads(line)
+    if request["request"] == "hello":
+        print(json.dumps({"name": "sleeper"}), flush=True)
+    else:
+        open("asleep", "w").close()
+        time.sleep(60)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals that end")
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_end_of_the_terminal_ends_all_processes_of_a_run_and_keeps_its_report(jobs: str, folder: Path) -> None:
+    write("sleeper.py", SLEEPER)
+    write("a.yaml", GOOD)
+    (folder / "temporary").mkdir()
+    command = [sys.executable, "-m", "dmlcheck", "run", "a.yaml", "--json", "r.json", "-j", jobs]
+    command += ["--implementation", f"command:{sys.executable} sleeper.py"]
+    environment = {**os.environ, "TMPDIR": str(folder / "temporary")}
+    with subprocess.Popen(command, env=environment, start_new_session=True, stdout=subprocess.PIPE) as process:
+        while not Path("asleep").exists():
+            assert process.poll() is None
+            threading.Event().wait(0.05)
+        os.killpg(process.pid, signal.SIGHUP)  # all that a terminal ends
+        process.communicate(timeout=30)
+    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert (process.returncode, report["interrupted"], left()) == (130, True, [])
+    assert list((folder / "temporary").iterdir()) == []

@@ -1,0 +1,98 @@
+"""Folders for the files of programs that are judged: removed at the end, and if that never came, by the next run."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import stat
+import sys
+import tempfile
+from functools import cache
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+PREFIX = "dmlcheck-"
+LOCK = "in-use"  # a file that is locked as long as its process lives: the system lets go of it, whatever happens
+_TRIES = 10
+
+
+class TemporaryFolder:
+    """A new folder among the temporary ones, which this process holds until `close`. OSError where there is none."""
+
+    def __init__(self) -> None:
+        """Make the folder, and remove those of processes that were killed."""
+        _once(tempfile.gettempdir())
+        for _ in range(_TRIES):
+            self.path = tempfile.mkdtemp(prefix=PREFIX)
+            with contextlib.suppress(
+                FileNotFoundError, BlockingIOError
+            ):  # another process took it for one that is left
+                self._lock = _held(os.path.join(self.path, LOCK))
+                return
+        raise OSError("no temporary folder can be kept")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the folder."""
+        self._lock.close()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+@cache
+def _once(folder: str) -> None:
+    remove_left(folder)
+
+
+def remove_left(folder: str) -> None:
+    """Remove the folders in a folder whose processes are gone; others, and what is no such folder, stay."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.name.startswith(PREFIX):
+                with contextlib.suppress(OSError):
+                    _remove_if_left(entry.path)
+
+
+def _remove_if_left(folder: str) -> None:
+    there, path = os.lstat(folder), os.path.join(folder, LOCK)
+    is_own = sys.platform == "win32" or there.st_uid == os.getuid()
+    if not (is_own and stat.S_ISDIR(there.st_mode) and stat.S_ISREG(os.lstat(path).st_mode)):
+        return
+    with open(path, "r+b") as file:
+        _lock(file)
+        if sys.platform != "win32":  # where no file is removed that is open
+            shutil.rmtree(folder, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _held(path: str) -> IO[bytes]:
+    """Return a new file, locked where the file system has locks."""
+    file = open(path, "xb")  # noqa: SIM115 - open as long as the lock is to hold
+    try:
+        _lock(file)
+        os.stat(path)
+    except (FileNotFoundError, BlockingIOError):
+        file.close()
+        raise
+    except OSError:  # nobody can lock it, and so take it for one that is left
+        pass
+    return file
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Lock a file; OSError where another process has."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
