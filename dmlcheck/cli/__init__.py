@@ -30,7 +30,9 @@ def _flush() -> None:
     if console is not None:
         streams = console.streams()
         streams.flush()
-        if streams.is_output_lost:
+        ending = sys.exc_info()[1]
+        is_interrupted = isinstance(ending, SystemExit) and ending.code == Exit.INTERRUPTED
+        if streams.is_output_lost and not is_interrupted:  # whose terminal may have ended
             sys.exit(Exit.WRONG_INPUT)
 
 

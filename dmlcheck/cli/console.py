@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Thread
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, cast
 
 import click
 
@@ -65,6 +65,26 @@ class Streams:
 def streams() -> Streams:
     """Return the standard streams of the command that is running."""
     return click.get_current_context().find_root().ensure_object(Streams)
+
+
+class _Lasting:
+    """Standard output for rich, which would raise what it does not take: a terminal may end before the run does."""
+
+    def __init__(self, streams: Streams) -> None:
+        """Take the streams of the command, which a thread of rich could not ask for."""
+        self.streams = streams
+
+    def write(self, text: str) -> int:
+        """Write as long as anything is taken."""
+        self.streams.write(sys.stdout, text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Write out what was printed."""
+        self.streams.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(sys.stdout, name)
 
 
 # The colours of reports pass; any other control character but a tab and the end of a line does not.
@@ -152,7 +172,7 @@ class Console:
             return nullcontext()
         from rich.console import Console as RichConsole
 
-        self._rich = RichConsole(no_color=not self.style.colour)
+        self._rich = RichConsole(no_color=not self.style.colour, file=cast("IO[str]", _Lasting(streams())))
         return _bar(self._rich, execution, outcome)
 
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:

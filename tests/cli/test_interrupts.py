@@ -218,3 +218,29 @@ def test_the_end_of_the_terminal_ends_all_processes_of_a_run_and_keeps_its_repor
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert (process.returncode, report["interrupted"], left()) == (130, True, [])
     assert list((folder / "temporary").iterdir()) == []
+
+
+TERMINAL = """\
+import os, pty, sys, time
+process, terminal = pty.fork()
+if process == 0:
+    os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+while not os.path.exists("asleep"):
+    assert os.waitpid(process, os.WNOHANG) == (0, 0)
+    time.sleep(0.05)
+os.close(terminal)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no terminals that end")
+@pytest.mark.usefixtures("folder")
+def test_a_terminal_that_is_closed_over_its_progress_bar_costs_no_report() -> None:
+    write("sleeper.py", SLEEPER)
+    write("a.yaml", GOOD)
+    command = ["run", "a.yaml", "--json", "r.json", "--implementation", f"command:{sys.executable} sleeper.py"]
+    words = [sys.executable, "-c", TERMINAL, "-m", "dmlcheck", *command]
+    ended = subprocess.run(words, check=False, timeout=60, env={**os.environ, "TERM": "xterm"})
+    report = json.loads(Path("r.json").read_text(encoding="utf-8"))
+    assert (ended.returncode, report["interrupted"], left()) == (130, True, [])
