@@ -105,7 +105,7 @@ def _check_counts(path: str, report: dict[str, Any]) -> None:
     held = {"total": len(cases), **dict.fromkeys(OUTCOMES, 0), **Counter(case["outcome"] for case in cases)}
     for key, number in held.items():
         if summary.get(key) != number:
-            told = f"its summary says {key}: {brief(summary.get(key))}, and of its cases that are {number}"
+            told = f"its summary says {key}: {brief(summary.get(key))}, and its cases {number}"
             raise ReportError(f"{path}: {told}; it is not as `dmlcheck run` wrote it")
 
 

@@ -90,7 +90,10 @@ def stumbles(result: Result) -> bool:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("value", NASTY, ids=lambda value: ascii(value)[:12])
-def test_merge_takes_or_refuses_whatever_stands_anywhere(value: Any, report: dict[str, Any]) -> None:
+def test_merge_takes_or_refuses_whatever_stands_anywhere(
+    value: Any, report: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     ways = [steps for steps in places(report) if steps[-1] != "digest"]
     assert len(ways) > 100
     for steps in ways:

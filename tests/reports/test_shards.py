@@ -98,11 +98,11 @@ def test_shards_of_different_versions_and_devices_are_told_with_all_of_them(monk
         (lambda report: report["summary"].update(seconds="x"), "2-2.json: its end is not as `dmlcheck run` writes it"),
         (
             lambda report: report["cases"].clear(),
-            "2-2.json: its summary says total: 1, and of its cases that are 0; it is not as `dmlcheck run` wrote it",
+            "2-2.json: its summary says total: 1, and its cases 0; it is not as `dmlcheck run` wrote it",
         ),
         (
             lambda report: report["cases"][0].update(outcome="passed"),
-            "2-2.json: its summary says passed: 0, and of its cases that are 1; it is not as",
+            "2-2.json: its summary says passed: 0, and its cases 1; it is not as",
         ),
         (
             lambda report: (report["cases"].clear(), report["summary"].update(total=0, failed=0)),

@@ -114,6 +114,7 @@ def test_an_implementation_that_is_called_reference_is_not_taken_for_the_engine(
     namesake = Answering({"OutputTensor": np.array([9, 9], np.float32)})
     namesake.name = "reference"
     assert (is_reference(Reference()), is_reference(namesake)) == (True, False)
+    assert not is_reference(type("Derived", (Reference,), {})())
     case = Case("c.yaml::c", "c", "c.yaml", DESC.spec.operator, None, {}) if DESC else None
     assert case is not None
     given = case._replace(
