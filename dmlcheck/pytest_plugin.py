@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dmlcheck.diagnostics.record import Diagnostic
     from dmlcheck.implementations import About
     from dmlcheck.reports.records import RunInfo
+    from dmlcheck.running.expectations import Names
     from dmlcheck.running.one_case import Settings
     from dmlcheck.running.results import CaseResult
 
@@ -296,13 +297,13 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
     known = config.stash.get(_KNOWN, None)
     if known is None or config.getoption("lf", default=False) or any("::" in str(arg) for arg in config.args):
         return
-    from dmlcheck.running.expectations import UnmatchedEntries
+    from dmlcheck.running.expectations import UnmatchedEntries, names_of
 
     unmatched = UnmatchedEntries(known)
-    for item in items:
-        if isinstance(item, CaseItem):
-            unmatched.see(item.case_id)
-    problems = tuple(unmatched.problems())
+    found = [item for item in items if isinstance(item, CaseItem)]
+    for item in found:
+        unmatched.see(item.names)
+    problems = tuple(unmatched.problems({names_of(str(item.path), str(item.path)) for item in found}))
     if problems:
         file = CaseFileCollector.from_parent(session, path=Path(known.document.name).absolute())
         more = {"case": None, "problems": problems, "document": known.document}
@@ -367,6 +368,15 @@ class CaseItem(pytest.Item):
         """The id of the case, as expectations name it; that of its file where the file is wrong."""
         return self.nodeid.removesuffix(f"::{self.name}") if self.case is None else self.case.id
 
+    @property
+    def names(self) -> Names:
+        """What the case may be called in expectations; its file where the file is wrong."""
+        from dmlcheck.running.expectations import names_of
+
+        if self.case is None:
+            return names_of(self.case_id)
+        return names_of(self.case.id, self.case.file, str(self.path))
+
     def runtest(self) -> None:
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
         from dmlcheck.reports.failure import errors_text, failure_text, reason_text
@@ -394,7 +404,7 @@ class CaseItem(pytest.Item):
 
         result = _runner(self.config)(case, str(self.path))
         known = self.config.stash.get(_KNOWN, None)
-        return result if known is None else expected_result(result, known.of(case.id))
+        return result if known is None else expected_result(result, known.of(self.names))
 
     def _malformed(self) -> CaseResult:
         """Return the result of a case or a file that cannot be used."""

@@ -47,14 +47,14 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
         raise click.UsageError("--add needs --reason TEXT: why do these cases fail?")
     if reason and not add:
         raise click.UsageError("--reason goes with --add")
-    head, outcomes, malformed = _report(report)
+    head, outcomes, malformed, files = _report(report)
     implementation = str(head["implementation"])
     is_new = add and not os.path.lexists(file)
     document = yaml.parse(b"", file) if is_new else yaml.read(file)
     # What has expired is kept or dropped like any other: the date is for runs.
     found = _checked(read_expectations(document, implementation, head.get("feature_level"), dt.date.min))
     try:
-        change = updated(found, outcomes, implementation, reason, malformed)
+        change = updated(found, outcomes, implementation, reason, malformed, files)
     except ValueError as error:
         raise click.UsageError(f"{file}: {error}") from None
     for entry, why in change.dropped:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.reporters import finish_reports
@@ -13,7 +15,14 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
-from dmlcheck.running.expectations import Expectations, UnmatchedEntries, expected_result, unless_skipped
+from dmlcheck.running.expectations import (
+    Entry,
+    Expectations,
+    UnmatchedEntries,
+    expected_result,
+    names_of,
+    unless_skipped,
+)
 from dmlcheck.running.results import CaseResult
 
 
@@ -43,24 +52,26 @@ class Outcome:
         fails_skipped: bool = False,
         is_of_reference: bool = True,
         single: Mapping[str, str] = {},
-        is_of_files: bool = True,
+        files: Iterable[Target] = (),
         total: Callable[[], int] = lambda: 0,
     ) -> None:
         """Begin; the time runs from here.
 
         `fails_skipped` makes a skipped case that no entry expects a failure; `is_of_reference` says that the reference
         engine is judged: another has to have a part in the run. `single` has the ids of the cases that were asked for
-        one by one, each with what to say if it is not there; `is_of_files` says that all files are read whole, so that
-        known results of no case show. `total` returns the number of cases.
+        one by one, each with what to say if it is not there; `files` are those that the run reads, and `total` returns
+        the number of cases.
         """
         self.reporters = reporters
         self.watch = watch
         self.known = known
-        self.unmatched = UnmatchedEntries(known) if known is not None and is_of_files else None
+        self.unmatched = None if known is None else UnmatchedEntries(known)
         self.max_failures = max_failures
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
         self.missing = dict(single)
+        self.files = list(files)
+        self.paths = {target.name: target.file for target in self.files}
         self.total = total
         self.tally = Tally(is_of_reference=is_of_reference)
         self.digests: list[bytes | None] = []
@@ -97,6 +108,8 @@ class Outcome:
             self._add(event.result)
         elif isinstance(event, Other):
             self._see(event.id)
+            if self.unmatched is not None:
+                self.unmatched.see(names_of(event.id, event.file, self.paths.get(event.file)))
         elif isinstance(event, Ended):
             self.digests.append(event.digest)
             self.empty.extend([] if event.empty is None else [event.empty])
@@ -104,11 +117,9 @@ class Outcome:
     def _see(self, case_id: str) -> None:
         self.seen += 1
         self.missing.pop(case_id, None)
-        if self.unmatched is not None:
-            self.unmatched.see(case_id)
 
     def _add(self, result: CaseResult) -> None:
-        entry = None if self.known is None else self.known.of(result.case.id)
+        entry = self._entry(result.case)
         result = expected_result(result, entry)
         if self.fails_skipped:
             result = unless_skipped(result, entry)
@@ -120,6 +131,14 @@ class Outcome:
         self.has_wrong_file = self.has_wrong_file or result.is_malformed
         for reporter in self.reporters:
             reporter.case(result)
+
+    def _entry(self, case: Case) -> Entry | None:
+        """Return what is known of a case, and note that it is there."""
+        if self.known is None or self.unmatched is None:
+            return None
+        names = names_of(case.id, case.file, self.paths.get(case.file))
+        self.unmatched.see(names)
+        return self.known.of(names)
 
     def finish(self) -> Exit:
         """Finish the reports, and return how the command ends."""
@@ -156,10 +175,11 @@ class Outcome:
         return bool(self.missing and self.seen)
 
     def _has_stale_entries(self) -> bool:
-        """Print which known results are of no case, and say whether any are; only a whole run can tell."""
+        """Print which known results are of no case of a file that was read whole, and say whether any are."""
         if self.unmatched is None or not self.is_whole:
             return False
-        problems = self.unmatched.problems()
+        whole = [target for target in self.files if target.case is None]
+        problems = self.unmatched.problems(names_of(target.name, target.name, target.file) for target in whole)
         Console().problems(problems, self.unmatched.document)
         return bool(problems)
 

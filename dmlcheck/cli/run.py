@@ -197,7 +197,7 @@ def run(**given: Any) -> None:
                 fails_skipped=options.fail_on_skipped,
                 is_of_reference=info.is_of_reference,
                 single=single,
-                is_of_files=all(target.case is None for target in found),
+                files=found,
                 total=lambda: execution.total,
             )
             _follow(execution, outcome, console, interrupts)

@@ -243,10 +243,12 @@ RULES: dict[str, Rule] = {
     ),
     "unmatched-expectation": Rule(
         "file",
-        "an entry of an expectations file names no case of the run",
+        "an entry of an expectations file names no case of its files",
         "no case of this run has an id like {glob}",
         "The entry has no effect: its case was removed or renamed, or its pattern is misspelt. In a pattern `*` stands "
-        "for any text and `?` for any character. `dmlcheck expectations update` drops entries that no longer hold.",
+        "for any text and `?` for any character. It matches the id of a case, or the end of its file's full path from "
+        "a slash on, with `::` and the name. Entries for files that a run does not read whole are not asked for. "
+        "`dmlcheck expectations update` drops entries that no longer hold.",
     ),
     "expired-expectation": Rule(
         "file",

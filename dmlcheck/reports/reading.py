@@ -61,11 +61,12 @@ def _is_case(case: Any) -> bool:
 
 
 class Head(NamedTuple):
-    """A report without its cases, the outcome of each case by its id, and those that are malformed."""
+    """A report without its cases, the outcome and the file of each case by its id, and those that are malformed."""
 
     report: dict[str, Any]
     outcomes: dict[str, str]
     malformed: frozenset[str]
+    files: dict[str, str]
 
 
 def read_head(path: str) -> Head:
@@ -73,7 +74,8 @@ def read_head(path: str) -> Head:
     report = read_report(path)
     cases = report.pop("cases")
     malformed = frozenset(case["id"] for case in cases if case.get("malformed"))
-    return Head(report, {case["id"]: case["outcome"] for case in cases}, malformed)
+    files = {case["id"]: str(case.get("file", "")) for case in cases}
+    return Head(report, {case["id"]: case["outcome"] for case in cases}, malformed, files)
 
 
 class _Errors(NamedTuple):

@@ -42,9 +42,10 @@ class Done(NamedTuple):
 
 
 class Other(NamedTuple):
-    """A case that is there and does not run: not selected, or another shard's."""
+    """A case that is there and does not run, by its id and its file: not selected, or another shard's."""
 
     id: str
+    file: str = ""
 
 
 class Ended(NamedTuple):
@@ -83,7 +84,7 @@ def file_events(
             if is_selected:
                 ids.append(case.id)
             if not is_here:
-                yield Other(case.id)
+                yield Other(case.id, case.file)
                 continue
             number += 1
             if number > skip:

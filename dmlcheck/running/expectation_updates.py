@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import textwrap
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import quoted
-from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Expectations
+from dmlcheck.running.expectations import EXPECTED, Entries, Entry, Expectations, Names, for_files, names_of
 from dmlcheck.running.results import ERRORED, FAILED, PASSED
 
 
@@ -27,32 +28,45 @@ def updated(
     implementation: str,
     reason: str | None,
     malformed: Collection[str] = (),
+    files: Mapping[str, str] = {},
 ) -> Change:
     """Drop the entries that no longer hold for a run's outcomes by case; with a reason, add what fails unexpectedly.
 
-    Of cases that are malformed nothing is known: they are not added, and the entries that name them are kept.
+    Of cases that are malformed nothing is known: they are not added, and the entries that name them are kept, as are
+    those for files of which the run has no case. `files` has the file of each case.
     """
-    found = _outcomes_found(expectations, outcomes, malformed)
-    ends = [(entry, _end_of(entry, found.get(entry.number, set()))) for entry in expectations.entries]
+    names = {case_id: names_of(case_id, files.get(case_id, "")) for case_id in outcomes}
+    found = _outcomes_found(expectations, outcomes, malformed, names)
+    read = {entry.number for entry in for_files(expectations.entries, map(_of_file, set(files.values())))}
+    ends = [
+        (entry, _end_of(entry, found[entry.number]))
+        for entry in expectations.entries
+        if entry.number in found or entry.number in read
+    ]
     dropped = tuple((entry, why) for entry, why in ends if why is not None)
-    kept = Entries(entry for entry, why in ends if why is None)
+    gone = {entry.number for entry, _ in dropped}
+    kept = Entries(entry for entry in expectations.entries if entry.number not in gone)
     added = {
         case_id: _entry_text(case_id, implementation, outcome, reason or "")
         for case_id, outcome in (() if reason is None else outcomes.items())
-        if outcome in (FAILED, ERRORED) and case_id not in malformed and not kept.naming(case_id)
+        if outcome in (FAILED, ERRORED) and case_id not in malformed and not kept.naming(names[case_id])
     }
-    text = _without(expectations.document, {entry.number for entry, _ in dropped})
+    text = _without(expectations.document, gone)
     return Change(_with(text, added.values()), dropped, tuple(added))
 
 
+def _of_file(file: str) -> Names:
+    return names_of(file, file)
+
+
 def _outcomes_found(
-    expectations: Expectations, outcomes: Mapping[str, str], malformed: Collection[str]
-) -> dict[int, set[str]]:
+    expectations: Expectations, outcomes: Mapping[str, str], malformed: Collection[str], names: Mapping[str, Names]
+) -> defaultdict[int, set[str]]:
     """Return the outcomes of the cases that each entry names, by its number; of malformed ones what it expects."""
-    found: dict[int, set[str]] = {}
+    found: defaultdict[int, set[str]] = defaultdict(set)
     for case_id, outcome in outcomes.items():
-        for entry in expectations.entries.naming(case_id):
-            found.setdefault(entry.number, set()).add(entry.expect if case_id in malformed else outcome)
+        for entry in expectations.entries.naming(names[case_id]):
+            found[entry.number].add(entry.expect if case_id in malformed else outcome)
     return found
 
 

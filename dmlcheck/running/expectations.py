@@ -2,13 +2,18 @@
 
 Outcomes after the entries have had their say: a failure that an entry expects is xfailed, a case that passes instead is
 xpassed. A case that is worse than its entry says (it was expected to fail, and cannot be run at all) is not expected.
+
+An entry names a case by its id, or by the end of its file's path, so that it does not matter from which folder a run is
+started, and how its paths are written.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
@@ -46,20 +51,56 @@ class Entry(NamedTuple):
         return self.feature_level is None or self.feature_level == (level or NEWEST_LEVEL)
 
 
+class Names(NamedTuple):
+    """What a case may be called: its id or its file's full path and name, and the ends of that from a slash on."""
+
+    whole: tuple[str, ...]
+    ends: tuple[str, ...] = ()
+
+
+def names_of(case_id: str, file: str = "", path: str | None = None) -> Names:
+    """Return what a case may be called; `file` is the file as its id begins, `path` leads to it if `file` does not."""
+    if not file or not case_id.startswith(file):
+        return Names((case_id,))
+    rest = case_id[len(file) :]
+    full, *ends = _path_ends(os.path.abspath(path or file))
+    return Names((case_id, full + rest), tuple(end + rest for end in ends))
+
+
+@lru_cache(256)
+def _path_ends(path: str) -> tuple[str, ...]:
+    """Return a full path with slashes, and what follows each of these."""
+    full = path.replace(os.sep, "/")
+    return (full, *(full[found.end() :] for found in re.finditer("/", full)))
+
+
 class Entries:
-    """Entries in the order of their file, looked up by the ids of cases."""
+    """Entries in the order of their file, looked up by what cases may be called."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        """Sort the entries by how the ids of their cases begin."""
+        """Sort the entries by how the names of their cases begin."""
         self._all = tuple(entries)
-        self._globs = Globs(entry.cases for entry in self._all)
+        globs = [entry.cases for entry in self._all]
+        self._globs = Globs(globs)
+        self._of_ends = Globs(map(_from_any_folder, globs))
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._all)
 
-    def naming(self, case_id: str) -> list[Entry]:
+    def naming(self, names: Names) -> list[Entry]:
         """Return the entries that name a case."""
-        return [self._all[number] for number in sorted(self._globs.naming(case_id))]
+        found = {number for name in names.whole for number in self._globs.naming(name)}
+        found.update(number for name in names.ends for number in self._of_ends.naming(name))
+        return [self._all[number] for number in sorted(found)]
+
+
+_HERE = re.compile(r"(?:\.\.?/)+")  # the current folder and those above it, which no full path has
+
+
+def _from_any_folder(glob: str) -> str:
+    """Return a pattern for the end of a full path."""
+    start = _HERE.match(glob)
+    return glob if start is None else glob[start.end() :]
 
 
 class Expectations(NamedTuple):
@@ -69,13 +110,13 @@ class Expectations(NamedTuple):
     entries: Entries
     problems: tuple[Diagnostic, ...]
 
-    def of(self, case_id: str) -> Entry | None:
+    def of(self, names: Names) -> Entry | None:
         """Return the first entry that a case is named by."""
-        return next(iter(self.entries.naming(case_id)), None)
+        return next(iter(self.entries.naming(names)), None)
 
 
 class UnmatchedEntries:
-    """The entries that no case has been named by so far, as the ids of a run go by."""
+    """The entries that no case has been named by so far, as the cases of a run go by."""
 
     def __init__(self, expectations: Expectations) -> None:
         """Begin with all of them."""
@@ -83,16 +124,34 @@ class UnmatchedEntries:
         self.entries = expectations.entries
         self.waiting = {entry.number: entry for entry in self.entries}
 
-    def see(self, case_id: str) -> None:
+    def see(self, names: Names) -> None:
         """Take note of a case that is there."""
-        for entry in self.entries.naming(case_id) if self.waiting else ():
+        for entry in self.entries.naming(names) if self.waiting else ():
             self.waiting.pop(entry.number, None)
 
-    def problems(self) -> list[Diagnostic]:
-        """Return what is wrong with the entries that are left."""
-        left = self.waiting.values()
+    def problems(self, files: Iterable[Names]) -> list[Diagnostic]:
+        """Return what is wrong with the entries that are left and are for one of the files that were read whole."""
+        left = for_files(self.waiting.values(), files)
         found = (Finding("unmatched-expectation", (entry.number, "cases"), {"glob": entry.cases}) for entry in left)
         return [_diagnostic(self.document, finding) for finding in found]
+
+
+def for_files(entries: Iterable[Entry], files: Iterable[Names]) -> list[Entry]:
+    """Return the entries that are for one of some files, by what stands before `::` in them.
+
+    An entry without `::` is for the files whose path begins as it does up to its first star, or if it has none for any.
+    """
+    listed = list(entries)
+    parts = [(entry, part) for entry in listed for part in _file_parts(entry.cases)]
+    of_parts = Entries(entry._replace(cases=part) for entry, part in parts)
+    found = {entry.number for names in files for entry in of_parts.naming(names)}
+    return [entry for entry in listed if entry.number in found]
+
+
+def _file_parts(glob: str) -> list[str]:
+    """Return what may be the pattern of a file in that of a case: names of files and of cases may have `::` in them."""
+    parts = [glob[: found.start()] for found in re.finditer("::", glob)]
+    return parts or [glob.partition("*")[0] + "*" if "*" in glob else "*"]
 
 
 # ---- the file

@@ -8,6 +8,7 @@ import click
 import pytest
 from results import case, every_outcome, failed
 
+from dmlcheck.cases.find import Target
 from dmlcheck.cli import main
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.outcome import Outcome
@@ -145,9 +146,10 @@ def test_what_is_known_is_no_failure(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_an_entry_of_no_case_is_wrong_once_the_run_is_whole(capsys: pytest.CaptureFixture[str]) -> None:
     known = expectations("- {cases: '*::gone', expect: failed, reason: known}\n")
-    assert ended(passed(), known=known)[0] == Exit.WRONG_INPUT
+    files = [Target("a.yaml", "a.yaml")]
+    assert ended(passed(), known=known, files=files)[0] == Exit.WRONG_INPUT
     assert "known.yaml:1:11: error[unmatched-expectation]" in capsys.readouterr().err
-    assert ended(failed(), known=known, max_failures=1)[0] == Exit.FAILED
+    assert ended(failed(), known=known, files=files, max_failures=1)[0] == Exit.FAILED
     assert capsys.readouterr().err == ""
 
 
@@ -157,7 +159,7 @@ def test_a_case_that_does_not_run_is_there_all_the_same() -> None:
     outcome.take(Other("a.yaml::other"))
     outcome.take(Done(passed()))
     assert outcome.unmatched is not None
-    assert outcome.unmatched.problems() == []
+    assert outcome.unmatched.waiting == {}
     assert outcome.seen == 2
 
 

@@ -37,10 +37,11 @@ def test_a_report_is_read_as_it_was_written(path: str) -> None:
 
 
 def test_the_head_has_no_cases_and_the_outcomes_go_by_id(path: str) -> None:
-    head, outcomes, malformed = read_head(path)
+    head, outcomes, malformed, files = read_head(path)
     assert "cases" not in head
     assert malformed == frozenset()
     assert outcomes == {f"cases/sum.yaml::{outcome}": outcome for outcome in OUTCOMES}
+    assert files == {f"cases/sum.yaml::{outcome}": "cases/sum.yaml" for outcome in OUTCOMES}
 
 
 def test_of_each_case_only_its_errors_are_kept_and_a_wrong_output_has_an_infinite_one(tmp_path: Path) -> None:

@@ -66,6 +66,22 @@ def test_new_failures_are_added_only_when_asked_for_and_with_a_reason() -> None:
     assert update("--add", "--reason", "again").stdout == "known.yaml: 0 dropped, 0 added\n"
 
 
+def test_entries_for_files_that_a_run_did_not_read_stay() -> None:
+    write("a.yaml", 1, WRONG)
+    text = "- {cases: 'b.yaml::c0', expect: failed, reason: x}\n- {cases: 'a.yaml::gone', expect: failed, reason: y}\n"
+    expect(text)
+    CliRunner().invoke(main, ["run", "./a.yaml", "--implementation", BAD, "--json", "r.json"])
+    assert update().stdout.splitlines()[0] == "dropped a.yaml::gone (failed): no case has such an id"
+    assert Path("known.yaml").read_text(encoding="utf-8") == text.splitlines(keepends=True)[0]
+
+
+def test_a_failure_is_not_added_that_an_entry_names_by_the_end_of_its_path() -> None:
+    write("s/a.yaml", WRONG)
+    expect("- {cases: 's/a.yaml::c0', expect: failed, reason: x}\n")
+    CliRunner().invoke(main, ["run", "./s", "--implementation", BAD, "--json", "r.json"])
+    assert update("--add", "--reason", "new").stdout == "known.yaml: 0 dropped, 0 added\n"
+
+
 def test_the_last_entry_may_go() -> None:
     write("a.yaml", 1)
     expect("- {cases: '*::c0', expect: failed, reason: x}\n")

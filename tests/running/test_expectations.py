@@ -21,6 +21,8 @@ from dmlcheck.running.expectations import (
     Entry,
     Expectations,
     UnmatchedEntries,
+    for_files,
+    names_of,
     read_expectations,
     unless_skipped,
 )
@@ -175,9 +177,9 @@ def test_the_first_entry_that_names_a_case_counts_and_all_that_do_are_matched() 
     entries = Entries(Entry(glob, "failed", glob, number=10 + index) for index, glob in enumerate(cases))
     expectations = Expectations(Document("known.yaml", ""), entries, ())
     unmatched = UnmatchedEntries(expectations)
-    unmatched.see("a.yaml::c1")
-    assert [entry.reason for entry in entries.naming("a.yaml::c1")] == ["a.yaml::c1", "a*::c?", "*"]
-    assert expectations.of("a.yaml::c2") == Entry("a*::c?", "failed", "a*::c?", number=12)
+    unmatched.see(names_of("a.yaml::c1"))
+    assert [entry.reason for entry in entries.naming(names_of("a.yaml::c1"))] == ["a.yaml::c1", "a*::c?", "*"]
+    assert expectations.of(names_of("a.yaml::c2")) == Entry("a*::c?", "failed", "a*::c?", number=12)
     assert [entry.cases for entry in unmatched.waiting.values()] == ["z*", "b*"]
 
 
@@ -212,3 +214,85 @@ def test_what_is_wrong_with_an_entry_is_in_the_order_of_the_file() -> None:
     text = "- {cases: a, reason: '', expect: never, expires: soon, feature_level: 9.9}\n"
     problems = read_expectations(parse(text.encode(), "known.yaml"), "reference", None, dt.date.min).problems
     assert [problem.pointer for problem in problems] == ["reason", "expect", "expires", "feature_level"]
+
+
+# ---- from any folder
+
+
+def names(entry: str, case_id: str, file: str, path: str) -> bool:
+    return bool(list(Entries([Entry(entry, "failed", "x")]).naming(names_of(case_id, file, path))))
+
+
+@pytest.mark.parametrize(
+    ("entry", "is_named"),
+    [
+        ("topk.yaml::ties", True),
+        ("cases/topk.yaml::ties", True),
+        ("./cases/topk.yaml::ties", True),
+        ("../cases/topk.yaml::ties", True),
+        ("suite/cases/topk.yaml::ties", True),
+        ("*/cases/topk.yaml::t?es", True),
+        ("topk.yaml::*", True),
+        ("cases/*::ties", True),
+        ("*::ties", True),
+        ("pk.yaml::ties", False),
+        ("ases/topk.yaml::ties", False),
+        ("topk.yaml::tie", False),
+        ("topk.yaml", False),
+        ("other/topk.yaml::ties", False),
+        ("cases/topk.yaml::ties/x", False),
+    ],
+)
+def test_an_entry_names_a_case_by_the_end_of_its_path(entry: str, is_named: bool) -> None:
+    suite = Path("suite", "cases").absolute()
+    for file in ("topk.yaml", "./topk.yaml", "../cases/topk.yaml", (suite / "topk.yaml").as_posix()):
+        assert names(entry, f"{file}::ties", file, str(suite / file)) == is_named, file
+
+
+def test_an_entry_names_a_case_by_its_id_as_it_was_given() -> None:
+    assert names("../cases/a.yaml::c", "../cases/a.yaml::c", "../cases/a.yaml", "elsewhere/b.yaml")
+    assert names("a.yaml::x::y", "a.yaml::x::y", "a.yaml", "f/a.yaml")
+    assert names("f/a.yaml::x::y", "a.yaml::x::y", "a.yaml", "f/a.yaml")
+
+
+@pytest.mark.parametrize("given", ["s/a.yaml", "./s/a.yaml", "s/../s/a.yaml", "s", "{absolute}/s/a.yaml"])
+def test_expectations_hold_however_a_path_is_given(given: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+    write("s/a.yaml", 1, WRONG)
+    expect("- {cases: 's/a.yaml::c1', expect: failed, reason: x}\n")
+    words = ["--implementation", BAD, "--expectations", str(folder / "known.yaml")]
+    path = given.format(absolute=folder.as_posix())
+    assert CliRunner().invoke(main, ["run", path, *words]).exit_code == 0
+    monkeypatch.chdir(folder / "s")
+    assert CliRunner().invoke(main, ["run", "a.yaml", *words]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("entry", "paths", "code"),
+    [
+        ("b.yaml::c1", ["a.yaml"], 0),  # not read
+        ("a.yaml::gone", ["b.yaml::c0"], 0),
+        ("a.yaml::gone", ["a.yaml::c0"], 0),  # read for a single case
+        ("a.yaml::gone", ["a.yaml::c0", "b.yaml"], 0),
+        ("b.yaml::gone", ["a.yaml::c0", "b.yaml"], 2),
+        ("a.yaml::gone", ["a.yaml"], 2),
+        ("a.yaml::gone", ["a.yaml", "-k", "c0"], 2),
+        ("other/a.yaml::gone", ["a.yaml"], 0),
+        ("?.yaml::gone", ["a.yaml"], 2),
+        ("*gone", ["a.yaml"], 2),  # for any file
+        ("b.*gone", ["a.yaml"], 0),
+        ("gone", ["a.yaml"], 2),
+    ],
+)
+def test_entries_for_what_was_not_read_are_not_asked_for(entry: str, paths: list[str], code: int) -> None:
+    write("a.yaml", 1, 2)
+    write("b.yaml", 1, 2)
+    expect(f"- {{cases: '{entry}', expect: failed, reason: x}}\n")
+    result = CliRunner().invoke(main, ["run", *paths, "--expectations", "known.yaml"])
+    assert (result.exit_code, "unmatched-expectation" in result.stderr) == (code, code == 2)
+
+
+def test_a_pattern_is_for_the_files_that_it_has_before_any_of_its_colons() -> None:
+    entry = Entry("a.yaml::x::y", "failed", "x")
+    assert for_files([entry], [names_of("a.yaml", "a.yaml")]) == [entry]
+    assert for_files([entry], [names_of("a.yaml::x", "a.yaml::x")]) == [entry]
+    assert for_files([entry], [names_of("b.yaml", "b.yaml")]) == []
