@@ -82,6 +82,8 @@ class OperatorDesc(NamedTuple):
     tensors of each tensor field. `derived` are the counts that follow from their arrays; `steps` lead from an operator
     inside another to its fields (`Desc`, in the long form). `refused` are the places of what the support table of the
     level that the desc is checked at does not accept (`("ATensor", "DataType")`).
+
+    It can be asked like a mapping: `desc["TransA"]`, `"Alpha" in desc`, `desc.get("CTensor")`.
     """
 
     spec: OperatorSpec
@@ -108,6 +110,32 @@ class OperatorDesc(NamedTuple):
                     if tensor is not None
                 )
         return cls(spec, values, parts, broken)
+
+    def __getitem__(self, field: Any) -> Any:
+        """Return the value of a field by its name: of an enumeration the suffix, of a tensor a TensorDesc.
+
+        KeyError where the desc leaves the field out, or the operator has no such field.
+        """
+        if not isinstance(field, str):
+            return tuple.__getitem__(self, field)
+        value = self.values.get(field)
+        if value is None:
+            raise KeyError(self._why_missing(field))
+        return value
+
+    def __contains__(self, field: object) -> bool:
+        """Whether the desc gives a field."""
+        return self.values.get(field) is not None if isinstance(field, str) else tuple.__contains__(self, field)
+
+    def get(self, field: str, default: Any = None) -> Any:
+        """Return the value of a field by its name, or the default where the desc leaves it out."""
+        value = self.values.get(field)
+        return default if value is None else value
+
+    def _why_missing(self, field: str) -> str:
+        if field in self.spec.fields:
+            return f"{field} is left out; ask with `in` or get()"
+        return f"{self.spec.short} has no field {field}; it has {', '.join(self.spec.fields)}"
 
     def without(self, names: Iterable[str]) -> OperatorDesc:
         """Return the desc as if some of its fields could not be read."""

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -102,8 +106,8 @@ def spellings() -> str:
 def make(name: str, timeout: float | None = None) -> Implementation:
     """Return the implementation of a name; Unavailable where there is none, or where it cannot be had here.
 
-    `timeout` limits the seconds of a case for what runs outside of this process. `python:MODULE:NAME` is what NAME of
-    an importable module gives when called.
+    `timeout` limits the seconds of a case for what runs outside of this process. `python:MODULE:NAME` is what NAME of a
+    module gives when called, which is looked for in the current folder first.
     """
     word, colon, place = name.partition(":")
     kind = KINDS.get(word)
@@ -123,10 +127,36 @@ def _of_python(name: str, place: str) -> Implementation:
     if not module or not attribute:
         raise Unavailable(f"{name} is not an implementation; write python:MODULE:NAME")
     try:
-        made: Implementation = getattr(import_module(module), attribute)()
+        with _current_folder_first():
+            made: Implementation = getattr(import_module(module), attribute)()
     except Exception as error:
-        raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}") from error
+        raise Unavailable(f"{name} cannot be made: {type(error).__name__}: {error}{_raised_at(error)}") from error
     return made
+
+
+@contextmanager
+def _current_folder_first() -> Iterator[None]:
+    """Let modules be found in the current folder before all others, and from then on after all others.
+
+    What a module imports only when it runs is still found then, and hides nothing that others import.
+    """
+    here = os.getcwd()
+    sys.path.insert(0, here)
+    try:
+        yield
+    finally:
+        sys.path.remove(here)
+        if here not in sys.path:
+            sys.path.append(here)
+
+
+def _raised_at(error: Exception) -> str:
+    """Return the line that raised an exception, where it is of a module that was being imported or called."""
+    last = error.__traceback__
+    while last is not None and last.tb_next is not None:
+        last = last.tb_next
+    file = "" if last is None else last.tb_frame.f_code.co_filename
+    return "" if last is None or file.startswith("<frozen") or file == __file__ else f" ({file}:{last.tb_lineno})"
 
 
 class About(NamedTuple):

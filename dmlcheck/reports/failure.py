@@ -79,10 +79,12 @@ def failure_text(result: CaseResult, again: Again | None) -> str:
     return "\n".join(failure_lines(shown_result(result), again or again_by_id)).rstrip("\n")
 
 
-def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None) -> Iterator[str]:
+def failure_lines(
+    result: CaseResult, again: Again, *, style: Style = PLAIN, told: Told | None = None, is_whole: bool = True
+) -> Iterator[str]:
     """Yield what there is to say of a failure, with the command that runs the case again, and an empty line.
 
-    A mistake that was `told` of an earlier case is only named.
+    A mistake that was `told` of an earlier case is only named; `is_whole` asks for the traceback of an exception.
     """
     case = result.case
     yield f"{_head(result, style)} {style(case.id, 'bold')}   {rules_text(result) or result.reason or ''}"
@@ -94,6 +96,9 @@ def failure_lines(result: CaseResult, again: Again, *, style: Style = PLAIN, tol
             yield f"  {diagnostic.where}: {diagnostic.rule}, as in {first}"
     for diagnostic in drifts(result):
         yield indent(diagnostic_text(diagnostic, None, style))
+    if result.traceback:
+        lines = result.traceback.split("\n") if is_whole else ["the traceback: -v prints it"]
+        yield from (f"  | {line}" for line in lines)
     if result.outputs:
         yield from ("  " + line for line in _what_ran(result))
     if case.source and result.outcome == FAILED:

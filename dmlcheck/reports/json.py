@@ -116,6 +116,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({} if result.ordinal is None else {"ordinal": result.ordinal}),
         **({"malformed": True} if result.is_malformed else {}),
         **({"kept": result.kept} if result.kept else {}),
+        **({"traceback": result.traceback} if result.traceback else {}),
     }
 
 

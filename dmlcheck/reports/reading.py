@@ -229,6 +229,7 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         is_unrun=raw["outcome"] != SKIPPED and not raw.get("computed", _is_computed(outputs, diagnostics)),
         consistent=_consistent(raw),
         uncompared=_uncompared(raw),
+        traceback=value_of(raw, "traceback", TEXT, ""),
     )
 
 

@@ -53,6 +53,8 @@ class SarifReport:
         """Write the problems of one case."""
         case = result.case
         for found in self.results.of(case.id, case.name, problems_of(result)):
+            if result.traceback and found["level"] == ERROR:
+                found["properties"]["traceback"] = encodable(result.traceback)
             _, self.end = self.file.put_aside(("," if self.end else "") + "\n" + _dump(found))
 
     def finish(self, summary: Summary) -> None:

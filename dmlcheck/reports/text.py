@@ -108,7 +108,8 @@ class TextReport:
         """Print a failure: the first few in full, then a line each."""
         is_in_full = self.failures.count < _IN_FULL or self.verbose > 1
         if is_in_full:
-            for text in failure_lines(result, self.again, style=self.style, told=self.told):
+            is_whole = self.verbose > 0
+            for text in failure_lines(result, self.again, style=self.style, told=self.told, is_whole=is_whole):
                 self.echo(text)
         elif self.failures.count == _IN_FULL:
             self.echo("More failures follow, one line each; -vv prints all of them in full.")

@@ -62,6 +62,7 @@ def shown_result(result: CaseResult) -> CaseResult:
     return result._replace(
         case=case,
         reason=shown(result.reason),
+        traceback="\n".join(map(visible, result.traceback.split("\n"))),
         diagnostics=diagnostics,
         outputs={shown(name): _shown_output(output) for name, output in result.outputs.items()},
         warned=tuple(map(visible, result.warned)),

@@ -23,10 +23,14 @@ class Computed(NamedTuple):
 
 
 class Nothing(NamedTuple):
-    """Why an implementation gave nothing: it failed, as the finding says, or without one it cannot run the desc."""
+    """Why an implementation gave nothing: it failed, as the finding says, or without one it cannot run the desc.
+
+    `traceback` is that of an exception that it raised, "" without.
+    """
 
     reason: str
     finding: Finding | None = None
+    traceback: str = ""
 
 
 class Refusal(NamedTuple):
@@ -40,10 +44,15 @@ def is_reference(implementation: Any) -> bool:
     return type(implementation) is Reference
 
 
-def why_unsupported(desc: OperatorDesc, implementation: Any) -> str | None:
-    """Return why an implementation cannot run a desc, as far as the desc tells, or None."""
-    reason = implementation.unsupported(desc)
-    return None if reason is None else f"{_UNSUPPORTED}: {reason}"
+def why_unsupported(desc: OperatorDesc, implementation: Any) -> Nothing | None:
+    """Return why an implementation cannot run a desc, as far as the desc tells, or that it failed to say; else None."""
+    try:
+        reason = implementation.unsupported(desc)
+    except MemoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+        return _nothing(error, implementation)
+    return None if reason is None else Nothing(f"{_UNSUPPORTED}: {reason}")
 
 
 def computed(
@@ -69,9 +78,9 @@ def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> 
     other exception is no refusal, and no result that it returns is looked at.
     """
     try:
-        reason = why_unsupported(desc, implementation)
-        if reason is not None:
-            return Nothing(reason)
+        unsupported = why_unsupported(desc, implementation)
+        if unsupported is not None:
+            return unsupported
         implementation.run(desc, inputs)
     except Unusable:
         return Refusal(None)
@@ -91,8 +100,12 @@ def _nothing(error: Exception, implementation: Any) -> Nothing:
         return Nothing(f"{_UNSUPPORTED}: {error}")
     if isinstance(error, TimedOut):
         return Nothing("timed out", Finding("timeout", (), {"seconds": str(error)}))
-    is_told = isinstance(error, Failure)
-    return failed(implementation, str(error) if is_told else f"raised {type(error).__name__}: {error}")
+    if isinstance(error, Failure):
+        return failed(implementation, str(error))
+    from dmlcheck.running.raised import traceback_text
+
+    told = failed(implementation, f"raised {type(error).__name__}: {error}")
+    return told._replace(traceback=traceback_text(error))
 
 
 def failed(implementation: Any, problem: str) -> Nothing:

@@ -50,9 +50,9 @@ def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:
 
 def _given(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Computed | Nothing:
     """Return the outputs of a desc, of its sizes and types, or why there are none."""
-    reason = why_unsupported(desc, implementation)
-    if reason is not None:
-        return Nothing(reason)
+    unsupported = why_unsupported(desc, implementation)
+    if unsupported is not None:
+        return unsupported
     given = computed(desc, inputs, [part.label for part in desc.tensors(OUTPUT)], implementation)
     problem = None if isinstance(given, Nothing) else _misshapen(desc, given.values)
     return given if problem is None else failed(implementation, problem)

@@ -94,7 +94,8 @@ class Ending(NamedTuple):
 
     `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
     is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are
-    the outputs that the case leaves out beside those that it gives.
+    the outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
+    implementation raised.
     """
 
     outcome: str
@@ -107,6 +108,7 @@ class Ending(NamedTuple):
     noted: tuple[Finding, ...] = ()
     consistent: str | None = None
     uncompared: tuple[str, ...] = ()
+    traceback: str = ""
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:
@@ -147,6 +149,7 @@ def run_case(case: Case, run: Run) -> CaseResult:
         kept=ending.kept,
         consistent=ending.consistent,
         uncompared=ending.uncompared,
+        traceback=ending.traceback,
     )
 
 
@@ -159,10 +162,8 @@ def _ending(case: Case, run: Run) -> Ending:
         return _of_negative(case, prepared, run)
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
-    reason = _reason_to_skip(case, prepared.desc, prepared.inputs, run)
-    if reason is not None:
-        return Ending(SKIPPED, reason)
-    ending = _of_computed(case, prepared, prepared.desc, run)
+    nothing = _why_not_run(case, prepared.desc, prepared.inputs, run)
+    ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else _of_nothing(nothing)
     if prepared.expected and ending.outputs:
         left_out = (part.label for part in prepared.desc.tensors(OUTPUT) if part.label not in prepared.expected)
         ending = ending._replace(uncompared=tuple(left_out))
@@ -227,7 +228,7 @@ def _of_refusal(case: Case, run: Run) -> Ending:
         return Ending(PASSED, is_unrun=True)
     answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
     if isinstance(answer, Nothing) and answer.finding is not None:
-        return Ending(ERRORED, answer.reason, (answer.finding,))
+        return _of_nothing(answer)
     if isinstance(answer, Nothing):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
     if answer.words is None:
@@ -242,14 +243,22 @@ def _of_unusable(prepared: Prepared) -> Ending:
     return Ending(ERRORED, prepared.excess or "its values cannot be used", prepared.findings, is_unrun=True)
 
 
-def _reason_to_skip(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> str | None:
+def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run: Run) -> Nothing | None:
     """Return why there is nothing to run or to compare with, or None."""
-    reason = why_unsupported(desc, run.implementation)
-    if reason is not None:
-        return reason
+    unsupported = why_unsupported(desc, run.implementation)
+    if unsupported is not None:
+        return unsupported
     if run.is_reference and not case.gives_outputs:
-        return "no expected outputs: nothing independent to compare with"
-    return None if case.gives_outputs else _too_much(desc, inputs)
+        return Nothing("no expected outputs: nothing independent to compare with")
+    reason = None if case.gives_outputs else _too_much(desc, inputs)
+    return None if reason is None else Nothing(reason)
+
+
+def _of_nothing(nothing: Nothing) -> Ending:
+    """Return how a case ends for which an implementation gave nothing: skipped, or as an error."""
+    if nothing.finding is None:
+        return Ending(SKIPPED, nothing.reason)
+    return Ending(ERRORED, nothing.reason, (nothing.finding,), traceback=nothing.traceback)
 
 
 def _too_much(desc: OperatorDesc, inputs: Mapping[str, Any]) -> str | None:
@@ -281,7 +290,7 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
 def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
     """Return how a case ends by what an implementation gave."""
     if isinstance(given, Nothing):
-        return Ending(ERRORED, given.reason, (given.finding,)) if given.finding else Ending(SKIPPED, given.reason)
+        return _of_nothing(given)
     verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     outputs, noted, consistent = verdict.outputs, verdict.inaccurate, verdict.consistent
     if verdict.findings:

@@ -45,7 +45,8 @@ class CaseResult(NamedTuple):
     implementation had no part in it: a plain desc, a negative case that it was not asked about, a mistake of the file.
     `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
     BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
-    case gives no values for, beside others that it does.
+    case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
+    raised.
     """
 
     case: Case
@@ -64,6 +65,7 @@ class CaseResult(NamedTuple):
     kept: str = ""
     consistent: str | None = None
     uncompared: tuple[str, ...] = ()
+    traceback: str = ""
 
     @property
     def is_computed(self) -> bool:

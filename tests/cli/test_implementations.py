@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import html
+import json
+import sys
+from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
 
@@ -9,9 +13,10 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dmlcheck.cli import implementations
+from dmlcheck.cli import implementations, main
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.implementations import Unavailable
+from dmlcheck.reports.reading import case_result
 
 
 def test_an_implementation_is_there_while_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,3 +57,46 @@ def test_the_option_has_the_reference_as_its_default() -> None:
     runner.invoke(command, ["--implementation", "onnxruntime"])
     assert found == ["reference", "onnxruntime"]
     assert "What runs." in runner.invoke(command, ["--help"]).output
+
+
+RAISING = """
+class Raising:
+    name = "raising"
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        return {"OutputTensor": inputs["NoTensor"]}  # <b>
+"""
+LINE = 'return {"OutputTensor": inputs["NoTensor"]}  # <b>'
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_what_is_raised_is_in_every_report_with_its_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("raising_here.py").write_text(RAISING, encoding="utf-8")
+    desc = "InputTensor: {DataType: INT32, Sizes: [1]}, OutputTensor: {DataType: INT32, Sizes: [1]}"
+    text = (
+        f"operator: ELEMENT_WISE_ABS\ndesc: {{{desc}}}\ninputs: {{InputTensor: [1]}}\noutputs: {{OutputTensor: [1]}}\n"
+    )
+    Path("abs.yaml").write_text(text, encoding="utf-8")
+    files = [f"--{kind}={kind}.out" for kind in ("json", "junitxml", "html", "sarif")]
+    words = ["run", "abs.yaml", "--implementation", "python:raising_here:Raising", "-j", jobs, *files]
+    brief, whole = (CliRunner().invoke(main, [*words, *more], catch_exceptions=False) for more in ([], ["-v"]))
+    assert (brief.exit_code, whole.exit_code) == (1, 1)
+    assert f"  |     {LINE}\n" in whole.stdout
+    assert "  | KeyError: 'NoTensor'\n" in whole.stdout
+    assert LINE not in brief.stdout
+    assert "  | the traceback: -v prints it\n" in brief.stdout
+    (case,) = json.loads(Path("json.out").read_text("utf-8"))["cases"]
+    assert LINE in case["traceback"]
+    (result,) = json.loads(Path("sarif.out").read_text("utf-8"))["runs"][0]["results"]
+    assert result["properties"]["traceback"] == case["traceback"]
+    escaped = html.escape(LINE)
+    assert escaped in Path("html.out").read_text("utf-8")
+    assert LINE in html.unescape(Path("junitxml.out").read_text("utf-8"))
+    assert case_result(case).traceback == case["traceback"]

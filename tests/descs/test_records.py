@@ -57,6 +57,29 @@ def test_a_single_tensor_goes_by_its_field() -> None:
     assert (desc.tensor("OutputTensors"), desc.tensor("NoTensor")) == (None, None)
 
 
+def test_a_desc_can_be_asked_like_a_mapping() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
+    tensors = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), tensor)
+    desc = desc_of("GEMM", {**tensors, "TransA": "TRANSPOSE", "TransB": "NONE", "Alpha": 0, "Beta": 1, "CTensor": None})
+    assert (desc["TransA"], desc["TransB"], desc["Alpha"]) == ("TRANSPOSE", "NONE", 0)
+    assert desc["ATensor"].sizes == (1, 1, 2, 2)
+    assert ("Alpha" in desc, "CTensor" in desc, "Gamma" in desc) == (True, False, False)
+    assert (desc.get("Beta"), desc.get("CTensor"), desc.get("CTensor", 3)) == (1, None, 3)
+    assert desc_of("SPLIT", SPLIT)["OutputTensors"][1].data_type == "FLOAT32"
+    with pytest.raises(KeyError, match="CTensor is left out"):
+        desc["CTensor"]
+    with pytest.raises(KeyError, match="GEMM has no field Gamma; it has ATensor, BTensor, "):
+        desc["Gamma"]
+
+
+def test_a_desc_stays_a_tuple() -> None:
+    desc = desc_of("SPLIT", SPLIT)
+    spec, values, *_ = desc
+    assert (desc[0], desc[1]) == (spec, values)
+    assert spec in desc
+    assert desc._replace(steps=("Desc",)).steps == ("Desc",)
+
+
 def test_operators_inside_another_come_with_their_paths() -> None:
     tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 2, 2]}
     fused = {"Type": "ACTIVATION_RELU"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -129,3 +131,49 @@ def test_an_implementation_refuses_descs_where_it_says_so() -> None:
         False,
         True,
     ]
+
+
+MODULE = """
+class {name}:
+    name = "mine"
+
+    def __init__(self):
+        {init}
+
+    def unsupported(self, desc):
+        import {helper}
+        return {helper}.REASON
+
+    def run(self, desc, inputs):
+        return {{}}
+"""
+
+
+def write_module(folder: Path, stem: str, *, init: str = "pass") -> None:
+    text = MODULE.format(name="Mine", init=init, helper=f"{stem}_helper")
+    (folder / f"{stem}.py").write_text(text, encoding="utf-8")
+    (folder / f"{stem}_helper.py").write_text('REASON = "asked"\n', encoding="utf-8")
+
+
+def test_a_module_is_found_in_the_current_folder_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = list(sys.path)
+    monkeypatch.setattr(sys, "path", [*path])
+    monkeypatch.chdir(tmp_path)
+    write_module(tmp_path, "mine_in_this_folder")
+    mine: Any = make("python:mine_in_this_folder:Mine")
+    assert mine.unsupported(None) == "asked"  # a module that it imports only now
+    assert sys.path == [*path, str(tmp_path)]  # and hides nothing that others import
+    make("python:mine_in_this_folder:Mine")
+    assert sys.path == [*path, str(tmp_path)]
+
+
+def test_what_cannot_be_made_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.chdir(tmp_path)
+    write_module(tmp_path, "mine_without_device", init='raise OSError("no device")')
+    with pytest.raises(Unavailable) as caught:
+        make("python:mine_without_device:Mine")
+    place = tmp_path / "mine_without_device.py"
+    assert str(caught.value).endswith(f":Mine cannot be made: OSError: no device ({place}:6)")
+    with pytest.raises(Unavailable, match=r"ModuleNotFoundError: No module named 'no_such_module_here'$"):
+        make("python:no_such_module_here:Mine")

@@ -106,7 +106,7 @@ def test_a_failure_names_the_implementation() -> None:
 
 def test_what_cannot_be_run_is_known_before() -> None:
     assert DESC is not None
-    assert why_unsupported(DESC, Answering(None, "no MAX")) == "unsupported-by-implementation: no MAX"
+    assert why_unsupported(DESC, Answering(None, "no MAX")) == Nothing("unsupported-by-implementation: no MAX")
     assert why_unsupported(DESC, Answering(None)) is None
 
 
@@ -145,3 +145,22 @@ def test_who_refuses_a_valid_desc_has_failed() -> None:
         assert isinstance(nothing, Nothing)
         assert nothing.finding is not None
         assert nothing.finding.params["problem"] == problem
+
+
+class Unsure:
+    """An implementation that fails to say what it can run."""
+
+    name = "unsure"
+
+    def unsupported(self, desc: Any) -> str | None:
+        return str(desc["Colour"])
+
+
+def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
+    nothing = why_unsupported(DESC, Unsure())
+    assert nothing is not None
+    assert nothing.finding is not None
+    assert nothing.finding.message.startswith("unsure raised KeyError: ")
+    assert "has no field Colour; it has ATensor, " in nothing.finding.message
+    assert 'return str(desc["Colour"])' in nothing.traceback
+    assert "in why_unsupported" not in nothing.traceback

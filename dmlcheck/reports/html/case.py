@@ -118,6 +118,7 @@ def _facts(result: CaseResult, again: str | None) -> str:
         "desc": case.operator and f"<code>{escape(case.operator)}</code>{level}{_fields(case.desc)}",
         "inputs": case.inputs and _fields(case.inputs),
         "source": case.source and escape(case.source),
+        "traceback": result.traceback and f"<pre>{escape(result.traceback, _DESC)}</pre>",
         "known of DirectML": "<br>".join(_known(row) for row in result.known[:_MOST_OUTPUTS]),
         "again": None if again is None else f'<code class="command">{escape(again)}</code>',
     }
