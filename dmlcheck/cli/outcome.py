@@ -79,6 +79,7 @@ class Outcome:
         self.seen = 0
         self.has_wrong_file = False
         self.is_interrupted = False
+        self.running: tuple[str, float] | None = None
         self.start = time.perf_counter()
 
     @property
@@ -90,7 +91,7 @@ class Outcome:
             digest=digest_of(self.digests) if self.is_whole else None,
             compared=None if self.watch.baseline is None else self.watch.compared,
             not_run=max(0, self.total() - self.tally.total) if self.is_over and not self.is_interrupted else 0,
-        )
+        )._replace(running=self.running)
 
     @property
     def is_over(self) -> bool:

@@ -35,7 +35,7 @@ class Kind(NamedTuple):
 
 _JUNIT = re.compile(rb"\A\s*(<\?xml[^>]*>)?\s*<testsuite")
 _KINDS = {
-    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD),
+    "json": Kind("json", "JsonReport", "Write a dmlcheck-report/1 file.", JSON_HEAD, tells_again=True),
     "junitxml": Kind("junit", "JunitReport", "Write JUnit XML.", _JUNIT, tells_again=True),
     "html": Kind(
         "html.report",

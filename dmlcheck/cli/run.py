@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import click
@@ -21,7 +22,7 @@ from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import Plan
 from dmlcheck.running.one_case import Settings
-from dmlcheck.running.processes import Execution
+from dmlcheck.running.processes import DEFAULT_TIMEOUT, Execution
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
 
@@ -42,7 +43,7 @@ class Options(NamedTuple):
     expected_within: float
     fail_on_skipped: bool
     jobs: int
-    timeout: float | None
+    timeout: float
     shard: tuple[int, int] | None
     expected: str | None
     warn_above: float | None
@@ -66,7 +67,7 @@ class Options(NamedTuple):
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
         digests = self.wanted.files["json"] is not None
-        return Plan(self.implementation, settings, self.expression, self.shard, self.timeout, details, digests)
+        return Plan(self.implementation, settings, self.expression, self.shard, self.timeout or None, details, digests)
 
     @property
     def warned_above(self) -> float | None:
@@ -88,7 +89,19 @@ class Options(NamedTuple):
             self.directml_version,
             self.inputs.upper(),
             self.expected_within,
+            tuple(self._repeated()),
         )
+
+    def _repeated(self) -> Iterator[str]:
+        """Yield the options that the command that runs a case again has to have, whatever became of the case."""
+        if self.level is not None:
+            yield from ("--feature-level", self.level)
+        if self.timeout != DEFAULT_TIMEOUT:
+            yield from ("--timeout", f"{self.timeout:g}")
+        if self.expected is not None:
+            yield from ("--expectations", self.expected)
+        if self.fail_on_skipped:
+            yield "--fail-on-skipped"
 
 
 @click.command(
@@ -136,7 +149,13 @@ class Options(NamedTuple):
 )
 @click.option("--fail-on-skipped", is_flag=True, help="Fail cases that are skipped, unless an expectation allows it.")
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
-@click.option("--timeout", type=Seconds(), metavar="SECONDS", help="The most seconds that a case may take.")
+@click.option(
+    "--timeout",
+    type=Seconds(),
+    metavar="SECONDS",
+    default=DEFAULT_TIMEOUT,
+    help="The most seconds that a case may take; 0: any number. Default: 60; the reference has none without -j.",
+)
 @click.option("--shard", type=Shard(), metavar="I/N", help="Run one of N parts of the cases.")
 @click.option(
     "--expectations",
@@ -258,3 +277,4 @@ def _follow(execution: Execution, outcome: Outcome, console: Console, interrupts
                 outcome.take(event)
         except KeyboardInterrupt:
             outcome.is_interrupted = True
+            outcome.running = execution.slowest()

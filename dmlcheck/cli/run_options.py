@@ -43,16 +43,16 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """A time above 0; one of more than a week, which no case takes and no system waits for at once, is a week."""
+    """A time, 0 for none; one of more than a week, which no case takes and no system waits for at once, is a week."""
 
     name = "seconds"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Return the seconds."""
         seconds = float(click.FLOAT.convert(value, param, ctx))
-        if seconds > 0:
+        if seconds >= 0:
             return min(seconds, _WEEK)
-        return self.fail(f"{value!r} is not a time; write a number of seconds above 0", param, ctx)
+        return self.fail(f"{value!r} is not a time; write a number of seconds, or 0 for no limit", param, ctx)
 
 
 class Number(click.FloatRange):

@@ -28,6 +28,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--inputs", info.inputs.lower())
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
+    yield from info.options
     rules = {found.rule for found in result.diagnostics}
     strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, INACCURATE}
     if result.outcome == FAILED and strict:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import brief
+from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
@@ -29,8 +30,9 @@ VALIDATION_SCHEMA = "dmlcheck-validation/1"
 class JsonReport:
     """A run as JSON, written case by case so that a long run takes no memory, and given its name when it is whole."""
 
-    def __init__(self, path: str, info: RunInfo) -> None:
+    def __init__(self, path: str, info: RunInfo, *, again: Again = again_by_id) -> None:
         self.file = ReportFile(path)
+        self.again = again
         self.first = True
         self.info = info
         self.accuracy = Accuracy()
@@ -49,12 +51,15 @@ class JsonReport:
             **({} if info.directml_version is None else {"directml_version": info.directml_version}),
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
+            **({"options": list(info.options)} if info.options else {}),
         }
         self.file.write(_dump(head)[:-1] + ', "cases": [')
 
     def case(self, result: CaseResult) -> None:
         """Write one case."""
-        self.file.write(("" if self.first else ",") + "\n" + _dump(case_dict(result)))
+        self.file.write(
+            ("" if self.first else ",") + "\n" + _dump({**case_dict(result), "command": self.again(result)})
+        )
         self.first = False
         self.accuracy.add(result)
         self.drift.extend({"case": result.case.id, **_drift(drift)} for drift in result.drift)
@@ -88,6 +93,8 @@ class JsonReport:
             tail["not_run"] = summary.not_run
         if summary.interrupted:
             tail["interrupted"] = True
+        if summary.running is not None:
+            tail["running"] = {"case": summary.running[0], "seconds": round(summary.running[1], 6)}
         self.file.write("\n], " + _dump(tail)[1:] + "\n")
         self.file.close()
 

@@ -44,7 +44,8 @@ class Summary(NamedTuple):
     that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
     of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
-    implementation gave no result.
+    implementation gave no result. `running` is the case that was running when the run was interrupted, and for how many
+    seconds.
     """
 
     counts: dict[str, int]
@@ -65,6 +66,7 @@ class Summary(NamedTuple):
     inaccurate: int = 0
     consistent: Mapping[str, OfClass] = {}
     unanswered: int = 0
+    running: tuple[str, float] | None = None
 
     @property
     def is_dead(self) -> bool:
@@ -115,7 +117,8 @@ class RunInfo(NamedTuple):
     type that it may accumulate in, `inputs` that to which it may round the factors of products; `warn_above` and
     `compared_to` are what the run was asked to say of cases that pass, `is_strict` whether it fails those of an
     unlikely error or an inaccurate expectation, `expected_within` how many ULP an expected value may be from the exact
-    result. Of `directml_version` the known failures are expected.
+    result. Of `directml_version` the known failures are expected. `options` are words of the command line that decide
+    what becomes of any case, for the command that runs one again.
     """
 
     implementation: str
@@ -130,6 +133,7 @@ class RunInfo(NamedTuple):
     directml_version: str | None = None
     inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
+    options: tuple[str, ...] = ()
 
     @property
     def judged(self) -> str:

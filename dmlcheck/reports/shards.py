@@ -180,6 +180,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             value_of(report, "directml_version", TEXT_OR_NONE),
             _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
             value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
+            tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "options", (list,), [])),
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

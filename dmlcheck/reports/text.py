@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 
 from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import visible
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
@@ -156,4 +157,6 @@ def end_line(summary: Summary, style: Style = PLAIN) -> str:
     """Return how a run ended: `12 passed, 1 failed in 0.25 s`."""
     colour = "red" if summary.is_vain or summary.failures else "green"
     end = "interrupted after " if summary.interrupted else ""
-    return f"{end}{style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s"
+    case, seconds = summary.running or ("", 0.0)
+    running = f", while {visible(case)} was running ({seconds:.1f} s)" if case else ""
+    return f"{end}{style(outcomes_text(summary), colour)} in {summary.seconds:.2f} s{running}"

@@ -46,18 +46,32 @@ class Execution:
         """The number of cases of the run; all files are read for it."""
         return sum(number_of_cases(target, self.plan) for target in self.targets)
 
+    @property
+    def is_default_of_reference(self) -> bool:
+        """Whether nobody has asked for a time limit, and the reference engine runs, which is no slower for it.
+
+        It has the limit in the processes of `-j` alone, where the case that takes long is known all the same.
+        """
+        return self.plan.implementation == "reference" and self.plan.timeout == DEFAULT_TIMEOUT
+
+    @property
+    def limit(self) -> float | None:
+        """The most seconds that a case may take, None for any number."""
+        return None if self.jobs == 1 and self.is_default_of_reference else self.plan.timeout
+
     def events(self) -> Iterator[Event]:
         """Yield what happens."""
         implementation = make(self.plan.implementation, self.plan.timeout)
-        is_timed = self.plan.timeout is None or keeps_time(implementation)
+        limit = self.limit
+        is_timed = limit is None or keeps_time(implementation)
         if self.jobs == 1 and is_timed and not may_crash(implementation):
             yield from self._here(implementation)
             return
         directml = judged_directml(implementation, self.plan.settings.directml_version)
         close(implementation)
         patience = _GRACE if keeps_time(implementation) else 0.0
-        limit = None if self.plan.timeout is None else self.plan.timeout + patience
-        announces = may_crash(implementation) or limit is not None
+        announces = may_crash(implementation) or (limit is not None and not self.is_default_of_reference)
+        limit = None if limit is None else limit + patience
         pool = _Pool(self.targets, self.plan, self.jobs, limit, patience, announces=announces, directml=directml)
         self._running = lambda: [(worker.case, worker.since) for worker in pool.workers if worker.case is not None]
         yield from pool.events()
@@ -165,6 +179,7 @@ class _Worker:
         return self.process.exitcode
 
 
+DEFAULT_TIMEOUT = 60.0  # seconds of a case
 _TRIES = 3  # to read on in a file at a place where no case is known to be wrong
 _GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long, or at the end
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
@@ -254,7 +269,8 @@ class _Pool:
             if worker.file is not None and self._is_late(worker):
                 seconds = f"{self.plan.timeout:g}"
                 finding = Finding("timeout", (), {"seconds": seconds})
-                self._lost(worker, worker.file, "timed out", finding, f"did not end within {seconds} s")
+                problem = f"did not end within {seconds} s"
+                self._lost(worker, worker.file, "timed out", finding, problem, is_running=True)
 
     def _patience(self) -> float | None:
         """Return how long nothing may happen before some case has outlived its time."""
@@ -285,11 +301,16 @@ class _Pool:
         params = {"implementation": self.plan.implementation, "problem": ending}
         self._lost(worker, number, "the process ended", Finding("implementation-error", (), params), ending)
 
-    def _lost(self, worker: _Worker, number: int, reason: str, finding: Finding, problem: str) -> None:
-        """Report the case that a process was lost with, and let another go on after it."""
+    def _lost(
+        self, worker: _Worker, number: int, reason: str, finding: Finding, problem: str, *, is_running: bool = False
+    ) -> None:
+        """Report the case that a process was lost with, and let another go on after it.
+
+        `is_running` says that the case that was named last is the one: a process that lives names it in the end.
+        """
         skip = worker.done
         is_over = False
-        if worker.announces and worker.case is not None:
+        if (worker.announces or is_running) and worker.case is not None:
             case = self._whole(worker.case, number)
             self.events_of[number].append(Done(_never_ended(case, reason, finding, self.directml)))
             skip += 1

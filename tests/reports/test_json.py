@@ -143,6 +143,7 @@ REPORT = with_optional(
                     diagnostics=items(DIAGNOSTIC),
                     seconds=NUMBER,
                     outputs={"type": "object", "additionalProperties": OUTPUT},
+                    command={"type": "string", "pattern": "^dmlcheck run "},
                 ),
                 desc={"type": "string"},
                 inputs={"type": "object", "additionalProperties": {"type": "string"}},
@@ -150,6 +151,7 @@ REPORT = with_optional(
                 consistent_with=ROUNDED,
                 ordinal=COUNT,
                 malformed={"const": True},
+                traceback=TEXT,
                 known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
                 warnings=items(record(output=TEXT, share=NUMBER, ulp=NUMBER, index=INDEX_OR_NULL)),
                 drift=items(record(**DRIFT)),
@@ -170,6 +172,8 @@ REPORT = with_optional(
     drift=items(record(case=TEXT, **DRIFT)),
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
     not_run=COUNT,
+    options=items(TEXT),
+    running=record(case=TEXT, seconds=NUMBER),
     interrupted={"const": True},
 )
 VALIDATION = record(

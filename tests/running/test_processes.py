@@ -148,6 +148,56 @@ def test_a_case_that_outlives_its_time_is_its_own_error() -> None:
     assert (diagnostic["line"], diagnostic["column"]) == (found["cases"][1]["line"], 3)  # after "- "
 
 
+@pytest.mark.parametrize(
+    ("name", "jobs", "timeout", "limit", "announces"),
+    [
+        ("reference", 1, 60.0, None, None),  # here, where nothing ends it
+        ("reference", 2, 60.0, 60.0, False),  # as fast as without a limit
+        ("reference", 1, 3.0, 3.0, True),
+        ("reference", 2, 3.0, 3.0, True),
+        ("reference", 1, None, None, None),
+        (BAD, 1, 60.0, 60.0, True),
+        (BAD, 1, None, None, None),
+        (BAD, 2, None, None, False),
+    ],
+)
+def test_which_runs_have_a_time_limit(
+    monkeypatch: pytest.MonkeyPatch, name: str, jobs: int, timeout: float | None, limit: float | None, announces: Any
+) -> None:
+    pool = Mock(return_value=Mock(workers=[], events=lambda: iter(())))
+    monkeypatch.setattr(processes, "_Pool", pool)
+    assert list(processes.Execution([], Plan(name, timeout=timeout), jobs).events()) == []
+    if announces is None:
+        pool.assert_not_called()
+    else:
+        (_, _, _, found, _), more = pool.call_args
+        assert (found, more["announces"]) == (limit, announces)
+
+
+@pytest.mark.slow
+def test_a_case_that_was_not_announced_is_known_when_its_time_is_up() -> None:
+    """As with the reference engine and `-j`, where a case is only named when it takes long."""
+    write("a.yaml", 1, HANG, 2)
+    pool = processes._Pool([Target("a.yaml", "a.yaml")], Plan(BAD, timeout=1.5), 1, 1.5, announces=False)
+    found = [event.result for event in pool.events() if isinstance(event, Done)]
+    assert [(result.case.name, result.outcome) for result in found] == [
+        ("c0", "passed"),
+        ("c1", "error"),
+        ("c2", "passed"),
+    ]
+    assert [diagnostic.rule for diagnostic in found[1].diagnostics] == ["timeout"]
+
+
+def test_the_default_limit_is_a_minute_and_0_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    write("a.yaml", 1)
+    plans = []
+    real = processes.Execution.events
+    monkeypatch.setattr(processes.Execution, "events", lambda self: (plans.append(self.plan), real(self))[1])
+    for words in ([], ["--timeout", "0"], ["--timeout", "2.5"]):
+        assert run("a.yaml", *words).exit_code == 0
+    assert [plan.timeout for plan in plans] == [60.0, None, 2.5]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_what_an_implementation_raises_is_the_cases_error(jobs: str) -> None:
@@ -187,13 +237,13 @@ def test_a_timeout_may_be_longer_than_a_system_can_wait(seconds: str, jobs: str)
     assert run("a.yaml", "--timeout", seconds, "-j", jobs).exit_code == 0
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "-inf", "soon"])
+@pytest.mark.parametrize("seconds", ["-1", "nan", "-inf", "soon"])
 def test_a_timeout_that_is_none_is_refused(seconds: str) -> None:
     write("a.yaml", 1)
     assert run("a.yaml", "--timeout", seconds).exit_code == 2
 
 
-@pytest.mark.parametrize("words", [["-j", "0"], ["-j", "many"], ["--timeout", "0"], ["--implementation", "nobody"]])
+@pytest.mark.parametrize("words", [["-j", "0"], ["-j", "many"], ["--implementation", "nobody"]])
 def test_what_makes_no_sense_is_refused(words: list[str]) -> None:
     write("a.yaml", 1)
     assert run("a.yaml", *words).exit_code == 2
@@ -239,9 +289,11 @@ def test_an_interrupted_run_of_several_processes_keeps_its_report_and_leaves_non
         process.send_signal(number)
         out, err = process.communicate(timeout=60)
     assert (process.returncode, err) == (130, b"")
-    assert b"interrupted after" in out
+    end = rb"interrupted after 240 passed in \S+ s, while f/3.yaml::c60 was running \(\d+\.\d s\)\s*"
+    assert re.fullmatch(end, out.splitlines()[-1])
     found = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert (len(found["cases"]), found["interrupted"]) == (240, True)
+    assert found["running"]["case"] == "f/3.yaml::c60"
     deadline = time.monotonic() + 60
     while any(Path(f"/proc/{child}").exists() for child in children) and time.monotonic() < deadline:
         time.sleep(0.05)
