@@ -12,23 +12,28 @@ from __future__ import annotations
 import datetime as dt
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
-from dmlcheck.diagnostics.wording import describe, misspelt, unknown_names
+from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.record import ERROR, Checking, Diagnostic, Finding, collected
+from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Document, Path, Position, placed
 from dmlcheck.running.globs import MAX_LENGTH, Globs, is_too_long, matches
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
 
-KEYS = ("cases", "implementation", "feature_level", "expect", "reason", "link", "expires")
+KEYS = ("cases", "implementation", "feature_level", "expect", "rule", "max_ulp", "reason", "link", "expires")
 EXPECTED = (FAILED, ERRORED, SKIPPED)
 
 
 class Entry(NamedTuple):
-    """One entry: which cases of which implementation at which level give what, and why."""
+    """One entry: which cases of which implementation at which level give what, and why.
+
+    With a `rule` no failure by another rule is expected, and with `max_ulp` no larger error, in units for integers.
+    """
 
     cases: str
     expect: str
@@ -37,12 +42,30 @@ class Entry(NamedTuple):
     feature_level: str | None = None
     link: str | None = None
     expires: dt.date | None = None
+    rule: str | None = None
+    max_ulp: float | None = None
     number: int = 0
 
     @property
     def because(self) -> str:
         """The reason with its link."""
         return f"{self.reason} ({self.link})" if self.link else self.reason
+
+    @property
+    def expected(self) -> str:
+        """What is expected, in words: `failed by output-mismatch with at most 4 ULP`."""
+        rule = f" by {self.rule}" if self.rule else ""
+        return f"{self.expect}{rule}" + ("" if self.max_ulp is None else f" with at most {self.max_ulp:g} ULP")
+
+    def is_worse(self, result: CaseResult) -> bool:
+        """Whether a failure is worse than the entry says: by another rule, of a larger error or of none to measure."""
+        rules = {found.rule for found in result.diagnostics if found.severity == ERROR}
+        if self.rule is not None and rules != {self.rule}:
+            return True
+        if self.max_ulp is None:
+            return False
+        wrong = result.outputs.values()
+        return not wrong or any(output.shape is not None or output.max_ulp > self.max_ulp for output in wrong)
 
     def is_for(self, implementation: str, level: str | None) -> bool:
         """Whether the entry is about a run of an implementation at a level."""
@@ -195,10 +218,23 @@ def _entry(raw: Any, index: int, today: dt.date) -> Checking[Entry | None]:
                 yield _mistyped((key,), key, raw[key], _WANTED.get(key, "text"))
         elif key in _NEEDED and key not in meant:
             yield Finding("missing-key", (key,), {"where": "an expectation", "key": key})
+    yield from _how_wrong_findings(values)
     expires = values.get("expires")
     if expires is not None and expires < today:
         yield Finding("expired-expectation", ("expires",), {"date": expires, "today": today})
     return Entry(**values, number=index) if values.keys() >= _NEEDED else None
+
+
+def _how_wrong_findings(values: Mapping[str, Any]) -> Iterator[Finding]:
+    """Yield why an entry cannot say how wrong a case is."""
+    rule = values.get("rule")
+    if rule is not None and rule not in RULES:
+        help = did_you_mean(rule, RULES) or "`dmlcheck explain` lists them"
+        params = {"what": "rule", "found": describe(rule), "expected": "a rule such as output-mismatch"}
+        yield Finding("wrong-type", ("rule",), params, help)
+    if values.get("expect") == SKIPPED:
+        for key in values.keys() & {"rule", "max_ulp"}:
+            yield _mistyped((key,), key, values[key], "left out with expect: skipped")
 
 
 _NEEDED = frozenset(("cases", "expect", "reason"))
@@ -207,6 +243,7 @@ _WANTED = {
     **dict.fromkeys(_GLOBS, f"text, of at most {MAX_LENGTH:,} characters where it has * or ?"),
     "expect": f"one of {', '.join(EXPECTED)}",
     "expires": "a date such as 2027-01-31",
+    "max_ulp": "a number from 0 on",
     "feature_level": "a feature level such as 4_1",
 }
 
@@ -215,16 +252,27 @@ def _value(key: str, raw: Any) -> Any:
     """Return a key's value, or None where it is not one."""
     if key == "feature_level":
         return parse_level(raw)
+    if key == "max_ulp":
+        return _number(raw)
     if not isinstance(raw, str) or not raw:
         return None
     if key == "expires":
-        try:
-            return dt.date.fromisoformat(raw) if re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII) else None
-        except ValueError:
-            return None
+        return _date(raw)
     if key in _GLOBS and is_too_long(raw):
         return None
     return raw if key != "expect" or raw in EXPECTED else None
+
+
+def _number(raw: Any) -> float | None:
+    is_number = isinstance(raw, (int, float)) and not isinstance(raw, bool)
+    return float(raw) if is_number and 0 <= raw <= sys.float_info.max else None
+
+
+def _date(raw: str) -> dt.date | None:
+    try:
+        return dt.date.fromisoformat(raw) if re.fullmatch(r"\d{4}-\d\d-\d\d", raw, re.ASCII) else None
+    except ValueError:
+        return None
 
 
 def _mistyped(path: Path, what: str, raw: Any, expected: str) -> Finding:
@@ -246,14 +294,14 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
         return result
     outcome, because = result.outcome, entry.because
     if outcome == PASSED:
-        return result._replace(outcome="xpassed", reason=f"expected {entry.expect}, and passes: {because}")
-    if outcome == entry.expect:
+        return result._replace(outcome="xpassed", reason=f"expected {entry.expected}, and passes: {because}")
+    is_worse = outcome == ERRORED != entry.expect or (outcome in (FAILED, ERRORED) and entry.is_worse(result))
+    if outcome == entry.expect and not is_worse:
         return result._replace(outcome=SKIPPED if outcome == SKIPPED else "xfailed", reason=because)
-    if outcome == ERRORED:
-        reason = f"worse than expected, which is {entry.expect}: {result.reason}"
-        return result._replace(reason=reason)
+    if is_worse and outcome in (entry.expect, ERRORED):
+        return result._replace(reason=f"worse than expected, which is {entry.expected}: {result.reason}")
     if outcome == FAILED:
-        return result._replace(reason=f"{result.reason}; expected was {entry.expect}: {because}")
+        return result._replace(reason=f"{result.reason}; expected was {entry.expected}: {because}")
     return result
 
 

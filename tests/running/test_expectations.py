@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from dmlcheck.running.expectations import (
     Entry,
     Expectations,
     UnmatchedEntries,
+    expected_result,
     for_files,
     names_of,
     read_expectations,
@@ -36,7 +38,19 @@ def expect(text: str) -> None:
 
 
 def run(*words: str) -> tuple[Result, dict[str, Any]]:
-    command = ["run", "a.yaml", "--implementation", BAD, "--expectations", "known.yaml", "--json", "r.json", *words]
+    command = [
+        "run",
+        "a.yaml",
+        "--implementation",
+        BAD,
+        "--expectations",
+        "known.yaml",
+        "--json",
+        "r.json",
+        "--timeout",
+        "0",
+        *words,
+    ]
     Path("r.json").unlink(missing_ok=True)
     result = CliRunner().invoke(main, command, catch_exceptions=False)
     found = json.loads(Path("r.json").read_text(encoding="utf-8")) if Path("r.json").exists() else {"cases": []}
@@ -296,3 +310,104 @@ def test_a_pattern_is_for_the_files_that_it_has_before_any_of_its_colons() -> No
     assert for_files([entry], [names_of("a.yaml", "a.yaml")]) == [entry]
     assert for_files([entry], [names_of("a.yaml::x", "a.yaml::x")]) == [entry]
     assert for_files([entry], [names_of("b.yaml", "b.yaml")]) == []
+
+
+# ---- how wrong
+
+SCALED = """
+import numpy as np
+
+
+class Scaled:
+    name = "scaled"
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        given = inputs["InputTensor"]
+        if given[0] == 2:
+            given = np.full_like(given, np.nan)
+        if given[0] == 3:
+            raise ValueError("three")
+        if given[0] == 4:
+            given = np.zeros((1, 1), given.dtype)
+        return {"OutputTensor": np.nextafter(given, np.float32(9)) if given[0] == 5 else given}
+"""
+IDENTITY = """
+operator: ELEMENT_WISE_IDENTITY
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1]}
+cases:
+- {name: nan, inputs: {InputTensor: [2]}, outputs: {OutputTensor: [2]}}
+- {name: raised, inputs: {InputTensor: [3]}, outputs: {OutputTensor: [3]}}
+- {name: shape, inputs: {InputTensor: [4]}, outputs: {OutputTensor: [4]}}
+- {name: one, inputs: {InputTensor: [5]}, outputs: {OutputTensor: [5]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "keys", "outcome"),
+    [
+        ("one", "expect: failed, max_ulp: 1", "xfailed"),
+        ("one", "expect: failed, max_ulp: 0.5", "failed"),
+        ("one", "expect: failed, max_ulp: 2, rule: output-mismatch", "xfailed"),
+        ("one", "expect: failed, rule: output-mismatch", "xfailed"),
+        ("one", "expect: failed, rule: timeout", "failed"),
+        ("nan", "expect: failed, max_ulp: 1e30", "failed"),
+        ("nan", "expect: failed, rule: output-mismatch", "xfailed"),
+        ("shape", "expect: failed, max_ulp: 1000", "failed"),
+        ("raised", "expect: error, rule: implementation-error", "xfailed"),
+        ("raised", "expect: error, rule: timeout", "error"),
+        ("raised", "expect: error, max_ulp: 4", "error"),
+    ],
+)
+def test_a_failure_that_is_worse_than_its_entry_says_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch, name: str, keys: str, outcome: str
+) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    Path("scaled.py").write_text(SCALED, encoding="utf-8")
+    monkeypatch.delitem(sys.modules, "scaled", raising=False)
+    Path("a.yaml").write_text(IDENTITY, encoding="utf-8")
+    expect(f"- {{cases: 'a.yaml::{name}', {keys}, reason: known}}\n")
+    words = ["--implementation", "python:scaled:Scaled", "--expectations", "known.yaml", "--json", "r.json"]
+    result = CliRunner().invoke(main, ["run", f"a.yaml::{name}", "--timeout", "0", *words], catch_exceptions=False)
+    (case,) = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
+    assert (case["outcome"], result.exit_code) == (outcome, 0 if outcome == "xfailed" else 1)
+    assert ("worse than expected" in case["reason"]) == (outcome != "xfailed")
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("rule: output-missmatch", "did you mean output-mismatch?"),
+        ("rule: 3", "rule is 3"),
+        ("max_ulp: -1", "a number from 0 on"),
+        ("max_ulp: .inf", "a number from 0 on"),
+        ("max_ulp: few", "a number from 0 on"),
+        ("max_ulp: true", "a number from 0 on"),
+    ],
+)
+def test_how_wrong_a_case_may_be_is_checked(keys: str, words: str) -> None:
+    write("a.yaml", 1)
+    expect(f"- {{cases: '*', expect: failed, reason: x, {keys}}}\n")
+    result, _ = run()
+    assert result.exit_code == 2
+    assert f"known.yaml:1:{44 + keys.index(':') + 1}: error[wrong-type]" in result.stderr
+    assert words in result.stderr
+
+
+@pytest.mark.parametrize("keys", ["rule: timeout", "max_ulp: 4"])
+def test_a_skipped_case_has_no_error(keys: str) -> None:
+    write("a.yaml", 1)
+    expect(f"- {{cases: '*', expect: skipped, reason: x, {keys}}}\n")
+    result, _ = run()
+    assert (result.exit_code, "left out with expect: skipped" in result.stderr) == (2, True)
+
+
+def test_what_is_expected_is_said_in_words() -> None:
+    entry = Entry("*", "failed", "x", rule="output-mismatch", max_ulp=4.0)
+    assert entry.expected == "failed by output-mismatch with at most 4 ULP"
+    passed = expected_result(CaseResult(case(), "passed"), entry)
+    assert passed.reason == "expected failed by output-mismatch with at most 4 ULP, and passes: x"
