@@ -48,6 +48,8 @@ def update(*, report: str, file: str, add: bool, reason: str | None) -> None:
     if reason and not add:
         raise click.UsageError("--reason goes with --add")
     head, outcomes, malformed, files = _report(report)
+    if head.get("selection") or head.get("shard"):  # what else is in its files is not known
+        files = {}
     implementation = str(head["implementation"])
     is_new = add and not os.path.lexists(file)
     document = yaml.parse(b"", file) if is_new else yaml.read(file)

@@ -21,6 +21,7 @@ from dmlcheck.running.expectations import (
     UnmatchedEntries,
     expected_result,
     names_of,
+    unless_flaky,
     unless_skipped,
 )
 from dmlcheck.running.results import CaseResult
@@ -50,6 +51,7 @@ class Outcome:
         max_failures: int | None,
         is_shard: bool,
         fails_skipped: bool = False,
+        fails_flaky: bool = False,
         is_of_reference: bool = True,
         single: Mapping[str, str] = {},
         files: Iterable[Target] = (),
@@ -57,7 +59,8 @@ class Outcome:
     ) -> None:
         """Begin; the time runs from here.
 
-        `fails_skipped` makes a skipped case that no entry expects a failure; `is_of_reference` says that the reference
+        `fails_skipped` makes a skipped case that no entry expects a failure, `fails_flaky` one that passes after it has
+        failed; `is_of_reference` says that the reference
         engine is judged: another has to have a part in the run. `single` has the ids of the cases that were asked for
         one by one, each with what to say if it is not there; `files` are those that the run reads, and `total` returns
         the number of cases.
@@ -69,6 +72,7 @@ class Outcome:
         self.max_failures = max_failures
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
+        self.fails_flaky = fails_flaky
         self.missing = dict(single)
         self.files = list(files)
         self.paths = {target.name: target.file for target in self.files}
@@ -124,6 +128,8 @@ class Outcome:
         result = expected_result(result, entry)
         if self.fails_skipped:
             result = unless_skipped(result, entry)
+        if self.fails_flaky:
+            result = unless_flaky(result)
         result = self.watch.judged(result)
         if self.is_shard:
             result = result._replace(ordinal=self.seen)

@@ -49,20 +49,24 @@ _KINDS = {
 
 
 class Wanted(NamedTuple):
-    """The reports that a command is asked for: the files by their options, how much it prints (-1 to 2), and which."""
+    """The reports that a command is asked for: the files by their options, how much it prints (-1 to 2), and which.
+
+    `durations` is the number of slow cases to print.
+    """
 
     files: dict[str, str | None]
     verbose: int
     form: str = "full"
+    durations: int = 0
 
 
 def report_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options for reports to a command, which gets what they ask for as `wanted`."""
 
     @wraps(command)
-    def with_reports(*, quiet: bool, verbose: int, report_form: str, **given: Any) -> None:
+    def with_reports(*, quiet: bool, verbose: int, report_form: str, durations: int, **given: Any) -> None:
         files = {name: given.pop(name) for name in _KINDS}
-        command(wanted=Wanted(files, -1 if quiet else verbose, report_form), **given)
+        command(wanted=Wanted(files, -1 if quiet else verbose, report_form, durations), **given)
 
     for option in reversed([*_FILE_OPTIONS, *_PRINT_OPTIONS]):
         with_reports = option(with_reports)
@@ -83,6 +87,7 @@ _PRINT_OPTIONS = [
         help="What to print: all, a line for each failure, or GitHub annotations.",
     ),
     click.option("-q", "--quiet", is_flag=True, help="Print failures and the last line only."),
+    click.option("--durations", type=click.IntRange(min=0), default=0, metavar="N", help="Print the N slowest cases."),
     click.option("-v", "--verbose", count=True, help="Print every case; -vv every failure in full."),
 ]
 
@@ -109,6 +114,7 @@ def open_reporters(
         table=console.table,
         info=info,
         total=total,
+        durations=wanted.durations,
     )
     return [text, *files, *github]
 

@@ -12,17 +12,27 @@ from dmlcheck.cli.console import Console
 from dmlcheck.cli.expectations import load
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.interrupts import Interrupts
-from dmlcheck.cli.options import complete_files, examples, level_option, listed, select_option, version_option
+from dmlcheck.cli.options import (
+    complete_files,
+    completing,
+    examples,
+    level_option,
+    listed,
+    select_option,
+    version_option,
+)
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
-from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
-from dmlcheck.cli.selection import select, selector
+from dmlcheck.cli.run_options import DataType, Jobs, Number, Seconds, Shard
+from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import Plan
 from dmlcheck.running.one_case import Settings
 from dmlcheck.running.processes import DEFAULT_TIMEOUT, Execution
+from dmlcheck.running.selection import Selection
+from dmlcheck.specs.names import DATA_TYPES
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
 
@@ -32,6 +42,10 @@ class Options(NamedTuple):
 
     paths: tuple[str, ...]
     expression: str | None
+    tags: tuple[str, ...]
+    types: tuple[str, ...]
+    failed: str | None
+    is_listing: bool
     first_failure: bool
     max_failures: int | None
     level: str | None
@@ -42,6 +56,8 @@ class Options(NamedTuple):
     strict: bool
     expected_within: float
     fail_on_skipped: bool
+    retries: int
+    fail_on_flaky: bool
     jobs: int
     timeout: float
     shard: tuple[int, int] | None
@@ -51,6 +67,11 @@ class Options(NamedTuple):
     max_drift: float | None
     keep: str | None
     wanted: Wanted
+
+    @property
+    def selection(self) -> Selection:
+        """Which cases of its files the run is about."""
+        return Selection(self.expression, frozenset(self.tags), frozenset(self.types), failed_before(self.failed))
 
     @property
     def plan(self) -> Plan:
@@ -66,8 +87,10 @@ class Options(NamedTuple):
         )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
+        details = details or self.fail_on_flaky
         digests = self.wanted.files["json"] is not None
-        return Plan(self.implementation, settings, self.expression, self.shard, self.timeout or None, details, digests)
+        timeout = self.timeout or None
+        return Plan(self.implementation, settings, self.selection, self.shard, timeout, details, digests, self.retries)
 
     @property
     def warned_above(self) -> float | None:
@@ -90,6 +113,7 @@ class Options(NamedTuple):
             self.inputs.upper(),
             self.expected_within,
             tuple(self._repeated()),
+            not (self.expression is None and not self.tags and not self.types and self.failed is None),
         )
 
     def _repeated(self) -> Iterator[str]:
@@ -102,6 +126,10 @@ class Options(NamedTuple):
             yield from ("--expectations", self.expected)
         if self.fail_on_skipped:
             yield "--fail-on-skipped"
+        if self.retries:
+            yield from ("--retries", str(self.retries))
+        if self.fail_on_flaky:
+            yield "--fail-on-flaky"
 
 
 @click.command(
@@ -117,6 +145,23 @@ class Options(NamedTuple):
 )
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=complete_files)
 @select_option
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only cases with this tag, or one of several.")
+@click.option(
+    "--type",
+    "types",
+    type=DataType(),
+    multiple=True,
+    metavar="TYPE",
+    shell_complete=completing(lambda: DATA_TYPES),
+    help="Only cases with a tensor of this data type, or one of several: FLOAT16.",
+)
+@click.option(
+    "--failed",
+    metavar="REPORT.json",
+    shell_complete=complete_files,
+    help="Only cases that failed in an earlier report.",
+)
+@click.option("--list", "is_listing", is_flag=True, help="Print the ids of the cases that would run, and run nothing.")
 @click.option("-x", "first_failure", is_flag=True, help="Stop at the first failure.")
 @click.option("--max-failures", type=click.IntRange(min=1), metavar="N", help="Stop after N failures.")
 @level_option
@@ -148,6 +193,10 @@ class Options(NamedTuple):
     "Default: 4.",
 )
 @click.option("--fail-on-skipped", is_flag=True, help="Fail cases that are skipped, unless an expectation allows it.")
+@click.option(
+    "--retries", type=click.IntRange(min=0), default=0, metavar="N", help="Run a case that fails up to N times more."
+)
+@click.option("--fail-on-flaky", is_flag=True, help="Fail cases that pass only when they run again.")
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
 @click.option(
     "--timeout",
@@ -196,12 +245,17 @@ def run(**given: Any) -> None:
     """
     options = Options(**given)
     selector(options.expression)
+    if options.fail_on_flaky and not options.retries:
+        raise click.UsageError("--fail-on-flaky needs --retries N: a case that runs once is never flaky")
+    if options.is_listing:
+        sys.exit(print_ids(targets(options.paths), options.plan))
     said = _about(options.implementation, options.directml_version)
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
     found, single = select(options.paths)
-    inputs = [path for path in (*(target.file for target in found), options.expected, options.compare_to) if path]
+    read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
+    inputs = [path for path in read if path]
     info = options.info(said, earlier)
     execution = Execution(found, options.plan, options.jobs)
     with Interrupts() as interrupts:
@@ -214,6 +268,7 @@ def run(**given: Any) -> None:
                 max_failures=1 if options.first_failure else options.max_failures,
                 is_shard=options.shard is not None,
                 fails_skipped=options.fail_on_skipped,
+                fails_flaky=options.fail_on_flaky,
                 is_of_reference=info.is_of_reference,
                 single=single,
                 files=found,

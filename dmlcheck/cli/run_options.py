@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from dmlcheck.cases.select import parse_shard
+from dmlcheck.running.selection import parse_type
+from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
@@ -40,6 +42,19 @@ class Shard(click.ParamType):  # type: ignore[type-arg]
         """Return its number and how many there are."""
         shard = parse_shard(str(value))
         return shard or self.fail(f"{value!r} is not a shard; write 1/3, 2/3 or 3/3 for three", param, ctx)
+
+
+class DataType(click.ParamType):  # type: ignore[type-arg]
+    """A data type of tensors, however it is spelt."""
+
+    name = "type"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the type without its prefix."""
+        found = parse_type(str(value))
+        if found is not None:
+            return found
+        return self.fail(f"{value!r} is not a data type; there are {', '.join(DATA_TYPES)}", param, ctx)
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from dmlcheck.cases.find import Target, find_files, real_path, search
 from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
+from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.specs.load import data_folder
+
+if TYPE_CHECKING:
+    from dmlcheck.running.events import Plan
 
 
 class Selected(NamedTuple):
@@ -127,6 +131,40 @@ def _near(path: str) -> str:
     except ValueError:  # another drive
         return path
     return path if relative.startswith(os.pardir) else relative
+
+
+def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
+    """Print the ids of the cases that would run, and what is wrong with files that cannot be read."""
+    from dmlcheck.cli.console import Console, say
+    from dmlcheck.running.events import ids
+
+    count, is_wrong = 0, False
+    for target in found:
+        listed, file = ids(target, plan)
+        for case_id in listed:
+            say(case_id)
+        count += len(listed)
+        if target.case is not None and not any(case.name == target.case for case in file.cases) and not file.problems:
+            say(f"dmlcheck: {target.name} has no case {target.case}", to_errors=True)
+            is_wrong = True
+        if file.problems:
+            Console().problems(file.problems, file.document)
+            is_wrong = True
+    if is_wrong:
+        return Exit.WRONG_INPUT
+    return Exit.GOOD if count else Exit.NOTHING_CHECKED
+
+
+def failed_before(path: str | None) -> frozenset[str] | None:
+    """Return the ids of what failed in an earlier report, None without one; a usage error where it cannot be read."""
+    if path is None:
+        return None
+    from dmlcheck.reports.reading import ReportError, read_failures
+
+    try:
+        return read_failures(path)
+    except ReportError as error:
+        raise click.UsageError(f"--failed: {error}") from None
 
 
 def selector(expression: str | None) -> Callable[[str], bool]:

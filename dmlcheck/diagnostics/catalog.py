@@ -635,6 +635,14 @@ RULES: dict[str, Rule] = {
         "no result after {seconds} s",
         "`--timeout` limits the seconds that one case may take.",
     ),
+    "flaky-case": Rule(
+        "run",
+        "a case failed and then passed, and the run does not allow that",
+        "{problem}",
+        "With `run --retries N` a case that fails runs again. With `--fail-on-flaky` one that then passes is a "
+        "failure. The same desc and inputs gave different results: look for memory that is read before it "
+        "is written, or for missing barriers.",
+    ),
     "skipped-case": Rule(
         "run",
         "a case was skipped, and the run does not allow that",

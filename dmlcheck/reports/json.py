@@ -51,6 +51,7 @@ class JsonReport:
             **({} if info.directml_version is None else {"directml_version": info.directml_version}),
             "warn_above": info.warn_above,
             "compared_to": None if info.compared_to is None else info.compared_to._asdict(),
+            **({"selection": True} if info.is_selection else {}),
             **({"options": list(info.options)} if info.options else {}),
         }
         self.file.write(_dump(head)[:-1] + ', "cases": [')
@@ -78,10 +79,8 @@ class JsonReport:
         tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
         if self.info.warn_above is not None:
             tail["warned"] = summary.warned
-        if summary.unlikely:
-            tail["unlikely"] = summary.unlikely
-        if summary.inaccurate:
-            tail["inaccurate"] = summary.inaccurate
+        noted = {"unlikely": summary.unlikely, "flaky": summary.flaky, "inaccurate": summary.inaccurate}
+        tail.update((name, count) for name, count in noted.items() if count)
         if summary.consistent:
             tail["consistent_with"] = {name.lower(): count._asdict() for name, count in summary.consistent.items()}
         if summary.compared is not None:
@@ -112,6 +111,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "outcome": result.outcome,
         "reason": result.reason,
         "computed": result.is_computed,
+        "flaky": result.is_flaky,
         "diagnostics": [diagnostic.as_dict() for diagnostic in result.diagnostics],
         "seconds": round(result.seconds, 6),
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},

@@ -78,6 +78,17 @@ def read_head(path: str) -> Head:
     return Head(report, {case["id"]: case["outcome"] for case in cases}, malformed, files)
 
 
+def read_failures(path: str) -> frozenset[str]:
+    """Return the ids of the cases that made a run fail."""
+    cases = read_report(path)["cases"]
+    return frozenset(case["id"] for case in cases if case["outcome"] in FAILURES or _has_drifted(case))
+
+
+def _has_drifted(case: Mapping[str, Any]) -> bool:
+    drift = case.get("drift")
+    return isinstance(drift, list) and any(isinstance(found, dict) and found.get("failure") is True for found in drift)
+
+
 class _Errors(NamedTuple):
     """What is kept of a case: its id and the largest error of each output, infinite where the output was wrong."""
 
@@ -230,6 +241,7 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         consistent=_consistent(raw),
         uncompared=_uncompared(raw),
         traceback=value_of(raw, "traceback", TEXT, ""),
+        is_flaky=raw.get("flaky") is True,
     )
 
 

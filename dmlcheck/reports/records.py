@@ -45,7 +45,7 @@ class Summary(NamedTuple):
     `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
     of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
     implementation gave no result. `running` is the case that was running when the run was interrupted, and for how many
-    seconds.
+    seconds. `flaky` counts the cases that passed after they had failed.
     """
 
     counts: dict[str, int]
@@ -67,6 +67,7 @@ class Summary(NamedTuple):
     consistent: Mapping[str, OfClass] = {}
     unanswered: int = 0
     running: tuple[str, float] | None = None
+    flaky: int = 0
 
     @property
     def is_dead(self) -> bool:
@@ -118,7 +119,8 @@ class RunInfo(NamedTuple):
     `compared_to` are what the run was asked to say of cases that pass, `is_strict` whether it fails those of an
     unlikely error or an inaccurate expectation, `expected_within` how many ULP an expected value may be from the exact
     result. Of `directml_version` the known failures are expected. `options` are words of the command line that decide
-    what becomes of any case, for the command that runs one again.
+    what becomes of any case, for the command that runs one again. `is_selection` says that cases of its files are left
+    out because the command line selects others.
     """
 
     implementation: str
@@ -134,6 +136,7 @@ class RunInfo(NamedTuple):
     inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
     options: tuple[str, ...] = ()
+    is_selection: bool = False
 
     @property
     def judged(self) -> str:
@@ -204,7 +207,7 @@ class Tally:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
-        self.unanswered = 0
+        self.unanswered = self.flaky = 0
         self.consistent: dict[str, OfClass] = {}
 
     @property
@@ -230,6 +233,7 @@ class Tally:
         self.inaccurate += bool(inaccurate_warnings(result))
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
+        self.flaky += result.is_flaky
         if result.consistent is not None and (result.is_failure or result.outcome == PASSED):
             failures, warnings = self.consistent.get(result.consistent, OfClass())
             more = OfClass(failures + result.is_failure, warnings + (not result.is_failure))
@@ -264,6 +268,7 @@ class Tally:
             self.inaccurate,
             dict(self.consistent),
             self.unanswered,
+            flaky=self.flaky,
         )
 
 
@@ -283,6 +288,7 @@ def outcomes_text(summary: Summary) -> str:
     }
     parts = [f"{count} {words.get(outcome, outcome)}" for outcome, count in counts.items() if count]
     noted = {
+        "flaky": summary.flaky,
         "drifted": summary.drifted,
         "less accurate": summary.worse - summary.drifted,
         "beyond the likely error": summary.unlikely,

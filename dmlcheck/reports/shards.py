@@ -181,6 +181,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             _word_of(report, "inputs", ("float32", "tf32", "bfloat16")).upper(),
             value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
             tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "options", (list,), [])),
+            report.get("selection") is True,
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from heapq import heappop, heappush
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics.wording import visible
+from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
@@ -53,7 +54,7 @@ class TextReport:
 
     `info` is what the run is of, and `total` returns how many cases it has, which is asked only where something is
     printed before all of them have run. `verbose` is 1 where every case is printed and -1 where only failures and the
-    last line are; `table` prints the head and the rows of a table.
+    last line are; `table` prints the head and the rows of a table. `durations` is the number of slow cases to print.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class TextReport:
         table: Table | None = None,
         info: RunInfo = _OF_NOTHING,
         total: Callable[[], int],
+        durations: int = 0,
     ) -> None:
         self.write = echo
         self.style = style
@@ -78,6 +80,9 @@ class TextReport:
         self.overview = Overview()
         self.told = Told()
         self.failures = _Failures()
+        self.durations = durations
+        self.timed = 0
+        self.slowest: list[tuple[float, int, str]] = []  # seconds, the earlier case first, and its id
 
     def echo(self, text: str) -> None:
         """Print a line, below the head of the report."""
@@ -95,6 +100,8 @@ class TextReport:
         """Count a result, and print it where it failed."""
         result = shown_result(result)
         self.overview.add(result)
+        if self.durations:
+            self._time(result)
         if result.is_failure:
             self._tell(result)
         elif self.verbose > 0:
@@ -104,6 +111,13 @@ class TextReport:
                 self.echo(indent(line))
             for found in (*warnings(result), *drifts(result)):
                 self.echo(indent(f"{self.style(found.severity, 'yellow')}[{found.rule}]: {found.message}"))
+
+    def _time(self, result: CaseResult) -> None:
+        """Keep a case if it is one of the slowest so far."""
+        self.timed += 1
+        heappush(self.slowest, (result.seconds, -self.timed, result.case.id))
+        if len(self.slowest) > self.durations:
+            heappop(self.slowest)
 
     def _tell(self, result: CaseResult) -> None:
         """Print a failure: the first few in full, then a line each."""
@@ -129,6 +143,10 @@ class TextReport:
             self.echo(f"{self.failures.count:,} failures:")
             for line in self.failures.lines():
                 self.echo(line)
+        if self.slowest:
+            self.echo(f"the slowest {counted(len(self.slowest), 'case')}:")
+            for seconds, _, case_id in sorted(self.slowest, reverse=True):
+                self.echo(f"  {seconds:.2f} s  {case_id}")
         for name, count in summary.consistent.items():
             self.echo(count.text(name))
         self.echo(end_line(summary, self.style))

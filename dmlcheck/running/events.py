@@ -9,30 +9,31 @@ from typing import NamedTuple
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, CaseFile, FileOrigin, Origin
-from dmlcheck.cases.select import matcher
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, Diagnostic
+from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, Diagnostic
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
 from dmlcheck.running.legality import all_problems
 from dmlcheck.running.one_case import Run, Settings, run_case
-from dmlcheck.running.results import ERRORED, FAILED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, CaseResult
+from dmlcheck.running.selection import Selection
 
 
 class Plan(NamedTuple):
     """What a run is to do with its cases: plain values, which every process of the run is given.
 
     `details` asks for the desc and the inputs of cases that pass too, where the run may still fail for them; `digests`
-    asks for those of the case set.
+    asks for those of the case set; a case that fails runs again up to `retries` times.
     """
 
     implementation: str = "reference"
     settings: Settings = Settings()
-    expression: str | None = None
+    selection: Selection = Selection()
     shard: tuple[int, int] | None = None
     timeout: float | None = None
     details: bool = False
     digests: bool = False
+    retries: int = 0
 
 
 class Done(NamedTuple):
@@ -62,11 +63,16 @@ Event = Done | Other | Ended
 
 
 def file_events(
-    target: Target, plan: Plan, implementation: Implementation, begin: Callable[[Case], object], skip: int = 0
+    target: Target,
+    plan: Plan,
+    implementation: Implementation,
+    begin: Callable[[Case], object],
+    skip: int = 0,
+    tried: tuple[str, ...] = (),
 ) -> Iterator[Event]:
     """Run the selected cases of a file, but for the first few; a file that is wrong as a whole is one result.
 
-    `begin` is told of each case before it runs.
+    `begin` is told of each case before it runs. `tried` says how the first case that runs ended before, each time.
     """
     file = read_file(target.file, target.name)
     if file.problems:
@@ -88,7 +94,8 @@ def file_events(
                 continue
             number += 1
             if number > skip:
-                yield Done(told.limited(_result(case, file, run, begin)))
+                yield Done(told.limited(_result(case, file, run, begin, plan.retries, tried)))
+                tried = ()
     yield Ended(digest(ids) if plan.digests else None, None if file.cases else target.name)
 
 
@@ -106,20 +113,40 @@ def number_of_cases(target: Target, plan: Plan) -> int:
 
 def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, bool, bool]]:
     """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
-    selected = matcher(plan.expression) if plan.expression is not None else None
+    selected = None if plan.selection.is_all else plan.selection.of(target)
     for case in file.cases:
         if target.case in (None, case.name):
-            is_selected = selected is None or selected(case.id)
+            is_selected = selected is None or selected(case)
             yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
 
 
-def _result(case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object]) -> CaseResult:
+def ids(target: Target, plan: Plan) -> tuple[list[str], CaseFile]:
+    """Return the ids of the cases of a file that would run, and the file."""
+    file = read_file(target.file, target.name)
+    return [case.id for case, _, is_here in _chosen(file, target, plan) if is_here], file
+
+
+def _result(
+    case: Case, file: CaseFile, run: Run, begin: Callable[[Case], object], retries: int, tried: tuple[str, ...]
+) -> CaseResult:
     broken = file.broken.get(case.id)
-    if broken is None:
+    if broken is not None:
+        return malformed(case, "not a well-formed case", all_problems(case, broken))
+    while True:
         begin(case)
-        return run_case(case, run)
-    problems = all_problems(case, broken)
-    return malformed(case, "not a well-formed case", problems)
+        result = run_case(case, run)
+        if result.outcome not in (FAILED, ERRORED) or not result.is_computed or len(tried) >= retries:
+            break
+        tried = (*tried, how_it_ended(result))
+    if tried and result.outcome == PASSED:
+        return result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
+    return result
+
+
+def how_it_ended(result: CaseResult) -> str:
+    """Return how a case failed that runs again: `failed by output-mismatch`."""
+    rules = dict.fromkeys(found.rule for found in result.diagnostics if found.severity == ERROR)
+    return f"{result.outcome} by {' and '.join(rules)}"
 
 
 def malformed(case: Case, reason: str, problems: tuple[Diagnostic, ...]) -> CaseResult:

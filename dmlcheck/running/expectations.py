@@ -22,7 +22,7 @@ from dmlcheck.diagnostics.record import ERROR, Checking, Diagnostic, Finding, co
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Document, Path, Position, placed
 from dmlcheck.running.globs import MAX_LENGTH, Globs, is_too_long, matches
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, CaseResult
 from dmlcheck.specs.names import NEWEST_LEVEL, parse_level
 
 KEYS = ("cases", "implementation", "feature_level", "expect", "rule", "max_ulp", "reason", "link", "expires")
@@ -293,16 +293,27 @@ def expected_result(result: CaseResult, entry: Entry | None) -> CaseResult:
     if entry is None or result.is_malformed:
         return result
     outcome, because = result.outcome, entry.because
+    if outcome == PASSED and result.is_flaky and entry.expect != SKIPPED:
+        return result._replace(outcome=XFAILED, reason=f"{result.reason}; {because}")
     if outcome == PASSED:
         return result._replace(outcome="xpassed", reason=f"expected {entry.expected}, and passes: {because}")
     is_worse = outcome == ERRORED != entry.expect or (outcome in (FAILED, ERRORED) and entry.is_worse(result))
     if outcome == entry.expect and not is_worse:
         return result._replace(outcome=SKIPPED if outcome == SKIPPED else "xfailed", reason=because)
     if is_worse and outcome in (entry.expect, ERRORED):
-        return result._replace(reason=f"worse than expected, which is {entry.expected}: {result.reason}")
-    if outcome == FAILED:
-        return result._replace(reason=f"{result.reason}; expected was {entry.expected}: {because}")
+        result = result._replace(reason=f"worse than expected, which is {entry.expected}: {result.reason}")
+    elif outcome == FAILED:
+        result = result._replace(reason=f"{result.reason}; expected was {entry.expected}: {because}")
     return result
+
+
+def unless_flaky(result: CaseResult) -> CaseResult:
+    """Return a result, but a failure where a case passed that failed before."""
+    if result.outcome != PASSED or not result.is_flaky:
+        return result
+    found = Finding("flaky-case", (), {"problem": result.reason})
+    diagnostic = placed(found, result.case.file, result.case.position)
+    return result._replace(outcome=FAILED, diagnostics=(*result.diagnostics, diagnostic))
 
 
 def unless_skipped(result: CaseResult, entry: Entry | None) -> CaseResult:

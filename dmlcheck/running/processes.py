@@ -21,7 +21,7 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import placed
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
-from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, number_of_cases
+from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, how_it_ended, number_of_cases
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.results import ERRORED, CaseResult
 
@@ -135,13 +135,15 @@ class _Worker:
         theirs.close()
         self.file: int | None = None
         self.announces = False
-        self.done = 0
+        self.done = self.skipped = 0
+        self.tried: tuple[str, ...] = ()  # how the first case that runs ended before
         self.case: Case | None = None
         self.since = 0.0
         self.patience = patience
 
     def give(self, number: int, task: Task) -> None:
         self.file, self.announces, self.done, self.case = number, task.announces, task.skip, None
+        self.skipped, self.tried = task.skip, task.tried
         with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
             self.connection.send(task)
 
@@ -214,6 +216,7 @@ class _Pool:
         self.events_of: dict[int, deque[Event]] = {}
         self.ended: set[int] = set()
         self.lost: Counter[tuple[int, int]] = Counter()
+        self.tried: dict[tuple[int, int], tuple[str, ...]] = {}
         self.turn = 0
 
     def events(self) -> Iterator[Event]:
@@ -250,7 +253,7 @@ class _Pool:
     def _give(self, worker: _Worker, number: int, skip: int, *, announces: bool) -> None:
         from dmlcheck.running.worker import Task
 
-        worker.give(number, Task(self.targets[number], skip, announces))
+        worker.give(number, Task(self.targets[number], skip, announces, self.tried.pop((number, skip), ())))
 
     def _listen(self) -> None:
         """Take what the processes send, but no more than can be held of a file whose turn has not come."""
@@ -311,9 +314,13 @@ class _Pool:
         skip = worker.done
         is_over = False
         if (worker.announces or is_running) and worker.case is not None:
-            case = self._whole(worker.case, number)
-            self.events_of[number].append(Done(_never_ended(case, reason, finding, self.directml)))
-            skip += 1
+            result = _never_ended(self._whole(worker.case, number), reason, finding, self.directml)
+            tried = worker.tried if worker.done == worker.skipped else ()
+            if len(tried) < self.plan.retries:
+                self.tried[number, skip] = (*tried, how_it_ended(result))
+            else:
+                self.events_of[number].append(Done(result))
+                skip += 1
         else:
             # That may be chance. Again and again it is the file, of which nothing more can run.
             self.lost[number, skip] += 1

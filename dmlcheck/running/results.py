@@ -46,7 +46,7 @@ class CaseResult(NamedTuple):
     `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
     BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
     case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
-    raised.
+    raised. `is_flaky` says that a passed case failed before, and ran again.
     """
 
     case: Case
@@ -66,6 +66,7 @@ class CaseResult(NamedTuple):
     consistent: str | None = None
     uncompared: tuple[str, ...] = ()
     traceback: str = ""
+    is_flaky: bool = False
 
     @property
     def is_computed(self) -> bool:

@@ -30,11 +30,15 @@ _MAX_LINE = 10_000  # characters of a line that are worth taking along
 
 
 class Task(NamedTuple):
-    """A file to run, but for its first few cases; `announces` asks for the name of each case before it runs."""
+    """A file to run, but for its first few cases; `announces` asks for the name of each case before it runs.
+
+    `tried` says how the first case that runs ended before, each time.
+    """
 
     target: Target
     skip: int = 0
     announces: bool = False
+    tried: tuple[str, ...] = ()
 
 
 class Started(NamedTuple):
@@ -62,7 +66,7 @@ def work(connection: Connection, plan: Plan) -> None:
         with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
             while (task := connection.recv()) is not None:
                 outbox.announces = task.announces
-                for event in file_events(task.target, plan, implementation, outbox.begin, task.skip):
+                for event in file_events(task.target, plan, implementation, outbox.begin, task.skip, task.tried):
                     outbox.add(portable(event, details=plan.details))
                 outbox.send()
     finally:

@@ -38,6 +38,7 @@ NO_EXAMPLE = {
     "too-many-problems",
     "near-the-bound",
     "accuracy-drift",
+    "flaky-case",
     "skipped-case",
     "unmatched-expectation",
     "expired-expectation",

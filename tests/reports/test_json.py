@@ -140,6 +140,7 @@ REPORT = with_optional(
                     outcome={"enum": OUTCOMES},
                     reason=TEXT_OR_NULL,
                     computed={"type": "boolean"},
+                    flaky={"type": "boolean"},
                     diagnostics=items(DIAGNOSTIC),
                     seconds=NUMBER,
                     outputs={"type": "object", "additionalProperties": OUTPUT},
@@ -173,6 +174,8 @@ REPORT = with_optional(
     shard=record(index={"type": "integer", "minimum": 1}, count={"type": "integer", "minimum": 1}),
     not_run=COUNT,
     options=items(TEXT),
+    selection={"const": True},
+    flaky=COUNT,
     running=record(case=TEXT, seconds=NUMBER),
     interrupted={"const": True},
 )

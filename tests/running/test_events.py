@@ -14,6 +14,7 @@ from dmlcheck.implementations.reference import Reference
 from dmlcheck.running import processes
 from dmlcheck.running.events import Done, Ended, Other, Plan, digest_of, digest_of_ids, in_shard
 from dmlcheck.running.processes import Execution
+from dmlcheck.running.selection import Selection
 
 
 def kinds(plan: Plan, jobs: int = 1, case: str | None = None, *more: str) -> list[type]:
@@ -28,7 +29,7 @@ def test_events_come_in_order(jobs: int) -> None:
     write("a.yaml", 1, 2)
     write("b.yaml", 3)
     assert kinds(Plan(), jobs) == [Done, Done, Ended, Done, Ended]
-    assert kinds(Plan(expression="c1"), jobs) == [Other, Done, Ended, Other, Ended]
+    assert kinds(Plan(selection=Selection("c1")), jobs) == [Other, Done, Ended, Other, Ended]
     assert kinds(Plan(), jobs, case="c0") == [Done, Ended, Done, Ended]
 
 
@@ -57,8 +58,8 @@ def test_a_file_without_a_case_is_named() -> None:
     [
         (Plan(), None, 4),
         (Plan(), "c0", 3),
-        (Plan(expression="c1"), None, 2),
-        (Plan(expression="a.yaml"), None, 3),
+        (Plan(selection=Selection("c1")), None, 2),
+        (Plan(selection=Selection("a.yaml")), None, 3),
     ],
 )
 def test_the_number_of_cases_is_known_before_they_run(plan: Plan, case: str | None, number: int) -> None:

@@ -1,0 +1,81 @@
+"""Which cases of its files a run is about: by ids, by tags, by the types of tensors, or by what failed before."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case
+from dmlcheck.cases.select import matcher
+from dmlcheck.running.expectations import names_of
+from dmlcheck.specs.names import DATA_TYPES, enum_prefix
+
+_PREFIX = enum_prefix("DML_TENSOR_DATA_TYPE")
+_HERE = re.compile(r"(?:\.\.?/)+")
+
+
+class Selection(NamedTuple):
+    """What is asked of cases, all of it: a `-k` expression, one of some tags, a tensor of one of some types.
+
+    `only` has the ids of an earlier run; they name their cases from any folder, as expectations do.
+    """
+
+    expression: str | None = None
+    tags: frozenset[str] = frozenset()
+    types: frozenset[str] = frozenset()
+    only: frozenset[str] | None = None
+
+    @property
+    def is_all(self) -> bool:
+        """Whether nothing is asked."""
+        return self == Selection()
+
+    def of(self, target: Target) -> Callable[[Case], bool]:
+        """Return what tells the cases of a file that are selected."""
+        tests: list[Callable[[Case], bool]] = []
+        if self.expression is not None:
+            by_id = matcher(self.expression)
+            tests.append(lambda case: by_id(case.id))
+        if self.tags:
+            tests.append(lambda case: not self.tags.isdisjoint(case.tags))
+        if self.types:
+            tests.append(lambda case: not self.types.isdisjoint(_types(case.desc)))
+        if self.only is not None:
+            tests.append(_named(self.only, target))
+        return lambda case: all(test(case) for test in tests)
+
+
+def _named(only: frozenset[str], target: Target) -> Callable[[Case], bool]:
+    """Return what tells the cases of a file that an earlier run names, or all of them if it names the file."""
+    whole = {_HERE.sub("", name, count=1) if _HERE.match(name) else name for name in only} | only
+    is_whole = _is_named(target.name, target, whole)
+    return lambda case: is_whole or _is_named(case.id, target, whole)
+
+
+def _is_named(case_id: str, target: Target, only: Collection[str]) -> bool:
+    names = names_of(case_id, target.name, target.file)
+    return any(name in only for name in (*names.whole, *names.ends))
+
+
+def parse_type(text: str) -> str | None:
+    """Return the data type of a name, however it is spelt, or None."""
+    name = text.upper().removeprefix(_PREFIX)
+    return name if name in DATA_TYPES else None
+
+
+def _types(raw: Any) -> Iterator[str]:
+    """Yield the data types of the tensors of a desc as its file has it, those of nested operators included."""
+    waiting: list[Any] = [raw]
+    while waiting:
+        value = waiting.pop()
+        parts: Iterable[Any] = ()
+        if isinstance(value, Mapping):
+            data_type = value.get("DataType")
+            if isinstance(data_type, str) and "Sizes" in value:
+                yield data_type.removeprefix(_PREFIX)
+            parts = value.values()
+        elif isinstance(value, (list, tuple)):
+            parts = value
+        waiting.extend(part for part in parts if isinstance(part, (Mapping, list, tuple)))
