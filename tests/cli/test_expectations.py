@@ -26,10 +26,10 @@ def test_a_file_that_holds_stays_as_it_is() -> None:
 
 
 def test_what_was_done_is_said_and_saved() -> None:
-    write("known.yaml", ENTRY.replace("a.yaml", "gone.yaml"))
+    write("known.yaml", ENTRY.replace("a.yaml::", "a.yaml::gone"))
     result = dmlcheck("expectations", "update", "r.json", "known.yaml", "--add", "--reason", "new")
     assert result.stdout.splitlines() == [
-        "dropped gone.yaml::* (failed): no case has such an id",
+        "dropped a.yaml::gone* (failed): no case has such an id",
         "added a.yaml::a (failed)",
         "known.yaml: 1 dropped, 1 added",
     ]

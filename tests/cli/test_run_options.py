@@ -33,7 +33,7 @@ def test_what_makes_sense_is_taken(kind: click.ParamType, given: str, value: Any
         (Jobs(), "many", "is not a number of processes"),
         (Shard(), "4/3", "is not a shard; write 1/3, 2/3 or 3/3 for three"),
         (Shard(), "1", "is not a shard"),
-        (Seconds(), "0", "is not a time; write a number of seconds above 0"),
+        (Seconds(), "-0.5", "is not a time; write a number of seconds, or 0 for no limit"),
         (Seconds(), "nan", "is not a time"),
         (Number(), "-1", "not in the range"),
         (Number(), "inf", "is not a finite number"),
