@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -168,9 +169,11 @@ class _JsonFile:
         if not is_replaceable(path, JSON_HEAD):
             problem = "is there, and is no earlier report of this kind; remove it, or name another file"
             raise pytest.UsageError(f"--dmlcheck-json {path} {problem}")
+        from dmlcheck.reports.again import again
+
         self.info = _info(config, said)
         try:
-            self.report = JsonReport(path, self.info)
+            self.report = JsonReport(path, self.info, again=partial(again, self.info))
         except OSError as error:
             raise pytest.UsageError(f"--dmlcheck-json {path}: {error.strerror or error}") from None
         self.chosen: list[Any] | None = None
@@ -499,7 +502,17 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
         directml_version=settings.directml_version,
         inputs=settings.inputs,
         expected_within=settings.expected_within,
+        options=tuple(_repeated(config)),
     )
+
+
+def _repeated(config: pytest.Config) -> Iterator[str]:
+    """Yield the options that the command that runs a case again has to have, whatever became of the case."""
+    given = {"feature-level": _level(config)}
+    given |= {name: config.getoption(f"--dmlcheck-{name}") for name in ("timeout", "expectations")}
+    for name, value in given.items():
+        if value is not None:
+            yield from (f"--{name}", f"{value:g}" if isinstance(value, float) else str(value))
 
 
 def _made_runner(config: pytest.Config) -> Runner:

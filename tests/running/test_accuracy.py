@@ -79,7 +79,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(*words: str, implementation: str = NAME, **answers: float) -> Result:
     """Judge an implementation that answers `six` and `hundred` as given."""
     Answering.answers = {float({"six": 6, "hundred": 100}[name]): value for name, value in answers.items()}
-    words = ("run", "sums.yaml", "--implementation", implementation, *words)
+    words = ("run", "sums.yaml", "--implementation", implementation, "--timeout", "0", *words)
     return CliRunner().invoke(main, words, catch_exceptions=False)
 
 
@@ -227,7 +227,7 @@ def test_a_run_in_several_processes_has_the_same_table(monkeypatch: pytest.Monke
     monkeypatch.syspath_prepend(".")
     monkeypatch.setenv("PYTHONPATH", ".")
     Path("more.yaml").write_text(SUMS, encoding="utf-8")
-    words = ("run", "more.yaml", "sums.yaml", "--implementation", "python:slightly:Off")
+    words = ("run", "more.yaml", "sums.yaml", "--timeout", "0", "--implementation", "python:slightly:Off")
     for jobs in ("1", "2"):
         result = CliRunner().invoke(main, [*words, "-j", jobs, "--json", f"{jobs}.json"], catch_exceptions=False)
         assert result.exit_code == 0, result.output
@@ -376,7 +376,8 @@ def test_every_case_that_drifted_is_told_with_the_command_that_shows_it_again() 
         r"sums\.yaml:\d+:\d+: ", "", result.stdout
     )
     assert "2 passed (2 drifted)" in result.stdout
-    again = f"again: dmlcheck run --implementation {NAME} --compare-to old.json --max-drift 0.5 sums.yaml::hundred\n"
+    options = "--timeout 0 --compare-to old.json --max-drift 0.5"
+    again = f"again: dmlcheck run --implementation {NAME} {options} sums.yaml::hundred\n"
     assert again in result.stdout
     first = run(*words, "-x", six=6 + SIX, hundred=100 - 2 * HUNDRED)
     assert (first.exit_code, first.stdout.count("DRIFTED")) == (1, 1)

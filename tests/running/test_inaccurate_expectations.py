@@ -329,10 +329,12 @@ class Ones(Answering):
 @pytest.mark.usefixtures("folder")
 def test_a_mismatch_of_another_implementation_has_the_warning_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "answering", SimpleNamespace(Ones=Ones))  # type: ignore[misc]
-    lines = run("--implementation", "python:answering:Ones", "--expected-within", "3").stdout.splitlines()
+    lines = run(
+        "--timeout", "0", "--implementation", "python:answering:Ones", "--expected-within", "3"
+    ).stdout.splitlines()
     assert "FAILED case.yaml::off   output-mismatch" in lines
     assert f"  {AT}: warning[{INACCURATE}]: {SAID}" in lines
-    again = "dmlcheck run --implementation python:answering:Ones --expected-within 3 case.yaml::off"
+    again = "dmlcheck run --implementation python:answering:Ones --timeout 0 --expected-within 3 case.yaml::off"
     assert f"  again: {again}" in lines
     assert lines[-1].startswith("2 failed (1 with an inaccurate expectation) in ")
 
