@@ -38,6 +38,7 @@ __all__ = [
     "total",
     "total_of_parts",
     "total_of_shared",
+    "unmoved",
     "where",
     "widest",
 ]
@@ -278,6 +279,11 @@ def raw(x: Any) -> Array:
         return x.operand()[0]
     value = np.asarray(x.value if isinstance(x, Tracked) else x.holds if isinstance(x, Claim) else x)
     return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
+
+
+def unmoved(x: Tracked) -> Tracked:
+    """Return numbers without their errors, but not as exact ones: what is computed of them is rounded."""
+    return Tracked.result(raw(x), np.full(x.shape, _LEAST), x.arithmetic, x.terms)
 
 
 def slack(x: Any) -> Array:
