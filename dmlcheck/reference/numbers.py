@@ -141,10 +141,11 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of numbers, and for each how far an implementation's may be from it.
 
     `error` has these distances, None where all are exact; `slack` has them as an array in any case. `terms` is the
-    length of the longest sum on the way, for reports.
+    length of the longest sum on the way, for reports. Of results, `unlimited` may mark those whose bound has all that
+    the operator can return; what is computed of them has no such marks.
     """
 
-    __slots__ = ("_operand", "arithmetic", "error", "terms", "value")
+    __slots__ = ("_operand", "arithmetic", "error", "terms", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, slack: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
@@ -153,6 +154,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         self.error = None if slack is None or (type(slack) is float and slack == 0) else np.asarray(slack, np.float64)
         self.arithmetic = arithmetic
         self.terms = terms
+        self.unlimited: Array | None = None
         self._operand: tuple[Array, Array | None] | None = None
 
     shape = property(lambda self: self.value.shape)

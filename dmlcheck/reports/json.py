@@ -75,6 +75,8 @@ class JsonReport:
             tail["warned"] = summary.warned
         if summary.unlikely:
             tail["unlikely"] = summary.unlikely
+        if summary.unlimited:
+            tail["unlimited"] = summary.unlimited
         if summary.inaccurate:
             tail["inaccurate"] = summary.inaccurate
         if summary.consistent:
@@ -166,7 +168,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
     `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
     them says that the error is measured from the unrounded result, `unlimited` that its bound is infinite.
     `likely_share` is the largest share of the likely error, where any element is beyond that. `unspecified` counts the
-    elements that are left open.
+    elements that are left open, `unlimited` those that differ where the tolerance has no limit.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -175,6 +177,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "mismatches": output.mismatches,
         "elements": output.elements,
         "unspecified": output.unspecified,
+        "unlimited": output.unlimited,
         "first": _element(output.first[0] if output.first else None),
         "worst": _worst_element(output.most_off),
         "closest": _element(output.closest, measured=True),

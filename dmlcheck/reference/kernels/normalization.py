@@ -16,7 +16,7 @@ import numpy as np
 from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import Tracked, raw, slack, unmoved
-from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
+from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, elementwise, one_of
 from dmlcheck.reference.sums import mean, shifted, total, variance
 from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
 from dmlcheck.reference.work import Work, terms
@@ -38,20 +38,38 @@ def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     return Tracked(found.value, found.slack + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
 
 
-def capped(result: Any, scale: Any, bias: Any, count: int) -> Any:
-    """Return normalized results with a bound that is no wider than all that they can be.
+def capped(result: Any, scale: Any, bias: Any, added: Any, *, count: int, fused: Nested) -> Any:
+    """Return fused(normalized results + added), of a bound that is no wider than all that the former can be.
 
     Of n elements none is further than sqrt(n - 1) standard deviations from the mean.
     """
 
-    def of_block(x: Any, scale: Any, bias: Any) -> Any:
+    def finished(x: Any, added: Any) -> Any:
+        return fused(x if added is None else x + added)
+
+    def of_block(x: Any, scale: Any, bias: Any, added: Any) -> Any:
         if not isinstance(x, Tracked):
-            return x
+            return finished(x, added)
         most = np.sqrt(count) * (np.abs(raw(scale)) + slack(scale)) + np.abs(raw(bias)) + slack(bias)
         widest = np.abs(raw(x)) + most
-        return Tracked(x.value, np.fmin(x.slack, widest), x.arithmetic, x.terms) if (x.slack > widest).any() else x
+        unlimited = x.slack > widest
+        if not unlimited.any():
+            return finished(x, added)
+        limited = Tracked(x.value, np.fmin(x.slack, widest), x.arithmetic, x.terms)
+        return _marked(finished(limited, added), unlimited)
 
-    return blockwise(of_block, result, scale, bias)
+    return blockwise(of_block, result, scale, bias, added)
+
+
+def _marked(result: Any, unlimited: Any) -> Any:
+    """Return results with marks of those whose bound has all that they can be."""
+    if isinstance(result, Open):
+        return result._replace(value=_marked(result.value, unlimited))
+    if isinstance(result, OneOf):
+        return OneOf(tuple(_marked(way, unlimited) for way in result.ways))
+    if isinstance(result, Tracked):
+        result.unlimited = unlimited
+    return result
 
 
 # ---- mean and variance of groups
@@ -72,7 +90,7 @@ def of_group(
     is_open = is_open | np.isinf(factor) | (not axes)
     result = affine(x, centre, factor, bias)
     if use_mean and use_variance and raw(epsilon) >= 0:
-        result = capped(result, scale, bias, x.size // centre.size)
+        return Open(capped(result, scale, bias, None, count=x.size // centre.size, fused=fused), is_open)
     return Open(fused(result), is_open)
 
 
@@ -171,11 +189,12 @@ def of_batch(
     factor = scale / np.sqrt(square)
     result = affine(x, centre, factor, bias)
     if raw(epsilon) >= 0:
-        result = capped(result, scale, bias, x.size // centre.size)
-    result = result if fused_add is None else result + fused_add
+        result = capped(result, scale, bias, fused_add, count=x.size // centre.size, fused=fused)
+    else:
+        result = fused(result if fused_add is None else result + fused_add)
     is_open = (square <= 0) | np.isinf(factor) | (not axes)
     return {
-        "output": Open(fused(result), is_open),
+        "output": Open(result, is_open),
         "output_mean": centre,
         "output_variance": spread,
     }
