@@ -29,6 +29,7 @@ __all__ = [
     "claim",
     "either",
     "elementary",
+    "plus_start",
     "product",
     "product_of_parts",
     "raw",
@@ -527,6 +528,24 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
     terms = max(terms, count) if count > 1 else terms
     found = _with_error(sums, error, arithmetic, terms, partial(_is_bounded, carried))
     return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
+
+
+def plus_start(sums: Any, start: Any) -> Any:
+    """Return sums + start, whose bound also has what is lost where the sum begins with `start` as its first term.
+
+    Then every addition rounds it as well; terms that are too small beside it may be lost one by one.
+    """
+    found = sums + start
+    if not isinstance(sums, Tracked) or sums.terms < 2:
+        return found
+    arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + slack(start)
+    most = count * arithmetic.unit_roundoff * size
+    if arithmetic.is_likely:
+        total = np.abs(raw(sums))
+        absorbed = np.where(total < count * arithmetic.unit_roundoff * size, total, 0.0)
+        most = np.fmin(most, 6 / np.sqrt(3) * np.sqrt(count) * arithmetic.unit_roundoff * size + absorbed)
+    error = found.slack + np.where(np.isfinite(found.value) & np.isfinite(most), most, 0.0)
+    return Tracked(found.value, error, found.arithmetic, max(found.terms, count + 1))
 
 
 def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tracked:
