@@ -307,7 +307,8 @@ def _is_unlimited(found: Array, data_type: str, bound: Bound) -> Array:
         unit = ulp(side.value, data_type) if data_type in FORMATS else 0.0
         reach = np.where(none, unit, side.slack + unit)
         unlimited |= none
-        near |= (np.abs(found.astype(np.float64) - side.value) <= reach) | (found == side.value.astype(found.dtype))
+        near |= np.abs(found.astype(np.float64) - side.value) <= reach
+        near |= _is_same(found, side.value.astype(found.dtype), data_type)
     return unlimited & ~near
 
 
@@ -316,15 +317,23 @@ def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Jud
     sides = [bound._replace(others=()), *bound.others]
 
     def is_right(values: Array) -> Array:
-        right = (side.value.astype(values.dtype) for side in sides)
-        judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(right, sides, strict=True))
-        found: Array = np.logical_or.reduce([one.accepted | (one.wanted == values) for one in judgements])
+        wanted = (side.value.astype(values.dtype) for side in sides)
+        judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(wanted, sides, strict=True))
+        found: Array = np.logical_or.reduce(
+            [one.accepted | _is_same(one.wanted, values, data_type) for one in judgements]
+        )
         return found
 
     taken = is_right(judged.found) & is_right(judged.wanted) & ~judged.accepted
     none = np.zeros_like(judged.units)
     share, units = np.where(taken, 0.0, judged.share), np.where(taken, none, judged.units)
     return judged._replace(units=units, share=share, accepted=judged.accepted | taken)
+
+
+def _is_same(first: Array, second: Array, data_type: str) -> Array:
+    """Say which elements are equal; any NaN is."""
+    found: Array = first == second
+    return found | (np.isnan(first) & np.isnan(second)) if data_type in FORMATS else found
 
 
 def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:

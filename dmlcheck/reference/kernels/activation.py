@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, holds, limits, one_of
+from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, flushing, holds, limits, one_of
 from dmlcheck.reference.special import erfc, ln_1_exp
 
 
@@ -156,7 +156,7 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_LINEAR": elementwise(linear),
     "ACTIVATION_PARAMETERIZED_RELU": elementwise(parameterized_relu, overflow="all"),
     "ACTIVATION_PARAMETRIC_SOFTPLUS": elementwise(parametric_softplus),
-    "ACTIVATION_RELU": exact(relu),
+    "ACTIVATION_RELU": exact(flushing(relu)),
     "ACTIVATION_RELU_GRAD": exact(relu_grad),
     "ACTIVATION_SCALED_ELU": elementwise(scaled_elu),
     "ACTIVATION_SCALED_TANH": elementwise(scaled_tanh),
