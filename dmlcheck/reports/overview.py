@@ -104,6 +104,10 @@ class Overview:
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        self._note(result)
+
+    def _note(self, result: CaseResult) -> None:
+        """Take in what there is to say of a result beside its outcome."""
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
         if unlikely:
             self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)
