@@ -51,7 +51,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--dmlcheck-strict",
         action="store_true",
-        help="fail cases whose errors are larger than likely, or that expect inaccurate values",
+        help="fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values",
     )
     group.addoption(
         "--dmlcheck-expected-within",
@@ -383,7 +383,7 @@ class CaseItem(pytest.Item):
     def runtest(self) -> None:
         """Run the case: failed and error are failures, an expected failure is pytest's xfailed."""
         from dmlcheck.reports.failure import errors_text, failure_text, reason_text
-        from dmlcheck.running.accuracy import inaccurate_warnings
+        from dmlcheck.running.accuracy import inaccurate_warnings, unlimited_warnings
         from dmlcheck.running.results import PASSED, SKIPPED, XFAILED
 
         if self.problems or self.case is None:
@@ -392,7 +392,8 @@ class CaseItem(pytest.Item):
         result = self.result = self._result(self.case)
         kind = _COMPUTED if result.is_computed else _DESC if result.is_checked_desc else _NOTHING
         self.user_properties.append((_PROPERTY, kind))
-        for found in inaccurate_warnings(result) if result.outcome == PASSED else ():
+        noted = (*unlimited_warnings(result), *inaccurate_warnings(result))
+        for found in noted if result.outcome == PASSED else ():
             self.warn(pytest.PytestWarning(visible(f"{found.where}: {found.rule}: {found.message}")))
         if result.outcome == SKIPPED:
             pytest.skip(result.reason or "no reason given")

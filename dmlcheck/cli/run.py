@@ -182,7 +182,9 @@ class Options(NamedTuple):
     help="What an implementation may round the FLOAT32 factors of products of matrices and of convolutions to.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Fail cases whose errors are larger than likely, or that expect inaccurate values."
+    "--strict",
+    is_flag=True,
+    help="Fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values.",
 )
 @click.option(
     "--expected-within",

@@ -161,7 +161,8 @@ class _Tally:
     def __init__(self, base: OutputResult, limit: Limit) -> None:
         self.base, self.limit = base, limit
         self.sizes, self.data_type, self.elements = base.sizes, base.data_type, base.elements
-        self.mismatches = self.unlikely = self.terms = 0
+        self.mismatches = self.unlikely = self.unlimited = self.terms = 0
+        self.has_unlimited = False
         self.unspecified = base.unspecified
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
@@ -176,8 +177,8 @@ class _Tally:
 
     @property
     def may_be_unlikely(self) -> bool:
-        """Whether all is within the bound, and a sum was on the way whose likely error is less."""
-        return self.terms > 1 and not self.mismatches and not self.limit.is_own
+        """Whether all is within the bound, and the likely one is less, or may be where the bound has no limit."""
+        return (self.terms > 1 or self.has_unlimited) and not self.mismatches and not self.limit.is_own
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
@@ -188,6 +189,7 @@ class _Tally:
         bound = bound.of(kept)
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
         self.has_bound = self.has_bound or self.is_rounded
+        self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
 
@@ -196,6 +198,9 @@ class _Tally:
         judged = _judge(wanted, found, self.data_type, self.limit, bound)
         beyond = ~judged.accepted & ~bound.unspecified
         self.unlikely += int(beyond.sum())
+        self.unlimited += int(
+            (judged.accepted & _is_unlimited(found, self.data_type, bound) & ~bound.unspecified).sum()
+        )
         if beyond.any():
             self.likely_share = max(self.likely_share, _number(judged.share[beyond].max()))
 
@@ -263,6 +268,7 @@ class _Tally:
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
             region=None if self.refused is None else region(self.refused),
+            unlimited=self.unlimited,
         )
         return Comparison(result, self.refused)
 
@@ -293,20 +299,41 @@ def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bou
     return _by_any(judged, data_type, limit, bound) if bound.others else judged
 
 
+def _is_unlimited(found: Array, data_type: str, bound: Bound) -> Array:
+    """Say which elements have no limit: they are within none of the bounds that have one, and no exact result."""
+    unlimited, near = np.zeros(found.shape, dtype=bool), np.zeros(found.shape, dtype=bool)
+    for side in (bound, *bound.others):
+        none = np.zeros(found.shape, dtype=bool) if side.unlimited is None else side.unlimited
+        unit = ulp(side.value, data_type) if data_type in FORMATS else 0.0
+        reach = np.where(none, unit, side.slack + unit)
+        unlimited |= none
+        near |= np.abs(found.astype(np.float64) - side.value) <= reach
+        near |= _is_same(found, side.value.astype(found.dtype), data_type)
+    return unlimited & ~near
+
+
 def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Judged:
     """Accept elements that are one of several right results, where the expected one is another; they have no error."""
     sides = [bound._replace(others=()), *bound.others]
 
     def is_right(values: Array) -> Array:
-        right = (side.value.astype(values.dtype) for side in sides)
-        judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(right, sides, strict=True))
-        found: Array = np.logical_or.reduce([one.accepted | (one.wanted == values) for one in judgements])
+        wanted = (side.value.astype(values.dtype) for side in sides)
+        judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(wanted, sides, strict=True))
+        found: Array = np.logical_or.reduce(
+            [one.accepted | _is_same(one.wanted, values, data_type) for one in judgements]
+        )
         return found
 
     taken = is_right(judged.found) & is_right(judged.wanted) & ~judged.accepted
     none = np.zeros_like(judged.units)
     share, units = np.where(taken, 0.0, judged.share), np.where(taken, none, judged.units)
     return judged._replace(units=units, share=share, accepted=judged.accepted | taken)
+
+
+def _is_same(first: Array, second: Array, data_type: str) -> Array:
+    """Say which elements are equal; any NaN is."""
+    found: Array = first == second
+    return found | (np.isnan(first) & np.isnan(second)) if data_type in FORMATS else found
 
 
 def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:

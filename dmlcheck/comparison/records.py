@@ -31,7 +31,8 @@ class OutputResult(NamedTuple):
     `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
     units in the last place, or in units for integers. `unlikely` counts the elements that are inside the bound and
     beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in words where the
-    elements outside the tolerance are, if there are such words.
+    elements outside the tolerance are, if there are such words. `unlimited` counts the elements that differ where the
+    bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
     """
 
     elements: int
@@ -52,3 +53,4 @@ class OutputResult(NamedTuple):
     unlikely: int = 0
     likely_share: float | None = None
     region: str | None = None
+    unlimited: int = 0

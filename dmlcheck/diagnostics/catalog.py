@@ -573,6 +573,16 @@ RULES: dict[str, Rule] = {
         "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "
         "warning; with `run --strict` the case fails.",
     ),
+    "unlimited-tolerance": Rule(
+        "run",
+        "elements differ where nothing limits the error",
+        "{tensor}: {found}, where the tolerance allows all that the operator can return",
+        "The tolerance follows from the roundings of the operator's formula. It is infinite after a division by what "
+        "may be 0, and can be as wide as all that the operator returns, as that of SIN of a very large angle. Where an "
+        "element has no such limit, neither in the bound nor in the likely error, any result would be accepted: an "
+        "element that differs there is no pass. It is a warning; with `run --strict` the case fails. A case is skipped "
+        "in which no element is equal, and none has a limit. A `tolerance` of the case takes the place of all this.",
+    ),
     "inaccurate-expectation": Rule(
         "run",
         "a case expects a value that is not accurate",

@@ -23,7 +23,7 @@ from dmlcheck.reference.engine import (
     tracked,
 )
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.pieces import OneOf, Piece, parts_of
+from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -35,6 +35,7 @@ class Bound(NamedTuple):
     are computed are rounded once more, to the output's type; elements that are only moved are not (`is_rounded`). Where
     rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
     bounds of results that are right as well, where the documentation does not say in which type they are computed.
+    `unlimited` marks the elements whose bound is infinite, or has all that the operator can return; None for none.
     """
 
     value: Array
@@ -43,12 +44,14 @@ class Bound(NamedTuple):
     terms: int = 0
     is_rounded: bool = True
     others: tuple[Bound, ...] = ()
+    unlimited: Array | None = None
 
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements that a mask has."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.slack[mask], self.unspecified[mask]
-        return Bound(*parts, self.terms, self.is_rounded, others)
+        unlimited = None if self.unlimited is None else self.unlimited[mask]
+        return Bound(*parts, self.terms, self.is_rounded, others, unlimited)
 
 
 def bounds(
@@ -160,7 +163,39 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array
 
     is_rounded = isinstance(value, Tracked)
     terms = value.terms if isinstance(value, Tracked) else 0
-    return Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
+    found = Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
+    if not is_rounded or not found.slack.any():
+        return found
+    unlimited = _has_all(found, *_range_of(desc, label))
+    if value.unlimited is not None:
+        unlimited |= picked(value.unlimited)
+    return found._replace(unlimited=unlimited) if unlimited.any() else found
+
+
+def _has_all(bound: Bound, least: float, most: float) -> Array:
+    """Say which bounds are infinite, or have all numbers from the least to the most."""
+    low, high = bound.value - bound.slack, bound.value + bound.slack
+    found: Array = np.isinf(bound.slack) | ((bound.slack > 0) & (low <= least) & (high >= most))
+    return found
+
+
+def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
+    """Return the least and the largest number that an output may have, infinities aside."""
+    fused = desc.values.get("FusedActivation")
+    last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
+    least, most = limits(_data_type(desc, label))
+    low, high = _RANGES.get(last, (least, most))
+    return max(low, least), min(high, most)
+
+
+_RANGES = {
+    **dict.fromkeys(("ACTIVATION_SIGMOID", "ACTIVATION_HARD_SIGMOID"), (0.0, 1.0)),
+    **dict.fromkeys(("ACTIVATION_SOFTMAX", "ACTIVATION_SOFTMAX1"), (0.0, 1.0)),
+    **dict.fromkeys(("ACTIVATION_TANH", "ACTIVATION_SOFTSIGN"), (-1.0, 1.0)),
+    **dict.fromkeys((f"ELEMENT_WISE_{name}" for name in ("SIN", "COS", "TANH", "ERF")), (-1.0, 1.0)),
+    "ELEMENT_WISE_ACOS": (0.0, math.pi),
+    **dict.fromkeys(("ELEMENT_WISE_ASIN", "ELEMENT_WISE_ATAN"), (-math.pi / 2, math.pi / 2)),
+}
 
 
 def _data_type(desc: OperatorDesc, label: str) -> str:

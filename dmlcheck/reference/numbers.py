@@ -29,6 +29,7 @@ __all__ = [
     "claim",
     "either",
     "elementary",
+    "plus_start",
     "product",
     "product_of_parts",
     "raw",
@@ -38,6 +39,7 @@ __all__ = [
     "total",
     "total_of_parts",
     "total_of_shared",
+    "unmoved",
     "where",
     "widest",
 ]
@@ -140,10 +142,11 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     """An array of numbers, and for each how far an implementation's may be from it.
 
     `error` has these distances, None where all are exact; `slack` has them as an array in any case. `terms` is the
-    length of the longest sum on the way, for reports.
+    length of the longest sum on the way, for reports. Of results, `unlimited` may mark those whose bound has all that
+    the operator can return; what is computed of them has no such marks.
     """
 
-    __slots__ = ("_operand", "arithmetic", "error", "terms", "value")
+    __slots__ = ("_operand", "arithmetic", "error", "terms", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, slack: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
@@ -152,6 +155,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         self.error = None if slack is None or (type(slack) is float and slack == 0) else np.asarray(slack, np.float64)
         self.arithmetic = arithmetic
         self.terms = terms
+        self.unlimited: Array | None = None
         self._operand: tuple[Array, Array | None] | None = None
 
     shape = property(lambda self: self.value.shape)
@@ -278,6 +282,11 @@ def raw(x: Any) -> Array:
         return x.operand()[0]
     value = np.asarray(x.value if isinstance(x, Tracked) else x.holds if isinstance(x, Claim) else x)
     return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
+
+
+def unmoved(x: Tracked) -> Tracked:
+    """Return numbers without their errors, but not as exact ones: what is computed of them is rounded."""
+    return Tracked.result(raw(x), np.full(x.shape, _LEAST), x.arithmetic, x.terms)
 
 
 def slack(x: Any) -> Array:
@@ -519,6 +528,24 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
     terms = max(terms, count) if count > 1 else terms
     found = _with_error(sums, error, arithmetic, terms, partial(_is_bounded, carried))
     return found if keepdims else found.moved(lambda values: np.squeeze(values, axis=axis))
+
+
+def plus_start(sums: Any, start: Any) -> Any:
+    """Return sums + start, whose bound also has what is lost where the sum begins with `start` as its first term.
+
+    Then every addition rounds it as well; terms that are too small beside it may be lost one by one.
+    """
+    found = sums + start
+    if not isinstance(sums, Tracked) or sums.terms < 2:
+        return found
+    arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + slack(start)
+    most = count * arithmetic.unit_roundoff * size
+    if arithmetic.is_likely:
+        total = np.abs(raw(sums))
+        absorbed = np.where(total < count * arithmetic.unit_roundoff * size, total, 0.0)
+        most = np.fmin(most, 6 / np.sqrt(3) * np.sqrt(count) * arithmetic.unit_roundoff * size + absorbed)
+    error = found.slack + np.where(np.isfinite(found.value) & np.isfinite(most), most, 0.0)
+    return Tracked(found.value, error, found.arithmetic, max(found.terms, count + 1))
 
 
 def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tracked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, reduce
+from functools import partial, reduce, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -121,6 +121,42 @@ def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = 
     With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
     """
     return Kernel(formula, is_elementwise=True, is_exact=True, integers=integers, overflow=overflow)
+
+
+def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a formula of elements that jumps at 0, of which also the results of operands that were flushed are right.
+
+    Direct3D flushes FLOAT32 denormals; it keeps those of FLOAT16.
+    """
+
+    @wraps(formula)
+    def of_either(*operands: Any, **options: Any) -> Any:
+        found = formula(*operands, **options)
+        if not any(map(_has_denormals, operands)):
+            return found
+        return OneOf((found, formula(*map(_flushed, operands), **options)))
+
+    return of_either
+
+
+def _has_denormals(x: Any) -> bool:
+    return bool(_is_denormal(x).any()) if getattr(x, "dtype", None) == np.float32 else False
+
+
+def _is_denormal(x: Any) -> Any:
+    size = np.abs(x.value if isinstance(x, Tracked) else x)
+    return (size > 0) & (size < _LEAST_NORMAL)
+
+
+_LEAST_NORMAL = np.float32(2.0**-126)
+
+
+def _flushed(x: Any) -> Any:
+    if getattr(x, "dtype", None) != np.float32:
+        return x
+    value = x.value if isinstance(x, Tracked) else x
+    flushed = np.where(_is_denormal(x), np.copysign(np.float32(0), value), value)
+    return Tracked(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Tracked) else flushed
 
 
 exact_row = partial(Kernel, is_exact=True)  # of a function whose pieces are exact

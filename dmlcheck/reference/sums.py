@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import Axes, Blocks, blockwise, either, in_rows
-from dmlcheck.reference.numbers import Array, Tracked, raw, summing_error, widest
+from dmlcheck.reference.numbers import Array, Tracked, raw, summing_error, unmoved, widest
 from dmlcheck.reference.pieces import InDoubt
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
@@ -48,12 +48,46 @@ def mean(x: Any, axes: Axes) -> Any:
 def variance(x: Any, centre: Any, axes: Axes) -> Any:
     """Return the means of (x - centre)^2 along `axes`, where `centre` has the means of x.
 
-    The bound has also the means of squares less the squared means, which many implementations compute.
+    The bound has also the means of squares less the squared means, which many implementations compute; it is no likely
+    error, since it cancels where the means are large.
     """
-    return either(
-        lambda: mean(np.square(x - centre), axes),
-        lambda: mean(np.square(x), axes) - np.square(centre),
-    )
+    if not isinstance(centre, Tracked):
+        return mean(np.square(x - centre), axes)
+    around = _around_the_mean(x, centre, axes)
+    if centre.arithmetic.is_likely:
+        return around
+    return either(lambda: around, lambda: mean(np.square(x), axes) - np.square(centre))
+
+
+def _around_the_mean(x: Any, centre: Tracked, axes: Axes) -> Tracked:
+    """Return the means of squared differences from means that are off.
+
+    What x differs from its mean adds up to 0, so an error d of the mean adds only d^2. That does not hold of an error
+    that changes on the way, as that of Welford's running mean does: of n terms it adds about 2 d / sqrt(n) spreads.
+    Squares around another element than the mean, less that element's own, lose some more digits to one another.
+    """
+    found: Tracked = mean(np.square(x - unmoved(centre)), axes)
+    count, off = x.size // found.size, np.square(centre.slack)
+    relative = (count + 4) * centre.arithmetic.unit_roundoff
+    running = 2 * centre.slack * np.sqrt(raw(found) / count)
+    error = _SHIFTED * found.slack + off * (1 + relative) + running
+    return Tracked(found.value, error, found.arithmetic, found.terms)
+
+
+_SHIFTED = 4.0  # (1 + s^2 / 3) for a shift of up to three spreads
+
+
+def shifted(centre: Any, spread: Any, count: int) -> Any:
+    """Return means of `count` elements with a bound that has also what is added to a shift.
+
+    An implementation may take an element from all others first, and compute their mean from these differences, which
+    are as large as the spread even where the mean is 0.
+    """
+    if not isinstance(centre, Tracked):
+        return centre
+    roundings = np.sqrt(count) if centre.arithmetic.is_likely else count
+    error = 4 * np.sqrt(raw(spread)) * roundings * centre.arithmetic.unit_roundoff
+    return Tracked(centre.value, centre.slack + error, centre.arithmetic, centre.terms)
 
 
 def fmean(x: Any, axes: Axes) -> Any:

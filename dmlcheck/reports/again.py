@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.record import ERROR
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY
+from dmlcheck.running.accuracy import EXPECTED_WITHIN, INACCURATE, UNLIKELY, UNLIMITED
 from dmlcheck.running.results import FAILED, CaseResult
 
 
@@ -30,7 +30,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--directml-version", info.directml_version)
     yield from info.options
     rules = {found.rule for found in result.diagnostics}
-    strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, INACCURATE}
+    strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, UNLIMITED, INACCURATE}
     if result.outcome == FAILED and strict:
         yield "--strict"
     if INACCURATE in rules and info.expected_within != EXPECTED_WITHIN:

@@ -79,7 +79,12 @@ class JsonReport:
         tail["accuracy"] = [_worst(worst) for worst in self.accuracy.rows()]
         if self.info.warn_above is not None:
             tail["warned"] = summary.warned
-        noted = {"unlikely": summary.unlikely, "flaky": summary.flaky, "inaccurate": summary.inaccurate}
+        noted = {
+            "unlikely": summary.unlikely,
+            "unlimited": summary.unlimited,
+            "flaky": summary.flaky,
+            "inaccurate": summary.inaccurate,
+        }
         tail.update((name, count) for name, count in noted.items() if count)
         if summary.consistent:
             tail["consistent_with"] = {name.lower(): count._asdict() for name, count in summary.consistent.items()}
@@ -174,7 +179,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
     `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
     them says that the error is measured from the unrounded result, `unlimited` that its bound is infinite.
     `likely_share` is the largest share of the likely error, where any element is beyond that. `unspecified` counts the
-    elements that are left open.
+    elements that are left open, `unlimited` those that differ where the tolerance has no limit.
     """
     found: dict[str, Any] = {
         "data_type": output.data_type,
@@ -183,6 +188,7 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
         "mismatches": output.mismatches,
         "elements": output.elements,
         "unspecified": output.unspecified,
+        "unlimited": output.unlimited,
         "first": _element(output.first[0] if output.first else None),
         "worst": _worst_element(output.most_off),
         "closest": _element(output.closest, measured=True),

@@ -14,6 +14,8 @@ from dmlcheck.running.accuracy import (
     inaccurate_warnings,
     near_bounds,
     unlikely_errors,
+    unlimited_warnings,
+    warnings,
     worst_text,
 )
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
@@ -67,7 +69,7 @@ class _Noted:
 
 def _is_news(result: CaseResult) -> bool:
     if result.outcome == PASSED:
-        return bool(result.warned or result.drift or unlikely_errors(result) or inaccurate_warnings(result))
+        return bool(warnings(result) or result.drift)
     if result.is_for_implementations:
         return False
     return result.outcome != XFAILED or bool(result.warned or result.drift)
@@ -84,6 +86,7 @@ class Overview:
         self.close = _Noted()
         self.worse = _Noted()
         self.unlikely = _Noted()
+        self.unlimited = _Noted()
         self.inaccurate = _Noted()
         self.uncompared = _Noted()
 
@@ -101,9 +104,16 @@ class Overview:
         elif result.outcome == SKIPPED:
             reason = result.reason or "no reason given"
             self.reasons[reason] = self.reasons.get(reason, 0) + 1
+        self._note(result)
+
+    def _note(self, result: CaseResult) -> None:
+        """Take in what there is to say of a result beside its outcome."""
         unlikely = [f"{result.case.id} {found.message}" for found in unlikely_errors(result)]
         if unlikely:
             self.unlikely.add(max(output.likely_share or 0.0 for output in result.outputs.values()), unlikely)
+        unlimited = [f"{result.case.id} {found.message}" for found in unlimited_warnings(result)]
+        if unlimited:
+            self.unlimited.add(float(sum(output.unlimited for output in result.outputs.values())), unlimited)
         inaccurate = inaccurate_warnings(result)
         if inaccurate:
             self.inaccurate.add(0.0, [f"{found.where}: {result.case.name}: {found.message}" for found in inaccurate])
@@ -147,6 +157,7 @@ class Overview:
         """
         yield from self._worst_lines(is_whole=is_whole)
         yield from self.unlikely.lines("inside the bound, and beyond the likely error")
+        yield from self.unlimited.lines("with an unlimited tolerance")
         yield from self.close.lines("near the bound")
         yield from self.inaccurate.lines("with an inaccurate expectation")
         yield from self.uncompared.lines("with outputs that are not compared, as no values are given for them")

@@ -6,7 +6,13 @@ from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 from dmlcheck.diagnostics.wording import counted, is_or_are, plural
-from dmlcheck.running.accuracy import EXPECTED_WITHIN, Compared, inaccurate_warnings, unlikely_errors
+from dmlcheck.running.accuracy import (
+    EXPECTED_WITHIN,
+    Compared,
+    inaccurate_warnings,
+    unlikely_errors,
+    unlimited_warnings,
+)
 from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
@@ -44,8 +50,9 @@ class Summary(NamedTuple):
     that passed; `for_implementations` the skipped cases that only another implementation than the reference can run.
     `inaccurate` counts the cases that are warned of what they expect, passed or failed. `consistent` counts by the type
     of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
-    implementation gave no result. `running` is the case that was running when the run was interrupted, and for how many
-    seconds. `flaky` counts the cases that passed after they had failed.
+    implementation gave no result, `unlimited` those with errors that nothing limits. `running` is the case that was
+    running when the run was interrupted, and for how many seconds. `flaky` counts the cases that passed after they had
+    failed.
     """
 
     counts: dict[str, int]
@@ -68,6 +75,7 @@ class Summary(NamedTuple):
     unanswered: int = 0
     running: tuple[str, float] | None = None
     flaky: int = 0
+    unlimited: int = 0
 
     @property
     def is_dead(self) -> bool:
@@ -117,10 +125,10 @@ class RunInfo(NamedTuple):
     `version` and `device` are what the implementation says of itself, "" where it says nothing. `accumulate` is the
     type that it may accumulate in, `inputs` that to which it may round the factors of products; `warn_above` and
     `compared_to` are what the run was asked to say of cases that pass, `is_strict` whether it fails those of an
-    unlikely error or an inaccurate expectation, `expected_within` how many ULP an expected value may be from the exact
-    result. Of `directml_version` the known failures are expected. `options` are words of the command line that decide
-    what becomes of any case, for the command that runs one again. `is_selection` says that cases of its files are left
-    out because the command line selects others.
+    unlikely error, an unlimited tolerance or an inaccurate expectation, `expected_within` how many ULP an expected
+    value may be from the exact result. Of `directml_version` the known failures are expected. `options` are words of
+    the command line that decide what becomes of any case, for the command that runs one again. `is_selection` says that
+    cases of its files are left out because the command line selects others.
     """
 
     implementation: str
@@ -207,7 +215,7 @@ class Tally:
         self.counts = dict.fromkeys(OUTCOMES, 0)
         self.computed = self.judged = self.for_implementations = 0
         self.warned = self.worse = self.drifted = self.unlikely = self.legal = self.inaccurate = 0
-        self.unanswered = self.flaky = 0
+        self.unanswered = self.flaky = self.unlimited = 0
         self.consistent: dict[str, OfClass] = {}
 
     @property
@@ -231,6 +239,7 @@ class Tally:
         self.computed += result.is_computed and result.outcome == PASSED
         self.for_implementations += result.is_for_implementations
         self.inaccurate += bool(inaccurate_warnings(result))
+        self.unlimited += bool(unlimited_warnings(result))
         self.worse += bool(result.drift)
         self.drifted += result.has_drifted
         self.flaky += result.is_flaky
@@ -269,6 +278,7 @@ class Tally:
             dict(self.consistent),
             self.unanswered,
             flaky=self.flaky,
+            unlimited=self.unlimited,
         )
 
 
@@ -292,6 +302,7 @@ def outcomes_text(summary: Summary) -> str:
         "drifted": summary.drifted,
         "less accurate": summary.worse - summary.drifted,
         "beyond the likely error": summary.unlikely,
+        "with an unlimited tolerance": summary.unlimited,
         "near the bound": summary.warned,
         "with an inaccurate expectation": summary.inaccurate,
     }

@@ -156,9 +156,15 @@ def closest_to_bound(result: CaseResult) -> float:
 def warnings(result: CaseResult) -> list[Diagnostic]:
     """Return what a passed case is warned of.
 
-    That is errors beyond the likely one, outputs that come close to their bound, and inaccurate expectations.
+    That is errors beyond the likely one, errors without a limit, outputs that come close to their bound, and inaccurate
+    expectations.
     """
-    return [*unlikely_errors(result), *near_bounds(result), *inaccurate_warnings(result)]
+    return [
+        *unlikely_errors(result),
+        *unlimited_warnings(result),
+        *near_bounds(result),
+        *inaccurate_warnings(result),
+    ]
 
 
 def near_bounds(result: CaseResult) -> list[Diagnostic]:
@@ -182,15 +188,25 @@ def unlikely_errors(result: CaseResult) -> list[Diagnostic]:
 
 
 UNLIKELY = "unlikely-error"
+UNLIMITED = "unlimited-tolerance"
 INACCURATE = "inaccurate-expectation"
 EXPECTED_WITHIN = 4.0  # ULP that an expected value may be from the exact result without a warning
 
 
 def inaccurate_warnings(result: CaseResult) -> list[Diagnostic]:
     """Return the warnings of a case that it expects inaccurate values; of one that is known to fail none."""
+    return _warnings_of(result, INACCURATE)
+
+
+def unlimited_warnings(result: CaseResult) -> list[Diagnostic]:
+    """Return the warnings of a passed or skipped case whose elements differ where the tolerance has no limit."""
+    return _warnings_of(result, UNLIMITED)
+
+
+def _warnings_of(result: CaseResult, rule: str) -> list[Diagnostic]:
     if not result.diagnostics or result.outcome == XFAILED:
         return []
-    return [found for found in result.diagnostics if found.rule == INACCURATE and found.severity == WARNING]
+    return [found for found in result.diagnostics if found.rule == rule and found.severity == WARNING]
 
 
 def drifts(result: CaseResult) -> list[Diagnostic]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 from dmlcheck import validation
@@ -36,13 +37,14 @@ from dmlcheck.specs.records import OUTPUT, Deviation
 
 _MOST_WORDS = 200  # characters of the words of a refusal
 _NOTHING = "nothing to compare: the documentation leaves every expected element open"
+_NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
 
 
 class Settings(NamedTuple):
     """What a run asks of its cases and its implementation.
 
-    A strict one fails cases for unlikely errors, and for expected values that are more than `expected_within` ULP from
-    the exact result.
+    A strict one fails cases for unlikely errors, for errors where the tolerance has no limit, and for expected values
+    that are more than `expected_within` ULP from the exact result.
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
     `keep` is a folder for what went in and came out of the cases that fail.
     """
@@ -297,11 +299,18 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
         return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
-    doubtful = (*verdict.unlikely, *verdict.inaccurate)
-    if doubtful and run.settings.is_strict:
-        reasons = ["unlikely error"] * bool(verdict.unlikely) + ["inaccurate expectation"] * bool(verdict.inaccurate)
-        return Ending(FAILED, " and ".join(reasons), doubtful, outputs, consistent=consistent)
-    return Ending(PASSED, None, doubtful, outputs, consistent=consistent)
+    doubtful = {
+        "unlikely error": verdict.unlikely,
+        "unlimited tolerance": verdict.unlimited,
+        "inaccurate expectation": verdict.inaccurate,
+    }
+    findings = tuple(chain.from_iterable(doubtful.values()))
+    if findings and run.settings.is_strict:
+        reason = " and ".join(name for name, found in doubtful.items() if found)
+        return Ending(FAILED, reason, findings, outputs, consistent=consistent)
+    if verdict.is_unlimited:
+        return Ending(SKIPPED, _NO_LIMIT, outputs=outputs, noted=(*verdict.unlimited, *noted))
+    return Ending(PASSED, None, findings, outputs, consistent=consistent)
 
 
 def _with_words(ending: Ending, implementation: Any) -> Ending:

@@ -26,8 +26,9 @@ class Verdict(NamedTuple):
 
     `findings` make the case fail. `unlikely` are errors that the bound allows, and that roundings alone hardly make.
     `inaccurate` are expected values that are not accurate themselves. `is_empty` says that nothing was compared: every
-    element is left open, and the case does not say so itself. `consistent` is the type of inputs, TF32 or BFLOAT16,
-    with which nothing would be wrong or unlikely.
+    element is left open, and the case does not say so itself. `unlimited` are errors where the tolerance has no limit;
+    `is_unlimited` says that all that was compared is such elements. `consistent` is the type of inputs, TF32 or
+    BFLOAT16, with which nothing would be wrong or unlikely.
     """
 
     outputs: Mapping[str, OutputResult]
@@ -36,6 +37,8 @@ class Verdict(NamedTuple):
     inaccurate: tuple[Finding, ...] = ()
     is_empty: bool = False
     consistent: str | None = None
+    unlimited: tuple[Finding, ...] = ()
+    is_unlimited: bool = False
 
 
 class Limits:
@@ -109,7 +112,9 @@ def judge(
     if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, unspecified))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
-    return Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty, consistent)
+    verdict = Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty, consistent)
+    unlimited = [_unlimited(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlimited]
+    return verdict._replace(unlimited=tuple(unlimited), is_unlimited=bool(unlimited) and _says_nothing(outputs))
 
 
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
@@ -132,6 +137,11 @@ def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limit
 def _is_open(outputs: Mapping[str, OutputResult]) -> bool:
     """Whether every element of every output is left open."""
     return all(output.unspecified == output.elements for output in outputs.values())
+
+
+def _says_nothing(outputs: Mapping[str, OutputResult]) -> bool:
+    """Whether every element of every output is left open, or differs where the tolerance has no limit."""
+    return all(output.unspecified + output.unlimited == output.elements for output in outputs.values())
 
 
 def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
@@ -224,6 +234,12 @@ def _unlikely(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
         "also": "",
     }
     return Finding("unlikely-error", _path(name, output, given), params)
+
+
+def _unlimited(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
+    verb = "differs" if output.unlimited == 1 else "differ"
+    params = {"tensor": name, "found": f"{output.unlimited:,} of {counted(output.elements, 'element')} {verb}"}
+    return Finding("unlimited-tolerance", _path(name, output, given), params)
 
 
 def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import special
+from dmlcheck.reference import numbers, special
 from dmlcheck.reference.numbers import (
     Arithmetic,
     Claim,
@@ -888,3 +888,21 @@ def test_where_nothing_bounds_one_of_two_ways_the_value_is_that_of_the_first() -
     )
     assert str(found.value.tolist()) == "[1.0, inf, nan, 2.0]"
     assert found.slack.tolist() == [INF, 0, 0, INF]
+
+
+@pytest.mark.parametrize(("start", "size"), [(1e5, 1.0), (-3e4, 1.0), (1e3, 1e-6)])
+def test_a_sum_may_begin_with_what_is_added(start: float, size: float) -> None:
+    count = 4096
+    a, b = np.random.default_rng(2).normal(size=(2, 8, count)).astype(np.float32)
+    a, b = np.abs(a) * np.float32(size), np.abs(b)
+    first = np.full((8, 1), start, np.float32)
+    found = np.cumsum(np.concatenate([first, a * b], axis=1), axis=1, dtype=np.float32)[:, -1]
+    for is_likely in (False, True):
+        arithmetic = Arithmetic(is_likely=is_likely)
+        sums = numbers.product(Tracked(a[:, None], 0.0, arithmetic), Tracked(b[:, :, None], 0.0, arithmetic))
+        later, begun = sums + first[:, :, None], numbers.plus_start(sums, first[:, :, None])
+        off = np.abs(found - begun.value.reshape(-1))
+        assert (off <= begun.slack.reshape(-1) + np.spacing(np.abs(found))).all()
+        # What begins with its terms alone has an error of few units in the last place of the start.
+        assert (begun.slack > later.slack).all()
+        assert (begun.slack <= later.slack + count * 2.0**-24 * abs(start)).all()

@@ -321,7 +321,7 @@ def test_the_bound_of_the_variance_has_the_cancelling_way_to_compute_it() -> Non
     assert found.value.reshape(-1) == pytest.approx([2.1875, 1], abs=1e-6)
     # The squares have 25 bits: each is off by 1 or 2 of 2^24, and so is their mean.
     assert 2 <= found.slack[0, 0] <= 20
-    assert found.slack[1, 0] <= 16 * 2.0**-24
+    assert found.slack[1, 0] <= 32 * 2.0**-24
 
 
 # ---- progressions

@@ -79,6 +79,7 @@ OUTPUT = with_optional(
         mismatches=COUNT,
         elements=COUNT,
         unspecified=COUNT,
+        unlimited=COUNT,
         first={"anyOf": [{"type": "null"}, record(index=items(COUNT), expected=VALUE, actual=VALUE)]},
         worst={
             "anyOf": [
@@ -161,6 +162,7 @@ REPORT = with_optional(
     ),
     warned=COUNT,
     unlikely=COUNT,
+    unlimited=COUNT,
     inaccurate=COUNT,
     expected_within=NUMBER,
     consistent_with={
@@ -247,6 +249,7 @@ def test_a_run_report_gives_places_values_and_errors(report: dict[str, Any]) -> 
             "mismatches": 1,
             "elements": 2,
             "unspecified": 0,
+            "unlimited": 0,
             "first": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "worst": {"index": [1, 0], "expected": 15.5, "actual": 15.0},
             "closest": {"index": [1, 0], "expected": 15.5, "actual": 15.0, "ulp": 524288.0, "share": 262144.0},

@@ -117,6 +117,7 @@ def test_a_result_is_told_again_as_it_was() -> None:
         profile=(5.0,),
         closest=Element((0,), 1, 2, 1.0, 0.5, is_unrounded=True),
         unspecified=3,
+        unlimited=2,
     )
     drift = (Drift("OutputTensor", 1.0, 5.0, is_failure=True),)
     known = (Deviation("Wrong.", "before 1.9.0", "a page"),)

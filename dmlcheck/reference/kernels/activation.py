@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, holds, limits, one_of
+from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, flushing, holds, limits, one_of
 from dmlcheck.reference.special import erfc, ln_1_exp
+from dmlcheck.values.number_formats import ulp
 
 
 def celu(input: Any, *, alpha: Any) -> Open:
@@ -111,7 +112,16 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return 1 / (1 + np.exp(-input))
+    found = 1 / (1 + np.exp(-input))
+    return _published(found) if isinstance(found, Tracked) else found
+
+
+def _published(found: Tracked) -> Tracked:
+    """Return sigmoids with a bound that is no less than the 34 ULP that SIGMOID's spec has, 1 of them the result's."""
+    if found.arithmetic.data_type != "FLOAT32":
+        return found
+    least = 33 * ulp(np.abs(raw(found)), "FLOAT32")
+    return Tracked(found.value, np.fmax(found.slack, least), found.arithmetic, found.terms)
 
 
 def softplus(input: Any, *, steepness: Any) -> Open:
@@ -156,7 +166,7 @@ KERNELS: dict[str, Kernel] = {
     "ACTIVATION_LINEAR": elementwise(linear),
     "ACTIVATION_PARAMETERIZED_RELU": elementwise(parameterized_relu, overflow="all"),
     "ACTIVATION_PARAMETRIC_SOFTPLUS": elementwise(parametric_softplus),
-    "ACTIVATION_RELU": exact(relu),
+    "ACTIVATION_RELU": exact(flushing(relu)),
     "ACTIVATION_RELU_GRAD": exact(relu_grad),
     "ACTIVATION_SCALED_ELU": elementwise(scaled_elu),
     "ACTIVATION_SCALED_TANH": elementwise(scaled_tanh),

@@ -12,6 +12,7 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
 from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.numbers import plus_start
 from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.windows import Window, placed
@@ -83,7 +84,7 @@ def left_open(one: Pass, box: Box, *, taps: Any, sizes: Sizes, added: list[int |
 def biased(rows: Any, columns: Any, bias: Any, marks: Any, *, fused: Nested) -> Any:
     """Return the sums with the bias and after the activation; what is added is open where it is not 0 anyway."""
     sums = rows @ columns
-    found = fused(sums if bias is None else sums + bias)
+    found = fused(sums if bias is None else plus_start(sums, bias))
     if marks is None:
         return found
     is_open, is_added = marks

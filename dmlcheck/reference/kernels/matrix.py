@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.numbers import widest
+from dmlcheck.reference.numbers import plus_start, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
 from dmlcheck.reference.products import dot, products
 from dmlcheck.reference.quantization import difference, requantized
@@ -37,7 +37,7 @@ def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested)
     is_open = (alpha == 0) & np.isnan(sums)
     if c is not None:
         scaled = beta * c
-        sums, is_open = sums + scaled, is_open | (beta == 0) & np.isnan(scaled)
+        sums, is_open = plus_start(sums, scaled), is_open | (beta == 0) & np.isnan(scaled)
     return Open(fused(sums), is_open)
 
 

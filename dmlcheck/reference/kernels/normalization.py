@@ -1,7 +1,8 @@
 """Normalization by mean and variance, computed or given, by neighbours, and by a norm.
 
 An implementation may also compute the variance as the mean of squares less the squared mean, and multiply x by a factor
-before it subtracts the mean. Both cancel where the mean is large, so the bounds have them too.
+before it subtracts the mean. Both cancel where the mean is large. The bounds have both, but the likely errors only the
+latter: the former loses digits that other ways keep.
 """
 
 from __future__ import annotations
@@ -14,15 +15,61 @@ import numpy as np
 
 from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.pieces import Kernel, Open, Piece, elementwise, one_of
-from dmlcheck.reference.sums import mean, total, variance
+from dmlcheck.reference.numbers import Tracked, raw, slack, unmoved
+from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, elementwise, one_of
+from dmlcheck.reference.sums import mean, shifted, total, variance
 from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
 from dmlcheck.reference.work import Work, terms
 
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     """Factor * (x - Centre) + Bias."""
-    return either(lambda: factor * (x - centre) + bias, lambda: x * factor + (bias - centre * factor))
+    return either(
+        lambda: factor * (x - centre) + bias,
+        lambda: blockwise(_multiplied_first, x, centre, factor, bias),
+    )
+
+
+def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
+    """Factor * x + (Bias - Centre * Factor) with its bound: an error of the factor is the same in both products."""
+    once = unmoved(factor) if isinstance(factor, Tracked) and factor.error is not None else factor
+    found = x * once + (bias - centre * once)
+    more = slack(factor) * (np.abs(raw(x) - raw(centre)) + slack(centre))
+    return Tracked(found.value, found.slack + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
+
+
+def capped(result: Any, scale: Any, bias: Any, added: Any, *, count: int, fused: Nested) -> Any:
+    """Return fused(normalized results + added), of a bound that is no wider than all that the former can be.
+
+    Of n elements none is further than sqrt(n - 1) standard deviations from the mean.
+    """
+
+    def finished(x: Any, added: Any) -> Any:
+        return fused(x if added is None else x + added)
+
+    def of_block(x: Any, scale: Any, bias: Any, added: Any) -> Any:
+        if not isinstance(x, Tracked):
+            return finished(x, added)
+        most = np.sqrt(count) * (np.abs(raw(scale)) + slack(scale)) + np.abs(raw(bias)) + slack(bias)
+        widest = np.abs(raw(x)) + most
+        unlimited = x.slack > widest
+        if not unlimited.any():
+            return finished(x, added)
+        limited = Tracked(x.value, np.fmin(x.slack, widest), x.arithmetic, x.terms)
+        return _marked(finished(limited, added), unlimited)
+
+    return blockwise(of_block, result, scale, bias, added)
+
+
+def _marked(result: Any, unlimited: Any) -> Any:
+    """Return results with marks of those whose bound has all that they can be."""
+    if isinstance(result, Open):
+        return result._replace(value=_marked(result.value, unlimited))
+    if isinstance(result, OneOf):
+        return OneOf(tuple(_marked(way, unlimited) for way in result.ways))
+    if isinstance(result, Tracked):
+        result.unlimited = unlimited
+    return result
 
 
 # ---- mean and variance of groups
@@ -33,13 +80,18 @@ def of_group(
 ) -> Open:
     """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias); without UseMean that of the root mean square."""
     scale, bias = 1 if scale is None else scale, 0 if bias is None else bias
-    centre = mean(x, axes) if use_mean else 0
+    centre: Any = mean(x, axes) if use_mean else 0
     factor, is_open = scale, not use_mean
     if use_variance:
-        square = (variance(x, centre, axes) if use_mean else mean(np.square(x), axes)) + epsilon
+        spread = variance(x, centre, axes) if use_mean else mean(np.square(x), axes)
+        centre = shifted(centre, spread, x.size // spread.size) if use_mean else centre
+        square = spread + epsilon
         factor, is_open = scale / np.sqrt(square), square <= 0
     is_open = is_open | np.isinf(factor) | (not axes)
-    return Open(fused(affine(x, centre, factor, bias)), is_open)
+    result = affine(x, centre, factor, bias)
+    if use_mean and use_variance and raw(epsilon) >= 0:
+        return Open(capped(result, scale, bias, None, count=x.size // centre.size, fused=fused), is_open)
+    return Open(fused(result), is_open)
 
 
 def of_groups(input: Any, scale: Any, bias: Any, *, axes: Axes, **options: Any) -> Iterator[Piece]:
@@ -132,13 +184,17 @@ def of_batch(
     """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance."""
     centre = mean(x, axes)
     spread = variance(x, centre, axes)
+    centre = shifted(centre, spread, x.size // spread.size)
     square = spread + epsilon
     factor = scale / np.sqrt(square)
     result = affine(x, centre, factor, bias)
-    result = result if fused_add is None else result + fused_add
+    if raw(epsilon) >= 0:
+        result = capped(result, scale, bias, fused_add, count=x.size // centre.size, fused=fused)
+    else:
+        result = fused(result if fused_add is None else result + fused_add)
     is_open = (square <= 0) | np.isinf(factor) | (not axes)
     return {
-        "output": Open(fused(result), is_open),
+        "output": Open(result, is_open),
         "output_mean": centre,
         "output_variance": spread,
     }

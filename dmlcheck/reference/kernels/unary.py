@@ -9,7 +9,18 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import BLOCK, tiles_along
-from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, cast, elementwise, exact, number_for, width
+from dmlcheck.reference.pieces import (
+    Kernel,
+    Open,
+    Piece,
+    as_bits,
+    cast,
+    elementwise,
+    exact,
+    flushing,
+    number_for,
+    width,
+)
 from dmlcheck.reference.special import cos, erf, sin
 
 
@@ -37,6 +48,21 @@ def constant_pow(input: Any, *, exponent: Any) -> Any:
     """
     is_open = (exponent <= 0) & (input == 0) | (exponent == 0) & ~np.isfinite(input) | ~np.isfinite(exponent)
     return Open(np.power(input, exponent), is_open | (np.floor(exponent) < exponent) & (input == -np.inf))
+
+
+def ceil(input: Any) -> Any:
+    """The least whole number that is not below x."""
+    return np.ceil(input)
+
+
+def floor(input: Any) -> Any:
+    """The largest whole number that is not above x."""
+    return np.floor(input)
+
+
+def sqrt(input: Any) -> Any:
+    """The root of x."""
+    return np.sqrt(input)
 
 
 def sign(input: Any) -> Any:
@@ -140,15 +166,15 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_ATANH": elementwise(np.arctanh),
     "ELEMENT_WISE_BIT_COUNT": exact(bit_count),
     "ELEMENT_WISE_BIT_NOT": exact(bit_not),
-    "ELEMENT_WISE_CEIL": exact(np.ceil),
-    "ELEMENT_WISE_CLIP": exact(clip, integers=clip_integers),
-    "ELEMENT_WISE_CLIP1": exact(clip1),
-    "ELEMENT_WISE_CONSTANT_POW": elementwise(constant_pow),
+    "ELEMENT_WISE_CEIL": exact(flushing(ceil)),
+    "ELEMENT_WISE_CLIP": exact(flushing(clip), integers=clip_integers),
+    "ELEMENT_WISE_CLIP1": exact(flushing(clip1)),
+    "ELEMENT_WISE_CONSTANT_POW": elementwise(flushing(constant_pow)),
     "ELEMENT_WISE_COS": elementwise(cos),
     "ELEMENT_WISE_COSH": elementwise(np.cosh),
     "ELEMENT_WISE_ERF": elementwise(erf),
     "ELEMENT_WISE_EXP": elementwise(np.exp),
-    "ELEMENT_WISE_FLOOR": exact(np.floor),
+    "ELEMENT_WISE_FLOOR": exact(flushing(floor)),
     "ELEMENT_WISE_IDENTITY": exact(identity),
     "ELEMENT_WISE_IS_INFINITY": exact(is_infinity),
     "ELEMENT_WISE_IS_NAN": exact(np.isnan),
@@ -157,10 +183,10 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_NEGATE": exact(np.negative, overflow="narrow"),
     "ELEMENT_WISE_RECIP": elementwise(np.reciprocal),
     "ELEMENT_WISE_ROUND": exact(round_),
-    "ELEMENT_WISE_SIGN": exact(sign),
+    "ELEMENT_WISE_SIGN": exact(flushing(sign)),
     "ELEMENT_WISE_SIN": elementwise(sin),
     "ELEMENT_WISE_SINH": elementwise(np.sinh),
-    "ELEMENT_WISE_SQRT": elementwise(np.sqrt),
+    "ELEMENT_WISE_SQRT": elementwise(flushing(sqrt)),
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
