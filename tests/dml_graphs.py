@@ -10,6 +10,8 @@ import struct
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from dmlcheck.specs.names import DATA_TYPES, ENUMS
+
 FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"
 
 
@@ -182,3 +184,76 @@ def matmul_add(*, nodes: list[Table] | None = None) -> bytes:
 def save(data: bytes, name: str = "Partition_0.bin") -> str:
     Path(name).write_bytes(data)
     return name
+
+
+# ---- any desc
+
+_LETTERS = {"UINT": "I", "INT": "i", "FLOAT": "f", "BOOL": "I"}
+_PLAIN = {"UINT": 3, "BOOL": 3, "INT": 5, "FLOAT": 6, "UINT_ARRAY": 7, "INT_ARRAY": 8, "FLOAT_ARRAY": 9}
+_FORMS = {"float16": "<e", "float32": "<f", "float64": "<d", "uint": "<Q", "int": "<q"}
+
+
+def _attribute(field: Any, value: Any, values: Any) -> Table:
+    """Return an attribute as the schema has it; a BOOL is a UINT in DirectML's structs, an enumeration its number."""
+    if field.type == "OPERATOR_DESC":
+        return no_activation() if value is None else table("a", U8(1), _activation(value))
+    if field.type == "OPERATOR_DESC_ARRAY":
+        return table("a", U8(2), None if value is None else table([_activation(each) for each in value]))
+    if field.type.endswith("_ARRAY"):
+        letter = _LETTERS[field.type.removesuffix("_ARRAY")]
+        return table("a", U8(_PLAIN[field.type]), table(Vector(letter, value or ())))
+    return _number_or_struct(field, value, values)
+
+
+def _number_or_struct(field: Any, value: Any, values: Any) -> Table:
+    if field.type == "SCALE_BIAS":
+        return table("a", U8(10), None if value is None else struct.pack("<ff", value.Scale, value.Bias))
+    if field.type == "SIZE_2D":
+        return table("a", U8(11), struct.pack("<II", value.Width, value.Height))
+    if field.type == "SCALAR_UNION":
+        kind, bits = DATA_TYPES[values[field.data_type]]
+        form = _FORMS[f"float{bits}" if kind == "float" else kind]
+        return table("a", U8(12), table(U8(1), struct.pack(form, value).ljust(8, b"\0")))
+    if field.enum is not None:
+        value = ENUMS[field.enum].index(value)
+    return table("a", U8(_PLAIN[field.type]), struct.pack("<" + _LETTERS[field.type], value))
+
+
+def _activation(desc: Any) -> Table:
+    return table(desc.spec.operator, _attributes(desc))
+
+
+def _attributes(desc: Any) -> list[Table]:
+    fields = [field for field in desc.spec.fields.values() if not field.is_tensor]
+    return [_attribute(field, desc.values.get(field.name), desc.values) for field in fields]
+
+
+def one_node(desc: Any) -> bytes:
+    """Return a graph of one node of a desc that was read, each tensor an input or an output of the graph."""
+    sides: list[list[tuple[str, Table | None]]] = []
+    for fields in (desc.spec.inputs, desc.spec.outputs):
+        ends: list[tuple[str, Table | None]] = []
+        for field in fields:
+            parts = [
+                (
+                    part.label,
+                    tensor(
+                        list(part.tensor.sizes),
+                        _PREFIX + part.tensor.data_type,
+                        _total(part.tensor),
+                        part.tensor.strides,
+                    ),
+                )
+                for part in desc.parts[field.name]
+            ]
+            ends += parts or [("", None)]
+        sides.append(ends)
+    node = operator("node", desc.spec.operator, *sides, *_attributes(desc))
+    return graph([node], *[[name for name, each in ends if each] for ends in sides])
+
+
+def _total(part: Any) -> int:
+    return int(part.implied_bytes if part.total_size is None else part.total_size)
+
+
+_PREFIX = "DML_TENSOR_DATA_TYPE_"

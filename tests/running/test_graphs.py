@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
-from dml_graphs import FLOAT32, add, gemm, graph, matmul_add, operator, raw_constant, save, tensor
+from dml_graphs import FLOAT32, add, gemm, graph, matmul_add, one_node, operator, raw_constant, save, tensor
 
+from dmlcheck import load_cases
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS
+from dmlcheck.formats.dml_graph.descs import desc_of
+from dmlcheck.formats.dml_graph.read import read_graph
+from dmlcheck.formats.dml_graph.records import Graph, Operator
 from dmlcheck.running.graphs import GraphResult, validated_graph
 from dmlcheck.running.legality import Asked
+from dmlcheck.validation import minimum_level
+
+CASES = Path(__file__).parent.parent.parent / "cases"
 
 
 @pytest.fixture(autouse=True)
@@ -105,3 +117,47 @@ def test_a_graph_of_constants_alone_has_nothing_to_check() -> None:
 def test_a_file_that_is_no_graph_is_one_entry() -> None:
     result = checked(b"")
     assert (result.is_wrong, [rule for _, rule, _ in wrong(result)]) == (True, ["graph-syntax"])
+
+
+def first_descs() -> dict[str, tuple[str, dict[str, Any]]]:
+    """Return the first legal desc of every operator that the shipped cases have, with all that a file can hold."""
+    found: dict[str, tuple[str, dict[str, Any]]] = {}
+    for path in sorted(CASES.rglob("*.yaml")):
+        if path.parent.name not in found:
+            for case in load_cases(str(path)):
+                if case.invalid is None and "OWNED_BY_DML" not in str(case.desc) and case.desc:
+                    found.setdefault(path.parent.name, (case.operator, dict(case.desc)))
+    return found
+
+
+def test_every_operator_comes_back_as_it_was_written() -> None:
+    """The desc is written as the format says; what it needs, and every value of it, is what it was before."""
+    descs = first_descs()
+    assert len(descs) == 177
+    for operator_name, given in descs.values():
+        reading = read_desc(operator_name, given)
+        assert reading.desc is not None
+        data = one_node(reading.desc)
+        found = read_graph(save(data))
+        assert isinstance(found, Graph)
+        node = found.nodes[0]
+        assert isinstance(node.desc, Operator)
+        made = desc_of(node, node.desc)
+        again = read_desc(made.operator, made.fields)
+        assert (made.findings, again.findings, again.desc is None) == ((), (), False), operator_name
+        assert again.desc is not None
+        assert same(again.desc.values) == same(reading.desc.values), operator_name
+        assert validated_graph("Partition_0.bin", Asked()).minimum == minimum_level(reading), operator_name
+
+
+def same(value: Any) -> Any:
+    """Return a value to compare: nothing for empty lists, floats as FLOAT32 has them, tensors with their sizes."""
+    if isinstance(value, TensorDesc):
+        return (*value[:3], value.implied_bytes if value.total_size is None else value.total_size)
+    if isinstance(value, OperatorDesc):
+        return value.spec.operator, same(value.values)
+    if isinstance(value, Mapping):
+        return {name: same(part) for name, part in value.items() if part not in ((), 0)}
+    if isinstance(value, (list, tuple)):
+        return [same(part) for part in value]
+    return float(np.float32(value)) if isinstance(value, (int, float)) else value
