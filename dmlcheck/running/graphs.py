@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
-from dmlcheck.diagnostics.wording import counted, is_or_are
+from dmlcheck.diagnostics.wording import counted, cut, is_or_are
 from dmlcheck.formats.dml_graph.descs import NodeDesc, desc_of
 from dmlcheck.formats.dml_graph.edges import Edges
 from dmlcheck.formats.dml_graph.read import read_graph
@@ -18,6 +18,7 @@ from dmlcheck.running.legality import Asked, Validated, too_many
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL
 from dmlcheck.validation import check, deviations, minimum_level
 
+_MOST_SHOWN = 1000  # characters of a name
 GRAPH_RULES = frozenset(("graph-syntax", "dangling-edge", "edge-mismatch"))
 
 
@@ -101,14 +102,14 @@ def _entries(graph: Graph, file: str, asked: Asked) -> Iterator[Validated]:
             return
         made = desc_of(node, node.desc, edges.owned) if isinstance(node.desc, Operator) else None
         wrong = tuple(edges.findings(node, made))
-        entry = _entry(file, node.name, ("nodes", index), wrong)
+        entry = _entry(file, cut(node.name, _MOST_SHOWN), ("nodes", index), wrong)
         if made is not None:
             entry = _of_operator(entry, made, wrong, ("nodes", index), _checked(made, asked, known), asked)
         if entry.operator is not None or entry.diagnostics:
             yield entry
         errors += entry.errors
     for finding in edges.outputs():
-        yield _entry(file, graph.outputs[int(finding.path[-1])], (), (finding,))
+        yield _entry(file, cut(graph.outputs[int(finding.path[-1])], _MOST_SHOWN), (), (finding,))
 
 
 def _entry(file: str, name: str, prefix: tuple[str | int, ...], wrong: tuple[Finding, ...]) -> Validated:
@@ -128,7 +129,7 @@ def _of_operator(
     findings = made.findings or checked.findings
     notes = () if findings or wrong else checked.notes
     return entry._replace(
-        operator=made.operator,
+        operator=cut(made.operator, _MOST_SHOWN),
         feature_level=asked.level or NEWEST_LEVEL,
         minimum=None if made.findings else checked.minimum,
         diagnostics=tuple(_placed(finding, prefix, entry.file) for finding in (*findings, *wrong)),

@@ -99,6 +99,20 @@ def test_an_operator_that_is_not_known_is_named() -> None:
     assert result.minimum is None
 
 
+@pytest.mark.parametrize("place", ["name", "operator", "data type", "edge"])
+def test_what_is_said_does_not_grow_with_the_names_in_the_file(place: str) -> None:
+    long = "A" * 200_000
+    node = operator(
+        long if place == "name" else "r",
+        "DML_OPERATOR_" + (long if place == "operator" else "ACTIVATION_RELU"),
+        {long if place == "edge" else "x": tensor([5], long if place == "data type" else FLOAT32)},
+        {"y": tensor([5], "B" + long)},
+    )
+    result = checked(graph([node, add(name="y")], ["x"], ["y", long]))
+    assert wrong(result)
+    assert len(str(result.entries)) < 20_000
+
+
 def test_nodes_after_too_many_errors_are_not_checked() -> None:
     bad = [
         operator(f"n{index}", "DML_OPERATOR_ACTIVATION_RELU", {"lost": tensor([5])}, {f"y{index}": tensor([5])})

@@ -98,7 +98,7 @@ def _between(source: _Source, written: Tensor, node: Node, end: End) -> Iterator
     head = f"{_field(end)} of the node {_quoted(node.name)}"
     name = _quoted(source.node.name if source.node is not None else "")
     if _type(written) != _type(end.tensor):
-        text = f"{head} is {_type(end.tensor)}, and the node {name} writes {_type(written)} to {_quoted(end.edge)}"
+        text = f"{head} is {_shown(end.tensor)}, and the node {name} writes {_shown(written)} to {_quoted(end.edge)}"
         yield Finding("edge-mismatch", (*path, "DataType"), {"problem": text}, "both ends have one data type")
     elif written.total_size < end.tensor.total_size:
         text = (
@@ -140,6 +140,10 @@ def _needed(tensor: Tensor) -> int | None:
 
 def _type(tensor: Tensor) -> str:
     return tensor.data_type.removeprefix(DATA_TYPE_PREFIX)
+
+
+def _shown(tensor: Tensor) -> str:
+    return cut(_type(tensor), 100)
 
 
 def _field(end: End) -> str:
