@@ -291,7 +291,8 @@ RULES: dict[str, Rule] = {
         "file",
         "a dispatchable of a DxDispatch model is not a DirectML operator",
         "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
-        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them.",
+        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them as parts "
+        "of a DxDispatch model. `dmlcheck validate` takes an ONNX model (`.onnx`) or a graph (`.bin`) by itself.",
         '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
     ),
     # ---- desc
