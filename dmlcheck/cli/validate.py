@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -21,6 +21,7 @@ from dmlcheck.formats.read import read_document, read_file
 from dmlcheck.running.legality import Asked, Validated, errors_in, validated
 
 if TYPE_CHECKING:
+    from dmlcheck.running.graphs import GraphResult
     from dmlcheck.running.models import ModelResult
 
 _MOST_DIGITS = 19  # of a size in a model, which has 64 bits
@@ -45,6 +46,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
         "validate argmax.yaml --directml-version 1.8.0",
         "validate cases/ --feature-level 4_1 --format json",
         "validate model.onnx --dim batch=1 --feature-level 5_0",
+        "validate Partition_0.bin",
     )
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
@@ -70,24 +72,26 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
     """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
 
-    Reads desc files, case files, DxDispatch models and ONNX models; `-` is standard input.
+    Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
     asked = Asked(**given)
-    models = _models(files, asked, dims)
-    if models and asked.all_levels:
-        raise click.UsageError("--all-levels is not for ONNX models")
-    has_wrong_file = any(model.is_wrong for model in models)
+    models, graphs = _models(files, asked, dims), _graphs(files, asked)
+    if (models or graphs) and asked.all_levels:
+        raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
+    has_wrong_file = any(model.is_wrong for model in models) or any(graph.is_wrong for graph in graphs)
     empty: list[str] = []
-    for file in _case_files([file for file in files if not _is_model(file)], are_beside=bool(models)):
+    others = [file for file in files if not (_is_model(file) or _is_graph(file))]
+    for file in _case_files(others, are_beside=bool(models or graphs)):
         empty.extend([] if file.cases or file.problems or file.broken else [file.document.name])
         documents[file.document.name] = file.document
         has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
         descs.extend(validated(file, asked))
-    checked = bool(descs) or any(model.checked for model in models)
-    _print(descs, models, documents, form, asked.directml_version)
+    checked = bool(descs) or any(model.checked for model in models) or any(graph.checked for graph in graphs)
+    _print(_Found(descs, models, graphs, documents), form, asked.directml_version)
     descs.extend(desc for model in models for desc in model.descs)
+    descs.extend(entry for graph in graphs for entry in graph.entries)
     if checked:
         say_no_cases(empty)
     if has_wrong_file:
@@ -100,14 +104,23 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
     sys.exit(Exit.FAILED if errors_in(descs) or is_refused else Exit.GOOD)
 
 
-def _print(
-    descs: list[Validated], models: list[ModelResult], documents: dict[str, Document], form: str, version: str | None
-) -> None:
-    every = [*descs, *(desc for model in models for desc in model.entries)]
+class _Found(NamedTuple):
+    """What was found: the descs of files that are text, with these, the ONNX models and the DirectML graphs."""
+
+    descs: list[Validated]
+    models: list[ModelResult]
+    graphs: list[GraphResult]
+    documents: dict[str, Document]
+
+
+def _print(found: _Found, form: str, version: str | None) -> None:
+    every = list(found.descs)
+    every += (entry for model in found.models for entry in model.entries)
+    every += (entry for graph in found.graphs for entry in graph.entries)
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        write_json(validation_text(every, models, version))
+        write_json(validation_text(every, found.models, version, found.graphs))
     elif form == "sarif":
         from dmlcheck.reports.sarif import sarif_text
 
@@ -117,20 +130,39 @@ def _print(
 
         annotate(every, write_command)
     else:
-        _print_text(descs, models, documents)
+        _print_text(found)
 
 
-def _print_text(descs: list[Validated], models: list[ModelResult], documents: dict[str, Document]) -> None:
+def _print_text(found: _Found) -> None:
     from dmlcheck.reports.validation import validation_lines
 
     console = Console()
-    for text in validation_lines(descs, documents, console.style):
+    for text in validation_lines(found.descs, found.documents, console.style):
         console.echo(text)
-    if models:
+    if found.models:
         from dmlcheck.reports.models import model_lines
 
-        for model in models:
+        for model in found.models:
             print_page(model_lines(model, console.style))
+    if found.graphs:
+        from dmlcheck.reports.graphs import graph_lines
+
+        for graph in found.graphs:
+            print_page(graph_lines(graph, console.style))
+
+
+def _is_graph(path: str) -> bool:
+    return path.lower().endswith(".bin")
+
+
+def _graphs(files: Iterable[str], asked: Asked) -> list[GraphResult]:
+    """Return what is found of the DirectML graphs among some files."""
+    paths = [path for path in files if _is_graph(path)]
+    if not paths:
+        return []
+    from dmlcheck.running.graphs import validated_graph
+
+    return [validated_graph(path, asked) for path in each_once(paths)]
 
 
 def _is_model(path: str) -> bool:

@@ -152,6 +152,38 @@ RULES: dict[str, Rule] = {
         "their operators. What is wrong with a node is what the package onnx says of it; `onnx.checker.check_model` "
         "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too.",
     ),
+    "graph-syntax": Rule(
+        "file",
+        "a file is not a DirectML graph, or a node of one is not as its operator is",
+        "{problem}",
+        "ONNX Runtime's DirectML provider writes the graphs that it hands to DirectML when the session's configuration "
+        "`ep.dml.enable_graph_serialization` is `1`: a file `Partition_0.bin` for each part of the model, and large "
+        "constants as files beside it. `dmlcheck validate Partition_0.bin` reads such a graph; the files of constants "
+        "are not graphs. A node matches its tensors to the operator's fields in the order of DirectML's struct, an "
+        "empty name for each that is left out, and its attributes by position. If a file was cut short, fetch it "
+        "again or let ONNX Runtime write it again. Example: a node DML_OPERATOR_GEMM with the names of three inputs "
+        "and the descs of two breaks this rule; with an empty third name it does not.",
+    ),
+    "dangling-edge": Rule(
+        "file",
+        "a node of a DirectML graph reads, or the graph returns, what nothing writes",
+        "{problem}",
+        "The edges of a DirectML graph on disk are names. A name that a node reads is an input of the graph, or an "
+        "output of an earlier node; an output of the graph is an output of a node. DxDispatch refuses a graph where "
+        "that is not so. Example: the node `add` reads `product`, and no node writes it, or one that comes after "
+        "`add`. Give the edge one name at both ends, and put each node after those that it reads from.",
+    ),
+    "edge-mismatch": Rule(
+        "file",
+        "the two ends of an edge of a DirectML graph do not agree",
+        "{problem}",
+        "What a node writes and what another reads of it are one buffer, and each of the two nodes has a desc of it. "
+        "The reader may have sizes and strides of its own, to broadcast or to transpose. The data type must be the "
+        "same, and TotalTensorSizeInBytes of the reader at most that of the writer; a constant in the file must have "
+        "as many bytes as its reader's elements take. Example: a node writes FLOAT32 of sizes 1 x 1 x 1 x 4, 16 bytes, "
+        "and the next reads it as FLOAT16, or as 1 x 1 x 1 x 8, 32 bytes. Give both ends the same data type, and make "
+        "the tensor that is written at least as large.",
+    ),
     "runs-elsewhere": Rule(
         "file",
         "a node of an ONNX model makes no DirectML operator",
@@ -261,7 +293,8 @@ RULES: dict[str, Rule] = {
         "file",
         "a dispatchable of a DxDispatch model is not a DirectML operator",
         "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
-        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them.",
+        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them as parts "
+        "of a DxDispatch model. `dmlcheck validate` takes an ONNX model (`.onnx`) or a graph (`.bin`) by itself.",
         '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
     ),
     # ---- desc

@@ -19,6 +19,7 @@ from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
+    from dmlcheck.running.graphs import GraphResult
     from dmlcheck.running.models import ModelResult
 
 MOST = 4000  # characters of a desc
@@ -240,11 +241,14 @@ def _measure(element: Element) -> dict[str, bool]:
 
 
 def validation_text(
-    descs: Iterable[Validated], models: Iterable[ModelResult] = (), directml_version: str | None = None
+    descs: Iterable[Validated],
+    models: Iterable[ModelResult] = (),
+    directml_version: str | None = None,
+    graphs: Iterable[GraphResult] = (),
 ) -> str:
     """Return what `validate --format json` prints; a version of DirectML is that which notes are limited to."""
     listed = list(descs)
-    whole = [_model(model) for model in models]
+    whole = [*map(_model, models), *map(_graph, graphs)]
     return json.dumps(
         {
             "schema": VALIDATION_SCHEMA,
@@ -273,6 +277,16 @@ def validation_text(
 
 def _source(desc: Validated) -> dict[str, Any]:
     return {} if desc.node is None else {"node": desc.node, "onnx_operator": desc.onnx_operator}
+
+
+def _graph(graph: GraphResult) -> dict[str, Any]:
+    return {
+        "file": graph.file,
+        "minimum_feature_level": graph.minimum,
+        "nodes": list(graph.demanding),
+        "checked": graph.checked,
+        "constants": graph.constants,
+    }
 
 
 def _model(model: ModelResult) -> dict[str, Any]:

@@ -30,6 +30,9 @@ FIXED = (  # noqa: SIM905 - as the contract lists them
 NO_EXAMPLE = {
     "too-much-work",  # which values may decide
     "onnx-syntax",
+    "graph-syntax",  # of files that are not text
+    "dangling-edge",
+    "edge-mismatch",
     "runs-elsewhere",  # notes of the nodes of models
     "unknown-sizes",
     "not-mapped",

@@ -1,0 +1,57 @@
+"""A DirectML graph as its file has it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Tensor(NamedTuple):
+    """A DML_BUFFER_TENSOR_DESC; strides None means packed."""
+
+    data_type: str
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...] | None
+    total_size: int
+
+
+class Attribute(NamedTuple):
+    """An attribute: the name of its type in the file (`UInt32`), and its value, None where there is none.
+
+    A struct's value is a tuple of its members, a scalar union's its eight bytes.
+    """
+
+    kind: str
+    value: Any = None
+
+
+class Operator(NamedTuple):
+    """An operator as it is in the file: its name, its tensors without those left out, its attributes in order."""
+
+    type: str
+    inputs: tuple[Tensor, ...] = ()
+    outputs: tuple[Tensor, ...] = ()
+    attributes: tuple[Attribute, ...] = ()
+
+
+class Constant(NamedTuple):
+    """A constant: the name of the file beside, without `.bin`, or else its bytes."""
+
+    file: str = ""
+    data: memoryview | None = None
+
+
+class Node(NamedTuple):
+    """A node, and the names of what it reads and writes; an empty name stands for a tensor that is left out."""
+
+    name: str
+    desc: Operator | Constant
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+class Graph(NamedTuple):
+    """A graph: its nodes in order, and the names of its inputs and outputs; an input that is not used has none."""
+
+    nodes: tuple[Node, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]

@@ -1,0 +1,66 @@
+"""Checked DirectML graphs as text: what is wrong, the operators, and the level from which the whole graph is valid."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.layout import Line, Style, Table
+from dmlcheck.running.graphs import GraphResult
+from dmlcheck.running.legality import Validated
+from dmlcheck.specs.names import LEVEL_ORDER, level_and_version, level_name
+
+_MOST = 10  # nodes that are named
+
+
+def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:
+    """Yield what `validate` prints of a graph."""
+    if graph.problem is not None:
+        yield diagnostic_text(graph.problem, None, style)
+        return
+    for entry in graph.entries:
+        if entry.operator is not None and entry.diagnostics:
+            yield f"{visible(entry.label)}: {visible(entry.operator)} is not valid{_at(entry)}:"
+        for problem in (*entry.diagnostics, *entry.notes):
+            place = f"{problem.pointer}: " if problem.pointer else ""
+            yield diagnostic_text(problem._replace(message=place + problem.message), None, style)
+    yield ""
+    if graph.checked:
+        yield f"{visible(graph.file)}:"
+        yield Table(("DirectML operator", "nodes", "from"), _rows(graph), right=False, lead="  ")
+        yield ""
+    yield from _verdict(graph)
+
+
+def _at(desc: Validated) -> str:
+    if desc.minimum is None:
+        return " at any level"
+    if LEVEL_ORDER[desc.minimum] <= LEVEL_ORDER[desc.feature_level or desc.minimum]:
+        return " in this graph"
+    return f" at {level_name(desc.feature_level or '')}, only from {level_and_version(desc.minimum)}"
+
+
+def _rows(graph: GraphResult) -> list[tuple[str, str, str]]:
+    """Return a row for each operator: how many nodes there are, and from which level on all of them are valid."""
+    kinds: dict[str, list[Validated]] = {}
+    for desc in graph.descs:
+        kinds.setdefault(desc.operator or "", []).append(desc)
+    return [(visible(operator), f"{len(descs):,}", _highest(descs)) for operator, descs in sorted(kinds.items())]
+
+
+def _highest(descs: Iterable[Validated]) -> str:
+    levels = [desc.minimum for desc in descs]
+    known = [level for level in levels if level is not None]
+    return max(known, key=LEVEL_ORDER.__getitem__) if len(known) == len(levels) else "never"
+
+
+def _verdict(graph: GraphResult) -> Iterator[str]:
+    """Yield the level from which the graph is valid, the nodes that ask for it, and what was checked."""
+    if graph.minimum is not None:
+        names = ", ".join(map(visible, graph.demanding[:_MOST])) + (", ..." if len(graph.demanding) > _MOST else "")
+        because = f"because of {counted(len(graph.demanding), 'node')}: {names}"
+        yield f"{visible(graph.file)} is valid from {level_and_version(graph.minimum)}, {because}"
+    elif graph.checked:
+        yield f"{visible(graph.file)} is valid at no level"
+    yield f"{counted(graph.checked, 'node')} checked, {counted(graph.constants, 'constant')}"

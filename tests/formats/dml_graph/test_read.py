@@ -1,0 +1,190 @@
+"""DirectML graphs read from their files."""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from dml_graphs import (
+    U8,
+    Vector,
+    activation,
+    gemm,
+    graph,
+    matmul_add,
+    named_constant,
+    operator,
+    raw_constant,
+    save,
+    table,
+    tensor,
+    uint32,
+)
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.formats.dml_graph.read import read_graph
+from dmlcheck.formats.dml_graph.records import Attribute, Constant, Graph, Operator, Tensor
+from dmlcheck.running.graphs import validated_graph
+from dmlcheck.running.legality import Asked
+
+FLOAT32 = "DML_TENSOR_DATA_TYPE_FLOAT32"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def read(data: bytes) -> Graph:
+    found = read_graph(save(data))
+    assert isinstance(found, Graph)
+    return found
+
+
+def refused(data: bytes) -> Diagnostic:
+    found = read_graph(save(data))
+    assert isinstance(found, Diagnostic)
+    return found
+
+
+def test_a_graph_has_its_nodes_and_names() -> None:
+    found = read(matmul_add())
+    assert (found.inputs, found.outputs) == (("model_input",), ("model_output",))
+    assert [node.name for node in found.nodes] == ["w", "b", "matmul", "add"]
+    weights, bias, matmul, _ = found.nodes
+    assert (weights.desc, weights.inputs, weights.outputs) == (Constant("w_0"), (), ("weights",))
+    assert isinstance(bias.desc, Constant)
+    assert bias.desc.data is not None
+    assert bytes(bias.desc.data) == bytes(20)
+    assert (matmul.inputs, matmul.outputs) == (("model_input", "weights", ""), ("product",))
+    assert matmul.desc == Operator(
+        "DML_OPERATOR_GEMM",
+        (Tensor(FLOAT32, (1, 1, 1, 5), None, 20), Tensor(FLOAT32, (1, 1, 5, 5), None, 100)),
+        (Tensor(FLOAT32, (1, 1, 1, 5), None, 20),),
+        (
+            Attribute("UInt32", 0),
+            Attribute("UInt32", 0),
+            Attribute("Float32", 1.0),
+            Attribute("Float32", 0.0),
+            Attribute("Activation", None),
+        ),
+    )
+
+
+def test_every_type_of_attribute() -> None:
+    attributes = [
+        activation("DML_OPERATOR_ACTIVATION_ELU", table("Alpha", U8(6), struct.pack("<f", 0.5))),
+        table("a", U8(2), table([table("DML_OPERATOR_ACTIVATION_TANH", [])])),
+        uint32(2**32 - 1),
+        table("a", U8(4), struct.pack("<Q", 2**63)),
+        table("a", U8(5), struct.pack("<i", -3)),
+        table("a", U8(7), table(Vector("I", [1, 2]))),
+        table("a", U8(8), table(Vector("i", [-1]))),
+        table("a", U8(9), table(Vector("f", []))),
+        table("a", U8(10), struct.pack("<ff", 2, 0.25)),
+        table("a", U8(11), struct.pack("<II", 3, 4)),
+        table("a", U8(12), table(U8(1), b"\1\2\3\4\5\6\7\x88")),
+        table("a", U8(13), b"\1"),
+        table(),
+    ]
+    (node,) = read(graph([operator("n", "DML_OPERATOR_X", {}, {}, *attributes)], [], [])).nodes
+    assert isinstance(node.desc, Operator)
+    assert [(attribute.kind, attribute.value) for attribute in node.desc.attributes] == [
+        ("Activation", Operator("DML_OPERATOR_ACTIVATION_ELU", attributes=(Attribute("Float32", 0.5),))),
+        ("ActivationArray", (Operator("DML_OPERATOR_ACTIVATION_TANH"),)),
+        ("UInt32", 2**32 - 1),
+        ("UInt64", 2**63),
+        ("Int32", -3),
+        ("UIntArray", (1, 2)),
+        ("IntArray", (-1,)),
+        ("FloatArray", ()),
+        ("ScaleBias", (2.0, 0.25)),
+        ("Size2D", (3, 4)),
+        ("ScalarUnionData", b"\1\2\3\4\5\6\7\x88"),
+        ("Bool", True),
+        ("nothing", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("node", "problem"),
+    [
+        (table(U8(1), table("DML_OPERATOR_X"), "", [], []), "nodes[0]: it has no name"),
+        (table(U8(0), None, "n", [], []), "nodes[0]: it is neither an operator nor a constant"),
+        (table(U8(3), table(), "n", [], []), "nodes[0]: it is neither an operator nor a constant"),
+        (named_constant("n", "e", ""), "nodes[0]: it is a constant without data"),
+        (raw_constant("n", "e", b""), "nodes[0]: it is a constant without data"),
+        (operator("n", "X", {}, {}, table("a", U8(14), b"")), "the type of attributes[0] is 14"),
+        (operator("n", "X", {}, {}, activation("Y", activation("Z"))), "the type of attributes[0] is 1"),
+        (operator("n", "X", {}, {}, table("a", U8(12), table(U8(7), bytes(8)))), "a scalar union is of type 7"),
+    ],
+)
+def test_what_is_no_node_is_refused(node: object, problem: str) -> None:
+    found = refused(graph([node], [], []))  # type: ignore[list-item]
+    assert (found.rule, found.file) == ("graph-syntax", "Partition_0.bin")
+    assert problem in found.message
+    assert found.help == "fetch the file again, or let ONNX Runtime write it again"
+
+
+@pytest.mark.parametrize("data", [b"", b"\0" * 4, b"\0" * 400, b"version https://git-lfs.github.com/spec/v1\n"])
+def test_what_is_no_graph_is_refused(data: bytes) -> None:
+    assert refused(data).rule == "graph-syntax"
+
+
+def test_a_graph_without_nodes_is_refused() -> None:
+    assert "it has no nodes" in refused(graph([], ["a"], ["b"])).message
+
+
+def test_a_file_that_is_not_there_is_named() -> None:
+    found = read_graph("absent.bin")
+    assert isinstance(found, Diagnostic)
+    assert (found.rule, found.message, found.file) == ("file-not-found", "no such file", "absent.bin")
+
+
+def test_a_graph_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dmlcheck.formats.dml_graph.read.MOST_NODES", 3)
+    assert len(read(matmul_add(nodes=[gemm()])).nodes) == 3
+    assert "it has more than 3 nodes, and dmlcheck reads no more" in refused(matmul_add()).message
+
+
+def mutations(data: bytes) -> list[Callable[[random.Random], bytes]]:
+    def bytes_changed(draw: random.Random) -> bytes:
+        changed = bytearray(data)
+        for _ in range(draw.choice([1, 1, 2, 8])):
+            changed[draw.randrange(len(changed))] = draw.choice([0, 1, 4, 0x7F, 0x80, 0xFF, draw.randrange(256)])
+        return bytes(changed)
+
+    def number_changed(draw: random.Random) -> bytes:
+        changed = bytearray(data)
+        value = draw.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, draw.randrange(2 * len(data))])
+        struct.pack_into("<I", changed, draw.randrange(0, len(data) - 4, 4), value)
+        return bytes(changed)
+
+    def cut(draw: random.Random) -> bytes:
+        return data[: draw.randrange(len(data))]
+
+    def doubled(draw: random.Random) -> bytes:
+        place = draw.randrange(len(data))
+        return data[:place] + data[draw.randrange(len(data)) :]
+
+    return [bytes_changed, number_changed, cut, doubled]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_changed_bytes_end_in_a_graph_or_in_words(seed: int) -> None:
+    draw = random.Random(seed)  # noqa: S311 - the same bytes on every machine
+    fused = operator(
+        "fused",
+        "DML_OPERATOR_ELEMENT_WISE_ADD1",
+        {"product": tensor([1, 1, 1, 5], strides=[0, 0, 0, 1]), "bias": tensor([1, 1, 1, 5])},
+        {"model_output": tensor([1, 1, 1, 5])},
+        activation("DML_OPERATOR_ACTIVATION_RELU"),
+    )
+    change = mutations(matmul_add(nodes=[gemm(), fused]))[seed]
+    for _ in range(100):
+        found = validated_graph(save(change(draw)), Asked())
+        assert all(desc.name for desc in found.descs)
+        assert found.problem is not None or found.entries
