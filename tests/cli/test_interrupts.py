@@ -156,6 +156,7 @@ def test_an_interrupt_of_a_case_leaves_the_reports_so_far(number: signal.Signals
     write("interrupting.py", ENGINE)
     write("a.yaml", many(5))
     words = ["--implementation", "python:interrupting:Interrupting", "--json", "r.json", "--junitxml", "r.xml"]
+    words += ["--timeout", "0"]  # it interrupts its own process, which is then that of the run
     result = spawned("run", "a.yaml", *words, NUMBER=str(int(number)))
     report = json.loads(Path("r.json").read_text(encoding="utf-8"))
     assert (result.returncode, report["summary"]["total"], report["interrupted"]) == (130, 2, True)

@@ -200,7 +200,15 @@ def test_an_interrupted_run_says_so_whatever_failed() -> None:
 
 def test_an_entry_of_no_case_is_not_wrong_where_single_cases_run(capsys: pytest.CaptureFixture[str]) -> None:
     known = expectations("- {cases: '*::gone', expect: failed, reason: known}\n")
-    assert ended(passed("a"), known=known, single={case("a").id: "no a"}, is_of_files=False)[0] == Exit.GOOD
+    assert (
+        ended(
+            passed("a"),
+            known=known,
+            single={case("a").id: "no a"},
+            files=[Target("cases/sum.yaml", "cases/sum.yaml", "a")],
+        )[0]
+        == Exit.GOOD
+    )
     assert capsys.readouterr().err == ""
 
 

@@ -497,6 +497,12 @@ def squares_beyond_float16(seen: Seen) -> Any:
     return np.max(np.abs(seen.x)) ** 2 > FLOAT16_MOST
 
 
+def is_far_from_0(seen: Seen) -> Any:
+    """Whether the mean of what is normalized is so large that the mean of the squares loses the variance."""
+    x, axes = seen.x.astype(np.float64), tuple(seen.value("Axes"))
+    return x.mean(axis=axes, keepdims=True) ** 2 > 2.0**16 * x.var(axis=axes, keepdims=True)
+
+
 def has_function(seen: Seen, name: str) -> bool:
     """Whether an activation with this in its name is one of those of a recurrence."""
     return any(name in each.spec.short for each in seen.value("ActivationDescs"))
@@ -696,6 +702,17 @@ KNOWN = [
             "MEAN_VARIANCE_NORMALIZATION1",
             "MEAN_VARIANCE_NORMALIZATION2",
         )
+    ),
+    *(
+        Known(
+            program,
+            operator,
+            ("FLOAT32",),
+            "the variance is the mean of the squares less the square of the mean",
+            is_far_from_0,
+        )
+        for program in PROGRAMS
+        for operator in ("MEAN_VARIANCE_NORMALIZATION1", "MEAN_VARIANCE_NORMALIZATION2")
     ),
     Known(
         "onnx",
