@@ -32,7 +32,6 @@ OTHER_WAYS = (
     "::scaled-numbers-added-in-float32",
     "in-float32-without-a-bias",
     "::bias-of-a-denormal[DataType=FLOAT32]",
-    "::scaled-query-in-float16[DataType=FLOAT16]",
 )
 
 # What FLOAT32 gives for another order of operations or another formula, where that is far from the exact result.
@@ -143,7 +142,7 @@ def _is_right_in_float64(case: Case) -> bool:
 
 
 def test_the_cases_of_another_way_differ_from_the_reference_and_pass() -> None:
-    for folder in ("quantized_linear_convolution", "quantized_linear_matrix_multiply", "multihead_attention"):
+    for folder in ("quantized_linear_convolution", "quantized_linear_matrix_multiply"):
         cases = [case for case in load_cases(CASES / folder) if case.id.endswith(OTHER_WAYS)]
         assert cases
         assert all(_is_inexact(result) for result in run_cases(map(_exact, cases)))

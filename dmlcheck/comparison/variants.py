@@ -279,9 +279,9 @@ def _through_float32(x: Array) -> Array:
 
 
 _CHANGES: dict[str, _Change] = {
-    "inputs were rounded to FLOAT16": _of_float32(narrowed.float16),
     "inputs were rounded to TF32": _of_float32(narrowed.tf32),
     "inputs were rounded to BFLOAT16": _of_float32(narrowed.bfloat16),
+    "inputs were rounded to FLOAT16": _of_float32(narrowed.float16),
     "indices were counted from 1": _of_indices(lambda x: np.where(x > 0, x - x.dtype.type(1), x)),
     "negative indices were 0": _of_indices(lambda x: np.maximum(x, 0)),
 }

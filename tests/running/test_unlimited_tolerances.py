@@ -236,3 +236,19 @@ def test_a_result_that_is_within_one_of_several_bounds_has_a_limit() -> None:
     Path("one.yaml").write_text(ONE_OF, encoding="utf-8")
     found = report("--strict", path="one.yaml", name="reference")
     assert outcomes(found) == [("one", "passed", 0)]
+
+
+def test_an_expectation_that_nothing_limits_is_no_pass_either() -> None:
+    # The logarithm of 1e-40 is -92.1; where denormals are flushed it is -infinity, so there is no limit.
+    Path("log.yaml").write_text(
+        "operator: ELEMENT_WISE_LOG\n"
+        "source: by hand\n"
+        "desc: {InputTensor: {DataType: FLOAT32, Sizes: [1]}, OutputTensor: {DataType: FLOAT32, Sizes: [1]}}\n"
+        "inputs: {InputTensor: [1.0e-40]}\n"
+        "cases:\n"
+        "- {name: wrong, outputs: {OutputTensor: [12345]}}\n"
+        "- {name: right, outputs: {OutputTensor: [-92.10341]}}\n",
+        encoding="utf-8",
+    )
+    assert outcomes(report(name="reference", path="log.yaml")) == [("wrong", "skipped", 1), ("right", "passed", 0)]
+    assert run("--strict", name="reference", path="log.yaml").exit_code == 1
