@@ -22,6 +22,7 @@ from planted import Fault, faults_of
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.known_faults import likely_cause
+from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, operator_names
 
@@ -105,8 +106,9 @@ def cause_of(judged: faults.Judged, actual: Mapping[str, Any]) -> tuple[bool, st
     for label, (output, mask) in compared.items():
         if output.mismatches and mask is not None:
             fails = True
-            wanted = judged.expected[label]
-            causes.append(likely_cause(judged.desc, judged.inputs, label, wanted, actual[label], judged.limit, mask))
+            tensor, expected = judged.expected[label]
+            given = judged.desc, judged.inputs, label, tensor, expected, actual[label]
+            causes.append(likely_cause(WrongOutput(*given, judged.limit, mask)))
     return fails, "; and ".join(filter(None, causes)) or None
 
 

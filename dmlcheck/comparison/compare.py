@@ -312,7 +312,7 @@ def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0
         reach = np.where(none, unit, side.slack + unit)
         unlimited |= none
         near |= np.abs(found.astype(np.float64) - side.value) <= reach
-        near |= _is_same(found, side.value.astype(found.dtype), data_type)
+        near |= same(found, side.value.astype(found.dtype))
     return unlimited & ~near
 
 
@@ -323,9 +323,7 @@ def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Jud
     def is_right(values: Array) -> Array:
         wanted = (side.value.astype(values.dtype) for side in sides)
         judgements = (_judge(value, values, data_type, limit, side) for value, side in zip(wanted, sides, strict=True))
-        found: Array = np.logical_or.reduce(
-            [one.accepted | _is_same(one.wanted, values, data_type) for one in judgements]
-        )
+        found: Array = np.logical_or.reduce([one.accepted | same(one.wanted, values) for one in judgements])
         return found
 
     taken = is_right(judged.found) & is_right(judged.wanted) & ~judged.accepted
@@ -334,10 +332,10 @@ def _by_any(judged: _Judged, data_type: str, limit: Limit, bound: Bound) -> _Jud
     return judged._replace(units=units, share=share, accepted=judged.accepted | taken)
 
 
-def _is_same(first: Array, second: Array, data_type: str) -> Array:
+def same(first: Array, second: Array) -> Array:
     """Say which elements are equal; any NaN is."""
     found: Array = first == second
-    return found | (np.isnan(first) & np.isnan(second)) if data_type in FORMATS else found
+    return found | (np.isnan(first) & np.isnan(second)) if first.dtype.kind == "f" else found
 
 
 def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound | None) -> _Judged:

@@ -6,22 +6,19 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
 from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.patterns import few_bits, patterns
-from dmlcheck.comparison.tolerances import Limit
-from dmlcheck.comparison.variants import Wrong, explaining
-from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.comparison.variants import explaining
+from dmlcheck.comparison.wrong_output import WrongOutput
+from dmlcheck.descs.records import Part, TensorDesc
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.reference import engine
-from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.engine import Array
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import laid_out, viewed
-from dmlcheck.values.number_formats import FORMATS
 
 MOST = 2**20  # elements of all tensors together: the search recomputes an output some ten times
 _SHOWN = 2  # causes of one kind that fit alike
@@ -29,167 +26,85 @@ _MOST_SHOWN = 3
 _EXPECTED = "the reference engine agrees with what was found: is what the case expects wrong?"
 
 
-class Evidence(NamedTuple):
-    """One wrong output: what it is computed from, what is expected and found, and which elements exceed the limit."""
-
-    desc: OperatorDesc
-    inputs: dict[str, Any]
-    label: str
-    tensor: TensorDesc
-    expected: Array
-    actual: Array
-    limit: Limit
-    wrong: Array
-
-    @property
-    def is_float(self) -> bool:
-        """Whether the output holds floats."""
-        return self.tensor.data_type in FORMATS
-
-    def recomputed(self, inputs: dict[str, Any] | None = None, **fields: Any) -> Array:
-        """Return what the reference engine makes of other inputs or fields."""
-        desc = OperatorDesc.of(self.desc.spec, {**self.desc.values, **fields}) if fields else self.desc
-        return engine.run(desc, self.inputs if inputs is None else inputs)[self.label]
-
-    def changed(self, change: Callable[[Part, Array], Array]) -> dict[str, Any]:
-        """Return the inputs, each changed by a function of its place in the desc and its values."""
-        inputs = dict(self.inputs)
-        for name, parts in self.desc.parts.items():
-            if name in inputs:
-                given = inputs[name] if isinstance(inputs[name], list) else [inputs[name]]
-                made = [change(part, values) for part, values in zip(parts, given, strict=True)]
-                inputs[name] = made if isinstance(inputs[name], list) else made[0]
-        return inputs
-
-    def has_input(self, holds: Callable[[Array], Array]) -> bool:
-        """Whether any element of a float input is such."""
-        given = [values for value in self.inputs.values() for values in (value if isinstance(value, list) else [value])]
-        return any(values.dtype.kind == "f" and bool(holds(values).any()) for values in given)
-
-    def explained_by(self, predicted: Array, known: Array | None = None) -> bool:
-        """Whether a prediction agrees with all of an output: also with elements that are right, and not by chance.
-
-        A float may differ from it by 1/32 of its error, as another order of operations makes it do; then one element
-        alone proves nothing. Elements inside the tolerance that are not equal have no say, nor have those that are not
-        `known`.
-        """
-        found, wanted, wrong = self.actual, self.expected, self.wrong
-        equal = _same(found, predicted)
-        close = equal
-        if self.is_float:
-            p, f = predicted.astype(np.float64), found.astype(np.float64)
-            error = np.abs(f - wanted.astype(np.float64))
-            room = np.where(wrong & np.isfinite(error), error / 32, np.abs(p) * 2.0**-9)
-            close = equal | (np.isfinite(p) & (np.abs(f - p) <= room))
-        has_say = wrong | _same(found, wanted)
-        if known is not None:
-            has_say, wrong = has_say & known, wrong & known
-        return bool(close[has_say].all()) and 2 * int(equal[wrong].sum()) + int(close[wrong].sum()) >= 2
-
-
-def likely_cause(
-    desc: OperatorDesc,
-    inputs: dict[str, Any],
-    label: str,
-    wanted: tuple[TensorDesc, Array],
-    actual: Array,
-    limit: Limit,
-    wrong: Array,
-    *,
-    is_tried: bool = True,
-) -> str | None:
+def likely_cause(wrong: WrongOutput, *, is_tried: bool = True) -> str | None:
     """Say which fault would have given a wrong output, in a sentence for its diagnostic; None where none would.
 
-    `wrong` marks the elements outside the bound. Every fault is acted out on the inputs, and named where that gives all
-    of what was found: at most three. Tensors of more than MOST elements together are not looked at. Where `is_tried` is
-    false only the well-known faults and the values themselves are looked at, which takes less time.
+    Every fault is acted out on the inputs, and named where that gives all of what was found: at most three. Tensors of
+    more than MOST elements together are not looked at. Where `is_tried` is false only the well-known faults and the
+    values themselves are looked at, which takes less time.
     """
-    if sum(max(part.tensor.element_count, part.tensor.extent) for part in desc.tensors()) > MOST:
+    if sum(max(part.tensor.element_count, part.tensor.extent) for part in wrong.desc.tensors()) > MOST:
         return None
-    tensor, expected = wanted
-    evidence = Evidence(desc, inputs, label, tensor, expected, actual, limit, wrong)
     with np.errstate(all="ignore"):
-        if _agrees_with_reference(evidence):
+        if _agrees_with_reference(wrong):
             return f"likely cause: {_EXPECTED}"
-        tried = _tried(evidence) if is_tried else iter(())
-        found = islice(_causes(evidence), _SHOWN), islice(tried, _SHOWN), islice(_patterns(evidence), 1)
+        tried = _tried(wrong) if is_tried else iter(())
+        found = islice(_causes(wrong), _SHOWN), islice(tried, _SHOWN), islice(_patterns(wrong), 1)
         causes = list(islice(chain(*found), _MOST_SHOWN))
-        causes = causes or list(filter(None, [few_bits(evidence.expected, evidence.actual, evidence.wrong)]))
+        causes = causes or list(filter(None, [few_bits(wrong.expected, wrong.actual, wrong.mask)]))
     return f"likely cause: {'; or '.join(causes)}" if causes else None
 
 
-def _agrees_with_reference(evidence: Evidence) -> bool:
+def _agrees_with_reference(wrong: WrongOutput) -> bool:
     """Whether what was found is right by the reference engine, which does not give what is expected."""
-    own = evidence.recomputed()
-    if _same(own, evidence.expected).all():
-        return False
-    limit = evidence.limit
-    bounds_of = partial(bounds, evidence.desc, evidence.inputs, accumulate=limit.accumulate, factors=limit.inputs)
-    wanted, found = {evidence.label: (evidence.tensor, own)}, {evidence.label: evidence.actual}
-    return not compare(wanted, found, limit, bounds_of)[evidence.label].result.mismatches
+    own = wrong.recomputed()
+    return not same(own, wrong.expected).all() and wrong.is_right_for(own, wrong.desc, wrong.inputs)
 
 
-def _causes(evidence: Evidence) -> Iterator[str]:
+def _causes(wrong: WrongOutput) -> Iterator[str]:
     for suspect in KNOWN_FAULTS:
         with suppress(Exception):  # a kernel that refuses such inputs, no memory: a guess ends no run
-            text = suspect(evidence)
+            text = suspect(wrong)
             if text is not None:
                 yield text
 
 
-def _tried(evidence: Evidence) -> Iterator[str]:
+def _tried(wrong: WrongOutput) -> Iterator[str]:
     """Yield faults that are tried on the reference engine."""
-    desc, inputs, label, tensor, expected, actual, limit, mask = evidence
-    for words in explaining(desc, inputs, Wrong(label, tensor, expected, actual, limit, mask)):
-        yield f"the result is as if {words}"
+    return (f"the result is as if {words}" for words in explaining(wrong))
 
 
-def _patterns(evidence: Evidence) -> Iterator[str]:
-    return patterns(evidence.expected, evidence.actual, evidence.wrong)
-
-
-def _same(left: Array, right: Array) -> Array:
-    equal: Array = left == right
-    return equal | (np.isnan(left) & np.isnan(right)) if left.dtype.kind == "f" else equal
+def _patterns(wrong: WrongOutput) -> Iterator[str]:
+    return patterns(wrong.expected, wrong.actual, wrong.mask)
 
 
 # ---- which element, and in which order
 
 
-def _searched(evidence: Evidence) -> tuple[tuple[int, ...], bool] | None:
+def _searched(wrong: WrongOutput) -> tuple[tuple[int, ...], bool] | None:
     """Return the axes along which an extreme element is sought, and whether it is marked; None for other operators."""
-    name, values = evidence.desc.spec.short, evidence.desc.values
+    name, values = wrong.desc.spec.short, wrong.desc.values
     marks = name in ("ACTIVATION_HARDMAX", "ACTIVATION_HARDMAX1")
     if marks or name in ("ARGMAX", "ARGMIN") or values.get("Function") in ("ARGMAX", "ARGMIN"):
-        return tuple(values.get("Axes", (evidence.expected.ndim - 1,))), marks
+        return tuple(values.get("Axes", (wrong.expected.ndim - 1,))), marks
     return None
 
 
-def _ties(evidence: Evidence) -> str | None:
+def _ties(wrong: WrongOutput) -> str | None:
     """Look at the tensor from its other end: the first of equal elements is then the last."""
-    search = _searched(evidence)
+    search = _searched(wrong)
     if search is None:
         return None
     axes, marks = search
-    values = evidence.inputs["InputTensor"]
-    found = evidence.recomputed({"InputTensor": np.flip(values, axes)})
+    values = wrong.inputs["InputTensor"]
+    found = wrong.recomputed({"InputTensor": np.flip(values, axes)})
     last = values.size // found.size - 1
     predicted = np.flip(found, axes) if marks else (last - found.astype(np.int64)).astype(found.dtype)
-    if not evidence.explained_by(predicted):
+    if not wrong.explained_by(predicted):
         return None
-    direction = evidence.desc.values.get("AxisDirection")
+    direction = wrong.desc.values.get("AxisDirection")
     chosen, asked = ("first", "last") if direction == "DECREASING" else ("last", "first")
-    who = f"AxisDirection {direction}" if direction else evidence.desc.spec.short
+    who = f"AxisDirection {direction}" if direction else wrong.desc.spec.short
     return f"the {chosen} of equal elements seems to be chosen; {who} asks for the {asked}"
 
 
-def _axes_order(evidence: Evidence) -> str | None:
+def _axes_order(wrong: WrongOutput) -> str | None:
     """Walk along the axes in other orders."""
-    search = _searched(evidence)
+    search = _searched(wrong)
     if search is None:
         return None
     axes, marks = search
-    sizes = evidence.inputs["InputTensor"].shape
+    sizes = wrong.inputs["InputTensor"].shape
     backwards = tuple(sorted(axes, reverse=True))
     too = ", or column-major" if axes == backwards else ""
     for order, words in (
@@ -197,27 +112,27 @@ def _axes_order(evidence: Evidence) -> str | None:
         (backwards, "with the first one the fastest (column-major)"),
     ):
         long = [axis for axis in order if sizes[axis] > 1]
-        if long != sorted(long) and evidence.explained_by(_walked(evidence, order, marks=marks)):
+        if long != sorted(long) and wrong.explained_by(_walked(wrong, order, marks=marks)):
             rule = "the order of the tensor's dimensions counts, row-major"
             return f"the axes seem to be walked along {words}; {rule}"
     return None
 
 
-def _walked(evidence: Evidence, order: tuple[int, ...], *, marks: bool) -> Array:
+def _walked(wrong: WrongOutput, order: tuple[int, ...], *, marks: bool) -> Array:
     """Return what walking along axes in another order gives: the operator's output of a transposed tensor."""
-    values = evidence.inputs["InputTensor"]
+    values = wrong.inputs["InputTensor"]
     dimensions = (*(axis for axis in range(values.ndim) if axis not in order), *order)
     kept = values.ndim - len(order)
     moved = values.transpose(dimensions)
-    found = evidence.recomputed(
+    found = wrong.recomputed(
         {"InputTensor": moved},
-        InputTensor=evidence.desc.values["InputTensor"]._replace(sizes=moved.shape, strides=None),
-        OutputTensor=evidence.tensor._replace(
+        InputTensor=wrong.desc.values["InputTensor"]._replace(sizes=moved.shape, strides=None),
+        OutputTensor=wrong.tensor._replace(
             sizes=moved.shape if marks else (*moved.shape[:kept], *[1] * len(order)), strides=None
         ),
         Axes=tuple(range(kept, values.ndim)),
     )
-    return found.transpose(np.argsort(dimensions)) if marks else found.reshape(evidence.expected.shape)
+    return found.transpose(np.argsort(dimensions)) if marks else found.reshape(wrong.expected.shape)
 
 
 # ---- buffers
@@ -239,35 +154,35 @@ def _packed(labels: list[str], part: Part, values: Array) -> Array:
     return read.reshape(values.shape)
 
 
-def _strides(evidence: Evidence) -> str | None:
+def _strides(wrong: WrongOutput) -> str | None:
     """Write the output packed; read the strided inputs so, all and one by one, and then write the output so as well."""
     text = "the strides of {} seem to be ignored: the result is that of a packed buffer"
-    if _written_packed(evidence, evidence.expected):
-        return text.format(evidence.label)
-    strided = [part.label for part in evidence.desc.tensors(INPUT) if _is_strided(part.tensor)]
+    if _written_packed(wrong, wrong.expected):
+        return text.format(wrong.label)
+    strided = [part.label for part in wrong.desc.tensors(INPUT) if _is_strided(part.tensor)]
     for labels in ([strided] if len(strided) > 1 else []) + [[label] for label in strided]:
-        predicted = evidence.recomputed(evidence.changed(partial(_packed, labels)))
-        if evidence.explained_by(predicted):
+        predicted = wrong.recomputed(wrong.changed(partial(_packed, labels)))
+        if wrong.explained_by(predicted):
             return text.format(" and ".join(labels))
-        if _written_packed(evidence, predicted):
-            return text.format(" and ".join([*labels, evidence.label]))
+        if _written_packed(wrong, predicted):
+            return text.format(" and ".join([*labels, wrong.label]))
     return None
 
 
-def _written_packed(evidence: Evidence, predicted: Array) -> bool:
+def _written_packed(wrong: WrongOutput, predicted: Array) -> bool:
     """Whether an output looks written as packed and read through its strides.
 
     Beyond its packed elements the buffer holds what it was made of: every bit set, 0, or anything.
     """
-    tensor = evidence.tensor
+    tensor = wrong.tensor
     if not _is_strided(tensor):
         return False
     places = viewed(tensor, np.arange(tensor.extent))
     known = places < predicted.size
     shown = predicted.reshape(-1)[np.where(known, places, 0)]
     untouched = np.full(shown.itemsize, 0xFF, np.uint8).view(shown.dtype)[0]
-    return evidence.explained_by(shown, known) or any(
-        evidence.explained_by(np.where(known, shown, rest)) for rest in (untouched, shown.dtype.type(0))
+    return wrong.explained_by(shown, known) or any(
+        wrong.explained_by(np.where(known, shown, rest)) for rest in (untouched, shown.dtype.type(0))
     )
 
 
@@ -284,25 +199,25 @@ def _replaced(where: Callable[[Array], Array], number: float, _: Part | None, va
     return np.where(where(values), values.dtype.type(number), values) if values.dtype.kind == "f" else values
 
 
-def _denormals(evidence: Evidence) -> str | None:
+def _denormals(wrong: WrongOutput) -> str | None:
     """Take denormals for 0: results, inputs, and both."""
     flushed = partial(_replaced, _is_denormal, 0)
-    fitting = ["results"] if evidence.explained_by(flushed(None, evidence.expected)) else []
-    if evidence.has_input(_is_denormal):
-        found = evidence.recomputed(evidence.changed(flushed))
-        if evidence.explained_by(found):
+    fitting = ["results"] if wrong.explained_by(flushed(None, wrong.expected)) else []
+    if wrong.has_input(_is_denormal):
+        found = wrong.recomputed(wrong.changed(flushed))
+        if wrong.explained_by(found):
             fitting.append("inputs")
-        elif not fitting and evidence.explained_by(flushed(None, found)):
+        elif not fitting and wrong.explained_by(flushed(None, found)):
             fitting.append("inputs and results")
     return f"denormal {' or '.join(fitting)} seem to be flushed to 0" if fitting else None
 
 
-def _nan(evidence: Evidence) -> str | None:
+def _nan(wrong: WrongOutput) -> str | None:
     """Take another number for NaN: the one that changes nothing in a sum, a product, a maximum or a minimum."""
     fitting = [
         f"{number:g}"
-        for number in ((0, 1, -np.inf, np.inf) if evidence.has_input(np.isnan) else ())
-        if evidence.explained_by(evidence.recomputed(evidence.changed(partial(_replaced, np.isnan, number))))
+        for number in ((0, 1, -np.inf, np.inf) if wrong.has_input(np.isnan) else ())
+        if wrong.explained_by(wrong.recomputed(wrong.changed(partial(_replaced, np.isnan, number))))
     ]
     return f"NaN in inputs seems to be ignored, as if it were {' or '.join(fitting)}" if fitting else None
 
@@ -322,34 +237,34 @@ _SUMS: dict[str, tuple[_Terms, np.ufunc, Callable[[Array, Any], Array]]] = {
 }
 
 
-def _accumulator(evidence: Evidence) -> str | None:
+def _accumulator(wrong: WrongOutput) -> str | None:
     """Add up in FLOAT32 and in FLOAT16, in the usual orders."""
-    function = evidence.desc.values.get("Function", "")
-    if not evidence.is_float or evidence.desc.spec.short != "REDUCE" or function not in _SUMS:
+    function = wrong.desc.values.get("Function", "")
+    if not wrong.is_float or wrong.desc.spec.short != "REDUCE" or function not in _SUMS:
         return None
     work = "multiplying" if function == "MULTIPLY" else "adding up"
-    if any(map(evidence.explained_by, _added_up(evidence, np.float32))):
+    if any(map(wrong.explained_by, _added_up(wrong, np.float32))):
         return f"the result is what {work} in FLOAT32 gives: does a step on the way overflow, underflow or cancel?"
-    if function == "LOG_SUM_EXP" and any(map(evidence.explained_by, _added_up(evidence, np.float32, shifted=False))):
+    if function == "LOG_SUM_EXP" and any(map(wrong.explained_by, _added_up(wrong, np.float32, shifted=False))):
         return "powers seem to overflow or vanish on the way: is the largest element taken out of the exponents?"
     # Beyond the range of FLOAT16 is many a FLOAT32 element, which then tells nothing.
-    found = evidence.actual[evidence.wrong]
+    found = wrong.actual[wrong.mask]
     tells = found.dtype == np.float16 or (np.isfinite(found) & (found != 0)).any()
-    is_fault = tells and evidence.limit.accumulate != "FLOAT16"
-    if is_fault and any(map(evidence.explained_by, _added_up(evidence, np.float16))):
+    is_fault = tells and wrong.limit.accumulate != "FLOAT16"
+    if is_fault and any(map(wrong.explained_by, _added_up(wrong, np.float16))):
         return f"the result is what {work} in FLOAT16 gives: is the accumulator FLOAT16 instead of FLOAT32?"
     return None
 
 
-def _added_up(evidence: Evidence, number: type[np.floating[Any]], *, shifted: bool = True) -> Iterator[Array]:
+def _added_up(wrong: WrongOutput, number: type[np.floating[Any]], *, shifted: bool = True) -> Iterator[Array]:
     """Yield what REDUCE gives when it accumulates in a type, in different orders, and finishes in it or in FLOAT32.
 
     `shifted` takes the largest element out of exponents.
     """
-    values, axes, expected = evidence.inputs["InputTensor"], evidence.desc.values["Axes"], evidence.expected
+    values, axes, expected = wrong.inputs["InputTensor"], wrong.desc.values["Axes"], wrong.expected
     kept = tuple(axis for axis in range(values.ndim) if axis not in axes)
     rows = values.transpose(*kept, *sorted(axes)).reshape(expected.size, -1).astype(number)
-    terms, ufunc, finish = _SUMS[evidence.desc.values["Function"]]
+    terms, ufunc, finish = _SUMS[wrong.desc.values["Function"]]
     top = rows.max(axis=1) if shifted and terms is np.exp else np.zeros(rows.shape[0], number)
     top = np.where(np.isfinite(top), top, number(0))
     finishers: list[Any] = list(dict.fromkeys((np.float32, number)))
@@ -374,7 +289,7 @@ def _orders(terms: Array, ufunc: np.ufunc) -> Iterator[Array]:
     yield pairs[:, 0]
 
 
-KNOWN_FAULTS: tuple[Callable[[Evidence], str | None], ...] = (
+KNOWN_FAULTS: tuple[Callable[[WrongOutput], str | None], ...] = (
     _ties,
     _axes_order,
     _strides,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcheck.comparison.compare import same
 from dmlcheck.comparison.regions import region
 
 Array = NDArray[Any]
@@ -123,12 +124,11 @@ def _is(predicted: Array, expected: Array, actual: Array, wrong: Array) -> bool:
 
 def _close(some: Array, others: Array) -> Array:
     """Return where two arrays hold the same, but for the last bits of floats."""
-    found: Array = some == others
+    found = same(some, others)
     if some.dtype.kind == "f":
         wide, other = some.astype(np.float64), others.astype(np.float64)
         room = np.where(np.isfinite(other), 4 * np.finfo(some.dtype).eps * np.abs(other), 0.0)
         found |= np.abs(wide - other) <= room
-        found |= np.isnan(some) & np.isnan(others)
     return found
 
 

@@ -10,19 +10,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.comparison.compare import same
+from dmlcheck.comparison.wrong_output import Change, Inputs, WrongOutput, changed_inputs
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.wording import figure
 from dmlcheck.reference import engine, narrowed
-from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.engine import Array
 from dmlcheck.reference.narrowed import Way
 from dmlcheck.specs.names import ENUMS
 from dmlcheck.specs.records import Field
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, ulp
 
-Inputs = dict[str, Any]
 _BITS = 10.0  # how much closer a variant must come, all wrong elements together, to be more than chance
 _MOST_BITS = 8.0  # that one element tells
 _BITS_OF_OTHERS = 3.0  # that an infinity or NaN tells
@@ -38,7 +36,7 @@ class Variant(NamedTuple):
     way: Way = Way()
     finish: Callable[[Array, str], Array] = lambda x, _: x
 
-    def output(self, wrong: Wrong) -> Array | None:
+    def output(self, wrong: WrongOutput) -> Array | None:
         """Return what an output is with the fault, None where the documentation leaves a wrong element of it open."""
         numbers = None if self.way == Way() else partial(narrowed.narrowed, self.way)
         found = engine.evaluate(self.desc, self.inputs, numbers)[wrong.label]
@@ -48,32 +46,22 @@ class Variant(NamedTuple):
         return self.finish(found.values, wrong.tensor.data_type)
 
 
-class Wrong(NamedTuple):
-    """A wrong output: its tensor, what is expected and found, the limit, and which elements exceed it."""
-
-    label: str
-    tensor: TensorDesc
-    expected: Array
-    actual: Array
-    limit: Limit
-    mask: Array
-
-
-def explaining(desc: OperatorDesc, inputs: Inputs, wrong: Wrong) -> Iterator[str]:
+def explaining(wrong: WrongOutput) -> Iterator[str]:
     """Yield the faults that explain all of an output: it is within the tolerance of what the engine gives with them."""
-    for variant in variants(desc, inputs):
+    for variant in variants(wrong.desc, wrong.inputs):
         with suppress(Exception):  # such a desc may be none that the engine computes
             predicted = variant.output(wrong)
-            if predicted is not None and _is_closer(predicted, wrong) and _is_right(variant, predicted, wrong):
+            is_near = predicted is not None and _is_closer(predicted, wrong)
+            if predicted is not None and is_near and wrong.is_right_for(predicted, variant.desc, variant.inputs):
                 yield variant.words
 
 
-def _is_closer(predicted: Array, wrong: Wrong) -> bool:
+def _is_closer(predicted: Array, wrong: WrongOutput) -> bool:
     """Whether a prediction comes closer at all wrong elements, by so much together that it is no chance."""
     if predicted.dtype != wrong.actual.dtype:
         return False
     found, made, wanted = (x[wrong.mask] for x in (wrong.actual, predicted, wrong.expected))
-    is_same = (found == made) | ((found != found) & (made != made))  # noqa: PLR0124 - NaN
+    is_same = same(found, made)
     numbers, near, far = (x.astype(np.float64) for x in (found, made, wanted))
     after, before = np.abs(numbers - near), np.abs(numbers - far)
     if not (is_same | (after <= before / 2)).all():
@@ -82,14 +70,6 @@ def _is_closer(predicted: Array, wrong: Wrong) -> bool:
     bits = np.log2((before + unit) / (np.where(is_same, 0, after) + unit))
     bits = np.where(np.isfinite(bits), bits.clip(0, _MOST_BITS), _BITS_OF_OTHERS)
     return float(bits.sum()) >= _BITS
-
-
-def _is_right(variant: Variant, predicted: Array, wrong: Wrong) -> bool:
-    """Whether an output is within the tolerance of a prediction."""
-    limit = wrong.limit
-    bounds_of = partial(bounds, variant.desc, variant.inputs, accumulate=limit.accumulate, factors=limit.inputs)
-    expected, actual = {wrong.label: (wrong.tensor, predicted)}, {wrong.label: wrong.actual}
-    return not compare(expected, actual, limit, bounds_of)[wrong.label].result.mismatches
 
 
 # ---- all of them
@@ -102,8 +82,8 @@ def variants(desc: OperatorDesc, inputs: Inputs) -> Iterator[Variant]:
         given = {name: value for name, value in inputs.items() if name in merged}
         yield Variant(words, OperatorDesc.of(desc.spec, merged), given)
     for words, change in _CHANGES.items():
-        changed = _changed(desc, inputs, change)
-        if changed is not None:
+        changed = changed_inputs(desc, inputs, change)
+        if changed is not inputs:
             yield Variant(words, desc, changed)
     types = {part.tensor.data_type for part in desc.tensors()}
     if not types.isdisjoint(FORMATS):
@@ -178,7 +158,7 @@ def _text(field: Field, value: Any) -> str:
     if field.boolean:
         return "true" if value else "false"
     if field.type == "OPERATOR_DESC_ARRAY":
-        return "the first of them throughout"
+        return "all the first of them"
     if isinstance(value, tuple):
         return "[" + ", ".join(map(figure, value)) + "]"
     return figure(value) if isinstance(value, (int, float)) else str(value)
@@ -186,38 +166,17 @@ def _text(field: Field, value: Any) -> str:
 
 # ---- inputs
 
-_Change = Callable[[str, Array], "Array | None"]
+
+def _of_float32(rounding: Callable[[Array], Array]) -> Change:
+    return lambda _, x: rounding(x).astype(np.float32) if x.dtype == np.float32 else x
 
 
-def _changed(desc: OperatorDesc, inputs: Inputs, change: _Change) -> Inputs | None:
-    """Return inputs after a change that gives None for those it leaves as they are; None where it leaves all so."""
-    changed, is_changed = dict(inputs), False
-    for name, parts in desc.parts.items():
-        if name not in inputs:
-            continue
-        given = inputs[name] if isinstance(inputs[name], list) else [inputs[name]]
-        made = [change(part.label, values) for part, values in zip(parts, given, strict=True)]
-        if any(other is not None and not _is_same(other, values) for other, values in zip(made, given, strict=True)):
-            is_changed = True
-            made = [values if other is None else other for other, values in zip(made, given, strict=True)]
-            changed[name] = made if isinstance(inputs[name], list) else made[0]
-    return changed if is_changed else None
+def _of_indices(change: Callable[[Array], Array]) -> Change:
+    return lambda part, x: change(x).astype(x.dtype) if part.label in _INDICES else x
 
 
-def _is_same(some: Array, others: Array) -> bool:
-    return some.dtype == others.dtype and bool((some == others).all())
-
-
-def _of_float32(rounding: Callable[[Array], Array]) -> _Change:
-    return lambda _, x: rounding(x).astype(np.float32) if x.dtype == np.float32 else None
-
-
-def _of_int64(change: Callable[[Array], Array]) -> _Change:
-    return lambda _, x: change(x).astype(x.dtype) if x.dtype in (np.int64, np.uint64) else None
-
-
-def _of_indices(change: Callable[[Array], Array]) -> _Change:
-    return lambda label, x: change(x).astype(x.dtype) if label in _INDICES else None
+def _of_any_type(change: Callable[[Array, str], Array]) -> Change:
+    return lambda part, x: change(x, part.tensor.data_type)
 
 
 # ---- integers
@@ -230,17 +189,18 @@ _WIDE = {"INT64", "UINT64"}
 def _of_integers(desc: OperatorDesc, inputs: Inputs, types: set[str]) -> Iterator[Variant]:
     """Yield integers in another type, or through one."""
     if not types.isdisjoint(_SIGNED):
-        viewed = _changed(desc, inputs, lambda _, x: x.view(f"i{x.itemsize}") if x.dtype.kind == "u" else None)
+        viewed = changed_inputs(desc, inputs, lambda _, x: x.view(f"i{x.itemsize}") if x.dtype.kind == "u" else x)
         signed = _retyped(desc, lambda name: _SIGNED.get(name, name))
-        yield Variant("unsigned integers were read as signed", signed, viewed or inputs, finish=_viewed)
+        yield Variant("unsigned integers were read as signed", signed, viewed, finish=_viewed)
     if types <= _NARROW:
-        wide = _changed(desc, inputs, lambda _, x: x.astype(np.int64)) or inputs
+        wide = changed_inputs(desc, inputs, lambda _, x: x.astype(np.int64))
         words = "integers were limited to their type instead of wrapping"
         yield Variant(words, _retyped(desc, lambda _: "INT64"), wide, finish=_clipped)
     if not types.isdisjoint(_WIDE):
         for words, through in (("32 bits", _through_32_bits), ("FLOAT32", _through_float32)):
-            changed = _changed(desc, inputs, _of_int64(through)) or inputs
-            yield Variant(f"64-bit integers went through {words}", desc, changed, finish=partial(_again, through))
+            again = partial(_again, through)
+            changed = changed_inputs(desc, inputs, _of_any_type(again))
+            yield Variant(f"64-bit integers went through {words}", desc, changed, finish=again)
 
 
 def _retyped(desc: OperatorDesc, change: Callable[[str], str]) -> OperatorDesc:
@@ -278,7 +238,7 @@ def _through_float32(x: Array) -> Array:
     return np.clip(rounded, float(limits.min), np.nextafter(float(limits.max), 0)).astype(x.dtype)
 
 
-_CHANGES: dict[str, _Change] = {
+_CHANGES: dict[str, Change] = {
     "inputs were rounded to TF32": _of_float32(narrowed.tf32),
     "inputs were rounded to BFLOAT16": _of_float32(narrowed.bfloat16),
     "inputs were rounded to FLOAT16": _of_float32(narrowed.float16),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -62,10 +62,11 @@ class Limits:
             self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs))
         return self._last[2]
 
-    def are_faults_tried(self, file: str) -> bool:
-        """Whether faults are tried for one more wrong output of a file: the first few show what is wrong with the rest.
+    def try_once_more(self, file: str) -> bool:
+        """Count one more wrong output of a file, and say whether faults are tried for it.
 
-        They are counted by file, since a file is run by one process: so a report does not depend on their number.
+        They are for the first few, which show what is wrong with the rest. These are counted by file, since a file is
+        run by one process: so a report does not depend on the number of processes.
         """
         name, count = self._tried
         self._tried = (file, count + 1 if name == file else 1)
@@ -94,27 +95,32 @@ def judge(
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
     outputs = {name: output for name, (output, _) in compared.items()}
     is_off = of_reference is None and any(output.mismatches or output.unlikely for output in outputs.values())
-    known = (desc, inputs, expected, actual, unspecified, compared)
-    consistent = _consistent(known, limit) if is_off else None
-    off = partial(_of_class, consistent)
+    guesses = _Guesses()
+    if is_off:
+        guesses = _guesses(case.file, (desc, inputs, expected, actual, unspecified, compared), limit, limits)
+    off = partial(_of_class, guesses.consistent)
     unlikely = [off(_unlikely(name, output, case.outputs or {})) for name, output in outputs.items() if output.unlikely]
     wrong = [] if of_reference is None else list(disagreements(case, prepared, actual, of_reference))
-    for name, (output, marks) in compared.items():
+    for name, output in outputs.items():
         if output.mismatches:
-            is_guessed = marks is not None and of_reference is None
-            cause = None
-            if marks is not None and is_guessed:
-                wrong_one = desc, inputs, name, expected[name], actual[name], limit, marks
-                cause = _cause(wrong_one, is_tried=limits.are_faults_tried(case.file))
-            wrong.append(off(_mismatch(name, output, case.outputs or {})._replace(help=cause)))
+            found = _mismatch(name, output, case.outputs or {})
+            wrong.append(off(found._replace(help=guesses.causes.get(name))))
     is_empty = _is_open(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
     if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
         inaccurate = list(inaccurate_expectations(case, prepared, right.reference, limits.within, unspecified))
         inaccurate = inaccurate if of_reference is None else without_mismatches(inaccurate, outputs)
-    verdict = Verdict(outputs, tuple(wrong), tuple(unlikely), tuple(inaccurate), is_empty, consistent)
     unlimited = [_unlimited(name, output, case.outputs or {}) for name, output in outputs.items() if output.unlimited]
-    return verdict._replace(unlimited=tuple(unlimited), is_unlimited=bool(unlimited) and _says_nothing(outputs))
+    return Verdict(
+        outputs,
+        findings=tuple(wrong),
+        unlikely=tuple(unlikely),
+        inaccurate=tuple(inaccurate),
+        is_empty=is_empty,
+        consistent=guesses.consistent,
+        unlimited=tuple(unlimited),
+        is_unlimited=bool(unlimited) and _says_nothing(outputs),
+    )
 
 
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
@@ -194,23 +200,35 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     return bounds_of
 
 
-def _cause(wrong: tuple[Any, ...], *, is_tried: bool) -> str | None:
-    """Return which fault would have given a wrong output, if any; a guess that fails is none."""
-    from dmlcheck.comparison.known_faults import likely_cause
+class _Guesses(NamedTuple):
+    """Why outputs may be wrong: the type of inputs with which none would be, and the likely cause of each."""
 
-    try:
-        return likely_cause(*wrong, is_tried=is_tried)
-    except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a cause
-        return None
+    consistent: str | None = None
+    causes: Mapping[str, str | None] = {}
 
 
-def _consistent(known: tuple[Any, ...], limit: Limit) -> str | None:
-    """Return the type of inputs with which nothing would be wrong, if any; a search that fails finds none."""
+def _guesses(file: str, known: tuple[Any, ...], limit: Limit, limits: Limits) -> _Guesses:
+    """Return why outputs may be wrong; `known` has the fields of a `Judged`."""
     from dmlcheck.comparison.input_types import Judged, consistent_type
+    from dmlcheck.comparison.known_faults import likely_cause
+    from dmlcheck.comparison.wrong_output import WrongOutput
 
+    judged = Judged(*known)
+    causes = {}
+    for name, (output, mask) in judged.compared.items():
+        if output.mismatches and mask is not None:
+            tensor, expected = judged.expected[name]
+            given = judged.desc, judged.inputs, name, tensor, expected, judged.actual[name], limit, mask
+            is_tried = limits.try_once_more(file)
+            causes[name] = _unless_it_fails(partial(likely_cause, WrongOutput(*given), is_tried=is_tried))
+    return _Guesses(_unless_it_fails(partial(consistent_type, judged, limit)), causes)
+
+
+def _unless_it_fails(search: Callable[[], str | None]) -> str | None:
+    """Return what a search finds; one that fails finds nothing."""
     try:
-        return consistent_type(Judged(*known), limit)
-    except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands as it is
+        return search()
+    except Exception:  # noqa: BLE001 - memory that ends, say: the verdict stands without a guess
         return None
 
 

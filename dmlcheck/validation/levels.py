@@ -17,7 +17,8 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
-from dmlcheck.validation.remedies import with_sizes
+from dmlcheck.validation.remedies import fitting_sizes
+from dmlcheck.validation.support_tables import Fitting
 
 
 def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
@@ -31,9 +32,7 @@ def check(reading: Reading, level: str) -> list[Finding]:
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
-    found = islice(_at_level(desc, level), MAX_PROBLEMS + 1)
-    told = (with_sizes(one, desc, level) if one.rule == "unsupported-dimension-count" else one for one in found)
-    return [*reading.findings, *told]
+    return [*reading.findings, *islice(_at_level(desc, level, fitting_sizes), MAX_PROBLEMS + 1)]
 
 
 def minimum_level(reading: Reading) -> str | None:
@@ -46,15 +45,17 @@ def minimum_level(reading: Reading) -> str | None:
     return None
 
 
-def _at_level(desc: OperatorDesc, level: str) -> Iterator[Finding]:
-    """Yield what is wrong with a desc at a level, and may be right at another."""
+def _at_level(desc: OperatorDesc, level: str, fitting: Fitting | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with a desc at a level, and may be right at another; `fitting` finds sizes to advise."""
     if LEVEL_ORDER[level] < LEVEL_ORDER[desc.spec.introduced]:
         yield _unavailable(desc.spec, level, ("operator",))
     else:
-        refused = list(support_tables.findings(desc, level))
-        yield from refused
+        refused = set()
+        for finding in support_tables.findings(desc, level, fitting):
+            refused.add(finding.path[1:])
+            yield finding
         if refused:
-            desc = desc._replace(refused=frozenset(finding.path[1:] for finding in refused))
+            desc = desc._replace(refused=frozenset(refused))
     for path, nested in desc.nested():
         if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
             yield _unavailable(nested.spec, level, ("desc", *path, "Type"))

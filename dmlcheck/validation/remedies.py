@@ -5,29 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlcheck.descs.records import OperatorDesc, Part
-from dmlcheck.diagnostics.record import Finding
 from dmlcheck.validation import constraint_rows
-from dmlcheck.validation.support_tables import NEVER, rank_remedy, support_at
 
 _MOST = 8  # dimensions of a tensor, and of what is tried for it
 
 
-def with_sizes(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
-    """Return a finding about too few dimensions for any level; its help has the sizes that fit, if any do."""
-    if not str(finding.help).startswith(NEVER):
-        return finding
-    part = next((part for part in desc.tensors() if ("desc", *part.path, "Sizes") == finding.path), None)
-    support = None if part is None else support_at(desc, str(part.path[0]), level)
-    if part is None or support is None or finding.help is None:
-        return finding
-    remedy, sizes = rank_remedy(part.tensor.sizes, support.dims), _fitting(desc, part, support.dims, level)
-    if remedy is None or sizes is None:
-        return finding
-    return finding._replace(help=finding.help.replace(remedy, f"write {list(sizes)}"))
+def fitting_sizes(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> tuple[int, ...] | None:
+    """Return the first sizes with 1 before and after those that a tensor has that break no constraint at a level.
 
-
-def _fitting(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> tuple[int, ...] | None:
-    """Return the first sizes with 1 before and after those that are given that break no constraint, None if all do."""
+    `dims` are the dimension counts to choose from. None where all break one, or the tensor has too many dimensions.
+    """
     for sizes in _candidates(part.tensor.sizes, dims):
         if next(constraint_rows.findings(_resized(desc, part, sizes), level), None) is None:
             return sizes

@@ -12,9 +12,15 @@ from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, lev
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
 from dmlcheck.validation.conditions import applicable
 
+Fitting = Callable[[OperatorDesc, Part, tuple[int, ...], str], "tuple[int, ...] | None"]
 
-def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
-    """Yield what the support table of a desc does not accept at a level from which its operator exists."""
+
+def findings(desc: OperatorDesc, level: str, fitting: Fitting | None = None) -> Iterator[Finding]:
+    """Yield what the support table of a desc does not accept at a level from which its operator exists.
+
+    `fitting` returns sizes of one of some dimension counts that would make a tensor right at a level, None where it
+    finds none.
+    """
     table = support_table(desc)
     if table is None:
         return
@@ -25,9 +31,11 @@ def findings(desc: OperatorDesc, level: str) -> Iterator[Finding]:
     for name, support in table.rows[heading].items():
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
-                yield _dimension_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part)
+                row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
+                yield _dimension_finding(row, part, desc, fitting)
             if support.types and part.tensor.data_type not in support.types:
-                yield _type_finding(_Row(desc.spec, table, desc.spec.fields[name], heading, level), part, desc)
+                row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
+                yield _type_finding(row, part, desc)
 
 
 def support_table(desc: OperatorDesc) -> SupportTable | None:
@@ -49,9 +57,6 @@ def accepted_types(desc: OperatorDesc, name: str, level: str) -> tuple[str, ...]
     """Return the data types that a field's tensors may have at a level; none where no table says so."""
     support = support_at(desc, name, level)
     return () if support is None else support.types
-
-
-NEVER = "no feature level accepts that many"  # dimensions: how such a help begins
 
 
 class _Row(NamedTuple):
@@ -83,7 +88,7 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
         yield Finding("unsupported-value", ("desc", field), params, help=f"accepted from {level_and_version(lowest)}")
 
 
-def _dimension_finding(row: _Row, part: Part) -> Finding:
+def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, fitting: Fitting | None) -> Finding:
     found, dims = len(part.tensor.sizes), row.support.dims
     lowest = row.lowest(lambda support: found in support.dims)
     params = {
@@ -92,12 +97,14 @@ def _dimension_finding(row: _Row, part: Part) -> Finding:
         "operator": row.spec.operator,
         "level": level_name(row.level),
     }
-    help = _level_help(lowest, NEVER, rank_remedy(part.tensor.sizes, dims))
+    sizes = fitting(desc, part, dims, row.level) if fitting is not None and lowest is None else None
+    remedy = _rank_remedy(part.tensor.sizes, dims) if sizes is None else f"write {list(sizes)}"
+    help = _level_help(lowest, "no feature level accepts that many", remedy)
     note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
     return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
 
 
-def rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
+def _rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
     """Say which leading dimensions of size 1 make sizes fit dimension counts, if any do."""
     higher = [count for count in dims if count > len(sizes)]
     if higher:

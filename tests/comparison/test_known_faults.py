@@ -17,6 +17,7 @@ from dmlcheck.comparison import known_faults
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.known_faults import MOST, likely_cause
 from dmlcheck.comparison.tolerances import Limit, limit_for
+from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.records import Tolerance
@@ -63,7 +64,8 @@ def cause_of(
     """Return the likely cause of what a comparison finds wrong."""
     bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate)
     marks = compare({"OutputTensor": wanted}, {"OutputTensor": found}, limit, bounds_of)["OutputTensor"].refused
-    return None if marks is None else likely_cause(desc, inputs, "OutputTensor", wanted, found, limit, marks)
+    wrong = None if marks is None else WrongOutput(desc, inputs, "OutputTensor", *wanted, found, limit, marks)
+    return None if wrong is None else likely_cause(wrong)
 
 
 # ---- what is named

@@ -9,7 +9,8 @@ import pytest
 
 from dmlcheck.comparison.known_faults import likely_cause
 from dmlcheck.comparison.tolerances import limit_for
-from dmlcheck.comparison.variants import Wrong, explaining, variants
+from dmlcheck.comparison.variants import explaining, variants
+from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -39,12 +40,16 @@ def gemm(**fields: Any) -> OperatorDesc:
 MATRICES = {name: RANDOM.standard_normal((1, 1, 9, 9)).astype(np.float32) for name in ("ATensor", "BTensor", "CTensor")}
 
 
-def causes(desc: OperatorDesc, inputs: dict[str, Any], actual: np.ndarray) -> list[str]:
+def wrong_output(desc: OperatorDesc, inputs: dict[str, Any], actual: np.ndarray) -> WrongOutput:
+    """Return an output that is not what the engine computes, every different element marked."""
     label = "OutputTensor"
     expected = engine.run(desc, inputs)[label]
-    limit = limit_for(desc, None)
-    wrong = Wrong(label, desc.parts[label][0].tensor, expected, actual, limit, expected != actual)
-    return list(explaining(desc, inputs, wrong))
+    tensor = desc.parts[label][0].tensor
+    return WrongOutput(desc, inputs, label, tensor, expected, actual, limit_for(desc, None), expected != actual)
+
+
+def causes(desc: OperatorDesc, inputs: dict[str, Any], actual: np.ndarray) -> list[str]:
+    return list(explaining(wrong_output(desc, inputs, actual)))
 
 
 def product(a: np.ndarray, b: np.ndarray, c: np.ndarray, alpha: float = 1.5, beta: float = 0.5) -> np.ndarray:
@@ -136,11 +141,8 @@ def test_halves_that_are_rounded_away_from_zero_are_found() -> None:
 
 def test_the_likely_cause_says_as_if() -> None:
     desc = gemm()
-    expected = engine.run(desc, MATRICES)["OutputTensor"]
     actual = product(A, B, C)
-    wanted = desc.parts["OutputTensor"][0].tensor, expected
-    cause = likely_cause(desc, MATRICES, "OutputTensor", wanted, actual, limit_for(desc, None), actual != expected)
-    assert cause == "likely cause: the result is as if TransB were NONE"
+    assert likely_cause(wrong_output(desc, MATRICES, actual)) == "likely cause: the result is as if TransB were NONE"
 
 
 def test_every_attribute_optional_tensor_and_nested_operator_is_tried() -> None:

@@ -74,5 +74,5 @@ def test_an_output_of_another_shape_is_shown_as_a_whole() -> None:
 
 def test_faults_are_tried_for_the_first_wrong_outputs_of_a_file_only() -> None:
     limits = Limits("FLOAT32")
-    assert [limits.are_faults_tried("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
-    assert limits.are_faults_tried("b.yaml")
+    assert [limits.try_once_more("a.yaml") for _ in range(22)] == [True] * 20 + [False] * 2
+    assert limits.try_once_more("b.yaml")
