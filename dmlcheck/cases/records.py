@@ -97,8 +97,8 @@ class Case(NamedTuple):
         return self.inputs is None and self.outputs is None and self.invalid is None
 
     @property
-    def is_for_implementations(self) -> bool:
-        """Whether it has values and no results: what an implementation gives is compared with the reference engine."""
+    def is_without_results(self) -> bool:
+        """Whether it has inputs and no outputs: what an implementation gives is compared with the reference engine."""
         return self.inputs is not None and self.outputs is None and self.invalid is None
 
     @property

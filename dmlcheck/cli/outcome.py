@@ -60,10 +60,9 @@ class Outcome:
         """Begin; the time runs from here.
 
         `fails_skipped` makes a skipped case that no entry expects a failure, `fails_flaky` one that passes after it has
-        failed; `is_of_reference` says that the reference
-        engine is judged: another has to have a part in the run. `single` has the ids of the cases that were asked for
-        one by one, each with what to say if it is not there; `files` are those that the run reads, and `total` returns
-        the number of cases.
+        failed; `is_of_reference` says that the reference engine is judged: another has to have a part in the run.
+        `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there;
+        `files` are those that the run reads, and `total` returns the number of cases.
         """
         self.reporters = reporters
         self.watch = watch

@@ -68,14 +68,8 @@ class Options(NamedTuple):
     keep: str | None
     wanted: Wanted
 
-    @property
-    def selection(self) -> Selection:
-        """Which cases of its files the run is about."""
-        return Selection(self.expression, frozenset(self.tags), frozenset(self.types), failed_before(self.failed))
-
-    @property
     def plan(self) -> Plan:
-        """What the run is to do with its cases."""
+        """Return what the run is to do with its cases; reads the report of the run whose failures are asked for."""
         settings = Settings(
             self.level,
             self.accumulate.upper(),
@@ -90,14 +84,15 @@ class Options(NamedTuple):
         details = details or self.fail_on_flaky
         digests = self.wanted.files["json"] is not None
         timeout = self.timeout or None
-        return Plan(self.implementation, settings, self.selection, self.shard, timeout, details, digests, self.retries)
+        selection = Selection(self.expression, frozenset(self.tags), frozenset(self.types), failed_before(self.failed))
+        return Plan(self.implementation, settings, selection, self.shard, timeout, details, digests, self.retries)
 
     @property
     def warned_above(self) -> float | None:
         """The share of a bound above which a passing case is named."""
         return _CLOSE if self.warn_above is None and self.implementation != "reference" else self.warn_above
 
-    def info(self, said: About, earlier: Earlier | None) -> RunInfo:
+    def info(self, said: About, earlier: Earlier | None, *, is_selected: bool) -> RunInfo:
         """Return what the run is of, by what its implementation says of itself."""
         return RunInfo(
             self.implementation,
@@ -113,7 +108,7 @@ class Options(NamedTuple):
             self.inputs.upper(),
             self.expected_within,
             tuple(self._repeated()),
-            not (self.expression is None and not self.tags and not self.types and self.failed is None),
+            is_selected,
         )
 
     def _repeated(self) -> Iterator[str]:
@@ -249,8 +244,9 @@ def run(**given: Any) -> None:
     selector(options.expression)
     if options.fail_on_flaky and not options.retries:
         raise click.UsageError("--fail-on-flaky needs --retries N: a case that runs once is never flaky")
+    plan = options.plan()
     if options.is_listing:
-        sys.exit(print_ids(targets(options.paths), options.plan))
+        sys.exit(print_ids(targets(options.paths), plan))
     said = _about(options.implementation, options.directml_version)
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
@@ -258,8 +254,8 @@ def run(**given: Any) -> None:
     found, single = select(options.paths)
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
     inputs = [path for path in read if path]
-    info = options.info(said, earlier)
-    execution = Execution(found, options.plan, options.jobs)
+    info = options.info(said, earlier, is_selected=not plan.selection.is_all)
+    execution = Execution(found, plan, options.jobs)
     with Interrupts() as interrupts:
         reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
         with interrupts.held():

@@ -62,7 +62,7 @@ def evidence(operator: str, cases: Iterable[Case]) -> Evidence:
     sources: dict[str, int] = {}
     compared = legality = 0
     for case in cases:
-        if case.is_for_implementations:
+        if case.is_without_results:
             compared += 1
         elif case.outputs is None:
             legality += 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.graphs import GraphResult
 from dmlcheck.running.legality import Validated
-from dmlcheck.specs.names import LEVEL_ORDER, level_and_version, level_name
+from dmlcheck.specs.names import LEVEL_ORDER, highest, level_and_version, level_name
 
 _MOST = 10  # nodes that are named
 
@@ -46,13 +46,9 @@ def _rows(graph: GraphResult) -> list[tuple[str, str, str]]:
     kinds: dict[str, list[Validated]] = {}
     for desc in graph.descs:
         kinds.setdefault(desc.operator or "", []).append(desc)
-    return [(visible(operator), f"{len(descs):,}", _highest(descs)) for operator, descs in sorted(kinds.items())]
-
-
-def _highest(descs: Iterable[Validated]) -> str:
-    levels = [desc.minimum for desc in descs]
-    known = [level for level in levels if level is not None]
-    return max(known, key=LEVEL_ORDER.__getitem__) if len(known) == len(levels) else "never"
+    levels = {operator: highest(desc.minimum for desc in descs) for operator, descs in kinds.items()}
+    rows = sorted(kinds.items())
+    return [(visible(operator), f"{len(descs):,}", levels[operator] or "never") for operator, descs in rows]
 
 
 def _verdict(graph: GraphResult) -> Iterator[str]:

@@ -105,7 +105,7 @@ class Entries:
         self._all = tuple(entries)
         globs = [entry.cases for entry in self._all]
         self._globs = Globs(globs)
-        self._of_ends = Globs(map(_from_any_folder, globs))
+        self._of_ends = Globs(map(from_any_folder, globs))
 
     def __iter__(self) -> Iterator[Entry]:
         return iter(self._all)
@@ -120,7 +120,7 @@ class Entries:
 _HERE = re.compile(r"(?:\.\.?/)+")  # the current folder and those above it, which no full path has
 
 
-def _from_any_folder(glob: str) -> str:
+def from_any_folder(glob: str) -> str:
     """Return a pattern for the end of a full path."""
     start = _HERE.match(glob)
     return glob if start is None else glob[start.end() :]

@@ -15,7 +15,7 @@ from dmlcheck.formats.dml_graph.edges import Edges
 from dmlcheck.formats.dml_graph.read import read_graph
 from dmlcheck.formats.dml_graph.records import Constant, Graph, Operator
 from dmlcheck.running.legality import Asked, Validated, too_many
-from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL
+from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
 _MOST_SHOWN = 1000  # characters of a name
@@ -56,11 +56,9 @@ class GraphResult(NamedTuple):
     @property
     def minimum(self) -> str | None:
         """The level from which the whole graph is valid, None where it never is."""
-        levels = [desc.minimum for desc in self.descs]
-        known = [level for level in levels if level is not None]
-        if not known or len(known) < len(levels) or any(found.rule in _ALWAYS for found in self.errors):
+        if any(found.rule in _ALWAYS for found in self.errors):
             return None
-        return max(known, key=LEVEL_ORDER.__getitem__)
+        return highest(desc.minimum for desc in self.descs)
 
     @property
     def demanding(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 CASE_FILE = "case.yaml"
 ERROR_FILE = "stderr.txt"
 _MOST = 60  # characters of a name
+_FOLDERS = {"inputs": "inputs", "outputs": "expected"}
 
 
 def folder_of(case_id: str) -> str:
@@ -50,7 +51,7 @@ def keep(
             path = folder / kind / f"{label}.npy"
             path.parent.mkdir(exist_ok=True)
             path.write_bytes(npy_bytes(array))
-    lines = "".join(f"{line}\n" for line in _case_lines(case, desc))
+    lines = "".join(f"{line}\n" for line in _case_lines(case, desc, values))
     (folder / CASE_FILE).write_text(lines, encoding="utf-8", newline="\n")
     (folder / ERROR_FILE).unlink(missing_ok=True)
     if wrote:
@@ -58,7 +59,7 @@ def keep(
     return str(folder)
 
 
-def _case_lines(case: Case, desc: OperatorDesc) -> Iterator[str]:
+def _case_lines(case: Case, desc: OperatorDesc, kept: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the lines of the case file, whose values are the files beside it."""
     yield f"# {case.id!a}, kept by dmlcheck run --keep."
     yield f"operator: {desc.spec.operator}"
@@ -68,10 +69,10 @@ def _case_lines(case: Case, desc: OperatorDesc) -> Iterator[str]:
     if case.tolerance is not None:
         yield f"tolerance: {flow(_tolerance(case))}"
     yield from desc_lines(desc)
-    yield from _value_lines("inputs", "inputs", case.inputs or {}, desc)
-    if case.outputs is not None:
+    yield from _value_lines("inputs", case.inputs or {}, desc, kept.get("inputs", {}))
+    if case.outputs is not None and case.gives_outputs:
         given = {name: raw for name, raw in case.outputs.items() if desc.parts.get(name)}
-        yield from _value_lines("outputs", "expected", given, desc)
+        yield from _value_lines("outputs", given, desc, kept.get("expected", {}))
 
 
 def _tolerance(case: Case) -> Any:
@@ -82,9 +83,12 @@ def _tolerance(case: Case) -> Any:
     return {name: value for name, value in given.items() if value is not None}
 
 
-def _value_lines(section: str, folder: str, given: Mapping[str, Any], desc: OperatorDesc) -> Iterator[str]:
+def _value_lines(section: str, given: Mapping[str, Any], desc: OperatorDesc, kept: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of inputs or outputs; what has no file, an output that nothing is expected of, is null."""
+    folder = _FOLDERS[section]
     yield f"{section}:" if given else f"{section}: {{}}"
     for field in given:
-        files = [{"file": f"{folder}/{part.label}.npy"} for part in desc.parts[field]]
+        labels = [part.label for part in desc.parts[field]]
+        files = [{"file": f"{folder}/{label}.npy"} if label in kept else None for label in labels]
         is_list = desc.spec.fields[field].type == "TENSOR_DESC_ARRAY"
         yield f"  {field}: {flow(files if is_list else files[0])}"

@@ -18,7 +18,7 @@ from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
 from dmlcheck.running.legality import Asked, Validated, too_many
-from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, OPERATOR_PREFIX
+from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
 MAPPING = "the DirectML provider of {release}"
@@ -74,9 +74,7 @@ class ModelResult(NamedTuple):
     @property
     def minimum(self) -> str | None:
         """The level from which all checked nodes are legal, None where one never is or none was checked."""
-        levels = [desc.minimum for desc in self.descs if desc.operator is not None]
-        known = [level for level in levels if level is not None]
-        return max(known, key=LEVEL_ORDER.__getitem__) if known and len(known) == len(levels) else None
+        return highest(desc.minimum for desc in self.descs if desc.operator is not None)
 
     @property
     def checked(self) -> int:

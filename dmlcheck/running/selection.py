@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.cases.select import matcher
-from dmlcheck.running.expectations import names_of
+from dmlcheck.running.expectations import from_any_folder, names_of
 from dmlcheck.specs.names import DATA_TYPES, enum_prefix
 
 _PREFIX = enum_prefix("DML_TENSOR_DATA_TYPE")
-_HERE = re.compile(r"(?:\.\.?/)+")
 
 
 class Selection(NamedTuple):
@@ -49,7 +47,7 @@ class Selection(NamedTuple):
 
 def _named(only: frozenset[str], target: Target) -> Callable[[Case], bool]:
     """Return what tells the cases of a file that an earlier run names, or all of them if it names the file."""
-    whole = {_HERE.sub("", name, count=1) if _HERE.match(name) else name for name in only} | only
+    whole = only.union(map(from_any_folder, only))
     is_whole = _is_named(target.name, target, whole)
     return lambda case: is_whole or _is_named(case.id, target, whole)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 OPERATOR_PREFIX = "DML_OPERATOR_"
@@ -40,6 +41,14 @@ FEATURE_LEVELS: dict[str, FeatureLevel] = {
 }
 LEVELS: tuple[str, ...] = tuple(FEATURE_LEVELS)
 LEVEL_ORDER: dict[str, int] = {level: order for order, level in enumerate(LEVELS)}
+
+
+def highest(levels: Iterable[str | None]) -> str | None:
+    """Return the highest of some levels, None where one of them is None or there are none."""
+    order = [-1 if level is None else LEVEL_ORDER[level] for level in levels]
+    return LEVELS[max(order)] if order and min(order) >= 0 else None
+
+
 NEWEST_LEVEL = LEVELS[-1]
 
 _LEVEL_OF_VALUE = {level.value: name for name, level in FEATURE_LEVELS.items()}

@@ -95,6 +95,52 @@ def test_a_failed_case_is_a_folder_that_runs_again_and_fails_again(folder: Path)
         assert own.exit_code == (5 if name == "compared" else 0), own.output
 
 
+TWO_OUTPUTS = """\
+operator: DML_OPERATOR_TOP_K
+source: by hand
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 3]}
+  OutputValueTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 1]}
+  OutputIndexTensor: {DataType: UINT32, Sizes: [1, 1, 1, 1]}
+  Axis: 3
+  K: 1
+inputs: {InputTensor: [[[[1, 3, 2]]]]}
+cases:
+- {name: one, outputs: {OutputValueTensor: [[[[3]]]], OutputIndexTensor: null}}
+- {name: none, outputs: {OutputValueTensor: null, OutputIndexTensor: null}}
+"""
+ZEROS = """
+import numpy as np
+
+class Zeros:
+    name = "zeros"
+
+    def unsupported(self, desc):
+        return None
+
+    def run(self, desc, inputs):
+        one = (1, 1, 1, 1)
+        return {"OutputValueTensor": np.zeros(one, np.float32), "OutputIndexTensor": np.zeros(one, np.uint32)}
+"""
+
+
+@pytest.mark.parametrize("name", ["one", "none"])
+def test_what_is_kept_of_a_case_that_expects_nothing_of_an_output_runs_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    (tmp_path / "cases.yaml").write_text(TWO_OUTPUTS, encoding="utf-8")
+    (tmp_path / "only_zeros.py").write_text(ZEROS, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    zeros = ("--implementation", "python:only_zeros:Zeros")
+    assert dmlcheck("run", f"cases.yaml::{name}", *zeros, "--keep", "kept").exit_code == 1
+    (place,) = (tmp_path / "kept").iterdir()
+    again = dmlcheck("run", str(place / "case.yaml"), *zeros)
+    assert again.exit_code == 1, again.output
+    assert "output-mismatch" in again.output
+    right = dmlcheck("run", str(place / "case.yaml"), "--expected-within", "1")
+    assert right.exit_code == (0 if name == "one" else 5), right.output
+
+
 @pytest.mark.usefixtures("folder")
 def test_what_a_program_wrote_is_in_the_message() -> None:
     (result,) = [line for line in run("-k", "listed").output.splitlines() if "error[output-mismatch]" in line]

@@ -24,6 +24,12 @@ def test_the_levels_are_ordered_as_directml_brought_them() -> None:
     ]  # fmt: skip
 
 
+def test_the_highest_of_levels_is_none_where_one_is_never() -> None:
+    assert names.highest(["2_0", "6_1", "3_1"]) == "6_1"
+    assert names.highest(["2_0", None]) is None
+    assert names.highest([]) is None
+
+
 @pytest.mark.parametrize(
     "spelling",
     ["4_1", "4.1", 4.1, "DML_FEATURE_LEVEL_4_1", "0x4100", "0X4100", 0x4100, " 4_1 "],
