@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.comparison.records import Element, OutputResult
+from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
 from dmlcheck.comparison.regions import region
-from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
 from dmlcheck.reference.blocks import tiles
@@ -29,7 +29,10 @@ _SMALL = 1 << 12  # bytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to what a case expects, where float64 loses some of it
 _STRETCHES = 64
+_FEW = 16  # elements: the errors of fewer say nothing of how they are spread
 _MARKED = 1 << 20  # elements: in a larger output the wrong ones are counted, but not marked
+_WIDER = 100.0  # times the derived tolerance: a published one that is wider is no likely one
+_ROUNDED = 2.0  # ULP: errors of roundings at the end, which are never unlikely
 
 
 class Comparison(NamedTuple):
@@ -81,7 +84,7 @@ def _judge_all(
             tallies[name].add(at, *differing[name].pair(at), bound)
         passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
         for name, at, bound in bounds(passed, is_likely=True) if passed else ():
-            tallies[name].add_likely(*differing[name].pair(at), bound)
+            tallies[name].add_likely(at, *differing[name].pair(at), bound)
 
 
 def allowed(
@@ -94,10 +97,23 @@ def allowed(
         for name, at, bound in bounds(every):
             tensor, values = expected[name]
             wanted = values.reshape(-1)[at]
-            units = _judge(wanted, wanted, tensor.data_type, limit, bound).allowed
-            unit = ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
-            found[name].reshape(-1)[at] = np.where(bound.unspecified, np.inf, units * unit)
+            units = _judge(wanted, wanted, tensor.data_type, limit, bound).allowed * _units_of(wanted, tensor)
+            found[name].reshape(-1)[at] = np.where(bound.unspecified, np.inf, units)
+        for name, at, bound in () if limit.is_own else bounds(every, is_likely=True):
+            tensor, values = expected[name]
+            wanted = values.reshape(-1)[at]
+            likely = _likely(wanted, wanted, tensor.data_type, limit, bound)
+            most = np.maximum(likely.published, MOST_LIKELY * likely.derived.allowed) * _units_of(wanted, tensor)
+            if bound.terms > 1 and limit.is_capped:
+                found[name].reshape(-1)[at] = np.fmin(
+                    found[name].reshape(-1)[at], np.where(bound.unspecified, np.inf, most)
+                )
     return found
+
+
+def _units_of(wanted: Array, tensor: TensorDesc) -> Any:
+    """Return units in the last place of numbers, 1 of integers."""
+    return ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
 
 
 def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
@@ -163,7 +179,8 @@ class _Tally:
         self.base, self.limit = base, limit
         self.sizes, self.data_type, self.elements = base.sizes, base.data_type, base.elements
         self.mismatches = self.unlikely = self.unlimited = self.terms = 0
-        self.has_unlimited = False
+        self.has_unlimited = self.is_capped = False
+        self.squares = 0.0
         self.unspecified = base.unspecified
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
@@ -178,8 +195,9 @@ class _Tally:
 
     @property
     def may_be_unlikely(self) -> bool:
-        """Whether all is within the bound, and the likely one is less, or may be where the bound has no limit."""
-        return (self.terms > 1 or self.has_unlimited) and not self.mismatches and not self.limit.is_own
+        """Whether all is within the bound, and some errors may be beyond the likely one."""
+        may_be = self.terms > 1 or self.has_unlimited or self.max_ulp > _ROUNDED
+        return may_be and not self.mismatches and not self.limit.is_own
 
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
@@ -194,16 +212,31 @@ class _Tally:
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
 
-    def add_likely(self, wanted: Array, found: Array, bound: Bound) -> None:
+    def add_likely(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements once more, with the likely bound."""
-        judged = _judge(wanted, found, self.data_type, self.limit, bound)
-        beyond = ~judged.accepted & ~bound.unspecified
-        self.unlikely += int(beyond.sum())
+        likely = _likely(wanted, found, self.data_type, self.limit, bound)
+        beyond = ~likely.accepted & ~bound.unspecified
         has_none = _is_unlimited(found, self.data_type, bound)
         has_none |= _is_unlimited(wanted, self.data_type, bound, _OF_A_CASE)
-        self.unlimited += int((judged.accepted & has_none & ~bound.unspecified).sum())
+        self.unlimited += int((likely.accepted & has_none & ~bound.unspecified).sum())
+        if bound.terms > 1 and self.limit.is_capped:
+            shares = np.where(bound.unspecified | np.isnan(likely.share), 0.0, likely.share)
+            self.squares += float(np.square(np.fmin(shares, MOST_LIKELY)).sum())
+            refused = beyond & ~likely.is_published & (likely.derived.share > MOST_LIKELY)
+            beyond &= ~refused
+            self._note_capped(at, likely.derived, refused)
+        self.unlikely += int(beyond.sum())
         if beyond.any():
-            self.likely_share = max(self.likely_share, _number(judged.share[beyond].max()))
+            self.likely_share = max(self.likely_share, _number(likely.share[beyond].max()))
+
+    def _note_capped(self, at: Array, judged: _Judged, refused: Array) -> None:
+        """Note elements that are within the bound, and too many times their likely error off."""
+        if refused.any():
+            self.is_capped = True
+            share, most = judged.share / MOST_LIKELY, judged.allowed * MOST_LIKELY
+            capped = judged._replace(accepted=~refused, share=share, allowed=most)
+            self.max_share = max(self.max_share, _number(share[refused].max()))
+            self._note_refused(at, capped, partial(self._element, at, capped))
 
     def _note(self, places: Array, judged: _Judged) -> None:
         """Note the elements at some positions: the refused ones, the one most off, and the closest to its bound."""
@@ -265,13 +298,27 @@ class _Tally:
             closest=self.closest,
             profile=tuple(map(_number, self.stretches)) if self.mismatches else (),
             bound=self.limit.text(self.data_type, self.allowed),
-            decided_by=self.limit.decided_by(self.data_type, self.terms, is_rounded=self.is_rounded),
+            decided_by=self.limit.decided_by(
+                self.data_type, self.terms, is_rounded=self.is_rounded, most_likely=MOST_LIKELY if self.is_capped else 0
+            ),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
             region=None if self.refused is None else region(self.refused),
             unlimited=self.unlimited,
+            systematic=self._systematic(),
         )
         return Comparison(result, self.refused)
+
+    def _systematic(self) -> float | None:
+        """Return the root mean square of the errors in units of the likely error, where it is too much for roundings.
+
+        Those of factors that are cut to another type all go in one direction, and are as large as the likely error.
+        """
+        count = self.elements - self.unspecified
+        if self.data_type not in FORMATS or self.limit.inputs != FLOAT32 or self.mismatches or count < _FEW:
+            return None
+        share = math.sqrt(self.squares / count)
+        return share if share > MOST_SYSTEMATIC else None
 
 
 # ---- elements
@@ -298,6 +345,35 @@ def _judge(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bou
     judge = _judge_floats if data_type in FORMATS else _judge_integers
     judged = judge(wanted, found, data_type, limit, None if limit.is_own else bound)
     return _by_any(judged, data_type, limit, bound) if bound.others else judged
+
+
+class _Likely(NamedTuple):
+    """Elements that are within the bound, judged by their likely errors.
+
+    `derived` is by the formula alone. A published tolerance that is much wider than that is none for likely errors:
+    `share` and `accepted` are then those of the formula; `is_published` marks what it accepts, `published` has its
+    width.
+    """
+
+    derived: _Judged
+    share: Array
+    accepted: Array
+    is_published: Array
+    published: Array
+
+
+def _likely(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound) -> _Likely:
+    derived = _judge(wanted, found, data_type, limit._replace(tolerance=None), bound)
+    row = limit.tolerance
+    if row is None or row.exact or not limit.has_bound(data_type):
+        none = np.zeros(derived.allowed.shape)
+        return _Likely(derived, derived.share, derived.accepted, none.astype(bool), none)
+    judged = _judge(wanted, found, data_type, limit, bound)
+    is_wide = judged.allowed > _WIDER * derived.allowed
+    share = np.where(is_wide, derived.share, judged.share)
+    accepted = np.where(is_wide, derived.accepted, judged.accepted)
+    published = np.where(judged.allowed > derived.allowed, judged.allowed, 0.0)
+    return _Likely(derived, share, accepted, judged.accepted & ~derived.accepted, published)
 
 
 def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0) -> Array:

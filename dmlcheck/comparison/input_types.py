@@ -72,7 +72,7 @@ def consistent_type(judged: Judged, limit: Limit) -> str | None:
 
 
 def _is_off(one: Comparison) -> bool:
-    return bool(one.result.mismatches or one.result.unlikely)
+    return bool(one.result.mismatches or one.result.unlikely or one.result.systematic)
 
 
 def _may_be_rounded(judged: Judged, limit: Limit) -> bool:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+MOST_LIKELY = 32.0  # times its likely error: an element with sums in it that is further off is wrong
+MOST_SYSTEMATIC = 1 / 3  # times the likely error: what the root mean square of an output's errors may be
+
 
 class Element(NamedTuple):
     """An element of an output that differs: its index, the values, the error in ULP and as a share of the bound.
@@ -32,7 +35,8 @@ class OutputResult(NamedTuple):
     units in the last place, or in units for integers. `unlikely` counts the elements that are inside the bound and
     beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in words where the
     elements outside the tolerance are, if there are such words. `unlimited` counts the elements that differ where the
-    bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
+    bound is infinite, or has all that the operator can return: they are not wrong, and say nothing. `systematic` is the
+    root mean square of all errors in units of the likely one, where that is too much for roundings.
     """
 
     elements: int
@@ -54,3 +58,4 @@ class OutputResult(NamedTuple):
     likely_share: float | None = None
     region: str | None = None
     unlimited: int = 0
+    systematic: float | None = None

@@ -30,12 +30,24 @@ OF_PRODUCTS = frozenset(
 )
 
 
+# The operators with a variance, which an implementation may compute in one pass: that is no likely error, but right.
+WITH_VARIANCE = frozenset(
+    [
+        "BATCH_NORMALIZATION_TRAINING",
+        "MEAN_VARIANCE_NORMALIZATION",
+        "MEAN_VARIANCE_NORMALIZATION1",
+        "MEAN_VARIANCE_NORMALIZATION2",
+    ]
+)
+
+
 class Limit(NamedTuple):
     """What an output is compared under.
 
     `tolerance` is the case's own if `is_own`. Else the bound follows from the operator's formula, with the roundings of
     the type in `accumulate`, and of the factors of sums of products to that in `inputs`; `tolerance` is the row that
     the operator's spec has for the desc, or None, and counts where it is wider. `whose` names the tolerance in words.
+    `is_capped` says that what is far beyond the likely errors is wrong.
     """
 
     tolerance: Tolerance | None
@@ -43,6 +55,7 @@ class Limit(NamedTuple):
     accumulate: str = "FLOAT32"
     whose: str = ""
     inputs: str = FLOAT32
+    is_capped: bool = True
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
@@ -56,10 +69,11 @@ class Limit(NamedTuple):
             return "exact" if self.tolerance.exact else " or ".join(limit_parts(self.tolerance))
         return _units(allowed, data_type) if allowed else "exact"
 
-    def decided_by(self, data_type: str, terms: int = 0, *, is_rounded: bool = True) -> str:
+    def decided_by(self, data_type: str, terms: int = 0, *, is_rounded: bool = True, most_likely: float = 0.0) -> str:
         """Say in words whose limit it is, and the reason or the source that it gives.
 
-        `is_rounded` says whether the formula rounded anything on the way to the elements that differ.
+        `is_rounded` says whether the formula rounded anything on the way to the elements that differ, `most_likely` how
+        many times the likely error decided, if it did.
         """
         row = self.tolerance
         why = "" if row is None else row.reason if self.is_own else row.source
@@ -68,6 +82,8 @@ class Limit(NamedTuple):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
             factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
             formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{factors}{sums}"
+            if most_likely:
+                formula = f"{formula}, and {most_likely:g} times the likely error"
             is_wider = row is not None and not row.exact and is_float(data_type)
             return f"{formula}; or {own}, where that is wider" if is_wider else formula
         if is_float(data_type) or self.is_own or (row is not None and row.exact):
@@ -108,7 +124,8 @@ def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOA
         return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
     row, chosen = published(desc)
     whose = f"the limit of {name}" + (f" with {chosen}" if chosen else "")
-    return Limit(row, accumulate=accumulate, whose=whose, inputs=inputs)
+    is_capped = name not in WITH_VARIANCE
+    return Limit(row, accumulate=accumulate, whose=whose, inputs=inputs, is_capped=is_capped)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:

@@ -604,7 +604,19 @@ RULES: dict[str, Rule] = {
         "The bound of a sum of n terms is its error if every rounding is the worst possible, so that any order of "
         "summation passes. Independent roundings add up to much less: the likely error is six standard deviations of a "
         "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "
-        "warning; with `run --strict` the case fails.",
+        "warning; with `run --strict` the case fails. An element that is more than 32 times its likely error off is "
+        "outside the tolerance: that is an `output-mismatch`.",
+    ),
+    "systematic-error": Rule(
+        "run",
+        "the errors of a whole output are larger than rounding is likely to cause",
+        "{tensor}: the root mean square of the errors of {elements} is {share} times the likely error; at most {most} "
+        "is allowed{also}",
+        "Roundings are independent of each other, so only a few elements of an output come near the likely error, "
+        "which is six standard deviations. The root mean square of the errors, each in units of the likely error of "
+        "its element, is at most 1/6 where the roundings are as expected. Where it is more than 1/3, something rounds "
+        "more than it may, though each element alone is inside its tolerance: inputs are rounded to TF32 or FLOAT16, "
+        "say, or sums are kept in FLOAT16. Only outputs of sums with at least 16 elements are looked at.",
     ),
     "unlimited-tolerance": Rule(
         "run",

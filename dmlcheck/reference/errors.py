@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.roundings import Rounding
-from dmlcheck.values.number_formats import two_sum
+from dmlcheck.values.number_formats import FORMATS, two_sum
 
 Array = NDArray[Any]
 Errors = Sequence["Array | None"]
@@ -220,29 +220,50 @@ POLES: dict[str, Callable[..., Any]] = {
 }
 
 
+def where_powers_overflow(x: Array, error: Any, result: Array, arithmetic: Arithmetic) -> Array:
+    """Return the errors of half a power of e, which may be infinite where the whole power is beyond the type."""
+    largest = FORMATS[arithmetic.data_type].largest
+    room = largest * (1 + 2 * arithmetic.unit_roundoff) - np.abs(result)
+    return np.where(plus(np.abs(x), error) > np.log(largest), np.maximum(room, 0.0), 0.0)
+
+
+HALF_POWERS = frozenset(["cosh", "sinh"])  # functions that are half a power where this is large
+
+
 # ---- sums
 
 
 def summing_error(
-    count: Any, sums: Any, absolute: Any, squares: Any, arithmetic: Arithmetic, walked: Any = 0.0, absorbed: Any = 0.0
-) -> Any:
+    count: Any, sums: Any, absolute: Any, squares: Any, arithmetic: Arithmetic, walked: Any = 0.0, absorbed: Any = 0.0,
+    alike: Any = 0.0,
+) -> Any:  # fmt: skip
     """Return the error of a sum with `count` additions, whatever its order, or a likely one of independent roundings.
 
     The first is n * u * sum|terms| for n terms, and needs no terms of higher order (Jeannerod and Rump, 2013). For the
     second each sum on the
     way has a rounding with a standard deviation of u / sqrt(3) of it. The squares of the sums on the way are at most
     about that of the whole sum and those of the terms in a random order, and in the order of the terms they add up to
-    `walked`. The roundings of equal terms are not independent, nor are those of small ones, which are `absorbed`.
+    `walked`. The roundings of equal terms are not independent: `alike` is the chance that two terms are equal. Nor are
+    those of small ones, which are `absorbed`.
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
-        steps = count * (sums * sums + squares) + walked
+        chance = np.maximum(alike, _near(count + 1, sums, squares, arithmetic))
+        steps = (count * (sums * sums + squares) + walked) * (1 + count * chance)
         likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
         error = np.where(is_even(count + 1, sums, squares), error, np.fmin(error, likely))
     is_tiny = absolute < arithmetic.smallest / arithmetic.unit_roundoff  # so that sums on the way may be flushed
     if np.any(is_tiny):
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
     return error
+
+
+def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:
+    """Return the chance that two terms are rounded alike since they differ by less than a unit of the sum."""
+    unit = 2 * arithmetic.unit_roundoff * np.abs(sums)
+    variance = np.maximum(squares / count - np.square(sums / count), 0.0)
+    found: Array = np.exp(-np.square(2 * np.pi / np.maximum(unit, arithmetic.smallest)) * variance)
+    return found
 
 
 def is_even(count: Any, sums: Any, squares: Any) -> Any:
@@ -253,12 +274,42 @@ def is_even(count: Any, sums: Any, squares: Any) -> Any:
 _EVEN = 1e-9  # n times the sum of squares is the square of the sum where all terms are the same
 
 
-def on_the_way(value: Array, axis: Any, start: Any, unit_roundoff: float) -> tuple[Array, Array]:
-    """Return the squares of the sums on the way, added up, and the sum of the terms that are too small for them."""
+def alike(value: Array, axis: Any = None) -> Any:
+    """Return the chance that two terms of a sum along some axes are equal and not 0, from a sample of the terms.
+
+    Equal terms are rounded alike as long as the sum on the way keeps its exponent.
+    """
+    if axis is None:
+        rows = value.flat[:: max(1, value.size // _SAMPLE)]
+    else:
+        rows = _rows(value, axis)
+        rows = rows[..., :: max(1, rows.shape[-1] // _SAMPLE)]
+    rows = np.sort(rows, axis=-1)
+    size = rows.shape[-1]
+    if size < _SMALL_SAMPLE:
+        return 0.0
+    place = np.arange(size)
+    is_new = np.ones(rows.shape, dtype=bool)
+    is_new[..., 1:] = rows[..., 1:] != rows[..., :-1]
+    before = place - np.maximum.accumulate(np.where(is_new, place, 0), axis=-1)  # terms before each that equal it
+    return np.where(rows != 0, before, 0).sum(axis=-1) / (size * (size - 1) / 2)
+
+
+_SAMPLE = 256  # terms of a sum
+_SMALL_SAMPLE = 8
+
+
+def _rows(value: Array, axis: Any) -> Array:
+    """Return an array with the axes that are reduced as its last one, and 1 for their size where they were."""
     axes = [*range(value.ndim)] if axis is None else [one % value.ndim for one in np.atleast_1d(axis)]
     others = [other for other in range(value.ndim) if other not in axes]
     kept = [1 if other in axes else size for other, size in enumerate(value.shape)]
-    terms = value.transpose(*others, *axes).reshape(*kept, -1)
+    return value.transpose(*others, *axes).reshape(*kept, -1)
+
+
+def on_the_way(value: Array, axis: Any, start: Any, unit_roundoff: float) -> tuple[Array, Array]:
+    """Return the squares of the sums on the way, added up, and the sum of the terms that are too small for them."""
+    terms = _rows(value, axis)
     steps = np.cumsum(terms, axis=-1) + np.expand_dims(start, -1)
     absorbed = np.where(np.abs(terms) < unit_roundoff * np.abs(steps), terms, 0.0)
     return np.asarray((steps * steps).sum(axis=-1)), np.asarray(absorbed.sum(axis=-1))

@@ -311,7 +311,7 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
     result = np.asarray(function(*values))
     if result.dtype == bool:
         return result
-    row = None if name in of.EXACT else rounding(name, arithmetic.data_type)
+    row = None if name in of.EXACT else rounding(name, arithmetic.data_type, is_likely=arithmetic.is_likely)
     if row is None:
         error = of.carried(function, name, values, errors, result)
     elif row.formula is None:
@@ -323,6 +323,8 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
         )
     if name in of.POLES:
         error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
+    if name in of.HALF_POWERS:
+        error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
     return _with_error(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
 
 
@@ -476,13 +478,14 @@ def either(*ways: Callable[[], Any]) -> Any:
     return reduce(_both, (way() for way in ways[1:]), first) if isinstance(first, Tracked) else first
 
 
-def widest(*ways: Callable[[], Any]) -> Any:
+def widest(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     """Return what the first of several ways to compute the same numbers gives, within the widest of their bounds.
 
-    But for roundings all ways have the same result: one that is elsewhere makes the bound no wider.
+    But for roundings all ways have the same result: one that is elsewhere makes the bound no wider. Of likely errors
+    only those of the first way count where that `is_first_likely`.
     """
     first = ways[0]()
-    if not isinstance(first, Tracked):
+    if not isinstance(first, Tracked) or (is_first_likely and first.arithmetic.is_likely):
         return first
     error = reduce(np.maximum, (slack(way()) for way in ways[1:]), first.slack)
     return Tracked(first.value, error, first.arithmetic, first.terms)
@@ -512,6 +515,7 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
     sums: Any = 0.0
     absolute: Any = 0.0
     likely: tuple[Any, ...] = (0.0, 0.0, 0.0)
+    alike: Any = 0.0
     carried: Any = None
     count = terms = 0
     for x in parts:
@@ -519,11 +523,12 @@ def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tr
         if arithmetic.is_likely:
             way = of.on_the_way(value, axis, sums, arithmetic.unit_roundoff)
             likely = tuple(map(np.add, likely, (_added(value * value, axis), *way)))
+            alike = np.maximum(alike, of.alike(value, axis))
         part = _added(value, axis)
         sums, absolute = sums + part, absolute + _added(plus(np.abs(value), error), axis)
         carried = carried if error is None else plus(carried, _added(error * error, axis))
         count, terms = count + value.size // max(1, part.size), max(terms, x.terms)
-    error = summing_error(count - 1, sums, absolute, likely[0], arithmetic, *likely[1:])
+    error = summing_error(count - 1, sums, absolute, likely[0], arithmetic, likely[1], likely[2], alike)
     error = error if carried is None else error + np.sqrt(carried)
     terms = max(terms, count) if count > 1 else terms
     found = _with_error(sums, error, arithmetic, terms, partial(_is_bounded, carried))
@@ -560,7 +565,8 @@ def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tr
     likely: tuple[Any, ...] = (0.0,)
     if arithmetic.is_likely:
         is_small = size < arithmetic.unit_roundoff * of.largest(absolute)
-        likely = add(value * value), float(count) * absolute * absolute, add(np.where(is_small, size, 0.0))
+        small = add(np.where(is_small, size, 0.0))
+        likely = add(value * value), float(count) * absolute * absolute, small, of.alike(value)
     own = summing_error(float(count - 1), sums, absolute, likely[0], arithmetic, *likely[1:])
     carried = None if error is None else add(np.broadcast_to(error * error, value.shape))
     moved = own if carried is None else own + np.sqrt(carried)
@@ -610,6 +616,7 @@ def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: 
     squares: Any = 0.0
     carried: Any = None
     rounded: factors.Moved | None = None
+    alike = 0.0
     count = terms = 0
     for function, a, b in products:
         arithmetic, own, (x, y), (s, t) = _operands((a, b))
@@ -622,7 +629,9 @@ def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: 
             rounded = of_these if rounded is None else rounded.and_of(of_these)
             absolute = absolute + of_these.most
         absolute = absolute + function(plus(p, s), plus(q, t))
-        squares = squares + function(x * x, y * y) if arithmetic.is_likely else 0.0
+        if arithmetic.is_likely:
+            squares = squares + function(x * x, y * y)
+            alike = max(alike, float(np.max(of.alike(x))) * float(np.max(of.alike(y))))
         carried = plus(carried, _carried(function, p, q, s, t))
         size = 1 if function is np.multiply else x.shape[-1]
         count, terms = count + (size if of_each is None else of_each), max(terms, own)
@@ -631,7 +640,7 @@ def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: 
         is_even = of.is_even(count, value, squares) if arithmetic.is_likely else True
         moved = plus(moved, rounded.likely(is_even))
     if count > 1:
-        error = plus(summing_error(count - 1, value, absolute, squares, arithmetic), moved)
+        error = plus(summing_error(count - 1, value, absolute, squares, arithmetic, alike=alike), moved)
     else:
         error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
     return _with_error(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
@@ -650,10 +659,10 @@ def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
     """Return cumulative sums: the k-th has k - 1 roundings."""
     (value, error), along = x.operand(), partial(np.cumsum, axis=axis)
     sums, size = along(value), np.abs(value)
-    likely: list[Any] = [0.0] * 3
+    likely: list[Any] = [0.0] * 4
     if x.arithmetic.is_likely:
         absorbed = np.where(size < x.arithmetic.unit_roundoff * np.abs(sums), value, 0.0)
-        likely = [along(value * value), along(sums * sums), along(absorbed)]
+        likely = [along(value * value), along(sums * sums), along(absorbed), of.alike(value, axis)]
     own = summing_error(_places(x, axis), sums, along(plus(size, error)), likely[0], x.arithmetic, *likely[1:])
     carried = None if error is None else np.sqrt(along(error * error))
     terms = max(x.terms, value.shape[axis])

@@ -179,7 +179,8 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
 
     `worst` is the element of the largest error, and `closest` that of the largest share of its bound; `unrounded` in
     them says that the error is measured from the unrounded result, `unlimited` that its bound is infinite.
-    `likely_share` is the largest share of the likely error, where any element is beyond that. `unspecified` counts the
+    `likely_share` is the largest share of the likely error, where any element is beyond that, `systematic`
+    the root mean square of the errors as a share of it, where that is a systematic error. `unspecified` counts the
     elements that are left open, `unlimited` those that differ where the tolerance has no limit.
     """
     found: dict[str, Any] = {
@@ -196,6 +197,8 @@ def output_dict(output: OutputResult) -> dict[str, Any]:
     }
     if output.likely_share is not None:
         found["likely_share"] = output.likely_share
+    if output.systematic is not None:
+        found["systematic"] = output.systematic
     return {**found, "details": _mismatch(output)} if output.mismatches else found
 
 

@@ -331,6 +331,7 @@ def _output(raw: Mapping[str, Any]) -> OutputResult:
         likely_share=value_of(raw, "likely_share", NUMBER_OR_NONE),
         region=value_of(details, "region", TEXT_OR_NONE, None),
         unlimited=value_of(raw, "unlimited", (int,), 0),
+        systematic=value_of(raw, "systematic", NUMBER_OR_NONE, None),
     )
 
 

@@ -296,7 +296,9 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
     verdict = judge(case, prepared, given.values, run.limits, given.is_open)
     outputs, noted, consistent = verdict.outputs, verdict.inaccurate, verdict.consistent
     if verdict.findings:
-        return Ending(FAILED, "output mismatch", verdict.findings, outputs, noted=noted, consistent=consistent)
+        is_systematic = all(found.rule == "systematic-error" for found in verdict.findings)
+        reason = "systematic error" if is_systematic else "output mismatch"
+        return Ending(FAILED, reason, verdict.findings, outputs, noted=noted, consistent=consistent)
     if verdict.is_empty:
         return Ending(SKIPPED, _NOTHING, outputs=outputs)
     doubtful = {

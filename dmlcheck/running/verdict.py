@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from dmlcheck.cases.prepare import Prepared
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.records import OutputResult
+from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are
@@ -94,7 +94,9 @@ def judge(
     unspecified = union(is_open, prepared.is_any)
     compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
     outputs = {name: output for name, (output, _) in compared.items()}
-    is_off = of_reference is None and any(output.mismatches or output.unlikely for output in outputs.values())
+    is_off = of_reference is None and any(
+        output.mismatches or output.unlikely or output.systematic for output in outputs.values()
+    )
     guesses = _Guesses()
     if is_off:
         guesses = _guesses(case.file, (desc, inputs, expected, actual, unspecified, compared), limit, limits)
@@ -105,6 +107,8 @@ def judge(
         if output.mismatches:
             found = _mismatch(name, output, case.outputs or {})
             wrong.append(off(found._replace(help=guesses.causes.get(name))))
+        if output.systematic:
+            wrong.append(off(_systematic(name, output, case.outputs or {})))
     is_empty = _is_open(outputs) and not is_all_any(prepared)
     inaccurate: list[Finding] = []
     if right.reference is not None and not (of_reference is not None and _is_equal(outputs)):
@@ -252,6 +256,17 @@ def _unlikely(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
         "also": "",
     }
     return Finding("unlikely-error", _path(name, output, given), params)
+
+
+def _systematic(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:
+    params = {
+        "tensor": name,
+        "elements": counted(output.elements, "element"),
+        "share": figure(output.systematic or 0.0),
+        "most": figure(MOST_SYSTEMATIC),
+        "also": "",
+    }
+    return Finding("systematic-error", _path(name, output, given), params)
 
 
 def _unlimited(name: str, output: OutputResult, given: Mapping[str, Any]) -> Finding:

@@ -482,7 +482,7 @@ def test_what_is_allowed_is_told_of_the_worst_element_in_its_units() -> None:
 @pytest.mark.parametrize(("data_type", "units"), [("FLOAT32", 4 * 2.0**23), ("INT32", 4)])
 def test_an_element_with_an_infinite_bound_has_no_share_of_it(data_type: str, units: float) -> None:
     unlimited = Bound(np.array([1.0]), np.array([math.inf]), np.array([False]))
-    result = judged([1], [5], data_type, Limit(None), None, lambda _: given(unlimited))
+    result = judged([1], [5], data_type, Limit(None), None, lambda _, **__: given(unlimited))
     assert (result.mismatches, result.max_share, result.bound) == (0, 0, "anything")
     assert result.closest is None
     assert result.most_off is not None
@@ -491,7 +491,7 @@ def test_an_element_with_an_infinite_bound_has_no_share_of_it(data_type: str, un
 
 def test_an_infinite_bound_has_no_share_and_leaves_those_of_other_elements() -> None:
     bound = Bound(np.array([1.0, 1.0]), np.array([math.inf, 2.0**-23]), np.array([False, False]))
-    result = judged([1.0, 1.0], [5.0, 1 + 2.0**-23], "FLOAT32", Limit(None), None, lambda _: given(bound))
+    result = judged([1.0, 1.0], [5.0, 1 + 2.0**-23], "FLOAT32", Limit(None), None, lambda _, **__: given(bound))
     assert result.closest is not None
     assert (result.closest.place, result.closest.share, result.max_share) == ((1,), 0.5, 0.5)
     assert result.bound == "2 ULP"
@@ -529,7 +529,7 @@ def with_bound(
     """Compare one element, of which a formula says what it is and how far off it may be."""
     bound = Bound(np.array([value]), np.array([slack]), np.array([False]))
     used = Limit(**{"tolerance": None, **limit})
-    return judged([expected], [actual], data_type, used, None, lambda _: given(bound))
+    return judged([expected], [actual], data_type, used, None, lambda _, **__: given(bound))
 
 
 @pytest.mark.parametrize(
@@ -646,7 +646,7 @@ def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> N
 def test_bounds_are_asked_for_once_and_for_the_outputs_that_differ() -> None:
     asked: list[dict[str, list[int]]] = []
 
-    def bounds_of(masks: dict[str, Any]) -> Iterator[tuple[str, Array, Bound]]:
+    def bounds_of(masks: dict[str, Any], **_: Any) -> Iterator[tuple[str, Array, Bound]]:
         asked.append({name: np.flatnonzero(mask[...]).tolist() for name, mask in masks.items()})
         yield "C", np.array([1]), Bound(np.array([5.0]), np.array([1.0]), np.array([False]))
         yield "A", np.array([2, 3]), Bound(np.zeros(2), np.zeros(2), np.array([True, False]))
@@ -655,7 +655,7 @@ def test_bounds_are_asked_for_once_and_for_the_outputs_that_differ() -> None:
     right = {name: (tensor, np.full(4, 5, np.float32)) for name, tensor in tensors.items()}
     actual = {name: values.copy() for name, (_, values) in right.items()}
     actual["A"][2:] = 7
-    actual["C"][1] = 5.5
+    actual["C"][1] = np.nextafter(np.float32(5), np.float32(6))
     actual["D"] = np.zeros(3, np.float32)
     found = compare.compare(right, actual, Limit(None), bounds_of)
     assert asked == [{"A": [2, 3], "C": [1]}]
@@ -667,7 +667,7 @@ def test_bounds_are_asked_for_once_and_for_the_outputs_that_differ() -> None:
 
 @pytest.mark.parametrize(
     ("off", "terms", "is_own", "unlikely"),
-    [(6, 9, False, 2), (2, 9, False, 0), (6, 1, False, 0), (6, 9, True, 0), (20, 9, False, 0)],
+    [(6, 9, False, 2), (2, 9, False, 0), (6, 1, False, 2), (6, 9, True, 0), (20, 9, False, 0)],
 )
 def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is_own: bool, unlikely: int) -> None:
     """The bound is 10 units and the likely one 3, with the unit of the result itself 11 and 4."""
@@ -683,6 +683,84 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
     assert result.mismatches == (2 if off > 11 and not is_own else 0)
     assert (result.unlikely, result.likely_share) == (unlikely, 1.5 if unlikely else None)
     assert result.unspecified == 1
+
+
+def of_sums(likely: float, terms: int = 9, hard: float = 1000.0) -> Bounds:
+    """Return bounds of sums that are 1, in units in the last place; the unit of the result itself is added to them."""
+
+    def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        at = np.flatnonzero(masks["OutputTensor"][...])
+        slack = np.full(at.size, (likely if is_likely else hard) * 2.0**-23)
+        yield "OutputTensor", at, Bound(np.ones(at.size), slack, np.zeros(at.size, bool), terms)
+
+    return bounds_of
+
+
+def off_by(units: Sequence[float], bounds_of: Bounds, limit: Limit | None = None) -> OutputResult:
+    """Compare sums that are 1 with ones that are so many units off."""
+    found = [1 + 2.0**-23 * unit for unit in units]
+    return judged([1.0] * len(units), found, "FLOAT32", limit or Limit(None), None, bounds_of)
+
+
+@pytest.mark.parametrize(
+    ("off", "terms", "row", "wrong", "unlikely"),
+    [
+        (128, 9, None, 0, 1),
+        (129, 9, None, 1, 0),  # beyond 32 times 3 + 1 units
+        (129, 1, None, 0, 1),  # no sum: what a source grants a function holds
+        (129, 9, 200, 0, 1),  # within what a source publishes for the operator
+    ],
+)
+def test_a_sum_that_is_beyond_32_likely_errors_is_wrong(
+    off: int, terms: int, row: int | None, wrong: int, unlikely: int
+) -> None:
+    limit = Limit(None if row is None else Tolerance(ulp=row), whose="the limit of SUM")
+    result = off_by([0, off], of_sums(3, terms), limit)
+    assert (result.mismatches, result.unlikely) == (wrong, unlikely if row is None else 0)
+    if wrong:
+        assert result.worst is not None
+        assert result.worst.place == (1,)
+        assert result.worst.share == result.max_share == 129 / 128
+        assert result.bound == "128 ULP"
+        assert result.decided_by.endswith(", and 32 times the likely error")
+
+
+@pytest.mark.parametrize(("row", "unlikely"), [(399, 0), (401, 1)])
+def test_a_published_tolerance_that_is_100_times_the_derived_one_is_no_likely_one(row: int, unlikely: int) -> None:
+    result = off_by([0, 50], of_sums(3, terms=1), Limit(Tolerance(ulp=row), whose="the limit of ERF"))
+    assert (result.mismatches, result.unlikely) == (0, unlikely)
+
+
+def test_what_is_kept_of_a_sum_as_allowed_is_at_most_32_times_its_likely_error() -> None:
+    expected = {"OutputTensor": (TensorDesc("FLOAT32", (2,)), np.ones(2, np.float32))}
+    found = compare.allowed(expected, Limit(None), of_sums(3))["OutputTensor"]
+    assert found.tolist() == [128 * 2.0**-23] * 2
+    wide = compare.allowed(expected, Limit(Tolerance(ulp=200)), of_sums(3))["OutputTensor"]
+    assert wide.tolist() == [200 * 2.0**-23] * 2
+    assert compare.allowed(expected, Limit(None), of_sums(300))["OutputTensor"].tolist() == [1001 * 2.0**-23] * 2
+
+
+@pytest.mark.parametrize(
+    ("units", "terms", "systematic"),
+    [
+        ([2.0] * 16, 9, 0.5),  # each is half of 3 + 1 units
+        ([2.0] * 6 + [0.0] * 10, 9, None),  # the mean of the squares is 6 / 64, below 1 / 9
+        ([2.0] * 8 + [0.0] * 8, 9, math.sqrt(8 / 64)),
+        ([2.0] * 15, 9, None),
+        ([3.0] * 16, 1, None),
+    ],
+)
+def test_errors_that_are_large_all_over_an_output_are_systematic(
+    units: list[float], terms: int, systematic: float | None
+) -> None:
+    result = off_by(units, of_sums(3, terms))
+    assert (result.mismatches, result.unlikely) == (0, 0)
+    assert result.systematic == (None if systematic is None else pytest.approx(systematic, rel=1e-12))
+
+
+def test_beside_a_variance_in_one_pass_errors_are_unlikely_and_not_wrong() -> None:
+    result = off_by([500.0] * 16, of_sums(3), Limit(None, is_capped=False))
+    assert (result.mismatches, result.unlikely, result.systematic) == (0, 16, None)
 
 
 # ---- unspecified elements

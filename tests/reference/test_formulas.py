@@ -113,10 +113,10 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     depth = [0]
     rounding, formula = numbers.rounding, numbers._of_a_formula
 
-    def noted(name: str, data_type: str) -> Any:
+    def noted(name: str, data_type: str, **given: Any) -> Any:
         if not depth[0]:
             found.add(name)
-        return rounding(name, data_type)
+        return rounding(name, data_type, **given)
 
     def inside(*args: Any) -> Any:
         depth[0] += 1

@@ -92,7 +92,8 @@ def test_a_product_in_blocks_has_the_bound_of_the_whole(monkeypatch: pytest.Monk
         cut = computed(a, b, arithmetic=arithmetic)
         monkeypatch.undo()
         assert cut[0] == pytest.approx(whole[0])
-        assert cut[1] == pytest.approx(whole[1])
+        # Which terms are equal is seen in a sample of them.
+        assert cut[1] == pytest.approx(whole[1], rel=0.3 if is_likely else None)
         assert (whole[1] > 0).all()
 
 

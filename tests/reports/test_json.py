@@ -91,6 +91,7 @@ OUTPUT = with_optional(
     ),
     details=DETAILS,
     likely_share=NUMBER,
+    systematic=NUMBER,
 )
 SPOT = {"case": TEXT, "output": TEXT, "index": items(COUNT)}
 NO_SPOT: dict[str, Any] = {key: {"type": "null"} for key in SPOT}

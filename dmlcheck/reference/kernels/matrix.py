@@ -70,10 +70,14 @@ def matrix_multiply_integer_to_float(
 
 
 def to_float(a: Any, b: Any, a_scale: Any, a_zero: Any, b_scale: Any, b_zero: Any, bias: Any) -> Open:
-    """Return the product of dequantized numbers; implementations scale sums of integers, or add up scaled numbers."""
+    """Return the product of dequantized numbers; implementations scale sums of integers, or add up scaled numbers.
+
+    The first is what is likely: its sums are exact.
+    """
     left, right = difference(a, a_zero), difference(b, b_zero)
     integers = dot(left, right)
-    sums = widest(lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
+    ways = (lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
+    sums = widest(*ways, is_first_likely=True)
     return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.blocks import BLOCK, tiles
+from dmlcheck.reference.numbers import widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece
 
 OUTPUTS = ("output_parameters", "output_first_moment", "output_second_moment")
@@ -18,12 +19,16 @@ def step_of(
     x: Any, m: Any, v: Any, g: Any, step: Any, *, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
 ) -> dict[str, Any]:
     """X', M' and V' of some parameters; X' is left open where it has nothing but the divisor 0."""
-    first = beta1 * m + (1 - beta1) * g
-    second = beta2 * v + (1 - beta2) * np.square(g)
+    first, second = moment(m, g, beta1), moment(v, np.square(g), beta2)
     below = 1 - np.power(beta1, step)
     rate = learning_rate * (np.sqrt(1 - np.power(beta2, step)) / below)
     result = x - rate * first / (np.sqrt(second) + epsilon)
     return dict(zip(OUTPUTS, (Open(result, below == 0), first, second), strict=True))
+
+
+def moment(m: Any, g: Any, beta: Any) -> Any:
+    """Beta * M + (1 - Beta) * G, which an implementation may compute as M + (1 - Beta) * (G - M)."""
+    return widest(lambda: beta * m + (1 - beta) * g, lambda: m + (1 - beta) * (g - m))
 
 
 def adam(
