@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dmlcheck.specs.records import OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import Erratum, OperatorSpec, SupportTable, Tolerance
 
 
 def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
@@ -18,12 +18,25 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "support": [_support_dict(table) for table in spec.support],
         "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
-        "errata": [erratum._asdict() for erratum in spec.errata],
+        "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": list(spec.unspecified),
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],
         "reference": True,  # the engine computes them all
+    }
+
+
+def erratum_dict(erratum: Erratum) -> dict[str, Any]:
+    """Return an erratum; `holds` is what is correct."""
+    return {
+        "id": erratum.id,
+        "kind": erratum.kind,
+        "page": erratum.page,
+        "holds": erratum.correct,
+        "basis": erratum.basis,
+        "measured": erratum.measured,
+        "source": erratum.source or erratum.basis,
     }
 
 

@@ -49,22 +49,24 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
     if spec.unspecified:
-        yield from _section("Unspecified (no implementation fails on it)")
+        yield from _section("Undefined by the documentation (no implementation fails on it)")
     for text in spec.unspecified:
         yield from _item("-", text)
 
 
 def _errata(spec: OperatorSpec) -> Iterator[Line]:
     if spec.errata:
-        yield from _section("Errata and open points of the page")
+        yield from _section("Errata: what Microsoft's page gets wrong or leaves out")
     for erratum in spec.errata:
         yield from _erratum(erratum)
 
 
 def _erratum(erratum: Erratum) -> Iterator[Line]:
-    yield from _item(erratum.id, f"page: {erratum.page}")
-    yield from _item("", f"holds: {erratum.holds}")
-    yield from _item("", f"source: {erratum.source}")
+    yield from _item(erratum.id, f"Microsoft's page ({erratum.kind}): {erratum.page}")
+    yield from _item("", f"Correct: {erratum.correct}")
+    yield from _item("", f"Basis: {erratum.basis}, {'measured' if erratum.measured else 'not measured'}")
+    if erratum.source:
+        yield from _item("", f"Source: {erratum.source}")
 
 
 def _deviations(spec: OperatorSpec) -> Iterator[Line]:
@@ -77,7 +79,7 @@ def _deviations(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
-    """Yield the errata of all operators that have any."""
+    """Yield the errata of all operators that have any, below the operator and the address of its page."""
     for spec in specs:
         if spec.errata:
             yield Text(f"{spec.operator}   ", spec.page["url"])

@@ -11,6 +11,8 @@ from dmlcheck.files import yaml
 from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
 from dmlcheck.specs.records import (
     ATTRIBUTE,
+    ERRATUM_BASES,
+    ERRATUM_KINDS,
     INPUT,
     OUTPUT,
     Constraint,
@@ -89,7 +91,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
         unspecified=tuple(raw.get("unspecified", ())),
-        errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
+        errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
@@ -153,6 +155,21 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         help=raw.get("help"),
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
+
+
+_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}
+
+
+def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
+    """Read an erratum; ValueError where a key is missing or unknown, or has another value than it may."""
+    where = f"{operator}, erratum {raw.get('id')}"
+    for key, values in _ERRATUM_VALUES.items():
+        if raw.get(key) not in values:
+            raise ValueError(f"{where}: {key} is {raw.get(key)}; write one of {', '.join(map(str, values))}")
+    try:
+        return Erratum(**raw)
+    except TypeError as wrong:
+        raise ValueError(f"{where}: {wrong}") from wrong
 
 
 def _deviation(raw: dict[str, Any]) -> Deviation:

@@ -27,7 +27,30 @@ def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
     read = json.loads(dmlcheck("show", "--errata", "--format", "json").stdout)["errata"]
     mine = [erratum for erratum in read if erratum["operator"] == "DML_OPERATOR_GEMM"]
     assert mine == json.loads(dmlcheck("show", "GEMM", "--errata", "--format", "json").stdout)["errata"]
-    assert [set(erratum) for erratum in mine] == [{"operator", "id", "page", "holds", "source"}] * len(mine)
+    keys = {"operator", "id", "kind", "page", "holds", "basis", "measured", "source"}
+    assert [set(erratum) for erratum in mine] == [keys] * len(mine)
+
+
+def test_an_erratum_without_a_source_has_its_basis_there() -> None:
+    (decided,) = (
+        erratum
+        for erratum in json.loads(dmlcheck("show", "LSTM", "--errata", "--format", "json").stdout)["errata"]
+        if erratum["id"] == "E2"
+    )
+    assert (decided["basis"], decided["measured"], decided["source"]) == ("our decision", False, "our decision")
+
+
+def test_errata_may_be_asked_for_by_their_kind() -> None:
+    read = {
+        kind: json.loads(dmlcheck("show", "--errata", *kind, "--format", "json").stdout)["errata"]
+        for kind in ((), ("--kind", "error"), ("--kind", "silence"), ("--kind", "contradiction"))
+    }
+    every, *parts = read.values()
+    assert sum(map(len, parts)) == len(every) > 500
+    assert [{erratum["kind"] for erratum in part} for part in parts] == [{"error"}, {"silence"}, {"contradiction"}]
+    assert "  E1  Microsoft's page (error): " not in dmlcheck("show", "GEMM", "--errata", "--kind", "silence").stdout
+    alone = dmlcheck("show", "--kind", "error")
+    assert (alone.exit_code, "--kind needs --errata" in alone.stderr) == (2, True)
 
 
 def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:

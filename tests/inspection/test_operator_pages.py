@@ -49,7 +49,17 @@ OPERATOR = record(
         )
     ),
     constraints=items(record(id=TEXT, text=TEXT)),
-    errata=items(record(id=TEXT, page=TEXT, holds=TEXT, source=TEXT)),
+    errata=items(
+        record(
+            id=TEXT,
+            kind={"enum": ["error", "silence", "contradiction"]},
+            page=TEXT,
+            holds=TEXT,
+            basis={"enum": ["documentation", "header", "history", "vendor", "callers", "tests", "our decision"]},
+            measured={"type": "boolean"},
+            source={"type": "string", "minLength": 1},
+        )
+    ),
     unspecified=items(TEXT),
     known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),

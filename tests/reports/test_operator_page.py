@@ -23,7 +23,7 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     assert lines[0] == "DML_OPERATOR_ARGMAX   from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
     titles = [title for before, title in pairwise(lines) if before == ""]
     assert titles[:3] == ["Fields", "Support", "Constraints"]
-    assert "Errata and open points of the page" not in page(SPEC._replace(errata=()))
+    assert "Errata: what Microsoft's page gets wrong or leaves out" not in page(SPEC._replace(errata=()))
     bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={})
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 
@@ -107,15 +107,21 @@ def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
         assert {spec.operator, *spec.fields, *(row.id for row in spec.constraints)} <= words
 
 
-def test_errata_are_told_with_what_holds_and_its_source() -> None:
-    spec = SPEC._replace(errata=(Erratum("E1", "says A", "B holds", "a header"),))
+def test_errata_are_told_with_what_is_correct_and_what_that_rests_on() -> None:
+    first = Erratum("E1", "error", "says A", "B is right", "header", measured=True, source="DirectML.h")
+    second = Erratum("E2", "silence", "is silent", "C is right", "our decision", measured=False)
+    spec = SPEC._replace(errata=(first, second))
     assert list(printed(errata_lines([spec, SPEC._replace(errata=())]), None)) == [
         f"DML_OPERATOR_ARGMAX   {SPEC.page['url']}",
-        "  E1  page: says A",
-        "      holds: B holds",
-        "      source: a header",
+        "  E1  Microsoft's page (error): says A",
+        "      Correct: B is right",
+        "      Basis: header, measured",
+        "      Source: DirectML.h",
+        "  E2  Microsoft's page (silence): is silent",
+        "      Correct: C is right",
+        "      Basis: our decision, not measured",
     ]
-    assert [line for line in page(spec) if "B holds" in line] == ["      holds: B holds"]
+    assert [line for line in page(spec) if "B is right" in line] == ["      Correct: B is right"]
 
 
 def test_of_all_operators_each_has_a_line() -> None:
