@@ -23,6 +23,8 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],
+        "names": {library: list(names) for library, names in spec.names.items()},
+        "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
     }
 

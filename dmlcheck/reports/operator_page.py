@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import OF_PRODUCTS, limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
@@ -10,6 +10,7 @@ from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.search import ForeignName
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 
@@ -28,6 +29,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     yield from _unspecified(spec)
     yield from _errata(spec)
     yield from _deviations(spec)
+    yield from _differences(spec)
 
 
 def _head(spec: OperatorSpec) -> Iterator[Line]:
@@ -35,6 +37,8 @@ def _head(spec: OperatorSpec) -> Iterator[Line]:
     yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
     if spec.supersedes:
         yield Text("  supersedes: ", ", ".join(spec.supersedes))
+    for library, names in spec.names.items():
+        yield Text(f"  in {library}: ", ", ".join(names))
     yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 
@@ -74,8 +78,16 @@ def _deviations(spec: OperatorSpec) -> Iterator[Line]:
         yield from _section("Known deviations of DirectML")
     for deviation in spec.known_deviations:
         yield from _item("-", deviation.text)
-        yield from _item("", f"versions: {deviation.versions}")
-        yield from _item("", f"source: {deviation.source}")
+        yield from _item("", f"Versions: {deviation.versions}")
+        yield from _item("", f"Source: {deviation.source}")
+
+
+def _differences(spec: OperatorSpec) -> Iterator[Line]:
+    if spec.differences:
+        yield from _section("Differences from ONNX")
+    for difference in spec.differences:
+        yield from _item("-", f"{difference.name}: {difference.text}")
+        yield from _item("", f"Source: {difference.source}")
 
 
 def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
@@ -85,6 +97,16 @@ def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
             yield Text(f"{spec.operator}   ", spec.page["url"])
         for erratum in spec.errata:
             yield from _erratum(erratum)
+
+
+def foreign_name_text(names: Sequence[ForeignName], own: str | None) -> str:
+    """Return what a name is in ONNX or WebNN: `Conv is ONNX's name; see CONVOLUTION`; `own` has it in DirectML."""
+    operators = " or ".join(dict.fromkeys(operator for name in names for operator in name.operators))
+    if own is not None:
+        whose = " and ".join(f"{name.library}'s {name.name}" for name in names)
+        return f"{whose} is {operators}; this is DirectML's {own}"
+    libraries = " and ".join(f"{name.name} is {name.library}'s name" for name in names)
+    return f"{libraries}; see {operators}"
 
 
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:

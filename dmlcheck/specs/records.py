@@ -125,6 +125,14 @@ class Deviation(NamedTuple):
     is_of_graphs: bool = False
 
 
+class Difference(NamedTuple):
+    """What an operator of ONNX means, and an operator of DirectML does otherwise, or what a caller makes of it."""
+
+    name: str
+    text: str
+    source: str
+
+
 class Tolerance(NamedTuple):
     """How far an element may be from what is expected.
 
@@ -147,12 +155,13 @@ class Tolerance(NamedTuple):
 
 
 class OperatorSpec(NamedTuple):
-    """Everything that is known of one operator."""
+    """Everything that is known of one operator; `names` are those of ONNX and WebNN that it computes."""
 
     operator: str
     introduced: str
     in_place: bool
     supersedes: tuple[str, ...]
+    names: Mapping[str, tuple[str, ...]]
     page: Mapping[str, str]
     kernel: str
     fields: Mapping[str, Field]
@@ -163,6 +172,7 @@ class OperatorSpec(NamedTuple):
     unspecified: tuple[str, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]
+    differences: tuple[Difference, ...]
     examples: tuple[str, ...]
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]

@@ -62,6 +62,8 @@ OPERATOR = record(
     ),
     unspecified=items(TEXT),
     known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
+    names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},
+    differences=items(record(name=TEXT, text=TEXT, source=TEXT)),
     tolerance=items(TOLERANCE),
     reference={"type": "boolean"},
 )

@@ -113,26 +113,6 @@ def test_an_operators_name_may_leave_out_its_prefix(name: str, full: str | None)
     assert load.full_name(name) == full
 
 
-@pytest.mark.parametrize(
-    ("name", "close"),
-    [
-        ("ARGMXA", "ARGMAX"),
-        ("DML_OPERATOR_ARGMXA", "DML_OPERATOR_ARGMAX"),
-        ("DML_OPERATOR_SCATTERELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"),
-        ("gemm", "GEMM"),
-        ("HARDMAX1", "ACTIVATION_HARDMAX1"),
-        ("ADD1", "ELEMENT_WISE_ADD1"),
-        ("RELU", "ACTIVATION_RELU"),
-        ("SIGMOID", "ACTIVATION_SIGMOID"),
-        ("DML_OPERATOR_SOFTMAX", "DML_OPERATOR_ACTIVATION_SOFTMAX"),
-        ("", None),
-        ("QQQQQQ", None),
-    ],
-)
-def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: str, close: str | None) -> None:
-    assert load.closest_operator(name) == close
-
-
 @pytest.mark.parametrize("name", ["specs", "cases"])
 def test_the_data_are_beside_the_package_or_in_it(name: str) -> None:
     assert Path(load.data_folder(name)).is_dir()
