@@ -170,7 +170,7 @@ def _formula(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield how far results may be off: the bound that follows from the formula, and the limits that are published."""
+    """Yield how far results may be off: what follows from the formula, and the limits that are published."""
     lines = [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
     if lines:
         yield from _section("Tolerance")
@@ -178,7 +178,7 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _derived(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield the bound that follows from the formula, unless a row says that every result is exact; and roundings."""
+    """Yield the tolerance that follows from the formula, unless every result is exact; and the roundings in it."""
     from dmlcheck.reference.formulas import is_computed, rounding_texts
 
     if not is_computed(spec.operator):
@@ -186,10 +186,10 @@ def _derived(spec: OperatorSpec) -> Iterator[Line]:
     if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
         types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
         text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-        yield from _item("-", f"{text}; a limit below counts where it is wider")
+        yield from _item("-", f"{text}{', or a published limit, if larger' if spec.tolerance else ''}")
         if spec.short in OF_PRODUCTS:
-            inputs = "to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
-            yield from _item("-", f"FLOAT32 factors of sums of products: not rounded; {inputs}")
+            inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+            yield from _item("-", f"FLOAT32 factors in sums of products: as they are; {inputs}")
     for name, rounding in rounding_texts(spec.operator):
         yield from _item("", f"{name}: {rounding}")
 
