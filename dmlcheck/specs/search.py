@@ -52,14 +52,11 @@ def _by_foreign_name() -> dict[str, tuple[ForeignName, ...]]:
 @lru_cache(maxsize=1024)  # a file may spell a name wrong in any number of ways
 def closest_operator(name: str) -> str | None:
     """Return the operator that a name most likely means, spelt in full or short as the name was, or None."""
-    short = next(_meant(name), None)
-    if short is None:
-        return None
-    return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short
+    return next(_meant(name), None)
 
 
 def nearest_operators(name: str, most: int = 3) -> list[str]:
-    """Return the operators that a name may mean, without their prefix, the most likely first."""
+    """Return the operators that a name may mean, spelt in full or short as the name was, the most likely first."""
     return list(dict.fromkeys(_meant(name)))[:most]
 
 
@@ -68,14 +65,19 @@ def _meant(name: str) -> Iterator[str]:
 
     RELU is ACTIVATION_RELU, not ACTIVATION_LEAKY_RELU. A name of ONNX or WebNN has no prefix of DirectML's.
     """
-    bare = name.removeprefix(OPERATOR_PREFIX).upper()
+    if name.upper().startswith(OPERATOR_PREFIX):
+        yield from (OPERATOR_PREFIX + short for short in _near(name[len(OPERATOR_PREFIX) :].upper(), ()))
+    else:
+        yield from _near(name.upper(), foreign_names(name))
+
+
+def _near(bare: str, foreign: tuple[ForeignName, ...]) -> Iterator[str]:
     known = [*map(short_operator, operator_names()), *OTHER_NAMES]
     ends_so = [operator for operator in known if bare and operator.endswith("_" + bare)]
     if ends_so:
         yield min(ends_so, key=len)
         return
-    if not name.startswith(OPERATOR_PREFIX):
-        yield from (operator for foreign in foreign_names(name) for operator in foreign.operators)
+    yield from (operator for one in foreign for operator in one.operators)
     if len(bare) >= _SHORTEST_PREFIX:
         yield from sorted((operator for operator in known if operator.startswith(bare)), key=len)
     close = closest(bare, known)

@@ -42,6 +42,8 @@ def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: s
         ("RELU", ["ACTIVATION_RELU"]),
         ("DEPTH_TO_SPAC", ["DEPTH_TO_SPACE", "DEPTH_TO_SPACE1"]),
         ("ELEMENT_WISE_L", ["ELEMENT_WISE_LOG", "ELEMENT_WISE_LOGICAL_OR", "ELEMENT_WISE_LOGICAL_AND"]),
+        ("DML_OPERATOR_CONVO", ["DML_OPERATOR_CONVOLUTION", "DML_OPERATOR_CONVOLUTION_INTEGER"]),
+        ("dml_operator_reduze", ["DML_OPERATOR_REDUCE"]),
         ("QQQQQQ", []),
     ],
 )
