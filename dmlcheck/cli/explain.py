@@ -13,7 +13,8 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.message_page import message_lines, nearest_lines
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
-from dmlcheck.specs.load import closest_operator, full_name, load_spec
+from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.search import closest_operator
 
 
 @click.command(

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from dmlcheck.cli.options import completing
-from dmlcheck.specs.load import closest_operator, full_name, operator_names
+from dmlcheck.specs.load import full_name, operator_names
 from dmlcheck.specs.names import OTHER_NAMES, short_operator
+from dmlcheck.specs.search import nearest_operators
 
 complete_operators = completing(lambda: (*map(short_operator, operator_names()), *OTHER_NAMES))
 
@@ -20,10 +21,10 @@ def operator_name(given: str) -> str:
 
 
 def _hint(given: str) -> str:
-    """Return what may be meant by a name that is no operator's: a rule, a constraint, or the closest operator."""
+    """Return what may be meant by a name that is no operator's: a rule, a constraint, or the nearest operators."""
     from dmlcheck.diagnostics.catalog import RULES
 
     if given in RULES or full_name(given.upper().partition("/")[0]):
         return f"`dmlcheck explain {given}` explains the {'rule' if given in RULES else 'constraint'}"
-    close = closest_operator(given.upper())
-    return f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+    near = nearest_operators(given)
+    return f"did you mean {' or '.join(near)}?" if near else "`dmlcheck show` lists the operators"

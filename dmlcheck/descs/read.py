@@ -24,9 +24,10 @@ from dmlcheck.descs.tensors import read_tensor
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
-from dmlcheck.specs.load import closest_operator, full_name, load_spec
+from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
+from dmlcheck.specs.search import closest_operator
 
 
 class Reading(NamedTuple):
