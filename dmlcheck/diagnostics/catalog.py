@@ -453,7 +453,7 @@ RULES: dict[str, Rule] = {
     "size-mismatch": Rule(
         "operator",
         "a tensor's size does not follow from the other tensors and the attributes",
-        "{size} is {found}; it must be {expected}",
+        "{size} is {found}; it must be {limit}{expected}{worked}",
         "DirectML checks every size when the operator is created; it never infers one.",
         _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 4]"),
         _ARGMAX,
@@ -485,7 +485,7 @@ RULES: dict[str, Rule] = {
     "value-out-of-range": Rule(
         "operator",
         "an attribute has a value that the operator does not take at any level",
-        "{field} is {found}; it must be {expected}",
+        "{field} is {found}; it must be {expected}{worked}",
         "The operator's page limits the value, or DirectML is known to refuse it. `dmlcheck show` with the operator's "
         "name prints the constraint.",
         _replace(_NORMALIZATION, "P: 2", "P: 3"),

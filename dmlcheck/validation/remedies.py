@@ -14,9 +14,11 @@ def fitting_sizes(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: 
     """Return the first sizes with 1 before and after those that a tensor has that break no constraint at a level.
 
     `dims` are the dimension counts to choose from. None where all break one, or the tensor has too many dimensions.
+    What is wrong without the tensor too is no reason against sizes.
     """
+    others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))
     for sizes in _candidates(part.tensor.sizes, dims):
-        if next(constraint_rows.findings(_resized(desc, part, sizes), level), None) is None:
+        if others.issuperset(constraint_rows.broken_places(_resized(desc, part, sizes), level)):
             return sizes
     return None
 
