@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import click
 
+from dmlcheck.cli.console import say
 from dmlcheck.cli.options import completing
+from dmlcheck.specs.foreign_names import foreign_name
 from dmlcheck.specs.load import closest_operator, full_name, operator_names
-from dmlcheck.specs.names import OTHER_NAMES, short_operator
+from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
 
 complete_operators = completing(lambda: (*map(short_operator, operator_names()), *OTHER_NAMES))
 
@@ -14,6 +16,11 @@ complete_operators = completing(lambda: (*map(short_operator, operator_names()),
 def operator_name(given: str) -> str:
     """Return an operator's full name, or refuse it with the closest there is."""
     name = full_name(given.upper())
+    foreign = foreign_name(given) if name is None else None
+    if foreign is not None:
+        written, owner, operator = foreign
+        say(f"{written} is {owner}'s name; in DirectML it is {operator}", to_errors=True)
+        return OPERATOR_PREFIX + operator
     if name is None:
         raise click.UsageError(f"{given} is not an operator that dmlcheck knows; {_hint(given)}")
     return name

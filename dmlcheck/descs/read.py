@@ -24,6 +24,7 @@ from dmlcheck.descs.tensors import read_tensor
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
+from dmlcheck.specs.foreign_names import foreign_name
 from dmlcheck.specs.load import closest_operator, full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
@@ -49,8 +50,12 @@ def read_desc(operator: str, raw: Any) -> Reading:
 
 
 def _unknown_operator(operator: str, path: Path) -> Finding:
-    close = closest_operator(operator)
-    help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+    foreign = foreign_name(operator)
+    if foreign is not None:
+        help = f"{foreign[0]} is {foreign[1]}'s name; in DirectML it is {foreign[2]}"
+    else:
+        close = closest_operator(operator)
+        help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
     return Finding("unknown-operator", path, {"found": operator or "''"}, help=help)
 
 
@@ -122,7 +127,8 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
                 help = f"{first}, which {field.name} counts as well, has {counted(count, 'element')}"
                 yield Finding("count-mismatch", (*path[:-1], array), params, help)
             else:
-                yield Finding("count-mismatch", path, params, f"write {length}, or leave {field.name} out")
+                help = f"give {array} {counted(count, 'element')}, or leave {field.name} out"
+                yield Finding("count-mismatch", path, params, help)
             return None  # which of the two is meant is not known, so no row judges it
     return count
 
@@ -232,7 +238,7 @@ def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checki
 
 def _expected(field: Field) -> str:
     if field.enum:
-        return f"one of {' '.join(ENUMS[field.enum])}"
+        return f"one of {' '.join(name for name in ENUMS[field.enum] if name != 'UNKNOWN')}"
     return EXPECTED["BOOL" if field.boolean else field.type]
 
 

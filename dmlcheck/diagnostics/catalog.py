@@ -252,7 +252,7 @@ RULES: dict[str, Rule] = {
     "duplicate-name": Rule(
         "file",
         "two cases of a file have the same name",
-        "the name {name} is taken by the case on line {first}",
+        "the name {name} is used twice{where}",
         "A case's id is the path of its file and its name, so names must be unique in a file. A matrix makes its names "
         "unique by itself.",
         "cases:\n- {name: a, " + _FLOW + "}\n- {name: a, " + _FLOW + "}\n",

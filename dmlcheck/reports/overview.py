@@ -219,7 +219,7 @@ def _group_lines(group: Mapping[str, int], *, is_whole: bool) -> Iterator[str]:
         return
     total = sum(group.values())
     if not is_whole:
-        yield f"skipped {total:,}: {first} ({group[first]:,}), and {counted(len(others), 'reason')} like it"
+        yield f"skipped {total:,}: {first} ({group[first]:,}); -v lists {counted(len(group), 'such reason')}"
         return
     yield f"skipped {total:,} for {counted(len(group), 'reason')} alike:"
     yield from (f"  {number:,}: {reason}" for reason, number in group.items())

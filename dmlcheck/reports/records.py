@@ -155,14 +155,13 @@ class RunInfo(NamedTuple):
     def scope(self, cases: int) -> str:
         """Return how many cases it has, in words, with their highest feature level, the arithmetic and the shard."""
         most = self.feature_level
-        own = "at its own feature level" if cases == 1 else "at their own feature levels"
-        level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
+        level = counted(cases, "case") + ("" if most is None else f" up to {level_text(most)}")
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
         known = (
             "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"
         )
         inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
-        return f"{level}, accumulation in {self.accumulate}{inputs}{shard}{known}"
+        return f"{level}; tolerances for sums in {self.accumulate}{inputs}{shard}{known}"
 
     @property
     def is_of_reference(self) -> bool:
