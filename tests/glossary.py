@@ -60,7 +60,7 @@ def pages() -> Iterator[tuple[str, str]]:
 def catalog() -> Iterator[tuple[str, str]]:
     """Yield the texts of the rules."""
     for name, rule in RULES.items():
-        yield name, "\n".join((rule.summary, rule.message, rule.why))
+        yield name, f"{rule.summary}\n{rule.message}\n{rule.why}\n{rule.table}"
 
 
 def helps() -> Iterator[tuple[str, str]]:
@@ -104,7 +104,9 @@ def messages() -> Iterator[tuple[str, str]]:
 def specs() -> Iterator[tuple[str, str]]:
     """Yield the texts of the specs, without those that quote a page."""
     for path in sorted((ROOT / "specs").glob("*.yaml")):
-        yield from ((path.name, text) for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8")), ""))
+        yield from (
+            (f"specs/{path.name}", text) for text in _texts(yaml.safe_load(path.read_text(encoding="utf-8")), "")
+        )
 
 
 def _texts(value: Any, key: str) -> Iterator[str]:

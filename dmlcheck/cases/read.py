@@ -20,7 +20,15 @@ from dmlcheck.cases.form import (
     unknown_keys,
     wrong_type,
 )
-from dmlcheck.cases.matrix import MAX_CASES, TOO_MANY_CASES, Templates, Variables, combinations, duplicate_labels, variables_of
+from dmlcheck.cases.matrix import (
+    MAX_CASES,
+    TOO_MANY_CASES,
+    Templates,
+    Variables,
+    combinations,
+    duplicate_labels,
+    variables_of,
+)
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt

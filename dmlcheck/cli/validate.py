@@ -70,7 +70,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     help="How to print it.",
 )
 def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
-    """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
+    """Say whether descs are valid at a feature level, from which level on, and what is wrong with them.
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """

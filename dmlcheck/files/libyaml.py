@@ -133,7 +133,7 @@ class _Values:
 
     def document(self, event: Any) -> None:
         if self.root:
-            raise Refused("a second document starts here; a file holds one", start_of(event))
+            raise Refused("a second document starts here; a file may have one", start_of(event))
 
     def scalar(self, event: Any) -> None:
         self.count += 1

@@ -49,7 +49,7 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
     if spec.unspecified:
-        yield from _section("Unspecified (no implementation fails on it)")
+        yield from _section("Undefined (no implementation is judged by it)")
     for text in spec.unspecified:
         yield from _item("-", text)
 

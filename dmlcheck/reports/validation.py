@@ -25,7 +25,9 @@ def validation_lines(descs: list[Validated], documents: Mapping[str, Document], 
     errors = len(times.keys() - {None}) + times[None]
     if errors:
         rules = _rules(descs)
-        more = f"`dmlcheck explain {rules[0]}` says more." if len(rules) == 1 else "`dmlcheck explain RULE` explains each."
+        more = (
+            f"`dmlcheck explain {rules[0]}` says more." if len(rules) == 1 else "`dmlcheck explain RULE` explains each."
+        )
         yield f"{counted(errors, 'error')} in {_where([desc for desc in descs if desc.errors])}. {more}"
 
 

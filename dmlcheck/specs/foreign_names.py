@@ -23,8 +23,6 @@ ACTIVATION_SOFTPLUS | Softplus | softplus
 ACTIVATION_SOFTSIGN | Softsign | softsign
 ACTIVATION_SWISH | Swish QuickGelu |
 ACTIVATION_THRESHOLDED_RELU | ThresholdedRelu |
-ARGMAX | ArgMax |
-ARGMIN | ArgMin |
 AVERAGE_POOLING1 | AveragePool GlobalAveragePool | averagePool2d
 BATCH_NORMALIZATION | BatchNormalization | batchNormalization
 CONVOLUTION | Conv ConvTranspose FusedConv | conv2d convTranspose2d
@@ -64,7 +62,8 @@ MATRIX_MULTIPLY_INTEGER | MatMulInteger |
 MATRIX_MULTIPLY_INTEGER_TO_FLOAT | MatMulIntegerToFloat DynamicQuantizeMatMul |
 MAX_POOLING2 | MaxPool GlobalMaxPool | maxPool2d
 MAX_UNPOOLING | MaxUnpool |
-MEAN_VARIANCE_NORMALIZATION2 | LayerNormalization InstanceNormalization GroupNorm | layerNormalization instanceNormalization
+MEAN_VARIANCE_NORMALIZATION2 | LayerNormalization InstanceNormalization GroupNorm | layerNormalization
+MEAN_VARIANCE_NORMALIZATION2 | | instanceNormalization
 MULTIHEAD_ATTENTION1 | Attention GroupQueryAttention |
 NONZERO_COORDINATES | NonZero |
 PADDING1 | Pad | pad
@@ -72,12 +71,13 @@ QUANTIZE | QuantizeLinear | quantizeLinear
 QUANTIZED_LINEAR_AVERAGE_POOLING | QLinearAveragePool |
 QUANTIZED_LINEAR_CONVOLUTION | QLinearConv |
 QUANTIZED_LINEAR_MATRIX_MULTIPLY | QLinearMatMul |
-REDUCE | ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare | reduceSum reduceMean reduceMax reduceMin reduceProduct
+REDUCE | ReduceSum ReduceMean ReduceMax ReduceMin ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp |
+REDUCE | ReduceSumSquare | reduceSum reduceMean reduceMax reduceMin reduceProduct
 RESAMPLE3 | Resize | resample2d
 REVERSE_SUBSEQUENCES | ReverseSequence | reverse
 SCATTER | ScatterElements | scatterElements
 SCATTER_ND | ScatterND | scatterND
-SLICE1 | Crop | slice
+SLICE1 | Crop |
 SPACE_TO_DEPTH1 | SpaceToDepth |
 TOP_K1 | TopK |
 UPSAMPLE_2D | Upsample |

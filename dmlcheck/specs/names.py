@@ -75,6 +75,8 @@ def parse_level(value: object) -> str | None:
 
 def nearest_level(value: object) -> str | None:
     """Return the highest level that is not above one that does not exist, or None for what is no level at all."""
+    if type(value) is int and value > 0xFFFF:
+        return None
     found = re.fullmatch(r"(?:DML_FEATURE_LEVEL_)?(\d{1,2})(?:[._](\d{1,2}))?", str(value).strip())
     hexadecimal = re.fullmatch(r"0[xX]([0-9a-fA-F]{4})", str(value).strip())
     if found and not (type(value) is int and value > 99):

@@ -27,7 +27,9 @@ def fitting_sizes(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: 
 def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
     """Return what to write for an axis below 0, None for what is no such axis."""
     names = [row.args for row in desc.spec.constraints if row.word == "axes_within"]
-    tensor = next((desc.tensor(args[finding.path[1]]) for args in names if finding.path[1:2] and finding.path[1] in args), None)
+    tensor = next(
+        (desc.tensor(args[finding.path[1]]) for args in names if finding.path[1:2] and finding.path[1] in args), None
+    )
     if tensor is None or finding.rule != "field-type":
         return None
     try:

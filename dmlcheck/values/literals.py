@@ -120,7 +120,7 @@ class Literals(NamedTuple):
             if type(number) is float and math.isfinite(number):
                 value = self.source.as_written(self._place(index), number)
             if isinstance(value, float) or value != value // 1 or not low <= value <= high:
-                yield self._unfit(index, number, f"{data_type} holds whole numbers from {low} to {high}")
+                yield self._unfit(index, number, f"{data_type} can hold whole numbers from {low} to {high}")
             else:
                 whole.append(int(value))
         return np.array(whole, dtype=NUMPY_TYPES[data_type])

@@ -47,3 +47,10 @@ def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
 def test_errata_and_evidence_are_asked_for_one_at_a_time() -> None:
     ran = dmlcheck("show", "--errata", "--evidence")
     assert (ran.exit_code, "one at a time" in ran.stderr) == (2, True)
+
+
+def test_an_operator_may_be_asked_for_by_the_name_that_onnx_or_webnn_has_for_it() -> None:
+    found = dmlcheck("show", "Conv", "--format", "json")
+    assert json.loads(found.stdout)["operator"] == "DML_OPERATOR_CONVOLUTION"
+    assert found.stderr == "Conv is ONNX's name; in DirectML it is CONVOLUTION\n"
+    assert dmlcheck("show", "conv2d").stdout.startswith("DML_OPERATOR_CONVOLUTION   from")

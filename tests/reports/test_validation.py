@@ -53,7 +53,7 @@ def test_errors_are_printed_with_their_lines_and_counted_and_the_last_rule_is_ex
     other = ERROR._replace(message="no Function")
     found = lines(desc(diagnostics=(ERROR, unknown, other)), desc(), desc(diagnostics=(unknown,)))
     assert found[0] == "a.yaml:2:1: error[missing-field]: no Axes\n  2 | desc: {}\n    | ^^^^"
-    assert found[-1] == "4 errors in 2 descs. `dmlcheck explain unknown-field` says more."
+    assert found[-1] == "4 errors in 2 descs. `dmlcheck explain RULE` explains each."
     assert len(found) == 6
 
 
