@@ -621,8 +621,8 @@ RULES: dict[str, Rule] = {
     "systematic-error": Rule(
         "run",
         "the errors of a whole output are larger than rounding is likely to cause",
-        "{tensor}: the root mean square of the errors of {elements} is {share} times the likely error; at most {most} "
-        "is allowed{also}",
+        "{tensor}: the root mean square of the errors of {elements} is {share} times the likely error; it must be at "
+        "most {most}{also}",
         "Roundings are independent of each other, so only a few elements of an output come near the likely error, "
         "which is six standard deviations. The root mean square of the errors, each in units of the likely error of "
         "its element, is at most 1/6 where the roundings are as expected. Where it is more than 1/3, something rounds "

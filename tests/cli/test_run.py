@@ -424,3 +424,11 @@ def test_a_run_of_expected_failures_alone_says_that_there_was_no_result(
 def test_of_a_folder_that_does_not_exist_nothing_else_is_said() -> None:
     result = dmlcheck("run", "nope/")
     assert (result.exit_code, result.stdout) == (2, "nope/: error[file-not-found]: no such file or folder\n")
+
+
+def test_a_case_that_a_file_does_not_have_comes_with_the_closest_that_it_has() -> None:
+    write("a.yaml", GOOD.replace("operator:", "name: plain\noperator:", 1))
+    for more in ((), ("--list",)):
+        result = dmlcheck("run", "a.yaml::plian", *more)
+        assert result.stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"
+    assert dmlcheck("eval", "a.yaml::plian").stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"
