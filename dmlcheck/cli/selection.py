@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from dmlcheck.cases.find import Target, find_files, real_path, search
-from dmlcheck.cases.records import Case
 from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
@@ -17,6 +16,7 @@ from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.specs.load import data_folder
 
 if TYPE_CHECKING:
+    from dmlcheck.cases.records import Case
     from dmlcheck.running.events import Plan
 
 
@@ -147,10 +147,8 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
             say(case_id)
         count += len(listed)
         if target.case is not None and not any(case.name == target.case for case in file.cases) and not file.problems:
-            say(
-                f"dmlcheck: {target.name} has no case {target.case}{meant_case(target.case, file.cases)}",
-                to_errors=True,
-            )
+            meant = meant_case(target.case, file.cases)
+            say(f"dmlcheck: {target.name} has no case {target.case}{meant}", to_errors=True)
             is_wrong = True
         if file.problems:
             Console().problems(file.problems, file.document)

@@ -162,7 +162,7 @@ def _derived(spec: OperatorSpec) -> Iterator[Line]:
     if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
         types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
         text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-        yield from _item("-", f"{text}; a limit below counts where it is wider")
+        yield from _item("-", f"{text}; or a published limit below, if it is larger")
         if spec.short in OF_PRODUCTS:
             inputs = "to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
             yield from _item("-", f"FLOAT32 factors of sums of products: not rounded; {inputs}")

@@ -51,7 +51,7 @@ def _desc_lines(
     if not desc.errors and desc.operator is not None and not document.problems:
         yield f"{visible(desc.label)}: {_verdict(desc)}"
     for at in desc.levels:
-        yield f"  {at.level}  {'accepted' if at.is_valid else visible(at.reason or '')}"
+        yield f"  {at.level}  {'valid' if at.is_valid else visible(at.reason or '')}"
 
 
 def _rules(descs: Iterable[Validated]) -> list[str]:

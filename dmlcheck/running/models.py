@@ -62,7 +62,7 @@ class ModelResult(NamedTuple):
         descs, errors = self.descs, 0
         for number, desc in enumerate(descs):
             if errors > MAX_PROBLEMS:
-                return (*descs[:number], too_many(self.file, "its other nodes are not told"))
+                return (*descs[:number], too_many(self.file, "its other nodes are not listed"))
             errors += desc.errors
         return descs
 

@@ -36,7 +36,7 @@ from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
 _MOST_WORDS = 200  # characters of the words of a refusal
-_NOTHING = "nothing to compare: the documentation leaves every expected element open"
+_NOTHING = "nothing to compare: every expected element is undefined"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
 
 

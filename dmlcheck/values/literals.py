@@ -175,7 +175,7 @@ def is_any(element: Any) -> bool:
 
 
 def _help(element: Any) -> str | None:
-    return "give a number: `any` leaves an element of outputs open, never one of inputs" if is_any(element) else None
+    return "give a number: `any` is for undefined elements of outputs, not for inputs" if is_any(element) else None
 
 
 def _number(element: Any) -> Any:

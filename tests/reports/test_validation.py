@@ -86,4 +86,4 @@ def test_what_is_noted_of_a_file_is_printed_and_what_is_wrong_with_a_file_has_no
 
 def test_every_level_that_was_asked_for_has_a_line() -> None:
     levels = (AtLevel("5_0", is_valid=True), AtLevel("4_1", is_valid=False, reason="unsupported-value: no"))
-    assert lines(desc(levels=levels))[1:] == ["  5_0  accepted", "  4_1  unsupported-value: no"]
+    assert lines(desc(levels=levels))[1:] == ["  5_0  valid", "  4_1  unsupported-value: no"]
