@@ -200,7 +200,7 @@ class _Reader:
         return _Read(case)
 
     def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Read:
-        """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be legal."""
+        """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be valid."""
         self.problems += len(findings)
         usable = {key: value for key, value in values.items() if has_form(key, value)}
         is_legal = values.get("matrix") is None and values.get("invalid") is None

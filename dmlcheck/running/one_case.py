@@ -204,7 +204,7 @@ def _level_beyond(case: Case, most: str | None) -> str | None:
 
 
 def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
-    """Return how a case ends of which only the desc is looked at: as a legal one does, or with what is wrong."""
+    """Return how a case ends of which only the desc is looked at: as a valid one does, or with what is wrong."""
     _, findings = run.descs.validated(case, case.level)
     return _of_illegal(findings) if findings else legal
 

@@ -20,7 +20,7 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, is_halfway, rou
 
 Array = NDArray[Any]
 
-ANY = "any"  # in outputs: an element that the documentation leaves open
+ANY = "any"  # in outputs: an undefined element
 
 _MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
 _MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data type reaches half as far
