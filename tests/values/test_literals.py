@@ -131,7 +131,7 @@ def test_an_integer_beyond_its_type_is_refused_where_it_stands(data_type: str) -
         ("value-not-representable", "inputs.T[1][1]"),
     ]
     assert findings[0].params == {"element": "T[0, 0]", "found": str(low - 1), "type": data_type}
-    assert findings[1].help == f"{data_type} holds whole numbers from {low} to {high}"
+    assert findings[1].help == f"{data_type} can hold whole numbers from {low} to {high}"
 
 
 @settings(deadline=None)
