@@ -49,6 +49,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="what the implementation may round the FLOAT32 factors of products to (default: float32)",
     )
     group.addoption(
+        "--dmlcheck-algorithms",
+        choices=["winograd"],
+        action="append",
+        default=[],
+        help="allow also what this way to compute loses: Winograd's algorithms for convolutions",
+    )
+    group.addoption(
         "--dmlcheck-strict",
         action="store_true",
         help="fail cases whose errors are larger than likely or without a limit, or that expect inaccurate values",
@@ -484,6 +491,7 @@ def _settings(config: pytest.Config) -> Settings:
         option("--dmlcheck-directml-version"),
         option("--dmlcheck-inputs").upper(),
         EXPECTED_WITHIN if within is None else within,
+        algorithms=tuple(option("--dmlcheck-algorithms")),
     )
 
 
@@ -504,6 +512,7 @@ def _info(config: pytest.Config, said: About | None = None) -> RunInfo:
         inputs=settings.inputs,
         expected_within=settings.expected_within,
         options=tuple(_repeated(config)),
+        algorithms=settings.algorithms,
     )
 
 

@@ -9,8 +9,6 @@ from glossary import catalog, found_in, helps, messages, pages, specs, strings, 
 
 Texts = Callable[[], Iterator[tuple[str, str]]]
 
-# Texts that are somebody else's to rewrite for now. To be emptied when the specs and errata have their new words.
-NOT_YET = ("specs/", "dmlcheck/reports/operator_page.py")
 # Names and expressions that look like prose, by a part of each.
 NOT_PROSE = (
     "unspecified|left open|",  # what the sources of cases may say
@@ -24,7 +22,7 @@ def test_a_word_that_the_glossary_does_not_use_is_not_used(texts: Texts) -> None
     found = [
         (where, word)
         for where, text in texts()
-        if not where.startswith(NOT_YET) and not any(name in text for name in NOT_PROSE)
+        if not any(name in text for name in NOT_PROSE)
         for word in found_in(text)
     ]
     assert found == []

@@ -13,8 +13,8 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.reports.message_page import message_lines, nearest_lines
 from dmlcheck.reports.rule_page import constraint_lines, rule_lines, rules_lines
-from dmlcheck.specs.foreign_names import foreign_name
-from dmlcheck.specs.load import closest_operator, full_name, load_spec
+from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.search import closest_operator
 
 
 @click.command(
@@ -67,7 +67,7 @@ def _explain_constraint(label: str) -> None:
 
 def _hint(label: str, operator: str, row_id: str) -> str:
     """Return what may be meant by a label that is neither a rule's nor a constraint's."""
-    if full_name(label.upper()) or foreign_name(label):
+    if full_name(label.upper()):
         return f"`dmlcheck show {label}` shows the operator"
     close = closest_operator(operator) if operator else None
     if close:

@@ -53,6 +53,7 @@ class Options(NamedTuple):
     directml_version: str | None
     accumulate: str
     inputs: str
+    algorithms: tuple[str, ...]
     strict: bool
     expected_within: float
     fail_on_skipped: bool
@@ -78,6 +79,7 @@ class Options(NamedTuple):
             self.inputs.upper(),
             self.expected_within,
             self.keep,
+            self.algorithms,
         )
         # Each of these may fail a case that passes, or is skipped.
         details = self.expected is not None or self.compare_to is not None or self.fail_on_skipped
@@ -109,6 +111,7 @@ class Options(NamedTuple):
             self.expected_within,
             tuple(self._repeated()),
             is_selected,
+            self.algorithms,
         )
 
     def _repeated(self) -> Iterator[str]:
@@ -175,6 +178,12 @@ class Options(NamedTuple):
     default="float32",
     show_default=True,
     help="What an implementation may round the FLOAT32 factors of products of matrices and of convolutions to.",
+)
+@click.option(
+    "--algorithms",
+    type=click.Choice(["winograd"], case_sensitive=False),
+    multiple=True,
+    help="Allow also what this way to compute loses: Winograd's algorithms for convolutions with windows of 3 x 3.",
 )
 @click.option(
     "--strict",

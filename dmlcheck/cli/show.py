@@ -2,55 +2,85 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import click
 
 from dmlcheck.cli.console import print_json, print_page
 from dmlcheck.cli.operators import complete_operators, operator_name
 from dmlcheck.cli.options import examples, format_option
-from dmlcheck.inspection.operator_pages import operator_dict
-from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
-from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.inspection.operator_pages import erratum_dict, operator_dict
+from dmlcheck.reports.operator_page import errata_lines, foreign_name_text, operator_lines, operators_lines
+from dmlcheck.specs.load import full_name, load_spec, operator_names
+from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
+from dmlcheck.specs.records import ERRATUM_KINDS
+from dmlcheck.specs.search import ForeignName, foreign_names
 
 
 @click.command(
     epilog=examples(
         "show",
         "show GEMM",
+        "show Conv",
         "show DML_OPERATOR_GEMM --format json",
-        "show --errata",
+        "show --errata --kind error",
         "show --evidence",
     )
 )
 @click.argument("operator", required=False, shell_complete=complete_operators)
 @click.option("--errata", is_flag=True, help="Print the errata of all operators, or of one.")
+@click.option(
+    "--kind",
+    type=click.Choice(ERRATUM_KINDS),
+    help="With --errata, those where the page is wrong, silent or contradicted.",
+)
 @click.option("--evidence", is_flag=True, help="Print what the results in the shipped cases come from.")
 @format_option
-def show(*, operator: str | None, errata: bool, evidence: bool, form: str) -> None:
-    """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all."""
+def show(*, operator: str | None, errata: bool, kind: str | None, evidence: bool, form: str) -> None:
+    """Print an operator's fields, support tables, constraints, tolerance and errata; without one, list all.
+
+    The operator may be named as in DirectML (GEMM), ONNX (Conv) or WebNN (conv2d).
+    """
     if errata and evidence:
         raise click.UsageError("--errata and --evidence: ask for one at a time")
-    if errata or evidence:
-        asked = [operator_name(operator)] if operator else list(operator_names())
-        (_show_errata if errata else _show_evidence)(asked, form)
-        return
-    if operator is None:
-        known = [load_spec(name) for name in operator_names()]
-        if form == "json":
-            print_json({"operators": [operator_dict(spec) for spec in known]})
-        else:
-            print_page(operators_lines(known))
-        return
-    spec = load_spec(operator_name(operator))
-    if form == "json":
-        print_json(operator_dict(spec))
+    if kind and not errata:
+        raise click.UsageError("--kind needs --errata")
+    asked, named = _asked(operator)
+    if errata:
+        _show_errata(asked, kind, form)
+    elif evidence:
+        _show_evidence(asked, form)
+    elif form == "json":
+        known = [operator_dict(load_spec(name)) for name in asked]
+        print_json(known[0] if operator and len(known) == 1 else {"operators": known})
     else:
-        print_page(operator_lines(spec))
+        known_specs = [load_spec(name) for name in asked]
+        page = operator_lines(*known_specs) if operator and len(asked) == 1 else operators_lines(known_specs)
+        own = full_name((operator or "").upper())
+        print_page(chain([foreign_name_text(named, own and short_operator(own)), ""] if named else [], page))
 
 
-def _show_errata(operators: list[str], form: str) -> None:
+def _asked(operator: str | None) -> tuple[list[str], tuple[ForeignName, ...]]:
+    """Return the operators that are asked for, and what their name is in ONNX or WebNN, if it needs saying.
+
+    It does where DirectML has no operator of that name, or has another: ONNX's Slice is SLICE1, not SLICE.
+    """
+    if operator is None:
+        return list(operator_names()), ()
+    own = full_name(operator.upper())
+    foreign = foreign_names(operator)
+    named = dict.fromkeys(OPERATOR_PREFIX + name for one in foreign for name in one.operators)
+    if own is None and named:
+        return list(named), foreign
+    return [own or operator_name(operator)], () if own in named else foreign
+
+
+def _show_errata(operators: list[str], kind: str | None, form: str) -> None:
     known = [load_spec(name) for name in operators]
+    if kind:
+        known = [spec._replace(errata=tuple(row for row in spec.errata if row.kind == kind)) for spec in known]
     if form == "json":
-        errata = [{"operator": spec.operator, **erratum._asdict()} for spec in known for erratum in spec.errata]
+        errata = [{"operator": spec.operator, **erratum_dict(erratum)} for spec in known for erratum in spec.errata]
         print_json({"errata": errata})
     else:
         print_page(errata_lines(known))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
@@ -47,7 +47,8 @@ class Limit(NamedTuple):
     `tolerance` is the case's own if `is_own`. Else the bound follows from the operator's formula, with the roundings of
     the type in `accumulate`, and of the factors of sums of products to that in `inputs`; `tolerance` is the row that
     the operator's spec has for the desc, or None, and counts where it is wider. `whose` names the tolerance in words.
-    `is_capped` says that what is far beyond the likely errors is wrong.
+    `is_capped` says that what is far beyond the likely errors is wrong, `algorithms` which ways to compute are allowed
+    besides: "winograd".
     """
 
     tolerance: Tolerance | None
@@ -56,6 +57,7 @@ class Limit(NamedTuple):
     whose: str = ""
     inputs: str = FLOAT32
     is_capped: bool = True
+    algorithms: tuple[str, ...] = ()
 
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
@@ -81,7 +83,9 @@ class Limit(NamedTuple):
         if not self.is_own and (is_rounded or (is_float(data_type) and not (row is not None and row.exact))):
             sums = f", sums of up to {terms:,} terms in any order" if terms > 1 else ""
             factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
-            formula = f"the formula of the operator, with each operation rounded to {self.accumulate}{factors}{sums}"
+            ways = ", or by Winograd's algorithms" if self.algorithms else ""
+            rounded = f"with each operation rounded to {self.accumulate}{factors}{sums}{ways}"
+            formula = f"the formula of the operator, {rounded}"
             if most_likely:
                 formula = f"{formula}; at most {most_likely:g} times the likely error"
             is_wider = row is not None and not row.exact and is_float(data_type)
@@ -117,7 +121,13 @@ def limit_parts(tolerance: Tolerance) -> list[str]:
     return parts
 
 
-def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOAT32", inputs: str = FLOAT32) -> Limit:
+def limit_for(
+    desc: OperatorDesc,
+    own: Tolerance | None,
+    accumulate: str = "FLOAT32",
+    inputs: str = FLOAT32,
+    algorithms: tuple[str, ...] = (),
+) -> Limit:
     """Return what a case is compared under: its own tolerance, or what there is for its operator."""
     name = desc.spec.short
     if own is not None:
@@ -125,7 +135,12 @@ def limit_for(desc: OperatorDesc, own: Tolerance | None, accumulate: str = "FLOA
     row, chosen = published(desc)
     whose = f"the published limit of {name}" + (f" with {chosen}" if chosen else "")
     is_capped = name not in WITH_VARIANCE
-    return Limit(row, accumulate=accumulate, whose=whose, inputs=inputs, is_capped=is_capped)
+    given: dict[str, Any] = {
+        "accumulate": accumulate,
+        "inputs": inputs,
+        "algorithms": algorithms if name == "CONVOLUTION" else (),
+    }
+    return Limit(row, whose=whose, is_capped=is_capped, **given)
 
 
 def published(desc: OperatorDesc) -> tuple[Tolerance | None, str]:

@@ -71,10 +71,15 @@ class WrongOutput(NamedTuple):
             has_say, wrong = has_say & known, wrong & known
         return bool(close[has_say].all()) and 2 * int(equal[wrong].sum()) + int(close[wrong].sum()) >= 2
 
-    def is_right_for(self, predicted: Array, desc: OperatorDesc, inputs: Inputs) -> bool:
+    def is_right_for(self, predicted: Array, desc: OperatorDesc, inputs: Inputs, limit: Limit | None = None) -> bool:
         """Whether what was found is within the tolerance of a prediction, which a desc and its inputs give."""
-        limit = self.limit
-        bounds_of = partial(bounds, desc, inputs, accumulate=limit.accumulate, factors=limit.inputs)
+        limit = limit or self.limit
+        arithmetic: dict[str, Any] = {
+            "accumulate": limit.accumulate,
+            "factors": limit.inputs,
+            "algorithms": limit.algorithms,
+        }
+        bounds_of = partial(bounds, desc, inputs, **arithmetic)
         expected, actual = {self.label: (self.tensor, predicted)}, {self.label: self.actual}
         return not compare(expected, actual, limit, bounds_of)[self.label].result.mismatches
 

@@ -24,10 +24,10 @@ from dmlcheck.descs.tensors import read_tensor
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
-from dmlcheck.specs.foreign_names import foreign_name
-from dmlcheck.specs.load import closest_operator, full_name, load_spec
+from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, integer_range
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec
+from dmlcheck.specs.search import closest_operator
 
 
 class Reading(NamedTuple):
@@ -50,12 +50,8 @@ def read_desc(operator: str, raw: Any) -> Reading:
 
 
 def _unknown_operator(operator: str, path: Path) -> Finding:
-    foreign = foreign_name(operator)
-    if foreign is not None:
-        help = f"{foreign[0]} is {foreign[1]}'s name; in DirectML it is {foreign[2]}"
-    else:
-        close = closest_operator(operator)
-        help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
+    close = closest_operator(operator)
+    help = f"did you mean {close}?" if close else "`dmlcheck show` lists the operators"
     return Finding("unknown-operator", path, {"found": operator or "''"}, help=help)
 
 

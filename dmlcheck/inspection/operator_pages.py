@@ -2,28 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from dmlcheck.specs.records import OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.names import ENUMS
+from dmlcheck.specs.records import Constraint, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 
 
 def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
     """Return what `show OPERATOR --format json` prints."""
-    fields = spec.fields.values()
+    from dmlcheck.reference.formulas import formula_texts
+
     return {
         "operator": spec.operator,
         "introduced": spec.introduced,
         "in_place": spec.in_place,
-        "fields": [{name: getattr(field, name) for name in ("name", "kind", "type", "optional")} for field in fields],
+        "supersedes": list(spec.supersedes),
+        "names": {library: list(names) for library, names in spec.names.items()},
+        "page": {"url": spec.page["url"], "date": spec.page["date"]},
+        "fields": [_field_dict(field) for field in spec.fields.values()],
         "support": [_support_dict(table) for table in spec.support],
-        "constraints": [{"id": row.id, "text": row.text} for row in spec.constraints],
+        "constraints": [_constraint_dict(row) for row in spec.constraints],
+        "formula": formula_texts(spec.operator),
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
-        "errata": [erratum._asdict() for erratum in spec.errata],
+        "errata": [erratum_dict(erratum) for erratum in spec.errata],
         "unspecified": list(spec.unspecified),
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations
         ],
+        "differences": [difference._asdict() for difference in spec.differences],
         "reference": True,  # the engine computes them all
+    }
+
+
+def _field_dict(field: Field) -> dict[str, Any]:
+    """Return a field; a count may be left out of a desc, as it follows from its array."""
+    return {
+        "name": field.name,
+        "kind": field.kind,
+        "type": field.type,
+        "optional": field.optional or bool(field.counts),
+        "about": field.about,
+        "enum": field.enum,
+        "values": list(ENUMS[field.enum]) if field.enum else [],
+    }
+
+
+def _constraint_dict(row: Constraint) -> dict[str, Any]:
+    """Return a constraint with the conditions under which it applies, none for all descs."""
+    given = {name: getattr(row, name) for name in ("when", "unless", "present", "absent", "since", "until")}
+    conditions = {name: _plain(value) for name, value in given.items() if value}
+    return {"id": row.id, "text": row.text, "conditions": conditions}
+
+
+def _plain(value: Any) -> Any:
+    """Return conditions as JSON has them: lists for tuples."""
+    if isinstance(value, Mapping):
+        return {key: _plain(part) for key, part in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def erratum_dict(erratum: Erratum) -> dict[str, Any]:
+    """Return an erratum; `holds` is what is correct."""
+    return {
+        "id": erratum.id,
+        "kind": erratum.kind,
+        "page": erratum.page,
+        "holds": erratum.correct,
+        "basis": erratum.basis,
+        "measured": erratum.measured,
+        "source": erratum.source or erratum.basis,
     }
 
 

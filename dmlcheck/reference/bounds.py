@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from dmlcheck.reference.engine import (
 )
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
 from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
+from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -63,17 +64,24 @@ def bounds(
     *,
     is_likely: bool = False,
     unit: str = "",
+    algorithms: Collection[str] = (),
 ) -> Iterator[tuple[str, Array, Bound]]:
     """Yield the bounds of some elements, those where the masks `asked` are true, piece by piece.
 
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
     element that is asked for are computed. An implementation may accumulate in one type, and round the factors of sums
     of products to another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that
-    rounds every factor so. TooMuchWork where that would take too long.
+    rounds every factor so. `algorithms` may have WINOGRAD. TooMuchWork where that would take too long.
     """
     refuse_too_much(desc, inputs)
     arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)._replace(unit=unit)
-    yield from _quietly(_bounds(desc, inputs, asked, arithmetic))
+    found = _quietly(_bounds(desc, inputs, asked, arithmetic))
+    if WINOGRAD not in algorithms or not may_be_winograd(desc):
+        yield from found
+        return
+    lost = lost_by_winograd(desc, inputs, arithmetic).reshape(-1)
+    for label, at, bound in found:
+        yield label, at, bound._replace(slack=bound.slack + lost[at])
 
 
 def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -> Iterator[tuple[str, Array, Bound]]:

@@ -26,6 +26,8 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--accumulate", info.accumulate.lower())
     if info.inputs != "FLOAT32":
         yield from ("--inputs", info.inputs.lower())
+    for algorithm in info.algorithms:
+        yield from ("--algorithms", algorithm)
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
     yield from info.options

@@ -47,6 +47,7 @@ class JsonReport:
             "feature_level": info.feature_level,
             "accumulate": info.accumulate.lower(),
             "inputs": info.inputs.lower(),
+            **({"algorithms": list(info.algorithms)} if info.algorithms else {}),
             "strict": info.is_strict,
             **({} if info.expected_within == EXPECTED_WITHIN else {"expected_within": info.expected_within}),
             **({} if info.directml_version is None else {"directml_version": info.directml_version}),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dmlcheck.comparison.tolerances import OF_PRODUCTS, limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
@@ -10,6 +10,7 @@ from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.search import ForeignName
 
 _KINDS = {INPUT: "input", OUTPUT: "output"}
 
@@ -28,6 +29,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     yield from _unspecified(spec)
     yield from _errata(spec)
     yield from _deviations(spec)
+    yield from _differences(spec)
 
 
 def _head(spec: OperatorSpec) -> Iterator[Line]:
@@ -35,6 +37,8 @@ def _head(spec: OperatorSpec) -> Iterator[Line]:
     yield Text("  page: ", f"{spec.page['url']} ({spec.page['date']})")
     if spec.supersedes:
         yield Text("  supersedes: ", ", ".join(spec.supersedes))
+    for library, names in spec.names.items():
+        yield Text(f"  in {library}: ", ", ".join(names))
     yield f"  in place: {'yes' if spec.in_place else 'no'}"
 
 
@@ -49,22 +53,24 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
     if spec.unspecified:
-        yield from _section("Undefined (no implementation is judged by it)")
+        yield from _section("Undefined by the documentation (no implementation is judged by it)")
     for text in spec.unspecified:
         yield from _item("-", text)
 
 
 def _errata(spec: OperatorSpec) -> Iterator[Line]:
     if spec.errata:
-        yield from _section("Errata and open points of the page")
+        yield from _section("Errata: what Microsoft's page gets wrong or leaves out")
     for erratum in spec.errata:
         yield from _erratum(erratum)
 
 
 def _erratum(erratum: Erratum) -> Iterator[Line]:
-    yield from _item(erratum.id, f"page: {erratum.page}")
-    yield from _item("", f"holds: {erratum.holds}")
-    yield from _item("", f"source: {erratum.source}")
+    yield from _item(erratum.id, f"Microsoft's page ({erratum.kind}): {erratum.page}")
+    yield from _item("", f"Correct: {erratum.correct}")
+    yield from _item("", f"Basis: {erratum.basis}, {'measured' if erratum.measured else 'not measured'}")
+    if erratum.source:
+        yield from _item("", f"Source: {erratum.source}")
 
 
 def _deviations(spec: OperatorSpec) -> Iterator[Line]:
@@ -72,17 +78,35 @@ def _deviations(spec: OperatorSpec) -> Iterator[Line]:
         yield from _section("Known deviations of DirectML")
     for deviation in spec.known_deviations:
         yield from _item("-", deviation.text)
-        yield from _item("", f"versions: {deviation.versions}")
-        yield from _item("", f"source: {deviation.source}")
+        yield from _item("", f"Versions: {deviation.versions}")
+        yield from _item("", f"Source: {deviation.source}")
+
+
+def _differences(spec: OperatorSpec) -> Iterator[Line]:
+    if spec.differences:
+        yield from _section("Differences from ONNX")
+    for difference in spec.differences:
+        yield from _item("-", f"{difference.name}: {difference.text}")
+        yield from _item("", f"Source: {difference.source}")
 
 
 def errata_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
-    """Yield the errata of all operators that have any."""
+    """Yield the errata of all operators that have any, below the operator and the address of its page."""
     for spec in specs:
         if spec.errata:
             yield Text(f"{spec.operator}   ", spec.page["url"])
         for erratum in spec.errata:
             yield from _erratum(erratum)
+
+
+def foreign_name_text(names: Sequence[ForeignName], own: str | None) -> str:
+    """Return what a name is in ONNX or WebNN: `Conv is ONNX's name; see CONVOLUTION`; `own` has it in DirectML."""
+    operators = " or ".join(dict.fromkeys(operator for name in names for operator in name.operators))
+    if own is not None:
+        whose = " and ".join(f"{name.library}'s {name.name}" for name in names)
+        return f"{whose} is {operators}; this is DirectML's {own}"
+    libraries = " and ".join(f"{name.name} is {name.library}'s name" for name in names)
+    return f"{libraries}; see {operators}"
 
 
 def operators_lines(specs: list[OperatorSpec]) -> Iterator[Line]:
@@ -146,7 +170,7 @@ def _formula(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield how far results may be off: the bound that follows from the formula, and the limits that are published."""
+    """Yield how far results may be off: what follows from the formula, and the limits that are published."""
     lines = [*_derived(spec), *(line for row in spec.tolerance for line in _item("-", _tolerance(row)))]
     if lines:
         yield from _section("Tolerance")
@@ -154,7 +178,7 @@ def _tolerances(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _derived(spec: OperatorSpec) -> Iterator[Line]:
-    """Yield the bound that follows from the formula, unless a row says that every result is exact; and roundings."""
+    """Yield the tolerance that follows from the formula, unless every result is exact; and the roundings in it."""
     from dmlcheck.reference.formulas import is_computed, rounding_texts
 
     if not is_computed(spec.operator):
@@ -162,10 +186,10 @@ def _derived(spec: OperatorSpec) -> Iterator[Line]:
     if not spec.tolerance or any(not row.exact or row.when for row in spec.tolerance):
         types = "in FLOAT32 (FLOAT16 with `--accumulate float16`)"
         text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
-        yield from _item("-", f"{text}; or a published limit below, if it is larger")
+        yield from _item("-", f"{text}{', or a published limit, if larger' if spec.tolerance else ''}")
         if spec.short in OF_PRODUCTS:
-            inputs = "to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
-            yield from _item("-", f"FLOAT32 factors of sums of products: not rounded; {inputs}")
+            inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+            yield from _item("-", f"FLOAT32 factors in sums of products: as they are; {inputs}")
     for name, rounding in rounding_texts(spec.operator):
         yield from _item("", f"{name}: {rounding}")
 

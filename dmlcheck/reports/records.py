@@ -128,7 +128,8 @@ class RunInfo(NamedTuple):
     unlikely error, an unlimited tolerance or an inaccurate expectation, `expected_within` how many ULP an expected
     value may be from the exact result. Of `directml_version` the known failures are expected. `options` are words of
     the command line that decide what becomes of any case, for the command that runs one again. `is_selection` says that
-    cases of its files are left out because the command line selects others.
+    cases of its files are left out because the command line selects others, `algorithms` are ways to compute that are
+    allowed besides.
     """
 
     implementation: str
@@ -145,6 +146,7 @@ class RunInfo(NamedTuple):
     expected_within: float = EXPECTED_WITHIN
     options: tuple[str, ...] = ()
     is_selection: bool = False
+    algorithms: tuple[str, ...] = ()
 
     @property
     def judged(self) -> str:
@@ -162,7 +164,8 @@ class RunInfo(NamedTuple):
             "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"
         )
         inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
-        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{shard}{known}"
+        ways = f", {' and '.join(self.algorithms)} allowed" if self.algorithms else ""
+        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{ways}{shard}{known}"
 
     @property
     def is_of_reference(self) -> bool:

@@ -30,6 +30,7 @@ _ALIKE = {
     "tool": "version",
     "accumulate": "--accumulate",
     "inputs": "--inputs",
+    "algorithms": "--algorithms",
     "strict": "--strict",
     "expected_within": "--expected-within",
     "directml_version": "--directml-version",
@@ -182,6 +183,7 @@ def _info_of(shard: _Shard) -> RunInfo:
             value_of(report, "expected_within", NUMBER, EXPECTED_WITHIN),
             tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "options", (list,), [])),
             report.get("selection") is True,
+            tuple(value_of({"word": word}, "word", TEXT) for word in value_of(report, "algorithms", (list,), [])),
         )
     except (AttributeError, TypeError):
         raise ReportError(f"{shard.path}: its head is not as `dmlcheck run` writes it") from None

@@ -46,7 +46,8 @@ class Settings(NamedTuple):
     A strict one fails cases for unlikely errors, for errors where the tolerance has no limit, and for expected values
     that are more than `expected_within` ULP from the exact result.
     `directml_version` says that the implementation is that DirectML, and to expect the failures that are known of it.
-    `keep` is a folder for what went in and came out of the cases that fail.
+    `algorithms` are ways to compute that it may use besides: "winograd". `keep` is a folder for what went in and came
+    out of the cases that fail.
     """
 
     feature_level: str | None = None
@@ -56,6 +57,7 @@ class Settings(NamedTuple):
     inputs: str = "FLOAT32"
     expected_within: float = EXPECTED_WITHIN
     keep: str | None = None
+    algorithms: tuple[str, ...] = ()
 
 
 class Run:
@@ -71,7 +73,8 @@ class Run:
         self.settings = settings or Settings()
         self.directml = judged_directml(implementation, self.settings.directml_version)
         self.descs = LegalDescs()
-        self.limits = Limits(self.settings.accumulate, self.settings.inputs, self.settings.expected_within)
+        asked = self.settings
+        self.limits = Limits(asked.accumulate, asked.inputs, asked.expected_within, asked.algorithms)
         self._ahead: dict[int, Prepared] = {}
 
     def prepare_ahead(self, cases: Iterable[Case]) -> None:

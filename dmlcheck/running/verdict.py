@@ -47,9 +47,12 @@ class Limits:
     `within` is how many ULP an expected value may be from the exact result without a warning.
     """
 
-    def __init__(self, accumulate: str, inputs: str = "FLOAT32", within: float = 0.0) -> None:
+    def __init__(
+        self, accumulate: str, inputs: str = "FLOAT32", within: float = 0.0, algorithms: tuple[str, ...] = ()
+    ) -> None:
         self.accumulate = accumulate
         self.inputs = inputs
+        self.algorithms = algorithms
         self.within = within
         self._last: tuple[OperatorDesc, Tolerance | None, Limit] | None = None
         self._tried: tuple[str, int] = ("", 0)
@@ -59,7 +62,7 @@ class Limits:
         if self._last is None or self._last[0] is not desc or self._last[1] is not own:
             from dmlcheck.comparison.tolerances import limit_for
 
-            self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs))
+            self._last = (desc, own, limit_for(desc, own, self.accumulate, self.inputs, self.algorithms))
         return self._last[2]
 
     def try_once_more(self, file: str) -> bool:
@@ -199,7 +202,8 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, limit.accumulate, limit.inputs, is_likely=is_likely)
+        arithmetic: dict[str, Any] = {"is_likely": is_likely, "algorithms": limit.algorithms}
+        return bounds(desc, inputs, asked, limit.accumulate, limit.inputs, **arithmetic)
 
     return bounds_of
 

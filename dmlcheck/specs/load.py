@@ -6,15 +6,17 @@ import os
 from functools import cache, lru_cache
 from typing import Any
 
-from dmlcheck.diagnostics.wording import closest
 from dmlcheck.files import yaml
-from dmlcheck.specs.names import OPERATOR_PREFIX, OTHER_NAMES, short_operator
+from dmlcheck.specs.names import OPERATOR_PREFIX, short_operator
 from dmlcheck.specs.records import (
     ATTRIBUTE,
+    ERRATUM_BASES,
+    ERRATUM_KINDS,
     INPUT,
     OUTPUT,
     Constraint,
     Deviation,
+    Difference,
     Erratum,
     Field,
     OperatorSpec,
@@ -49,18 +51,6 @@ def full_name(name: str) -> str | None:
     return full if full in operator_names() else None
 
 
-def closest_operator(name: str) -> str | None:
-    """Return the operator that a misspelt name most resembles, spelt in full or short as the name was."""
-    bare = name.removeprefix(OPERATOR_PREFIX).upper()
-    known = [*map(short_operator, operator_names()), *OTHER_NAMES]
-    # ADD1 for ELEMENT_WISE_ADD1; RELU for ACTIVATION_RELU, not for ACTIVATION_LEAKY_RELU
-    ends_so = [operator for operator in known if bare and operator.endswith("_" + bare)]
-    short = min(ends_so, key=len) if ends_so else closest(bare, known)
-    if short is None:
-        return None
-    return OPERATOR_PREFIX + short if name.startswith(OPERATOR_PREFIX) else short
-
-
 @cache
 def load_spec(operator: str) -> OperatorSpec:
     """Return the spec of an operator by its full name; KeyError where there is none."""
@@ -81,6 +71,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         introduced=raw["introduced"],
         in_place=raw["in_place"],
         supersedes=tuple(raw.get("supersedes", ())),
+        names={library: tuple(names) for library, names in raw.get("names", {}).items()},
         page={**page, "url": _PAGE_ROOT + page["folder"] + "/" + page["file"].removesuffix(".md")},
         kernel=raw["kernel"],
         fields=fields,
@@ -89,8 +80,9 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
         unspecified=tuple(raw.get("unspecified", ())),
-        errata=tuple(Erratum(**row) for row in raw.get("errata", ())),
+        errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),
+        differences=tuple(Difference(**row) for row in raw.get("differences", ())),
         examples=tuple(raw.get("examples", ())),
         inputs=tuple(field for field in fields.values() if field.kind == INPUT),
         outputs=tuple(field for field in fields.values() if field.kind == OUTPUT),
@@ -153,6 +145,21 @@ def _constraint(raw: dict[str, Any]) -> Constraint:
         help=raw.get("help"),
         is_unconditional=_CONDITIONS.isdisjoint(raw),
     )
+
+
+_ERRATUM_VALUES = {"kind": ERRATUM_KINDS, "basis": ERRATUM_BASES, "measured": (False, True)}
+
+
+def _erratum(raw: dict[str, Any], operator: str) -> Erratum:
+    """Read an erratum; ValueError where a key is missing or unknown, or has another value than it may."""
+    where = f"{operator}, erratum {raw.get('id')}"
+    for key, values in _ERRATUM_VALUES.items():
+        if raw.get(key) not in values:
+            raise ValueError(f"{where}: {key} is {raw.get(key)}; write one of {', '.join(map(str, values))}")
+    try:
+        return Erratum(**raw)
+    except TypeError as wrong:
+        raise ValueError(f"{where}: {wrong}") from wrong
 
 
 def _deviation(raw: dict[str, Any]) -> Deviation:

@@ -80,13 +80,28 @@ class Constraint(NamedTuple):
     is_unconditional: bool = False
 
 
+ERRATUM_KINDS = ("error", "silence", "contradiction")
+ERRATUM_BASES = ("documentation", "header", "history", "vendor", "callers", "tests", "our decision")
+
+
 class Erratum(NamedTuple):
-    """What a page says and what holds instead, or what it leaves open and how that was decided."""
+    """What a page says, what is correct instead, and what that rests on.
+
+    `kind`: the page is wrong, is silent, or contradicts itself or another source. `basis`: the rest of the
+    documentation; DirectML.h; the history of the feature levels or of the page; DirectML's engineers, release notes and
+    DirectMLX.h; what programs pass to DirectML; tests that run on DirectML; or nothing but a decision made for these
+    specs. Where parts of an erratum rest on different things, the weakest is named: a basis later in the list.
+    `measured`: whether somebody ran this very operator on DirectML and published the result. `source` says where to
+    look it up.
+    """
 
     id: str
+    kind: str
     page: str
-    holds: str
-    source: str
+    correct: str
+    basis: str
+    measured: bool
+    source: str = ""
 
 
 class Deviation(NamedTuple):
@@ -108,6 +123,14 @@ class Deviation(NamedTuple):
     until: str | None = None
     device: str | None = None
     is_of_graphs: bool = False
+
+
+class Difference(NamedTuple):
+    """What an operator of ONNX means, and an operator of DirectML does otherwise, or what a caller makes of it."""
+
+    name: str
+    text: str
+    source: str
 
 
 class Tolerance(NamedTuple):
@@ -132,12 +155,13 @@ class Tolerance(NamedTuple):
 
 
 class OperatorSpec(NamedTuple):
-    """Everything that is known of one operator."""
+    """Everything that is known of one operator; `names` are those of ONNX and WebNN that it computes."""
 
     operator: str
     introduced: str
     in_place: bool
     supersedes: tuple[str, ...]
+    names: Mapping[str, tuple[str, ...]]
     page: Mapping[str, str]
     kernel: str
     fields: Mapping[str, Field]
@@ -148,6 +172,7 @@ class OperatorSpec(NamedTuple):
     unspecified: tuple[str, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]
+    differences: tuple[Difference, ...]
     examples: tuple[str, ...]
     inputs: tuple[Field, ...]
     outputs: tuple[Field, ...]

@@ -20,6 +20,57 @@ def test_an_operator_may_be_asked_for_in_any_case() -> None:
     assert json.loads(dmlcheck("show", "gemm", "--format", "json").stdout)["operator"] == "DML_OPERATOR_GEMM"
 
 
+def test_a_name_of_onnx_or_webnn_shows_the_operator_that_computes_it() -> None:
+    notice, blank, *page = dmlcheck("show", "Conv").stdout.splitlines()
+    assert (notice, blank) == ("Conv is ONNX's name; see CONVOLUTION", "")
+    assert page == dmlcheck("show", "CONVOLUTION").stdout.splitlines()
+    assert "  in ONNX: Conv, ConvTranspose, com.microsoft.NhwcConv, com.microsoft.ConvTransposeWithDynamicPads" in page
+    assert "  in WebNN: conv2d, convTranspose2d" in page
+    assert dmlcheck("show", "conv2d").stdout.startswith("conv2d is WebNN's name; see CONVOLUTION\n")
+    both = "Softmax is ONNX's name and softmax is WebNN's name; see ACTIVATION_SOFTMAX1\n"
+    assert dmlcheck("show", "SOFTMAX").stdout.startswith(both)
+    assert json.loads(dmlcheck("show", "Conv", "--format", "json").stdout)["operator"] == "DML_OPERATOR_CONVOLUTION"
+    assert dmlcheck("show", "MatMul", "--errata").stdout == dmlcheck("show", "GEMM", "--errata").stdout
+
+
+def test_a_name_of_several_operators_lists_them() -> None:
+    assert dmlcheck("show", "Resize").stdout.splitlines() == [
+        "Resize is ONNX's name; see RESAMPLE2 or RESAMPLE3",
+        "",
+        "operator                from",
+        "DML_OPERATOR_RESAMPLE2  5_1",
+        "DML_OPERATOR_RESAMPLE3  6_4",
+    ]
+    read = json.loads(dmlcheck("show", "Resize", "--format", "json").stdout)["operators"]
+    assert [one["operator"] for one in read] == ["DML_OPERATOR_RESAMPLE2", "DML_OPERATOR_RESAMPLE3"]
+
+
+def test_a_name_that_is_another_operator_in_onnx_says_so() -> None:
+    notice, _, *page = dmlcheck("show", "Slice").stdout.splitlines()
+    assert notice == "ONNX's Slice is SLICE1; this is DirectML's SLICE"
+    assert page == dmlcheck("show", "SLICE").stdout.splitlines()
+
+
+def test_a_name_that_nothing_has_is_refused_with_the_nearest() -> None:
+    ran = dmlcheck("show", "CONVO")
+    assert (ran.exit_code, ran.stdout) == (2, "")
+    assert (
+        "CONVO is not an operator that dmlcheck knows; did you mean CONVOLUTION or CONVOLUTION_INTEGER?" in ran.stderr
+    )
+
+
+def test_what_differs_from_onnx_is_shown_with_its_source() -> None:
+    lines = dmlcheck("show", "ACTIVATION_GELU").stdout.splitlines()
+    start = lines.index("Differences from ONNX")
+    assert lines[start + 1].startswith(
+        "  -   com.microsoft.FastGelu: ONNX Runtime's FastGelu approximates Gelu by the tanh"
+    )
+    assert lines[start + 2].startswith("      Source: ONNX Runtime 1.24's DirectML provider")
+    read = json.loads(dmlcheck("show", "ACTIVATION_GELU", "--format", "json").stdout)
+    assert [difference["name"] for difference in read["differences"]] == ["com.microsoft.FastGelu", "Gelu"]
+    assert read["names"] == {"ONNX": ["Gelu", "com.microsoft.Gelu", "com.microsoft.FastGelu"], "WebNN": ["gelu"]}
+
+
 def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
     own = dmlcheck("show", "GEMM", "--errata").stdout
     assert own.startswith("DML_OPERATOR_GEMM   https://")
@@ -27,7 +78,30 @@ def test_the_errata_of_one_operator_are_among_those_of_all() -> None:
     read = json.loads(dmlcheck("show", "--errata", "--format", "json").stdout)["errata"]
     mine = [erratum for erratum in read if erratum["operator"] == "DML_OPERATOR_GEMM"]
     assert mine == json.loads(dmlcheck("show", "GEMM", "--errata", "--format", "json").stdout)["errata"]
-    assert [set(erratum) for erratum in mine] == [{"operator", "id", "page", "holds", "source"}] * len(mine)
+    keys = {"operator", "id", "kind", "page", "holds", "basis", "measured", "source"}
+    assert [set(erratum) for erratum in mine] == [keys] * len(mine)
+
+
+def test_an_erratum_without_a_source_has_its_basis_there() -> None:
+    (decided,) = (
+        erratum
+        for erratum in json.loads(dmlcheck("show", "LSTM", "--errata", "--format", "json").stdout)["errata"]
+        if erratum["id"] == "E2"
+    )
+    assert (decided["basis"], decided["measured"], decided["source"]) == ("our decision", False, "our decision")
+
+
+def test_errata_may_be_asked_for_by_their_kind() -> None:
+    read = {
+        kind: json.loads(dmlcheck("show", "--errata", *kind, "--format", "json").stdout)["errata"]
+        for kind in ((), ("--kind", "error"), ("--kind", "silence"), ("--kind", "contradiction"))
+    }
+    every, *parts = read.values()
+    assert sum(map(len, parts)) == len(every) > 500
+    assert [{erratum["kind"] for erratum in part} for part in parts] == [{"error"}, {"silence"}, {"contradiction"}]
+    assert "  E1  Microsoft's page (error): " not in dmlcheck("show", "GEMM", "--errata", "--kind", "silence").stdout
+    alone = dmlcheck("show", "--kind", "error")
+    assert (alone.exit_code, "--kind needs --errata" in alone.stderr) == (2, True)
 
 
 def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
@@ -47,10 +121,3 @@ def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
 def test_errata_and_evidence_are_asked_for_one_at_a_time() -> None:
     ran = dmlcheck("show", "--errata", "--evidence")
     assert (ran.exit_code, "one at a time" in ran.stderr) == (2, True)
-
-
-def test_an_operator_may_be_asked_for_by_the_name_that_onnx_or_webnn_has_for_it() -> None:
-    found = dmlcheck("show", "Conv", "--format", "json")
-    assert json.loads(found.stdout)["operator"] == "DML_OPERATOR_CONVOLUTION"
-    assert found.stderr == "Conv is ONNX's name; in DirectML it is CONVOLUTION\n"
-    assert dmlcheck("show", "conv2d").stdout.startswith("DML_OPERATOR_CONVOLUTION   from")

@@ -108,3 +108,16 @@ def test_what_is_wrong_with_a_bundled_file_is_told_with_its_place() -> None:
 
 def test_a_folder_of_no_operator_is_found() -> None:
     assert list(selfcheck._problems([], {"reduze": []}))[-1] == "cases/reduze: no operator of this name"
+
+
+def test_a_spec_that_cannot_be_read_is_told_and_nothing_else_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(operator: str) -> OperatorSpec:
+        if operator == "DML_OPERATOR_GEMM":
+            raise ValueError("DML_OPERATOR_GEMM, erratum E1: basis is None; write one of ...")
+        return load_spec(operator)
+
+    monkeypatch.setattr(selfcheck, "load_spec", load)
+    assert selfcheck.check() == selfcheck.Checked(
+        ["DML_OPERATOR_GEMM, erratum E1: basis is None; write one of ..."],
+        "specs that cannot be read; nothing else was checked: 1 problem",
+    )

@@ -31,7 +31,7 @@ def named(operator: str, data_type: str = "FLOAT32") -> dict[str, str]:
 @pytest.mark.parametrize(
     ("operator", "texts"),
     [
-        ("ACTIVATION_SOFTSIGN", ["x / (1 + |x|); left open for infinities."]),
+        ("ACTIVATION_SOFTSIGN", ["x / (1 + |x|)."]),
         (
             "SPACE_TO_DEPTH",
             [

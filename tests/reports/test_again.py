@@ -53,6 +53,11 @@ INFO = RunInfo("reference")
             "dmlcheck run --implementation command:./it --accumulate float16 --inputs bfloat16 cases/sum.yaml::sum",
         ),
         (
+            INFO._replace(algorithms=("winograd",)),
+            failed(),
+            "dmlcheck run --algorithms winograd cases/sum.yaml::sum",
+        ),
+        (
             INFO._replace(options=("--timeout", "3", "--expectations", "a b.yaml", "--fail-on-skipped")),
             failed(),
             "dmlcheck run --timeout 3 --expectations 'a b.yaml' --fail-on-skipped cases/sum.yaml::sum",

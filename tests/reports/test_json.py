@@ -166,6 +166,7 @@ REPORT = with_optional(
     unlimited=COUNT,
     inaccurate=COUNT,
     expected_within=NUMBER,
+    algorithms={"type": "array", "items": {"const": "winograd"}},
     consistent_with={
         "type": "object",
         "propertyNames": ROUNDED,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
 
+from dmlcheck.reference.formulas import formula_texts
 from dmlcheck.reports.layout import printed
 from dmlcheck.reports.operator_page import errata_lines, operator_lines, operators_lines
 from dmlcheck.specs.load import load_spec, operator_names
@@ -23,7 +25,7 @@ def test_a_page_has_every_section_that_its_spec_has() -> None:
     assert lines[0] == "DML_OPERATOR_ARGMAX   from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
     titles = [title for before, title in pairwise(lines) if before == ""]
     assert titles[:3] == ["Fields", "Support", "Constraints"]
-    assert "Errata and open points of the page" not in page(SPEC._replace(errata=()))
+    assert "Errata: what Microsoft's page gets wrong or leaves out" not in page(SPEC._replace(errata=()))
     bare = SPEC._replace(constraints=(), tolerance=(), unspecified=(), errata=(), support=(), let={})
     assert not {"Support", "Constraints", "Tolerance"} & set(page(bare))
 
@@ -39,6 +41,11 @@ def test_an_operator_shows_its_formula_and_what_the_names_in_it_are() -> None:
     formula, names = section("DML_OPERATOR_CONVOLUTION_INTEGER", "Formula")
     assert formula.startswith("  The sum over c and w of (Input[c, i] - InputZeroPoint) * ")
     assert names.startswith("  i = o * Strides + w * Dilations - StartPadding; ")
+    assert section("DML_OPERATOR_LSTM", "Formula")[:3] == [
+        "  H(t) = ot . h(C(t)) and C(t) = ft . C(t-1) + it . gt.",
+        "  it = f(clip(X(t) Wi^T + H(t-1) Ri^T + Pi . C(t-1) + Wbi + Rbi)).",
+        "  ft = f(clip(X(t) Wf^T + H(t-1) Rf^T + Pf . C(t-1) + Wbf + Rbf)); with CoupleInputForget, ft = 1 - it.",
+    ]
     assert "Formula" not in page(load_spec("DML_OPERATOR_ELEMENT_WISE_EXP"))
 
 
@@ -55,7 +62,7 @@ def test_an_operator_that_rounds_shows_the_functions_in_its_formula() -> None:
 def test_an_operator_with_sums_of_products_shows_which_inputs_may_be_accepted(operator: str, *, is_said: bool) -> None:
     text = " ".join(section(f"DML_OPERATOR_{operator}", "Tolerance"))
     assert (
-        "FLOAT32 factors of sums of products: not rounded; to TF32 or BFLOAT16 with `--inputs tf32`" in text
+        "FLOAT32 factors in sums of products: as they are; rounded to TF32 or BFLOAT16 with `--inputs tf32`" in text
     ) is is_said
 
 
@@ -107,15 +114,21 @@ def test_every_page_fits_a_terminal_and_no_name_is_cut(columns: int) -> None:
         assert {spec.operator, *spec.fields, *(row.id for row in spec.constraints)} <= words
 
 
-def test_errata_are_told_with_what_holds_and_its_source() -> None:
-    spec = SPEC._replace(errata=(Erratum("E1", "says A", "B holds", "a header"),))
+def test_errata_are_told_with_what_is_correct_and_what_that_rests_on() -> None:
+    first = Erratum("E1", "error", "says A", "B is right", "header", measured=True, source="DirectML.h")
+    second = Erratum("E2", "silence", "is silent", "C is right", "our decision", measured=False)
+    spec = SPEC._replace(errata=(first, second))
     assert list(printed(errata_lines([spec, SPEC._replace(errata=())]), None)) == [
         f"DML_OPERATOR_ARGMAX   {SPEC.page['url']}",
-        "  E1  page: says A",
-        "      holds: B holds",
-        "      source: a header",
+        "  E1  Microsoft's page (error): says A",
+        "      Correct: B is right",
+        "      Basis: header, measured",
+        "      Source: DirectML.h",
+        "  E2  Microsoft's page (silence): is silent",
+        "      Correct: C is right",
+        "      Basis: our decision, not measured",
     ]
-    assert [line for line in page(spec) if "B holds" in line] == ["      holds: B holds"]
+    assert [line for line in page(spec) if "B is right" in line] == ["      Correct: B is right"]
 
 
 def test_of_all_operators_each_has_a_line() -> None:
@@ -124,3 +137,39 @@ def test_of_all_operators_each_has_a_line() -> None:
         "DML_OPERATOR_ARGMAX  3_0",
         "DML_OPERATOR_X       3_0",
     ]
+
+
+def test_a_formula_does_not_repeat_what_is_undefined() -> None:
+    said = [line for name in operator_names() for line in formula_texts(name) if re.search(r"\bopen\b|ndefined", line)]
+    assert said == []
+
+
+def test_no_sentence_of_a_spec_has_two_words_for_one_thing() -> None:
+    """The glossary: valid, undefined, tolerance. Messages, rules and keys are not sentences of a spec."""
+    other = re.compile(r"\b(left open|leaves? open|unspecified|legal|accepted|decided here|[Bb]ounds?|holds?)\b")
+    texts = ((name, text) for name in operator_names() for text in sentences(load_spec(name)))
+    assert [(name, text) for name, text in texts if other.search(text)] == []
+
+
+def sentences(spec: OperatorSpec) -> list[str]:
+    """Return all that the authors of a spec wrote in words."""
+    return [
+        *(field.about for field in spec.fields.values()),
+        *(row.text for row in spec.constraints),
+        *(row.help or "" for row in spec.constraints),
+        *spec.unspecified,
+        *(row.source for row in spec.tolerance),
+        *(text for row in spec.errata for text in (row.page, row.correct, row.source)),
+        *(text for row in spec.differences for text in (row.text, row.source)),
+    ]
+
+
+def test_equal_numbers_of_dimensions_have_one_wording() -> None:
+    rows = [
+        row.text
+        for name in operator_names()
+        for row in load_spec(name).constraints
+        if row.word == "same_dimension_count"
+    ]
+    assert len(rows) > 150
+    assert [text for text in rows if not text.endswith(" have the same number of dimensions.")] == []

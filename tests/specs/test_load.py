@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dmlcheck.specs import load
-from dmlcheck.specs.records import Constraint, Field, TensorSupport
+from dmlcheck.specs.records import ERRATUM_BASES, ERRATUM_KINDS, Constraint, Erratum, Field, TensorSupport
 
 SPEC = """\
 operator: DML_OPERATOR_TWICE
@@ -113,26 +113,6 @@ def test_an_operators_name_may_leave_out_its_prefix(name: str, full: str | None)
     assert load.full_name(name) == full
 
 
-@pytest.mark.parametrize(
-    ("name", "close"),
-    [
-        ("ARGMXA", "ARGMAX"),
-        ("DML_OPERATOR_ARGMXA", "DML_OPERATOR_ARGMAX"),
-        ("DML_OPERATOR_SCATTERELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"),
-        ("gemm", "GEMM"),
-        ("HARDMAX1", "ACTIVATION_HARDMAX1"),
-        ("ADD1", "ELEMENT_WISE_ADD1"),
-        ("RELU", "ACTIVATION_RELU"),
-        ("SIGMOID", "ACTIVATION_SIGMOID"),
-        ("DML_OPERATOR_SOFTMAX", "DML_OPERATOR_ACTIVATION_SOFTMAX"),
-        ("", None),
-        ("QQQQQQ", None),
-    ],
-)
-def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: str, close: str | None) -> None:
-    assert load.closest_operator(name) == close
-
-
 @pytest.mark.parametrize("name", ["specs", "cases"])
 def test_the_data_are_beside_the_package_or_in_it(name: str) -> None:
     assert Path(load.data_folder(name)).is_dir()
@@ -160,3 +140,63 @@ def test_a_known_deviation_has_the_conditions_of_its_row(specs: Path) -> None:
     text = SPEC + f"known_deviations:\n  - {{text: No., source: a page, {row}, is_of_graphs: true}}\n"
     (known,) = load.load_spec(write(specs, "CONDITIONS_FOR_TEST_LOAD", text)).known_deviations
     assert known[3:] == ({"Axes": (1,)}, ("InputTensor",), "AxisCount > 1", "1.7.0", "1.8.2", "GPU", True)
+
+
+ERRATUM = {
+    "id": "E1",
+    "kind": "silence",
+    "page": "Says nothing.",
+    "correct": "Twice.",
+    "basis": "our decision",
+    "measured": "false",
+    "source": "a book",
+}
+
+
+def erratum_of(specs: Path, name: str, row: dict[str, str]) -> Erratum:
+    text = ", ".join(f"{key}: {value}" for key, value in row.items())
+    (erratum,) = load.load_spec(write(specs, name, f"{SPEC}errata:\n  - {{{text}}}\n")).errata
+    return erratum
+
+
+def test_an_erratum_is_what_its_row_says(specs: Path) -> None:
+    whole = Erratum("E1", "silence", "Says nothing.", "Twice.", "our decision", measured=False, source="a book")
+    assert erratum_of(specs, "ERRATUM_FOR_TEST_LOAD", ERRATUM) == whole
+    rest = {key: value for key, value in ERRATUM.items() if key != "source"}
+    assert erratum_of(specs, "ERRATUM_WITHOUT_SOURCE", {**rest, "measured": "true"}) == whole._replace(
+        measured=True, source=""
+    )
+
+
+@pytest.mark.parametrize("key", [key for key in ERRATUM if key != "source"])
+def test_an_erratum_that_lacks_a_key_is_refused_with_its_name(specs: Path, key: str) -> None:
+    row = {name: value for name, value in ERRATUM.items() if name != key}
+    with pytest.raises(ValueError, match=f"DML_OPERATOR_TWICE, erratum .*{key}"):
+        erratum_of(specs, f"ERRATUM_LACKS_{key.upper()}", row)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "offered"),
+    [
+        ("kind", "mistake", "error, silence, contradiction"),
+        ("basis", "decided here", "tests, our decision"),
+        ("measured", "maybe", "False, True"),
+        ("holds", "Twice.", "unexpected keyword"),
+    ],
+)
+def test_an_erratum_with_another_value_or_key_is_refused(specs: Path, key: str, value: str, offered: str) -> None:
+    with pytest.raises(ValueError, match=f"erratum E1: .*{offered}"):
+        erratum_of(specs, f"ERRATUM_WITH_{key.upper()}", {**ERRATUM, key: value})
+
+
+def test_every_erratum_says_what_it_rests_on_where_it_does_not_need_words_for_it() -> None:
+    errata = [(name, erratum) for name in load.operator_names() for erratum in load.load_spec(name).errata]
+    assert len(errata) > 500
+    assert {erratum.kind for _, erratum in errata} == set(ERRATUM_KINDS)
+    assert {erratum.basis for _, erratum in errata} == set(ERRATUM_BASES)
+    said = ("decided here", "Open point", "ot measured on DirectML")
+    assert [
+        (name, erratum.id) for name, erratum in errata for text in erratum if any(word in str(text) for word in said)
+    ] == []
+    # nothing but a decision needs no source
+    assert {erratum.basis for _, erratum in errata if not erratum.source} == {"our decision"}

@@ -18,29 +18,29 @@ from dmlcheck.values.number_formats import ulp
 
 
 def celu(input: Any, *, alpha: Any) -> Open:
-    """max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1)); left open are NaN, and an Alpha of 0 or infinity."""
+    """max(0, x) + min(0, Alpha * (exp(x / Alpha) - 1))."""
     value = np.where(input >= 0, input, alpha * np.expm1(input / alpha))
     return Open(value, np.isnan(input) | (alpha == 0) | ~np.isfinite(alpha))
 
 
 def elu(input: Any, *, alpha: Any) -> Any:
-    """x, below 0 Alpha * (exp(x) - 1)."""
+    """x where x >= 0, else Alpha * (exp(x) - 1)."""
     return np.where(input >= 0, input, alpha * np.expm1(input))
 
 
 def gelu(input: Any) -> Open:
-    """x / 2 * (1 + erf(x / sqrt(2))); left open for -infinity."""
+    """x / 2 * (1 + erf(x / sqrt(2)))."""
     return Open(input / 2 * erfc(input * -np.sqrt(0.5)), input == -np.inf)
 
 
 def hard_sigmoid(input: Any, *, alpha: Any, beta: Any) -> Open:
-    """max(0, min(Alpha * x + Beta, 1)); NaN is left open."""
+    """max(0, min(Alpha * x + Beta, 1))."""
     line = alpha * input + beta
     return Open(np.clip(line, 0, 1), np.isnan(line))
 
 
 def hard_swish(input: Any, *, alpha: Any, beta: Any) -> Open:
-    """x * max(0, min(Alpha * x + Beta, 1)); infinity times 0 is left open, and what HARD_SIGMOID leaves open."""
+    """x * max(0, min(Alpha * x + Beta, 1))."""
     value = input * np.clip(alpha * input + beta, 0, 1)
     return Open(value, np.isnan(value) & ~np.isnan(input))
 
@@ -51,7 +51,7 @@ def identity(input: Any) -> Any:
 
 
 def leaky_relu(input: Any, *, alpha: Any) -> Any:
-    """x, below 0 Alpha * x."""
+    """x where x >= 0, else Alpha * x."""
     return np.where(input >= 0, input, alpha * input)
 
 
@@ -61,7 +61,7 @@ def linear(input: Any, *, alpha: Any, beta: Any) -> Any:
 
 
 def parameterized_relu(input: Any, slope: Any) -> Any:
-    """x, below 0 its slope times x."""
+    """x where x >= 0, else Slope * x."""
     return np.where(input >= 0, input, slope * input)
 
 
@@ -71,17 +71,17 @@ def parametric_softplus(input: Any, *, alpha: Any, beta: Any) -> Any:
 
 
 def relu(input: Any) -> Open:
-    """max(0, x); NaN is left open."""
+    """max(0, x)."""
     return Open(np.maximum(input, 0), np.isnan(input))
 
 
 def relu_grad(input: Any, input_gradient: Any) -> Open:
-    """The gradient where x is above 0, else 0; left open where x is NaN."""
+    """InputGradient where x > 0, else 0."""
     return Open(np.where(input > 0, input_gradient, 0), np.isnan(input))
 
 
 def scaled_elu(input: Any, *, alpha: Any, gamma: Any) -> Any:
-    """Gamma * x, at 0 and below Gamma * (Alpha * exp(x) - Alpha)."""
+    """Gamma * x where x > 0, else Gamma * (Alpha * exp(x) - Alpha)."""
     return gamma * np.where(input > 0, input, alpha * np.expm1(input))
 
 
@@ -91,7 +91,7 @@ def scaled_tanh(input: Any, *, alpha: Any, beta: Any) -> Any:
 
 
 def shrink(input: Any, *, bias: Any, threshold: Any) -> Open:
-    """x - Bias above Threshold, x + Bias below -Threshold, else 0; NaN and both at once are left open."""
+    """x - Bias where x > Threshold, x + Bias where x < -Threshold, else 0."""
     above, below = input > threshold, input < -threshold
     value = np.where(above, input - bias, np.where(below, input + bias, 0.0))
     return Open(value, np.isnan(input) | above & below)
@@ -125,17 +125,17 @@ def _published(found: Tracked) -> Tracked:
 
 
 def softplus(input: Any, *, steepness: Any) -> Open:
-    """ln(1 + exp(Steepness * x)) / Steepness; left open for a Steepness of 0."""
+    """ln(1 + exp(Steepness * x)) / Steepness."""
     return Open(ln_1_exp(steepness * input) / steepness, steepness == 0)
 
 
 def softsign(input: Any) -> Open:
-    """x / (1 + |x|); left open for infinities."""
+    """x / (1 + |x|)."""
     return Open(input / (1 + np.abs(input)), np.isinf(input))
 
 
 def swish(input: Any, *, sigmoid_input_scale: Any) -> Open:
-    """x * sigmoid(SigmoidInputScale * x); infinity times 0 is left open."""
+    """x * sigmoid(SigmoidInputScale * x)."""
     value = input * sigmoid(sigmoid_input_scale * input)
     return Open(value, np.isnan(value) & np.isinf(input))
 
@@ -146,12 +146,12 @@ def tanh(input: Any) -> Any:
 
 
 def thresholded_relu(input: Any, *, alpha: Any) -> Open:
-    """x where it is above Alpha, else 0; NaN is left open."""
+    """x where x > Alpha, else 0."""
     return Open(np.where(input > alpha, input, 0.0), np.isnan(input))
 
 
 def add1(a: Any, b: Any, *, fused_activation: Callable[[Any], Any]) -> Any:
-    """fused(A + B)."""
+    """FusedActivation(A + B)."""
     return fused_activation(a + b)
 
 

@@ -366,10 +366,9 @@ def multihead_attention1(
 ) -> Iterator[Piece]:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
-    q, k and v are Query, Key and Value with their bias, behind PastKey and PastValue; Mask is MaskFilterValue at hidden
-    keys. Query head h has the head of key and value h // (QueryHeadCount / KeyValueHeadCount). With
-    PastSequenceLengths of 0 query s has the keys up to s. Left open are other PastSequenceLengths; hidden keys that
-    have a weight; masks and sizes of which the page says nothing; and products beyond the type.
+    q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
+    for masked keys. Query head h uses head h // (QueryHeadCount / KeyValueHeadCount) of key and value. With
+    PastSequenceLengths of 0, query s uses the keys up to s.
     """
     stacks = (stacked_query_key, stacked_key_value, stacked_query_key_value)
     given = Given(query, key, value, *stacks, bias, past_key, past_value)
@@ -415,9 +414,8 @@ def multihead_attention(
 ) -> Iterator[Piece]:
     """softmax(Scale * q @ k^T + RelativePositionBias + Mask) @ v of each head, the softmax over the keys; and k and v.
 
-    q, k and v are Query, Key and Value with their bias, behind PastKey and PastValue; Mask is MaskFilterValue at hidden
-    keys. Left open are hidden keys that have a weight, masks and sizes of which the page says nothing, and products
-    beyond the type.
+    q, k and v are Query, Key and Value with their bias; PastKey and PastValue precede k and v. Mask is MaskFilterValue
+    for masked keys.
     """
     return multihead_attention1(
         query,

@@ -36,7 +36,7 @@ def difference_square(a: Any, b: Any) -> Any:
 
 
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
-    """(A + B) / 2, where the sum may be infinite if the type does not hold it."""
+    """(A + B) / 2, where the sum may become infinite if it does not fit the type."""
     total = a + b
     return one_of(total, infinite(output_type, total), of=lambda x: x / 2)
 
@@ -74,11 +74,7 @@ def modulus(ufunc: np.ufunc) -> Kernel:
 
 
 def power(input: Any, exponent: Any) -> Any:
-    """x^y, NaN for a negative x unless y is whole.
-
-    Left open are 0 to the power of 0 or less, -infinity to one that is not whole, a negative number to an infinite one,
-    and those to which pow and powr of IEEE 754 give 1 and NaN: 1 to NaN or an infinity, and these to 0.
-    """
+    """x^y; NaN for a negative x unless y is a whole number."""
     of_0 = (input == 0) & (exponent <= 0)
     of_infinity = (input == -np.inf) & (np.floor(exponent) < exponent) | (exponent == 0) & ~np.isfinite(input)
     to_infinity = np.isinf(exponent) & (input < 0) | (input == 1) & ~np.isfinite(exponent)
@@ -94,7 +90,7 @@ def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type
 
 
 def atan_yx(a: Any, b: Any) -> Any:
-    """The angle of the point (B, A); that of the origin is left open."""
+    """The angle of the point (B, A)."""
     return Open(np.arctan2(a, b), (a == 0) & (b == 0))
 
 
@@ -109,12 +105,12 @@ def shift(ufunc: np.ufunc) -> Kernel:
 
 
 def if_(condition: Any, a: Any, b: Any) -> Any:
-    """A where the condition is not 0, B where it is."""
+    """A where the condition is not 0, B where it is 0."""
     return np.where(condition != 0, a, b)
 
 
 def clip_grad(input: Any, input_gradient: Any, *, min: Any, max: Any) -> Any:
-    """The gradient where Min < x < Max, else 0; NaN is left open."""
+    """InputGradient where Min < x < Max, else 0."""
     passed = np.where((input > min) & (input < max), input_gradient, 0)
     return Open(passed, np.isnan(input) | np.isnan(min) | np.isnan(max))
 

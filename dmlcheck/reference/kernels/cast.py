@@ -10,10 +10,10 @@ from dmlcheck.values.number_formats import FORMATS
 
 
 def cast(input: Any, *, input_type: str, output_type: str) -> Any:
-    """x in the type of OutputTensor: floats without their fraction, integers modulo 2^bits, and the nearest float.
+    """x in OutputTensor's data type.
 
-    Of a number between two floats either is right, of one beyond all of them infinity and the largest. Left open are
-    floats that an integer type does not hold, and integers that an 8-bit or 16-bit one does not.
+    From floats to integers the fraction is dropped. Integers wrap modulo 2^bits. Floats are rounded to the nearest, and
+    either neighbour is right; beyond the largest number, infinity and the largest number are right.
     """
     if output_type in FORMATS:
         return to_floats(input, input_type, output_type)

@@ -37,11 +37,14 @@ def convolution(
     fused_activation: Nested,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """FusedActivation(Bias[k] + the sum over a group's c and the window w of Filter[k, c, w] * Input[c, i]).
+    """FusedActivation(Bias[k] + the sum over a group's channels c and the window w of Filter[k, c, w] * Input[c, i]).
 
-    FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 beyond its edges. BACKWARD: i * Strides is o
-    + StartPadding - w * Dilations, for the w that have such an i, and Filter[c, k, w]. Mode CONVOLUTION takes w in the
-    opposite order. Left open is what OutputPadding adds, and where infinity or NaN in Filter meets no element of Input.
+    FORWARD: i = o * Strides + w * Dilations - StartPadding, and Input is 0 outside InputTensor.
+
+    BACKWARD: i * Strides = o + StartPadding - w * Dilations, over the w for which there is such an i, with Filter[c, k,
+    w].
+
+    Mode CONVOLUTION uses w in the opposite order.
     """
     flipped = np.flip(filter, tuple(range(2, filter.ndim))) if mode == "CONVOLUTION" else filter
     taps = grouped(flipped, group_count, 0)
@@ -105,7 +108,7 @@ def convolution_integer(
 ) -> Iterator[Piece]:
     """The sum over c and w of (Input[c, i] - InputZeroPoint) * (Filter[k, c, w] - FilterZeroPoint[k]).
 
-    i = o * Strides + w * Dilations - StartPadding; Input is InputZeroPoint beyond its edges.
+    i = o * Strides + w * Dilations - StartPadding; outside InputTensor, Input is InputZeroPoint.
     """
     window = Window(filter.shape[2:], strides, dilations, start_padding)
     zeros = (of_channels(x, group_count) for x in (input_zero_point, filter_zero_point))
@@ -141,10 +144,9 @@ def quantized_linear_convolution(
     output: TensorDesc,
     output_type: str,
 ) -> Iterator[Piece]:
-    """clamp(rint(q) + OutputZeroPoint, Min, Max), q the dequantized convolution over OutputScale.
+    """clamp(rint(q) + OutputZeroPoint, Min, Max), q = (Bias[k] + s) * InputScale * FilterScale[k] / OutputScale.
 
-    q = (Bias[k] + CONVOLUTION_INTEGER) * InputScale * FilterScale[k] / OutputScale. Left open where a scale is 0 or not
-    finite, and where INT32 lacks the integer sum.
+    s is the result of CONVOLUTION_INTEGER. Min and Max are the limits of OutputTensor's type.
     """
     window = Window(filter.shape[2:], strides, dilations, start_padding)
     more = (input_scale, input_zero_point, filter_scale, filter_zero_point, bias, output_scale, output_zero_point)

@@ -17,9 +17,9 @@ from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, sca
 def cumulative_summation(
     input: Any, *, axis: int, axis_direction: str, has_exclusive_sum: bool, input_type: str
 ) -> Iterator[Piece]:
-    """x1 + ... + xi, without xi where HasExclusiveSum; DECREASING begins at the end of Axis.
+    """x1 + ... + xi, without xi where HasExclusiveSum is set; DECREASING begins at the end of Axis.
 
-    Integers wrap. Left open are floats of which the association of the additions decides whether they overflow.
+    Integers wrap.
     """
     formula = partial(up_to_each, ufunc=np.add, is_exclusive=has_exclusive_sum)
     return lines(formula, partial(marks_of_sums, input_type), input, axis, axis_direction)
@@ -28,10 +28,9 @@ def cumulative_summation(
 def cumulative_product(
     input: Any, *, axis: int, axis_direction: str, has_exclusive_product: bool, input_type: str
 ) -> Iterator[Piece]:
-    """x1 * ... * xi, without xi where HasExclusiveProduct; DECREASING begins at the end of Axis.
+    """x1 * ... * xi, without xi where HasExclusiveProduct is set; DECREASING begins at the end of Axis.
 
-    Integers wrap. Left open are floats of which the association of the multiplications decides whether they overflow or
-    underflow.
+    Integers wrap.
     """
     formula = partial(up_to_each, ufunc=np.multiply, is_exclusive=has_exclusive_product)
     return lines(formula, partial(marks_of_products, input_type), input, axis, axis_direction)

@@ -30,10 +30,7 @@ def fill_value_constant(*, value: Any, output: TensorDesc) -> Iterator[Piece]:
 
 
 def fill_value_sequence(*, value_start: Any, value_delta: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
-    """ValueStart + i * ValueDelta, i the row-major index; integers modulo 2^bits.
-
-    Left open are floats of which i * ValueDelta is no number, or is infinite although the sum is not.
-    """
+    """ValueStart + i * ValueDelta, with i the row-major index; integers wrap modulo 2^bits."""
     formula = partial(float_sequence, start=value_start, delta=value_delta, output_type=output_type)
     if isinstance(value_start, int):
         formula = partial(integer_sequence, start=value_start, delta=value_delta)
@@ -67,9 +64,9 @@ def of_diagonals(formula: Callable[..., Any], output: TensorDesc) -> Iterator[Pi
 
 
 def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type: str) -> Iterator[Piece]:
-    """Value where x - y is Offset, x the column and y the row; 0 elsewhere.
+    """Value where x - y = Offset, with column x and row y; 0 elsewhere.
 
-    Integer types have Value without its fraction; left open is one that they do not hold. FLOAT16 has either neighbour.
+    In integer types Value loses its fraction. In FLOAT16 either neighbour of Value is right.
     """
     x = value if isinstance(value, Tracked) else np.float64(value)
     is_float = output_type in FORMATS
@@ -85,9 +82,9 @@ def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type:
 def diagonal_matrix1(
     input: Any, *, value: Any, diagonal_fill_begin: int, diagonal_fill_end: int, output: TensorDesc, output_type: str
 ) -> Iterator[Piece]:
-    """Value where DiagonalFillBegin <= x - y < DiagonalFillEnd, x the column and y the row; Input or 0 elsewhere.
+    """Value where DiagonalFillBegin <= x - y < DiagonalFillEnd, with column x and row y; else Input, or 0 without it.
 
-    If DiagonalFillBegin is larger, Value where x - y < DiagonalFillEnd or DiagonalFillBegin <= x - y.
+    If DiagonalFillBegin > DiagonalFillEnd, Value where x - y < DiagonalFillEnd or DiagonalFillBegin <= x - y.
     """
     begin, end, number = diagonal_fill_begin, diagonal_fill_end, NUMPY_TYPES[output_type].type(value)
     combined = np.logical_and if begin <= end else np.logical_or

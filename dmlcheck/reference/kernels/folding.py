@@ -31,10 +31,10 @@ def unfold(
     input_type: str,
     output_type: str,
 ) -> Iterator[Piece]:
-    """Output[n, c * P + w, b] = Input[n, c, b * Strides + w * Dilations - StartPadding], 0 outside.
+    """Output[n, c * P + w, b] = Input[n, c, b * Strides + w * Dilations - StartPadding], 0 outside InputTensor.
 
-    w is an element of the window, b a place of it, both counted row-major, and P the number of elements. Left open is
-    all for a dilation of 0, or another type.
+    w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
+    elements of the window.
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     counts = tuple(map(placed, input.shape[2:], *window, end_padding))
@@ -73,8 +73,8 @@ def fold(
 ) -> Iterator[Piece]:
     """Output[n, c, i] = sum of Input[n, c * P + w, b] over w, b with i = b * Strides + w * Dilations - StartPadding.
 
-    w is an element of the window, b a place of it, both counted row-major, and P the number of elements. Left open are
-    integers of less than 32 bits that do not fit, and all for a dilation of 0, or another type.
+    w is an element of the window and b a position of the window, both counted in row-major order; P is the number of
+    elements of the window.
     """
     window = Window(window_sizes, strides, dilations, start_padding)
     sizes, counts = output.sizes, tuple(map(placed, output.sizes[2:], *window, end_padding))

@@ -226,11 +226,10 @@ def average_pooling_grad(
     include_padding: bool,
     output_gradient: TensorDesc,
 ) -> Iterator[Piece]:
-    """The sum of InputGradient[o] / n[o] over all o and w where o * Strides + w - StartPadding is the element.
+    """The sum of InputGradient[o] / n[o] over all o and w for which o * Strides + w - StartPadding is the element.
 
-    n is the number of elements of the window that are inside of OutputGradientTensor, with IncludePadding of all. Left
-    open is all where the places are not those of the forward operator, and with IncludePadding the elements of windows
-    that have more than EndPadding.
+    n[o] is the number of elements of window o inside OutputGradientTensor, with IncludePadding the number of all its
+    elements.
     """
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
     sizes, counts = output_gradient.sizes[2:], input_gradient.shape[2:]
@@ -319,11 +318,10 @@ def max_pooling_grad(
     dilations: Sizes,
     output_gradient: TensorDesc,
 ) -> Iterator[Piece]:
-    """The sum of InputGradient[o] over all o whose largest Input[o * Strides + w * Dilations - StartPadding] it is.
+    """The sum of InputGradient[o] over all o whose window has its maximum at the element.
 
-    Of equal ones it is the first, of NaN alone too. Left open is all where the places are not those of the forward
-    operator or a window has only padding; and the elements of windows that have both numbers and a NaN, or beside
-    padding only minus infinity.
+    The window of o is Input[o * Strides + w * Dilations - StartPadding]. Among equal elements the first wins; so does
+    the first of a window of NaN alone.
     """
     window = once_each(Window(window_size, strides, dilations, start_padding))
     sizes, counts = input.shape[2:], input_gradient.shape[2:]
@@ -392,10 +390,10 @@ def of_batches(formula: Callable[..., Any], x: Any, dy: Any, centre: Any, *param
 def batch_normalization_grad(
     input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
 ) -> Iterator[Piece]:
-    """dy * Scale / sqrt(Variance + Epsilon), the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), and that of dy.
+    """OutputGradient = dy * Scale / sqrt(Variance + Epsilon), with dy the elements of InputGradient.
 
-    The sums are over the dimensions in which MeanTensor has size 1. Left open are a root of 0 or less, and what has
-    Epsilon where that is missing.
+    OutputScaleGradient is the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), OutputBiasGradient the sum of dy; both
+    are over the dimensions in which MeanTensor has size 1.
     """
     return of_batches(partial(of_frozen, epsilon=epsilon), input, input_gradient, mean, variance, scale)
 
@@ -403,11 +401,11 @@ def batch_normalization_grad(
 def batch_normalization_training_grad(
     input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
 ) -> Iterator[Piece]:
-    """Scale / sqrt(V) * (dy - mean(dy) - c * mean(dy * c) / V), the sum of dy * (x - Mean) / sqrt(V), and that of dy.
+    """OutputGradient = Scale / sqrt(V) * (dy - mean(dy) - c * mean(dy * c) / V).
 
-    V is Variance + Epsilon and c is x - mean(x); means and sums are over the dimensions in which MeanTensor has size 1.
-    Left open are a V of 0 or less and an infinite factor; and the first result where MeanTensor is not mean(x), or has
-    no such dimension.
+    V = Variance + Epsilon and c = x - mean(x); dy are the elements of InputGradient. OutputScaleGradient is the sum of
+    dy * (x - Mean) / sqrt(V), OutputBiasGradient the sum of dy. Means and sums are over the dimensions in which
+    MeanTensor has size 1.
     """
     formula = partial(of_training, epsilon=epsilon, unit=float(np.finfo(input.dtype).eps))
     return of_batches(formula, input, input_gradient, mean, variance, scale)
@@ -456,9 +454,8 @@ def local_response_normalization_grad(
 ) -> Iterator[Piece]:
     """dy * B^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of dy' * x' * B'^(-Beta - 1).
 
-    B is Bias + Alpha / LocalSize * the sum of x^2 over the region, as in LOCAL_RESPONSE_NORMALIZATION, and the second
-    sum is over the elements in whose regions x is. Left open are a B of 0 or less, an even LocalSize, and without
-    CrossChannel all but a LocalSize of 1.
+    dy are the elements of InputGradient. B is Bias + Alpha / LocalSize * the sum of x^2 over the region of
+    LOCAL_RESPONSE_NORMALIZATION. The second sum is over the elements whose regions contain x.
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2

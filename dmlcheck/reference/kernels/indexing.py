@@ -53,9 +53,10 @@ def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
 
 
 def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output: TensorDesc) -> Iterator[Piece]:
-    """Output[l, b, t] = Input[l, Indices[b], t], where l is before Axis, and b in the last IndexDimensions dimensions.
+    """Output[l, b, t] = Input[l, Indices[b], t].
 
-    Left open are elements whose index is outside, and all where there are several indices in other dimensions.
+    l are the coordinates before Axis, t those after it, b those of the last IndexDimensions dimensions of
+    IndicesTensor.
     """
     own, is_open = last_dimensions(indices, index_dimensions)
     after = axis + index_dimensions
@@ -74,7 +75,7 @@ def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
 
 
 def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
-    """Output[c] = Input[c], with Indices[c] for the coordinate of Axis; left open where that is outside."""
+    """Output[c] = Input[c], with Indices[c] in place of the coordinate of Axis."""
     corner = input[whole_along(axis, tuple(map(slice, indices.shape)))]
     for index in tiles_along(range(input.ndim), indices.shape, LIMIT):
         lines = corner[whole_along(axis, index)]
@@ -96,10 +97,10 @@ def gather_nd1(
     batch_dimension_count: int,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """Output[b, m, t] = Input[b, Indices[b, m], t], where b is in the first BatchDimensionCount dimensions that count.
+    """Output[b, m, t] = Input[b, Indices[b, m], t].
 
-    Indices' last dimension has the coordinates of a tuple. Left open are elements of which a coordinate is outside, and
-    all where there are several tensors in the dimensions before those that count.
+    b are the coordinates of the first BatchDimensionCount dimensions in use. The last dimension of Indices has the
+    coordinates of a tuple; t are the coordinates after those.
     """
     x, is_open = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
@@ -125,10 +126,9 @@ def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open
 def gather_nd(
     input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int, output: TensorDesc
 ) -> Iterator[Piece]:
-    """Output[m, t] = Input[Indices[m], t], where Indices' last dimension has the coordinates of a tuple.
+    """Output[m, t] = Input[Indices[m], t].
 
-    Left open are elements of which a coordinate is outside, and all where there are several tensors in the dimensions
-    before those that count.
+    The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
     return gather_nd1(
         input,
@@ -144,10 +144,7 @@ def gather_nd(
 
 
 def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Piece]:
-    """Output is Input with Updates[c] at c, with Indices[c] for the coordinate of Axis.
-
-    Left open is what an index outside may hit: the first and the last element of its line.
-    """
+    """Output is Input with Updates[c] at c, where Indices[c] replaces the coordinate of Axis."""
     for index in tiles_along(range(input.ndim), input.shape, COPIED):
         lines, starts = whole_along(axis, index), starts_of(index)
         columns = partial(coordinates_with, axis=axis, starts=starts)
@@ -165,10 +162,9 @@ def coordinates_with(indices: Any, cut: Index, *, axis: int, starts: Sequence[in
 def scatter_nd(
     input: Any, indices: Any, updates: Any, *, input_dimension_count: int, indices_dimension_count: int
 ) -> Iterator[Piece]:
-    """Output is Input with Updates[m, t] at [Indices[m], t], where Indices' last dimension has a tuple's coordinates.
+    """Output is Input with Updates[m, t] at [Indices[m], t].
 
-    Left open is what a tuple with coordinates outside may hit, if these are taken for the first, the last or the
-    nearest of their dimension; and all where there are several tensors in the dimensions before those that count.
+    The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
     _, is_open = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
@@ -229,10 +225,7 @@ def inside(at: Sequence[Any], mask: Any, starts: Sequence[int], sizes: Sequence[
 
 
 def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iterator[Piece]:
-    """Output[c] = Values[1] if c[Axis] is Indices[c], with 0 for the coordinate of Axis, else Values[0].
-
-    Left open are the sequences of a negative index that is outside.
-    """
+    """Output[c] = Values[1] where c[Axis] is Indices[c], with 0 for the coordinate of Axis; else Values[0]."""
     off, on = np.split(values.flat[:2], 2)
     size = output.sizes[axis]
     for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
@@ -250,10 +243,9 @@ def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
 
 
 def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Piece]:
-    """The first K elements and their indices of each sequence along Axis, sorted by element and index.
+    """The K smallest or largest elements of each sequence along Axis, sorted by AxisDirection, and their indices.
 
-    Elements increase or decrease as AxisDirection says; of equal ones the index increases. Left open are sequences that
-    hold NaN, and the indices of zeros in those that hold 0 and -0.
+    Among equal elements the lower index comes first.
     """
     length, others = input.shape[axis], [other for other in range(input.ndim) if other != axis]
     is_decreasing = axis_direction == "DECREASING"
@@ -266,10 +258,9 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Pi
 
 
 def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
-    """The first K elements and their indices of each sequence along Axis, sorted by decreasing element and index.
+    """The K largest elements of each sequence along Axis, in decreasing order, and their indices.
 
-    Of equal elements the index increases. Left open are sequences that hold NaN, and the indices of zeros in those that
-    hold 0 and -0.
+    Among equal elements the lower index comes first.
     """
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
 
@@ -322,11 +313,7 @@ def ranked(found: Any, at: Any, marks: Any) -> dict[str, Any]:
 
 
 def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterator[Piece]:
-    """OutputCount is the number of elements that are not 0, and row r of OutputCoordinates where the r-th of them is.
-
-    Left open are the rows after the last, and from the first element on that is NaN or so small that it may count as 0,
-    the rows and the number.
-    """
+    """OutputCount is the number of elements that are not 0, row r of OutputCoordinates where the r-th of them is."""
     *lead, rows, count = output_coordinates.sizes
     first = [0] * len(lead)
     row, is_open = 0, False

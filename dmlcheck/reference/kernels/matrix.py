@@ -18,10 +18,7 @@ from dmlcheck.reference.quantization import difference, requantized
 def gemm(
     a: Any, b: Any, c: Any, *, trans_a: str, trans_b: str, alpha: Any, beta: Any, fused_activation: Nested
 ) -> Iterator[Piece]:
-    """FusedActivation(Alpha * A @ B + Beta * C), with the last two dimensions of A or B exchanged for TRANSPOSE.
-
-    Left open are elements where a factor of 0 meets infinity or NaN.
-    """
+    """FusedActivation(Alpha * A @ B + Beta * C); TRANSPOSE exchanges the last two dimensions of A or B first."""
     formula = partial(of_matrices, alpha=alpha, beta=beta, fused=fused_activation)
     return products(formula, turned(a, trans_a), turned(b, trans_b), c, whole=fused_activation.axes)
 
@@ -64,7 +61,7 @@ def row(x: Any, matrix: Any) -> Any:
 def matrix_multiply_integer_to_float(
     a: Any, a_scale: Any, a_zero_point: Any, b: Any, b_scale: Any, b_zero_point: Any, bias: Any
 ) -> Iterator[Piece]:
-    """((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) + Bias; left open where INT32 lacks the integer sum."""
+    """((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) + Bias."""
     of_a, of_b = (column(x, a) for x in (a_scale, a_zero_point)), (row(x, b) for x in (b_scale, b_zero_point))
     return products(to_float, a, b, *of_a, *of_b, bias)
 
@@ -93,10 +90,10 @@ def quantized_linear_matrix_multiply(
     *,
     output_type: str,
 ) -> Iterator[Piece]:
-    """clamp(rint(q) + OutputZeroPoint, Min, Max) with q the dequantized product / OutputScale, one for each row or all.
+    """clamp(rint(q) + OutputZeroPoint, Min, Max).
 
-    q is ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. Left open where a scale is 0 or not
-    finite, and where INT32 has no sum of integers.
+    q = ((A - AZeroPoint) * AScale) @ ((B - BZeroPoint) * BScale) / OutputScale. OutputScale and OutputZeroPoint have
+    one element for each row, or one for all. Min and Max are the limits of OutputTensor's type.
     """
     rows = (column(x, a) for x in (a_scale, a_zero_point, output_scale, output_zero_point))
     return products(partial(to_quantized, output_type=output_type), a, b, *rows, row(b_scale, b), row(b_zero_point, b))

@@ -44,12 +44,12 @@ def parts(sizes: Sequence[Sizes], axis: int) -> Iterator[Index]:
 
 
 def join(inputs: Sequence[Any], *, axis: int) -> Iterator[Piece]:
-    """Output[.., start + i, ..] = InputTensors[k][.., i, ..] along Axis, where the parts before have start elements."""
+    """Output[.., start + i, ..] = InputTensors[k][.., i, ..] along Axis; start is the size of all inputs before."""
     return map(placed, parts([part.shape for part in inputs], axis), inputs)
 
 
 def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> Iterator[Piece]:
-    """OutputTensors[k][.., i, ..] = Input[.., start + i, ..] along Axis, where the parts before have start elements."""
+    """OutputTensors[k][.., i, ..] = Input[.., start + i, ..] along Axis; start is the size of all outputs before."""
     for number, at in enumerate(parts([part.sizes for part in outputs], axis)):
         name = f"outputs[{number}]"
         yield moving({name: ()}, lambda part, name=name: {name: part}, input[at])
@@ -59,7 +59,7 @@ def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> Iterator[P
 
 
 def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Iterator[Piece]:
-    """Output[c] = Input[Offsets + Strides * c]; left open is what a stride of 0 repeats."""
+    """Output[c] = Input[Offsets + Strides * c]."""
 
     def seen(offset: int, size: int, stride: int) -> slice:
         return slice(offset, offset + stride * (size - 1) + 1, stride or None)
@@ -99,7 +99,7 @@ def slice1(
     input_window_strides: Sizes,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """Output[c] = Input[start + Stride * c]; a negative Stride starts with the last element of the window."""
+    """Output[c] = Input[start + Stride * c]; start is the window's first element, with a negative Stride its last."""
     places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, output.sizes)
     yield placed((), input[slices(places)][turn])
 
@@ -112,7 +112,7 @@ def slice_grad(
     input_window_strides: Sizes,
     output_gradient: TensorDesc,
 ) -> Iterator[Piece]:
-    """OutputGradient[start + Stride * c] = InputGradient[c], start as that of SLICE1; 0 elsewhere."""
+    """OutputGradient[start + Stride * c] = InputGradient[c], with the start of SLICE1; 0 elsewhere."""
     places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, input_gradient.shape)
     return pasted(input_gradient[turn], places, output_gradient.sizes, Fill((0,)))
 
@@ -177,7 +177,7 @@ def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
 def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Iterator[Piece]:
     """Output[.., i, ..] = Input[.., L - 1 - i, ..] along Axis where i < L, else Input[.., i, ..].
 
-    L is the element of SequenceLengths for the line, or the size of Axis where that is less.
+    L is the element of SequenceLengths for the sequence, at most the size of Axis.
     """
     lengths = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
     for index in tiles_along(range(input.ndim), input.shape, BLOCK):
@@ -198,10 +198,9 @@ def reversed_starts(x: Any, length: Any, *, at: slice, axis: int) -> Any:
 def padding(
     input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, output: TensorDesc
 ) -> Iterator[Piece]:
-    """Output[c] = Input[c - StartPadding], PaddingValue outside, or by PaddingMode an element of InputTensor.
+    """Output[c] = Input[c - StartPadding]; outside, PaddingValue or the element that PaddingMode chooses.
 
-    An integer has PaddingValue without its fraction, and is left open where that does not fit. FLOAT16 has it to the
-    nearest or toward 0. REFLECTION outside of a dimension of size 1 is left open.
+    In integer types PaddingValue loses its fraction. In FLOAT16 it is rounded to the nearest number or toward 0.
     """
     number = float(raw(padding_value))
     value = cast(number, input)
@@ -215,10 +214,7 @@ def padding(
 def padding1(
     input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, output: TensorDesc
 ) -> Iterator[Piece]:
-    """Output[c] = Input[c - StartPadding], PaddingValue outside, or by PaddingMode an element of InputTensor.
-
-    REFLECTION outside of a dimension of size 1 is left open.
-    """
+    """Output[c] = Input[c - StartPadding]; outside, PaddingValue or the element that PaddingMode chooses."""
     return padded(input, padding_mode, start_padding, output.sizes, Fill((padding_value,)))
 
 

@@ -116,9 +116,10 @@ def mean_variance_normalization(
     epsilon: Any,
     fused_activation: Nested,
 ) -> Iterator[Piece]:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), of height and width, or with CrossChannel an image.
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
-    Without NormalizeVariance nothing is divided. Left open are a root of 0 or less, and an infinite Scale.
+    Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
+    NormalizeVariance there is no division.
     """
     axes = (1, 2, 3) if cross_channel else (2, 3)
     use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
@@ -135,9 +136,9 @@ def mean_variance_normalization1(
     epsilon: Any,
     fused_activation: Nested,
 ) -> Iterator[Piece]:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), with mean and variance of the group along Axes.
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
-    Without NormalizeVariance nothing is divided. Left open are a root of 0 or less, an infinite Scale, and no Axes.
+    Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
     """
     use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
     return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
@@ -154,10 +155,10 @@ def mean_variance_normalization2(
     epsilon: Any,
     fused_activation: Nested,
 ) -> Iterator[Piece]:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias), with mean and variance of the group along Axes.
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
-    Without UseMean that is Scale * x / sqrt(the mean of x^2 + Epsilon) + Bias; without UseVariance nothing is divided.
-    Left open are a root of 0 or less, an infinite Scale, no Axes, and all without either.
+    Mean and Variance are taken over the group along Axes. Without UseMean, it is FusedActivation(Scale * x / sqrt(the
+    mean of x^2 + Epsilon) + Bias). Without UseVariance there is no division.
     """
     use: dict[str, Any] = {"use_mean": use_mean, "use_variance": use_variance}
     return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
@@ -169,10 +170,7 @@ def mean_variance_normalization2(
 def batch_normalization(
     input: Any, mean: Any, variance: Any, scale: Any, bias: Any, *, epsilon: Any, fused_activation: Nested
 ) -> Open:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
-
-    Left open are a root of 0 or less, and an infinite Scale.
-    """
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias)."""
     square = variance + epsilon
     factor = scale / np.sqrt(square)
     return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
@@ -203,10 +201,9 @@ def of_batch(
 def batch_normalization_training(
     input: Any, scale: Any, bias: Any, fused_add: Any, *, epsilon: Any, fused_activation: Nested
 ) -> Iterator[Piece]:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance.
+    """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance.
 
-    Mean and variance are over the dimensions in which ScaleTensor has size 1. Left open are a root of 0 or less, an
-    infinite Scale, and the output where there is no such dimension.
+    Mean and Variance are taken over the dimensions in which ScaleTensor has size 1.
     """
     axes = tuple(axis for axis, size in enumerate(scale.shape) if size == 1)
     formula = partial(of_batch, epsilon=epsilon, fused=fused_activation)
@@ -239,9 +236,8 @@ def local_response_normalization(
 ) -> Iterator[Piece]:
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
-    The region has LocalSize channels, or without CrossChannel so many rows and columns, from (LocalSize - 1) // 2
-    before x to LocalSize // 2 after it, as far as they are in the tensor. Left open are a base of 0 or less, and all
-    without CrossChannel where LocalSize is even.
+    The region is LocalSize channels, or without CrossChannel LocalSize rows and columns: from (LocalSize - 1) // 2
+    before x to LocalSize // 2 after it, as far as these are in the tensor.
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2
@@ -276,10 +272,9 @@ def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
 
 
 def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:
-    """x / max(Norm, Epsilon), where Norm of the row along Axis is the sum of |x|, for P 2 the root of that of x^2.
+    """x / max(Norm, Epsilon), with Norm the sum of |x| over the row along Axis, for P 2 the root of the sum of x^2.
 
-    Epsilon may also be added to the norm, or below its root: these results are right too. Left open are a divisor
-    of 0, and an Epsilon below it.
+    x / (Norm + Epsilon) and, for P 2, x / sqrt(the sum of x^2 + Epsilon) are right too.
     """
     return groups(partial(of_row, epsilon=epsilon, is_root=p == 2), (axis,), input)
 

@@ -43,9 +43,10 @@ def adam(
     beta2: Any,
     epsilon: Any,
 ) -> Iterator[Piece]:
-    """X - LearningRate * a * M' / (sqrt(V') + Epsilon), M' = Beta1 * M + (1 - Beta1) * G, and V' so of G^2 by Beta2.
+    """X' = X - LearningRate * a * M' / (sqrt(V') + Epsilon).
 
-    At step T a is sqrt(1 - Beta2^T) / (1 - Beta1^T). Where its divisor is 0, as at step 0, X' is left open.
+    M' = Beta1 * M + (1 - Beta1) * G and V' = Beta2 * V + (1 - Beta2) * G^2. X are the parameters, M and V the first and
+    second moments, G the gradient. At training step T, a is sqrt(1 - Beta2^T) / (1 - Beta1^T).
     """
     options = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
     tensors = (input_parameters, input_first_moment, input_second_moment, gradient)

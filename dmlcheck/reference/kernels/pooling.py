@@ -87,10 +87,9 @@ def average_pooling1(
     include_padding: bool,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """The sum of Input[o * Strides + w * Dilations - StartPadding] over w / the number of those inside of InputTensor.
+    """The sum of Input[o * Strides + w * Dilations - StartPadding] over w / the number of those inside InputTensor.
 
-    With IncludePadding the divisor is the number of elements of the window. Left open are windows that see nothing, or
-    with IncludePadding more than EndPadding.
+    With IncludePadding the divisor is the number of elements of the window.
     """
     window = Window(window_size, strides, dilations, start_padding)
     sizes = input.shape[2:]
@@ -109,10 +108,9 @@ def average_pooling(
     include_padding: bool,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """The sum of Input[o * Strides + w - StartPadding] over w / the number of those inside of InputTensor.
+    """The sum of Input[o * Strides + w - StartPadding] over w / the number of those inside InputTensor.
 
-    With IncludePadding the divisor is the number of elements of the window. Left open are windows that see nothing, or
-    with IncludePadding more than EndPadding.
+    With IncludePadding the divisor is the number of elements of the window.
     """
     return average_pooling1(
         input,
@@ -182,10 +180,7 @@ def lp_pooling1(
     p: int,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """(the sum of |Input[o * Strides + w * Dilations - StartPadding]|^P over w)^(1 / P), where padding is 0.
-
-    Left open is an odd P with a negative element.
-    """
+    """(the sum of |Input[o * Strides + w * Dilations - StartPadding]|^P over w)^(1 / P), where padding is 0."""
     window = Window(window_size, strides, dilations, start_padding)
     return pools(partial(norm, p=p), input, window, output.sizes, is_reduced=p <= _MOST_PLAIN)
 
@@ -193,10 +188,7 @@ def lp_pooling1(
 def lp_pooling(
     input: Any, *, strides: Sizes, window_size: Sizes, start_padding: Sizes, p: int, output: TensorDesc
 ) -> Iterator[Piece]:
-    """(the sum of |Input[o * Strides + w - StartPadding]|^P over w)^(1 / P), where padding is 0.
-
-    Left open is an odd P with a negative element.
-    """
+    """(the sum of |Input[o * Strides + w - StartPadding]|^P over w)^(1 / P), where padding is 0."""
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
     return pools(partial(norm, p=p), input, window, output.sizes, is_reduced=p <= _MOST_PLAIN)
 
@@ -228,9 +220,9 @@ def max_pooling2(
     output: TensorDesc,
     output_indices: TensorDesc | None,
 ) -> Iterator[Piece]:
-    """max over w of Input[o * Strides + w * Dilations - StartPadding], and where it is, counted through all of Input.
+    """The maximum of Input[o * Strides + w * Dilations - StartPadding] over w, and its index in all of InputTensor.
 
-    Of equal elements the first counts. Left open are windows that see nothing, or a NaN.
+    Among equal elements the first wins.
     """
     window, sizes = once_each(Window(window_size, strides, dilations, start_padding)), input.shape[2:]
     least = -np.inf if is_float(input) else np.iinfo(input.dtype).min
@@ -252,9 +244,9 @@ def max_pooling1(
     output: TensorDesc,
     output_indices: TensorDesc | None,
 ) -> Iterator[Piece]:
-    """max over w of Input[o * Strides + w - StartPadding], and where it is, counted through all of Input.
+    """The maximum of Input[o * Strides + w - StartPadding] over w, and its index in all of InputTensor.
 
-    Of equal elements the first counts. Left open are windows that see nothing, or a NaN.
+    Among equal elements the first wins.
     """
     return max_pooling2(
         input,
@@ -270,7 +262,7 @@ def max_pooling1(
 def max_pooling(
     input: Any, *, strides: Sizes, window_size: Sizes, start_padding: Sizes, output: TensorDesc
 ) -> Iterator[Piece]:
-    """max over w of Input[o * Strides + w - StartPadding]; left open are windows that see nothing, or a NaN."""
+    """The maximum of Input[o * Strides + w - StartPadding] over w."""
     return max_pooling1(
         input,
         strides=strides,
@@ -327,8 +319,8 @@ def quantized_linear_average_pooling(
 ) -> Iterator[Piece]:
     """The average of (Input[i] - InputZeroPoint) * InputScale, quantized by OutputScale and OutputZeroPoint.
 
-    i is o * Strides + w * Dilations - StartPadding, for all w whose i is inside of InputTensor. With IncludePadding the
-    divisor is the number of elements of the window. Left open is what AVERAGE_POOLING1 leaves open.
+    i is o * Strides + w * Dilations - StartPadding, over all w whose i is inside InputTensor. With IncludePadding the
+    divisor is the number of elements of the window.
     """
     window, sizes = Window(window_size, strides, dilations, start_padding), input.shape[2:]
     ends = tuple(map(add, sizes, end_padding))
@@ -350,11 +342,10 @@ def of_channels(x: Any, rank: int) -> Any:
 
 
 def roi_pooling(input: Any, roi: Any, *, spatial_scale: Any, pooled_size: Any) -> Iterator[Piece]:
-    """max of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
+    """The maximum of Input[batch, c, y, x] over the y and x of each part of a region, whose corners are both inside.
 
-    A corner is round(coordinate * SpatialScale). A region of H rows has part i of n from row floor(i * H / n) to before
-    row ceil((i + 1) * H / n), as far as they are in InputTensor. Left open are parts that see nothing or a NaN, regions
-    of no image, and those where rounding decides a corner.
+    A corner is at round(coordinate * SpatialScale). Part i of n of a region of H rows begins at row floor(i * H / n)
+    and ends before row ceil((i + 1) * H / n); only rows and columns inside InputTensor count.
     """
     for number, row in enumerate(roi[0, 0]):
         (x1, y1, x2, y2), in_doubt = rounded(row[1:], raw(spatial_scale))
@@ -402,10 +393,7 @@ def largest_of_parts(image: Any, *, rows: list[slice], columns: list[slice], is_
 
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Iterator[Piece]:
-    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else.
-
-    Left open are elements that two indices name with different values, and all where an index is beyond the end.
-    """
+    """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
     given = [(index, int(indices[index].min()), int(indices[index].max())) for index in tiles(input.shape, BLOCK)]
     is_lost = any(most >= math.prod(output.sizes) for _, _, most in given)
     for where, start, sizes in runs(output.sizes, LARGE):

@@ -26,12 +26,12 @@ from dmlcheck.reference.quantization import difference, quantized
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max)."""
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), Min and Max being the limits of OutputTensor's type."""
     return quantized(as_float(input, scale) / scale, zero_point, output_type)
 
 
 def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: str, output_type: str) -> Any:
-    """(x - ZeroPoint) * Scale, where the difference may wrap in 32 bits, and be infinite in FLOAT16."""
+    """(x - ZeroPoint) * Scale, where the difference may wrap in 32 bits, or become infinite in FLOAT16."""
     whole = difference(input, zero_point)
     ways = (whole, wrapped(input_type, whole))
     beyond = (infinite(output_type, x) for x in ways)
@@ -42,10 +42,9 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
 
 
 def quantize(input: Any, quantizations: Sequence[Any], *, output_type: str) -> Iterator[Piece]:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and the ZeroPoint of the block that x is in.
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
-    Along each dimension, blocks have as many elements as InputTensor has for one of the scale. Left open are a Scale of
-    0, and all where these sizes do not divide.
+    Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
     """
     return of_blocks(partial(quantized_block, output_type=output_type), input, *quantizations)
 
@@ -56,10 +55,9 @@ def quantized_block(x: Any, scale: Any, zero_point: Any, *, output_type: str) ->
 
 
 def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, output_type: str) -> Iterator[Piece]:
-    """(x - ZeroPoint) * Scale, with the Scale and the ZeroPoint of the block that x is in.
+    """(x - ZeroPoint) * Scale, with the Scale and ZeroPoint of the block that x is in.
 
-    Along each dimension, blocks have as many elements as InputTensor has for one of the scale. Left open is all where
-    these sizes do not divide.
+    Along each dimension, block size = InputTensor size / scale size.
     """
     return of_blocks(partial(dequantize_linear, input_type=input_type, output_type=output_type), input, *quantizations)
 
@@ -99,10 +97,10 @@ def of_range(x: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
 
 
 def dynamic_quantize_linear(input: Any, *, output_type: str) -> Iterator[Piece]:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max), Scale = (high - low) / (Max - Min), and ZeroPoint.
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max).
 
-    That is rint(Min - low / Scale). The range from low to high has all elements and 0. Left open is all where the range
-    is 0, infinite or NaN.
+    Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale); low and high are the least and the
+    largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
     """
     axes = tuple(range(input.ndim))
     for piece in groups(partial(of_range, output_type=output_type), axes, input):
@@ -124,7 +122,7 @@ def quantized_linear_add(
     *,
     output_type: str,
 ) -> Open:
-    """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized; left open for an OutputScale of 0."""
+    """(A - AZeroPoint) * AScale + (B - BZeroPoint) * BScale, quantized by OutputScale and OutputZeroPoint."""
     sums = difference(a, a_zero_point) * a_scale + difference(b, b_zero_point) * b_scale
     return Open(quantized(sums / output_scale, output_zero_point, output_type), output_scale == 0)
 

@@ -20,10 +20,10 @@ ROUNDS = 10
 
 
 def random_generator(input_state: Any, *, output: TensorDesc) -> Iterator[Piece]:
-    """Philox 4x32-10: Output[i] is word i mod 4 of philox(counter + floor(i / 4), key), i the row-major index.
+    """Philox 4x32-10: Output[i] is word i mod 4 of philox(counter + floor(i / 4), key), with i the row-major index.
 
     The state is the counter, four words, and the key, two words, each with the least significant word first.
-    OutputState has the counter + ceil(number of elements / 4) modulo 2^128, and the same key.
+    OutputState has the counter + ceil(number of elements / 4), modulo 2^128, and the same key.
     """
     *words, key0, key1 = input_state.ravel().tolist()
     counter = number(words)

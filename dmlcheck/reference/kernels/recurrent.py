@@ -275,10 +275,9 @@ def rnn(
     direction: str,
     input_type: str,
 ) -> Iterator[Piece]:
-    """H(t) = f(X(t) W^T + H(t-1) R^T + Wb + Rb), backward with H(t+1), for t within the sequence's length; 0 after it.
+    """H(t) = f(X(t) W^T + H(t-1) R^T + Wb + Rb); after the end of a sequence, OutputSequence is 0.
 
-    The first H is HiddenInit, or 0; OutputSingle is the last one. All of a sequence is left open whose length is 0 or
-    more than there are steps, and after a step what follows from a state that is left open or overflows.
+    Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
     network = Network(rnn_step, 1, activation_descs, direction, input_type, is_padded=True)
     return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init]))
@@ -297,10 +296,17 @@ def gru(
     linear_before_reset: bool,
     input_type: str,
 ) -> Iterator[Piece]:
-    """H(t) = (1 - z) . n + z . H(t-1), with n = g(X(t) Wh^T + (r . H(t-1)) Rh^T + Wbh + Rbh).
+    """H(t) = (1 - z) . n + z . H(t-1).
 
-    z and r are f(X(t) W^T + H(t-1) R^T + Wb + Rb) of their gates; LinearBeforeReset makes n g(X(t) Wh^T + r . (H(t-1)
-    Rh^T + Rbh) + Wbh). Left open is what RNN leaves open, and OutputSequence after a sequence's end.
+    z = f(X(t) Wz^T + H(t-1) Rz^T + Wbz + Rbz).
+
+    r = f(X(t) Wr^T + H(t-1) Rr^T + Wbr + Rbr).
+
+    n = g(X(t) Wh^T + (r . H(t-1)) Rh^T + Wbh + Rbh), with LinearBeforeReset g(X(t) Wh^T + r . (H(t-1) Rh^T + Rbh) +
+    Wbh).
+
+    The dot multiplies element by element. Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0;
+    OutputSingle is the last one.
     """
     step = partial(gru_step, linear_before_reset=linear_before_reset)
     network = Network(step, 3, activation_descs, direction, input_type)
@@ -324,10 +330,18 @@ def lstm(
     couple_input_forget: bool,
     input_type: str,
 ) -> Iterator[Piece]:
-    """H(t) = o . h(C(t)) and C(t) = f . C(t-1) + i . g, gates of clip(X(t) W^T + H(t-1) R^T + P . C(t-1) + Wb + Rb).
+    """H(t) = ot . h(C(t)) and C(t) = ft . C(t-1) + it . gt.
 
-    f makes i, o and f of them, g makes g, without P. Coupled, f = 1 - i. Left open, where it makes a difference, are
-    whether o has P . C(t) and whether h clips; so is what GRU leaves open.
+    it = f(clip(X(t) Wi^T + H(t-1) Ri^T + Pi . C(t-1) + Wbi + Rbi)).
+
+    ft = f(clip(X(t) Wf^T + H(t-1) Rf^T + Pf . C(t-1) + Wbf + Rbf)); with CoupleInputForget, ft = 1 - it.
+
+    gt = g(clip(X(t) Wc^T + H(t-1) Rc^T + Wbc + Rbc)).
+
+    ot = f(clip(X(t) Wo^T + H(t-1) Ro^T + Po . C(t-1) + Wbo + Rbo)), or with Po . C(t).
+
+    The dot multiplies element by element; clip limits to ClipThreshold on both sides of 0 where UseClipThreshold is
+    TRUE. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
     """
     limit = clip_threshold if use_clip_threshold else None
     step = partial(lstm_step, limit=limit, is_coupled=couple_input_forget)

@@ -88,18 +88,18 @@ INTEGERS: Mapping[str, Callable[..., Any]] = {
 def reduce(
     input: Any, *, function: str, axes: Axes, functions: Mapping[str, Callable[..., Any]] = FLOATS
 ) -> Iterator[Piece]:
-    """Function of the elements of each group along Axes."""
+    """Function, applied to the elements of each group along Axes."""
     is_exact = function in EXACT
     return groups((EXACT if is_exact else functions)[function], axes, input, is_exact=is_exact)
 
 
 def argmax(input: Any, *, axes: Axes, axis_direction: str) -> Iterator[Piece]:
-    """Where the largest element along Axes is; of equal ones the first, or with DECREASING the last."""
+    """The index of the largest element along Axes; among equal elements the first, with DECREASING the last."""
     return groups(partial(place, of=largest, last=axis_direction == "DECREASING"), axes, input, is_exact=True)
 
 
 def argmin(input: Any, *, axes: Axes, axis_direction: str) -> Iterator[Piece]:
-    """Where the smallest element along Axes is; of equal ones the first, or with DECREASING the last."""
+    """The index of the smallest element along Axes; among equal elements the first, with DECREASING the last."""
     return groups(partial(place, of=smallest, last=axis_direction == "DECREASING"), axes, input, is_exact=True)
 
 

@@ -219,14 +219,14 @@ def roi_align1(
     align_regions_to_corners: bool,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """The average, or the largest, of p samples of each output element along height, times as many along width.
+    """The average or the maximum of p samples of each output element along height, times p along width.
 
-    Sample s of all is at x = (s - OutputPixelOffset) * size / (width * p) + x1 * SpatialScaleX - InputPixelOffset,
-    where size is (x2 - x1) * SpatialScaleX, and p is size / width between the limits; y alike.
-    With AlignRegionsToCorners the divisor is width * p - 1. Up to one element beyond the edges there is what is at
-    them, farther beyond OutOfBoundsInputValue. Left open are places at this limit; a p that is not whole; MAX of a NaN;
-    with AlignRegionsToCorners all beyond the edges, and a single sample; with NEAREST_NEIGHBOR what is beyond the edges
-    up to the limit, and halves.
+    Along width, sample s is at x = (s - OutputPixelOffset) * size / (width * p) + x1 * SpatialScaleX -
+    InputPixelOffset; with AlignRegionsToCorners the divisor is width * p - 1. p is size / output size, limited to the
+    range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The y axis is
+    treated alike.
+
+    Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)
@@ -248,12 +248,13 @@ def roi_align(
     maximum_samples_per_output: int,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """The average, or the largest, of p samples of each output element along height, times as many along width.
+    """The average or the maximum of p samples of each output element along height, times p along width.
 
-    Sample s of all is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5, where size is
-    (x2 - x1) * SpatialScaleX, and p is size / width between the limits; y alike. Up to one element beyond the edges
-    there is what is at them, farther beyond OutOfBoundsInputValue. Left open are places at this limit; a p that is not
-    whole; MAX of a NaN; and with NEAREST_NEIGHBOR what is beyond the edges up to the limit, and halves.
+    Along width, sample s is at x = (s + 0.5) * size / (width * p) + x1 * SpatialScaleX - 0.5. p is size / output size,
+    limited to the range from MinimumSamplesPerOutput to MaximumSamplesPerOutput; size is (x2 - x1) * SpatialScaleX. The
+    y axis is treated alike.
+
+    Up to one element beyond an edge, the edge element is used; farther out, OutOfBoundsInputValue.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     sampling = Sampling(*names, scales, minimum_samples_per_output, maximum_samples_per_output)
@@ -488,12 +489,14 @@ def roi_align_grad(
     output_gradient: TensorDesc | None,
     output_roi_gradient: TensorDesc | None,
 ) -> Iterator[Piece]:
-    """What ROI_ALIGN1 gives back. OutputGradient: the sum of InputGradient of each sample times the element's weight.
+    """OutputGradient is the sum of the gradient of each sample of ROI_ALIGN1 times the element's weight in the sample.
 
-    A sample has InputGradient / their number for AVERAGE, all of it for MAX if it is the largest, and nothing beyond
-    the limit. OutputROIGradient, for AVERAGE, LINEAR and one sample: the sum of InputGradient * dv/dx * SpatialScaleX *
-    (1 - t) for x1 and * t for x2, where t = (s - OutputPixelOffset) / width is how far a sample is across; y alike.
-    Left open is what ROI_ALIGN1 leaves open; equal samples of MAX, and any beyond the limit; dv/dx at an element.
+    For AVERAGE, the gradient of a sample is InputGradient / number of samples. For MAX, the largest sample has all of
+    InputGradient. Samples more than one element beyond an edge contribute nothing.
+
+    OutputROIGradient, for AVERAGE, LINEAR and one sample: the sum of InputGradient * dv/dx * SpatialScaleX * (1 - t)
+    for x1 and * t for x2, with v the sample's value and t = (s - OutputPixelOffset) / width. The y axis is treated
+    alike.
     """
     names, scales = (interpolation_mode, reduction_function), (spatial_scale_y, spatial_scale_x)
     counts = (minimum_samples_per_output, maximum_samples_per_output)

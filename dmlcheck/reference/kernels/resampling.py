@@ -94,10 +94,10 @@ def tiled(sizes: tuple[int, ...], limit: int) -> Iterator[tuple[Index, list[Arra
 
 
 def resample(input: Any, *, interpolation_mode: str, scales: Numbers, output: TensorDesc) -> Iterator[Piece]:
-    """Input at x = (o + 0.5) / Scales - 0.5 in each dimension; beyond its edges is what is at them.
+    """Input at x = (o + 0.5) / Scales - 0.5.
 
-    NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: those at floor(x) and floor(x) + 1, weighted by their
-    distances. Left open are scales of 0 or less, and a weight of 0 for an element that is not finite.
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: the average of
+    the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance from x.
     """
     offsets = ([0.5] * len(scales), [-0.5] * len(scales))
     return resamplings(input, output, (scales, *offsets), interpolation_mode)
@@ -112,10 +112,10 @@ def resample1(
     output_pixel_offsets: Numbers,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
 
-    NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: those at floor(x) and floor(x) + 1, weighted by their
-    distances. Left open are scales of 0 or less, and a weight of 0 for an element that is not finite.
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at floor(x + 0.5). LINEAR: the average of
+    the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance from x.
     """
     numbers = (scales, input_pixel_offsets, output_pixel_offsets)
     return resamplings(input, output, numbers, interpolation_mode)
@@ -131,11 +131,11 @@ def resample2(
     output_pixel_offsets: Numbers,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
 
-    NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: those at floor(x) and
-    floor(x) + 1, weighted by their distances. Left open are scales of 0 or less, and a weight of 0 for an element that
-    is not finite.
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
+    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
+    from x.
     """
     numbers = (scales, input_pixel_offsets, output_pixel_offsets)
     return resamplings(input, output, numbers, interpolation_mode, ROUNDINGS[rounding_direction])
@@ -152,11 +152,11 @@ def resample3(
     antialiased: bool,
     output: TensorDesc,
 ) -> Iterator[Piece]:
-    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets; beyond its edges is what is at them.
+    """Input at x = (o - OutputPixelOffsets) / Scales - InputPixelOffsets.
 
-    NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: those at floor(x) and
-    floor(x) + 1, weighted by their distances. Left open are scales of 0 or less, a weight of 0 for an element that is
-    not finite, and all of LINEAR with Antialiased and a scale below 0.5.
+    Outside the input, the edge element is used. NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x)
+    with DECREASING. LINEAR: the average of the elements at floor(x) and floor(x) + 1, each weighted by 1 - its distance
+    from x.
     """
     numbers = (scales, input_pixel_offsets, output_pixel_offsets)
     is_filtered = antialiased and interpolation_mode == "LINEAR" and np.float32(min(scales)) < 0.5
@@ -165,9 +165,9 @@ def resample3(
 
 
 def upsample_2d(input: Any, *, scale_size: Any, interpolation_mode: str, output: TensorDesc) -> Iterator[Piece]:
-    """Input[..., floor(y / Height), floor(x / Width)] with NEAREST_NEIGHBOR, whose factors are those of ScaleSize.
+    """NEAREST_NEIGHBOR: Input[..., floor(y / Height), floor(x / Width)].
 
-    LINEAR with a factor above 1 is left open; the values are those of RESAMPLE.
+    Height and Width are the factors of ScaleSize. LINEAR: the reference gives the values of RESAMPLE.
     """
     factors = (*[1] * (input.ndim - 2), scale_size.Height, scale_size.Width)
     for index, places in tiled(output.sizes, BLOCK):
@@ -237,9 +237,8 @@ def resample_grad(
 ) -> Iterator[Piece]:
     """The sum of InputGradient[o] times the weight at x = (o - InputPixelOffsets) / Scales - OutputPixelOffsets.
 
-    NEAREST_NEIGHBOR: 1 for the element at floor(x + 0.5). LINEAR: as far as x is from the other one of floor(x) and
-    floor(x) + 1. Beyond the edges it is the element at them. Left open are scales of 0 or less, and a weight of 0 for
-    what is not finite.
+    NEAREST_NEIGHBOR: the element at floor(x + 0.5) has weight 1. LINEAR: the elements at floor(x) and floor(x) + 1 each
+    have weight 1 - their distance from x. Where x is outside the output, the nearest edge element has these weights.
     """
     numbers = (scales, input_pixel_offsets, output_pixel_offsets)
     return gradients(input_gradient, output_gradient, numbers, None if interpolation_mode == "LINEAR" else half_up)
@@ -257,9 +256,9 @@ def resample_grad1(
 ) -> Iterator[Piece]:
     """The sum of InputGradient[o] times the weight at x = (o - InputPixelOffsets) / Scales - OutputPixelOffsets.
 
-    NEAREST_NEIGHBOR: 1 for the element at ceil(x) with INCREASING, at floor(x) with DECREASING. LINEAR: as far as x is
-    from the other one of floor(x) and floor(x) + 1. Beyond the edges it is the element at them. Left open are scales of
-    0 or less, and a weight of 0 for what is not finite.
+    NEAREST_NEIGHBOR: the element at ceil(x) with INCREASING, at floor(x) with DECREASING, has weight 1. LINEAR: the
+    elements at floor(x) and floor(x) + 1 each have weight 1 - their distance from x. Where x is outside the output, the
+    nearest edge element has these weights.
     """
     numbers = (scales, input_pixel_offsets, output_pixel_offsets)
     rounding = None if interpolation_mode == "LINEAR" else ROUNDINGS[rounding_direction]

@@ -36,16 +36,12 @@ def identity(input: Any) -> Any:
 
 
 def log(input: Any) -> Any:
-    """The natural logarithm of x; that of a negative number is left open."""
+    """The natural logarithm of x."""
     return Open(np.log(input), input < 0)
 
 
 def constant_pow(input: Any, *, exponent: Any) -> Any:
-    """x^Exponent, NaN for a negative x unless Exponent is whole.
-
-    Left open are 0 to the power of 0 or less, what is not finite to the power of 0, -infinity to one that is not whole,
-    and a power that is not finite.
-    """
+    """x^Exponent; NaN for a negative x unless Exponent is a whole number."""
     is_open = (exponent <= 0) & (input == 0) | (exponent == 0) & ~np.isfinite(input) | ~np.isfinite(exponent)
     return Open(np.power(input, exponent), is_open | (np.floor(exponent) < exponent) & (input == -np.inf))
 
@@ -61,17 +57,21 @@ def floor(input: Any) -> Any:
 
 
 def sqrt(input: Any) -> Any:
-    """The root of x."""
+    """The square root of x."""
     return np.sqrt(input)
 
 
 def sign(input: Any) -> Any:
-    """-1, 0 or 1 with the sign of x; that of NaN is left open."""
+    """-1 where x < 0, 1 where x > 0, 0 where x = 0."""
     return Open((input > 0) - (input < 0).astype(np.int8), np.isnan(input))
 
 
 def round_(input: Any, *, rounding_mode: str) -> Any:
-    """x without its fraction, or the nearest whole number: of two the even one, or the one that is farther from 0."""
+    """x rounded to a whole number by RoundingMode.
+
+    HALVES_TO_NEAREST_EVEN: the nearest one, halves to the even one. TOWARD_INFINITY: the nearest one, halves away from
+    0. TOWARD_ZERO: x without its fraction.
+    """
     return ROUNDING[rounding_mode](input)
 
 
@@ -88,7 +88,7 @@ ROUNDING: dict[str, Callable[[Any], Any]] = {
 
 
 def is_infinity(input: Any, *, infinity_mode: str) -> Any:
-    """1 for the infinities of a DML_IS_INFINITY_MODE, else 0."""
+    """1 for the infinities that InfinityMode names, else 0."""
     return INFINITIES[infinity_mode](input)
 
 
@@ -100,7 +100,7 @@ INFINITIES: dict[str, Callable[[Any], Any]] = {
 
 
 def clip(input: Any, *, min: Any, max: Any) -> Any:
-    """min(Max, max(Min, x)), where Min and Max are cast to the type of x; NaN is left open."""
+    """min(Max, max(Min, x)), where Min and Max are first cast to the type of x."""
     value = np.minimum(cast(max, input), np.maximum(cast(min, input), input))
     return Open(value, np.isnan(value))
 
@@ -112,13 +112,13 @@ def clip_integers(input: Any, *, min: Any, max: Any) -> Any:
 
 
 def clip1(input: Any, *, min: Any, max: Any) -> Any:
-    """max(Min, min(x, Max)), where Min and Max are of the type of x; NaN is left open."""
+    """max(Min, min(x, Max)), where Min and Max are of the type of x."""
     value = np.maximum(min, np.minimum(input, max))
     return Open(value, np.isnan(value))
 
 
 def threshold(input: Any, *, min: Any) -> Any:
-    """max(x, Min); NaN is left open."""
+    """max(x, Min)."""
     value = np.maximum(input, cast(min, input))
     return Open(value, np.isnan(value))
 
@@ -129,12 +129,12 @@ def threshold_integers(input: Any, *, min: Any) -> Any:
 
 
 def bit_not(input: Any) -> Any:
-    """The bits of x, of whatever type, inverted."""
+    """The bits of x inverted, whatever its type."""
     return np.invert(as_bits(input)).view(input.dtype)
 
 
 def bit_count(input: Any) -> Any:
-    """How many bits of x, of whatever type, are 1."""
+    """The number of bits of x that are 1, whatever its type."""
     of_bytes = np.ascontiguousarray(input).view(np.uint8).reshape(*input.shape, width(input) // 8)
     return _BITS[of_bytes].sum(axis=-1, dtype=np.uint8)
 

@@ -1,0 +1,79 @@
+"""What is meant by a name that is no operator's of DirectML."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.search import ForeignName, closest_operator, foreign_names, nearest_operators
+
+
+@pytest.mark.parametrize(
+    ("name", "close"),
+    [
+        ("ARGMXA", "ARGMAX"),
+        ("DML_OPERATOR_ARGMXA", "DML_OPERATOR_ARGMAX"),
+        ("DML_OPERATOR_SCATTERELEMENTS", "DML_OPERATOR_SCATTER_ELEMENTS"),
+        ("gemm", "GEMM"),
+        ("HARDMAX1", "ACTIVATION_HARDMAX1"),
+        ("ADD1", "ELEMENT_WISE_ADD1"),
+        ("RELU", "ACTIVATION_RELU"),
+        ("SIGMOID", "ACTIVATION_SIGMOID"),
+        ("DML_OPERATOR_SOFTMAX", "DML_OPERATOR_ACTIVATION_SOFTMAX"),
+        ("CONVO", "CONVOLUTION"),
+        ("QUANTIZED_LIN", "QUANTIZED_LINEAR_CONVOLUTION"),
+        ("MatMul", "GEMM"),
+        ("DML_OPERATOR_CONV", "DML_OPERATOR_CONVOLUTION"),
+        ("Resize", "RESAMPLE2"),
+        ("", None),
+        ("DML_OPERATOR_", None),
+        ("QQQQQQ", None),
+    ],
+)
+def test_a_misspelt_operator_is_offered_the_closest_in_the_same_spelling(name: str, close: str | None) -> None:
+    assert closest_operator(name) == close
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("CONVO", ["CONVOLUTION", "CONVOLUTION_INTEGER"]),
+        ("GATHERND", ["GATHER_ND1", "GATHER_ND"]),
+        ("RELU", ["ACTIVATION_RELU"]),
+        ("DEPTH_TO_SPAC", ["DEPTH_TO_SPACE", "DEPTH_TO_SPACE1"]),
+        ("ELEMENT_WISE_L", ["ELEMENT_WISE_LOG", "ELEMENT_WISE_LOGICAL_OR", "ELEMENT_WISE_LOGICAL_AND"]),
+        ("DML_OPERATOR_CONVO", ["DML_OPERATOR_CONVOLUTION", "DML_OPERATOR_CONVOLUTION_INTEGER"]),
+        ("dml_operator_reduze", ["DML_OPERATOR_REDUCE"]),
+        ("QQQQQQ", []),
+    ],
+)
+def test_the_nearest_operators_come_by_their_words_their_distance_and_their_first_letters(
+    name: str, near: list[str]
+) -> None:
+    assert nearest_operators(name) == near
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("Conv", [("ONNX", "Conv", ("CONVOLUTION",))]),
+        ("conv2d", [("WebNN", "conv2d", ("CONVOLUTION",))]),
+        ("CONV2D", [("WebNN", "conv2d", ("CONVOLUTION",))]),
+        ("Softmax", [("ONNX", "Softmax", ("ACTIVATION_SOFTMAX1",))]),
+        ("softmax", [("WebNN", "softmax", ("ACTIVATION_SOFTMAX1",))]),
+        ("SOFTMAX", [("ONNX", "Softmax", ("ACTIVATION_SOFTMAX1",)), ("WebNN", "softmax", ("ACTIVATION_SOFTMAX1",))]),
+        ("Resize", [("ONNX", "Resize", ("RESAMPLE2", "RESAMPLE3"))]),
+        ("com.microsoft.FusedMatMul", [("ONNX", "com.microsoft.FusedMatMul", ("GEMM",))]),
+        ("fusedmatmul", [("ONNX", "com.microsoft.FusedMatMul", ("GEMM",))]),
+        ("DML_OPERATOR_GEMM", []),
+        ("", []),
+    ],
+)
+def test_a_name_of_onnx_or_webnn_has_its_operators(name: str, found: list[tuple[str, str, tuple[str, ...]]]) -> None:
+    assert foreign_names(name) == tuple(ForeignName(*one) for one in found)
+
+
+def test_a_difference_from_onnx_is_about_a_name_of_its_operator_and_says_where_it_is_from() -> None:
+    differences = [(load_spec(name), each) for name in operator_names() for each in load_spec(name).differences]
+    assert {spec.short for spec, _ in differences} >= {"ACTIVATION_GELU", "ROI_ALIGN1", "CAST"}
+    assert [spec.short for spec, each in differences if each.name not in spec.names["ONNX"] or not each.source] == []
