@@ -17,7 +17,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
-from dmlcheck.validation.remedies import fitting_sizes
+from dmlcheck.validation.remedies import axis_help, fitting_sizes
 from dmlcheck.validation.support_tables import Fitting
 
 
@@ -32,7 +32,8 @@ def check(reading: Reading, level: str) -> list[Finding]:
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
-    return [*reading.findings, *islice(_at_level(desc, level, fitting_sizes), MAX_PROBLEMS + 1)]
+    read = (finding._replace(help=finding.help or axis_help(desc, finding)) for finding in reading.findings)
+    return [*read, *islice(_at_level(desc, level, fitting_sizes), MAX_PROBLEMS + 1)]
 
 
 def minimum_level(reading: Reading) -> str | None:

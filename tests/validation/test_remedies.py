@@ -27,6 +27,11 @@ CONVOLUTION = {
     "OutputPadding": [0, 0],
     "GroupCount": 1,
 }
+ARGMAX = {
+    "InputTensor": tensor(2, 3),
+    "OutputTensor": {**tensor(2, 1), "DataType": "UINT32"},
+    "AxisDirection": "INCREASING",
+}
 GEMM = {
     "ATensor": tensor(1, 1, 2, 3),
     "BTensor": tensor(1, 1, 3, 4),
@@ -56,3 +61,24 @@ def test_sizes_that_fit_are_told_and_are_right(
         return
     assert finding.help == f"no feature level accepts that many; write {fitting}"
     assert validate(f"DML_OPERATOR_{operator}", {**raw, name: tensor(*fitting)}, NEWEST_LEVEL)[1] == []
+
+
+@pytest.mark.parametrize(
+    ("axis", "help"),
+    [
+        (-1, "axes count from 0 to 1: write 1"),
+        (-2, "axes count from 0 to 1: write 0"),
+        (-3, "axes count from 0 to 1"),
+        ("x", None),
+        (2**32, None),
+    ],
+)
+def test_an_axis_below_0_is_advised_with_the_one_that_it_stands_for(axis: object, help: str | None) -> None:
+    (finding,) = validate("ARGMAX", {**ARGMAX, "Axes": [axis]}, NEWEST_LEVEL)[1]
+    assert (finding.rule, finding.help) == ("field-type", help)
+
+
+def test_sizes_are_advised_beside_another_mistake() -> None:
+    desc = {**CONVOLUTION, "BiasTensor": tensor(64), "GroupCount": 2}  # 2 does not divide the 3 channels
+    helps = [finding.help for finding in validate("CONVOLUTION", desc, NEWEST_LEVEL)[1] if "Bias" in finding.message]
+    assert helps == ["no feature level accepts that many; write [1, 64, 1, 1]"]

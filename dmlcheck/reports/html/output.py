@@ -14,7 +14,7 @@ from dmlcheck.reports.html.picture import picture
 from dmlcheck.specs.names import DATA_TYPES
 
 _WORST = "worst"
-_ALLOWED = "largest, allowed"
+_ALLOWED = "largest, within its tolerance"
 _NOT_FINITE = '<span class="quiet">not finite</span>'
 
 
@@ -23,17 +23,13 @@ def output_text(name: str, output: OutputResult) -> str:
     label = escape(name)
     if output.shape is not None:
         return f'<div class="output"><h4>{label}</h4><p>{escape(output.shape)}</p></div>\n'
-    left_open = (
-        f"; {output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation"
-        if output.unspecified
-        else ""
-    )
-    by = f', by <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
+    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined" if output.unspecified else ""
+    by = f', from <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
     return (
         f'<div class="output"><h4>{label} <span class="quiet">{escape(output.data_type)} '
         f"{braces(output.sizes)}</span></h4>"
         f"<p><b>{output.mismatches:,} of {counted(output.elements, 'element')}</b> outside the tolerance, which is "
-        f'<span class="bound">{escape(output.bound)}</span>{by}{left_open}</p>\n'
+        f'<span class="bound">{escape(output.bound)}</span>{by}{undefined}</p>\n'
         f'<div class="seen">{_elements(output)}{picture(name, output)}</div></div>\n'
     )
 
@@ -45,7 +41,7 @@ def _elements(output: OutputResult) -> str:
         return ""
     has_share = any(element.share is not None for element, _ in listed)
     error = "ULP" if output.data_type.startswith("FLOAT") else "off by"
-    heads = ("index", "expected", "actual", "difference", error, *(["times the bound"] if has_share else []))
+    heads = ("index", "expected", "actual", "difference", error, *(["times the tolerance"] if has_share else []))
     more = output.mismatches - sum(1 for _, word in listed if word != _ALLOWED)
     caption = f"<caption>and {more:,} more</caption>" if more > 0 else ""
     rows = (_row(element, word, output.data_type, has_share=has_share) for element, word in listed)

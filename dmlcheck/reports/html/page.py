@@ -47,7 +47,9 @@ def headline(summary: Summary) -> str:
     if not summary.total:
         return "Nothing ran"
     if summary.failed:
-        return f"{summary.failed:,} of {cases} failed"
+        errors = summary.counts.get(ERRORED, 0)
+        wrong = [f"{summary.failed - errors:,} failed"] if summary.failed > errors else []
+        return f"{' and '.join([*wrong, counted(errors, 'error')] if errors else wrong)} in {cases}"
     if summary.drifted:
         return f"{summary.drifted:,} of {cases} drifted"
     if summary.is_vain:
@@ -136,5 +138,5 @@ def filters(summary: Summary, operators: Iterable[str]) -> Iterator[str]:
 def foot(assets: Assets) -> Iterator[str]:
     """Yield the end of the page."""
     yield "</main>\n<footer>Errors are in units in the last place (ULP): from the unrounded result where the expected "
-    yield "value is that result rounded, else from the expected value. Integers are off by a number.</footer>\n"
+    yield "value is that result rounded, else from the expected value. For integers: the difference.</footer>\n"
     yield f"<script>{assets.script}</script>\n</body>\n</html>\n"

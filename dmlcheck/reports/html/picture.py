@@ -142,7 +142,7 @@ def _in_words(output: OutputResult) -> str:
     profile = output.profile
     wrong = [index for index, value in enumerate(profile) if value > 0]
     largest = max(wrong, key=lambda index: profile[index])
-    each = "elements" if len(profile) == output.elements else "stretches"
+    each = "elements" if len(profile) == output.elements else "ranges of elements"
     most = error_text(output.max_ulp, output.data_type)
     span = "" if len(wrong) == 1 else f", between {_stretch(output, wrong[0])} and {_stretch(output, wrong[-1])}"
     mark = " ▲ is the worst element." if output.worst is not None else ""

@@ -19,7 +19,7 @@ from dmlcheck.running.results import CaseResult
 def test_the_page_is_whole_and_names_the_run(page: str) -> None:
     assert page.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n')
     read = check(page)
-    assert f"<title>8 of 12 cases failed - dmlcheck {__version__}, reference</title>" in page
+    assert f"<title>6 failed and 2 errors in 12 cases - dmlcheck {__version__}, reference</title>" in page
     assert f"dmlcheck {__version__} Implementation reference" in read.text
 
 
