@@ -1,0 +1,106 @@
+"""What the acceptance suite measures of an operator: the shares of right ways, and which faults are noticed."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from acceptance import drawn
+from acceptance.faults import of_operator
+from acceptance.judging import Judge, Judgement
+from acceptance.ways import WAYS, computed
+from planted import equal
+
+
+class Noticed(NamedTuple):
+    """In how many cases of an operator a fault matters, and in how many a run notices it, and one with --strict."""
+
+    fault: str
+    operator: str
+    matters: int = 0
+    fails: int = 0
+    fails_strictly: int = 0
+
+
+class Refused(NamedTuple):
+    """A right way that fails a case, or only with --strict, and the shares of the bounds that it uses."""
+
+    case: str
+    way: int
+    fails: bool
+    share: float
+    likely: float
+
+
+class Measured(NamedTuple):
+    """What is measured of an operator.
+
+    `share` and `likely` are the largest shares that right ways use of the tolerance and of the likely error; `smallest`
+    and `smallest_strictly` are the exponents of the smallest relative fault that a case notices, None for no floats or
+    none at all.
+    """
+
+    operator: str
+    cases: int
+    ways: int
+    share: float
+    likely: float
+    smallest: int | None
+    smallest_strictly: int | None
+    refused: tuple[Refused, ...]
+    noticed: tuple[Noticed, ...]
+
+
+def measured(short: str) -> Measured:
+    """Measure an operator."""
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    judges = [Judge(case) for case in drawn.cases(short)]
+    shares = [(0.0, 0.0)]
+    refused: list[Refused] = []
+    for judge in judges:
+        for number, way in enumerate(WAYS[short]):
+            one, share, likely = of_way(judge, way)
+            if one.fails_strictly:
+                refused.append(Refused(judge.case.id, number, one.fails, share, likely))
+            else:
+                shares.append((share, likely))
+    exponents = [[judge.smallest_noticed(is_strict=is_strict) for judge in judges] for is_strict in (False, True)]
+    smallest = [max((each for each in found if each is not None), default=None) for found in exponents]
+    noticed = [tally(fault, short, judges) for fault in of_operator(short)]
+    return Measured(
+        short,
+        len(judges),
+        len(WAYS[short]),
+        max(share for share, _ in shares),
+        max(likely for _, likely in shares),
+        *smallest,
+        tuple(refused),
+        tuple(each for each in noticed if each.matters),
+    )
+
+
+def of_way(judge: Judge, way: Any) -> tuple[Judgement, float, float]:
+    """Judge a right way, and return its shares of the tolerance and of the likely error."""
+    found = computed(way, judge.desc, judge.inputs)
+    one = judge.of(found)
+    return one, one.share, judge.likely_share(found)
+
+
+def tally(fault: Any, short: str, judges: list[Judge]) -> Noticed:
+    """Count the cases that notice a fault."""
+    count = Noticed(fault.name, short)
+    for judge in judges:
+        with np.errstate(all="ignore"):
+            found = fault.act(judge.desc, judge.inputs)
+        if found is None or all(equal(found[label], values).all() for label, values in judge.right.items()):
+            continue
+        one = judge.of(found)
+        count = count._replace(
+            matters=count.matters + 1,
+            fails=count.fails + one.fails,
+            fails_strictly=count.fails_strictly + one.fails_strictly,
+        )
+    return count
