@@ -22,7 +22,6 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.reference import engine
-from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Made = tuple[OperatorDesc, dict[str, Any]]
@@ -30,12 +29,14 @@ STYLES = ("normal", "10", "cancelling", "wide", "100", "1000")
 PROFILES = (drawn_descs.SMALL, drawn_descs.LARGE, drawn_descs.LONG)
 LONG = 65_536  # terms of a sum
 LONG_STYLES = ("normal", "100", "cancelling")
+OF_FUNCTIONS = ("normal", "10", "wide")
+OF_MEANS = ("normal", "10", "100", "1000")  # of normalizations, which take the mean off
 _TRIES = 60
 
 
 def cases(short: str) -> list[Case]:
     """Return the cases of an operator."""
-    return [*_drawn_cases(short), *_long_cases(short)]
+    return [*_drawn_cases(short), *_given_cases(short)]
 
 
 @cache
@@ -49,8 +50,9 @@ def _drawn_cases(short: str) -> tuple[Case, ...]:
 
 
 def _case(short: str, name: str, desc: OperatorDesc, inputs: dict[str, Any]) -> Case:
-    id = f"acceptance::{short.lower()}-{name}"
-    return Case(id, name, "acceptance", desc.spec.operator, None, notation(desc), inputs)
+    return Case(
+        f"acceptance::{short.lower()}-{name}", name, "acceptance", desc.spec.operator, None, notation(desc), inputs
+    )
 
 
 def _generator(short: str, name: str) -> np.random.Generator:
@@ -125,18 +127,26 @@ def says_something(desc: OperatorDesc, inputs: dict[str, Any]) -> bool:
     return all(output.unspecified is None or np.mean(output.unspecified) < 0.5 for output in found)
 
 
-# ---- long sums
+# ---- descs that are not drawn: long sums, and what random descs seldom have
 
 
-def _long_cases(short: str) -> Iterator[Case]:
-    for name, raw in LONG_SUMS.get(short, {}).items():
+def _given_cases(short: str) -> Iterator[Case]:
+    for name, raw in DESCS.get(short, {}).items():
         desc = of_float32(short, raw)
         if desc is None:
             raise ValueError(f"{short} {name} is not valid")
-        for style in LONG_STYLES:
+        for style in _styles(short):
             inputs = _values(desc, _generator(short, f"{name} {style}"), style)
             if inputs is not None:
                 yield _case(short, f"{style}-{name}", desc, inputs)
+
+
+def _styles(short: str) -> tuple[str, ...]:
+    if "plain" in DESCS[short]:
+        return OF_FUNCTIONS
+    if "NORMALIZATION" in short:
+        return OF_MEANS
+    return (*LONG_STYLES, "wide") if "SOFTMAX" in short else LONG_STYLES
 
 
 def _sized(**sizes: list[int]) -> dict[str, Any]:
@@ -158,7 +168,13 @@ def _gemm(count: int, **more: Any) -> dict[str, Any]:
 
 def _convolution(channels: int, size: int, **more: Any) -> dict[str, Any]:
     tensors = _sized(Input=[1, channels, 6, 6], Filter=[3, channels, size, size], Output=[1, 3, 7 - size, 7 - size])
-    pairs = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0], "OutputPadding": [0, 0]}
+    pairs = {
+        "Strides": [1, 1],
+        "Dilations": [1, 1],
+        "StartPadding": [0, 0],
+        "EndPadding": [0, 0],
+        "OutputPadding": [0, 0],
+    }
     return {**tensors, **_sized(**more), **pairs, "Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "GroupCount": 1}
 
 
@@ -167,8 +183,8 @@ def _layer(**fields: Any) -> dict[str, Any]:
     return {**tensors, "Epsilon": 1e-5, **fields}
 
 
-def _instance(**fields: Any) -> dict[str, Any]:
-    tensors = _sized(Input=[2, 3, 224, 224], Scale=[1, 3, 1, 1], Bias=[1, 3, 1, 1], Output=[2, 3, 224, 224])
+def _instance(size: int = 224, **fields: Any) -> dict[str, Any]:
+    tensors = _sized(Input=[2, 3, size, size], Scale=[1, 3, 1, 1], Bias=[1, 3, 1, 1], Output=[2, 3, size, size])
     return {**tensors, "Epsilon": 1e-5, **fields}
 
 
@@ -183,10 +199,39 @@ def _pooled(**fields: Any) -> dict[str, Any]:
     return {**_sized(Input=[1, 2, 256, 257], Output=[1, 2, 1, 2]), **pairs, **fields}
 
 
+def _enlarged(**fields: Any) -> dict[str, Any]:
+    """Return resampling of images by 1.7 and 0.6, with places that are between pixels."""
+    pair = _sized(Input=[1, 3, 33, 65], Output=[1, 3, 56, 39])
+    return {**pair, "InterpolationMode": "LINEAR", "Scales": [1, 1, 1.7, 0.6], **fields}
+
+
+def _returned(**fields: Any) -> dict[str, Any]:
+    pair = _sized(InputGradient=[1, 3, 56, 39], OutputGradient=[1, 3, 33, 65])
+    return {**pair, "InterpolationMode": "LINEAR", "Scales": [1, 1, 1.7, 0.6], **fields}
+
+
+def _offsets(**fields: Any) -> dict[str, Any]:
+    return {"InputPixelOffsets": [0.5] * 4, "OutputPixelOffsets": [-0.5] * 4, **fields}
+
+
+_TURNED = {"InputPixelOffsets": [-0.5] * 4, "OutputPixelOffsets": [0.5] * 4}
 _FUNCTIONS = ("AVERAGE", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "SUM", "SUM_SQUARE")
 _GRADIENTS = ("OutputGradient", "OutputScaleGradient", "OutputBiasGradient")
 _GIVEN = ("Input", "InputGradient", "Mean", "Variance", "Scale")
-LONG_SUMS: dict[str, dict[str, dict[str, Any]]] = {
+_OF_ONE = (
+    *("ACOS", "ACOSH", "ASIN", "ASINH", "ATAN", "ATANH", "COS", "COSH", "ERF", "EXP", "LOG", "RECIP", "SIN", "SINH"),
+    *("SQRT", "TAN", "TANH"),
+)
+_ACTIVATIONS = ("GELU", "SIGMOID", "SOFTSIGN", "TANH")
+DESCS: dict[str, dict[str, dict[str, Any]]] = {
+    **{f"ELEMENT_WISE_{name}": {"plain": _row(701)} for name in _OF_ONE},
+    **{f"ACTIVATION_{name}": {"plain": _row(701)} for name in _ACTIVATIONS},
+    "RESAMPLE": {"linear": _enlarged()},
+    "RESAMPLE1": {"linear": _enlarged(**_offsets())},
+    "RESAMPLE2": {"linear": _enlarged(**_offsets(RoundingDirection="DECREASING"))},
+    "RESAMPLE3": {"linear": _enlarged(**_offsets(RoundingDirection="DECREASING", Antialiased=0))},
+    "RESAMPLE_GRAD": {"linear": _returned(**_TURNED)},
+    "RESAMPLE_GRAD1": {"linear": _returned(**_TURNED, RoundingDirection="DECREASING")},
     "REDUCE": {
         f"{function.lower()}-of-{count}": _reduced(function, count) for function in _FUNCTIONS for count in (1031, LONG)
     },
@@ -206,13 +251,18 @@ LONG_SUMS: dict[str, dict[str, dict[str, Any]]] = {
         "512-channels": _convolution(512, 3, Bias=[1, 3, 1, 1]),
         "64-channels": _convolution(64, 3, Bias=[1, 3, 1, 1]),
     },
-    "MEAN_VARIANCE_NORMALIZATION": {"image": _instance(CrossChannel=0, NormalizeVariance=1)},
+    "MEAN_VARIANCE_NORMALIZATION": {
+        "image": _instance(CrossChannel=0, NormalizeVariance=1),
+        "small": _instance(7, CrossChannel=0, NormalizeVariance=1),
+    },
     "MEAN_VARIANCE_NORMALIZATION1": {
         "layer": _layer(Axes=[1, 2, 3], NormalizeVariance=1),
         "image": _instance(Axes=[2, 3], NormalizeVariance=1),
         "768": {
             **_sized(Input=[1, 1, 33, 768], Scale=[1, 1, 1, 768], Bias=[1, 1, 1, 768], Output=[1, 1, 33, 768]),
-            **{"Axes": [3], "NormalizeVariance": 1, "Epsilon": 1e-5},
+            "Axes": [3],
+            "NormalizeVariance": 1,
+            "Epsilon": 1e-5,
         },
     },
     "MEAN_VARIANCE_NORMALIZATION2": {"layer": _layer(Axes=[1, 2, 3], UseMean=1, UseVariance=1)},
@@ -220,19 +270,15 @@ LONG_SUMS: dict[str, dict[str, dict[str, Any]]] = {
         "image": _batch(128, "Input", "Mean", "Variance", "Scale", "Bias", "Output", Spatial=1),
     },
     "BATCH_NORMALIZATION_TRAINING": {
-        "image": _batch(181, "Input", "Scale", "Bias", "Output", "OutputMean", "OutputVariance"),
+        f"of-{size}": _batch(size, "Input", "Scale", "Bias", "Output", "OutputMean", "OutputVariance")
+        for size in (5, 181)
     },
-    "BATCH_NORMALIZATION_GRAD": {"image": _batch(181, *_GIVEN, *_GRADIENTS)},
-    "BATCH_NORMALIZATION_TRAINING_GRAD": {"image": _batch(181, *_GIVEN, *_GRADIENTS)},
+    **{
+        name: {f"of-{size}": _batch(size, *_GIVEN, *_GRADIENTS) for size in (5, 181)}
+        for name in ("BATCH_NORMALIZATION_GRAD", "BATCH_NORMALIZATION_TRAINING_GRAD")
+    },
     "AVERAGE_POOLING": {"long": _pooled(IncludePadding=0)},
     "AVERAGE_POOLING1": {"long": _pooled(IncludePadding=0, Dilations=[1, 1])},
     "LP_POOLING": {"long": _pooled(P=2)},
     "LP_POOLING1": {"long": _pooled(P=2, Dilations=[1, 1])},
 }
-
-
-def operators() -> tuple[str, ...]:
-    """Return the operators that PyTorch computes."""
-    from acceptance.ways import WAYS
-
-    return tuple(sorted(name for name in WAYS if load_spec(name) is not None))

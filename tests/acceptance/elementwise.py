@@ -1,4 +1,4 @@
-"""Right ways to compute operators of single elements, in float32: PyTorch's function, NumPy's, and formulas of shaders."""
+"""Right ways to compute element-wise operators, in float32: PyTorch's function, NumPy's, and formulas of shaders."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ ACTIVATIONS: dict[str, tuple[Callable[[Any, Tensor], Tensor], ...]] = {
     ),
     "HARD_SWISH": (
         lambda d, x: x * (d["Alpha"] * x + d["Beta"]).clamp(0, 1),
-        lambda d, x: (x * torch.add(torch.tensor(d["Beta"]), x, alpha=d["Alpha"]).clamp(0, 1)),
+        lambda d, x: x * torch.add(torch.tensor(d["Beta"]), x, alpha=d["Alpha"]).clamp(0, 1),
     ),
     "IDENTITY": (lambda _, x: x.clone(),),
     "LEAKY_RELU": (
@@ -245,12 +245,16 @@ def _value_scale_fused(d: Any, x: Inputs) -> Tensor:
 
 def adam(d: Any, x: Inputs, *, is_divided: bool) -> dict[str, Tensor]:
     """Return a step of Adam; the rate is divided by the bias corrections, or the moments are."""
-    p, m, v, g = (x[f"{name}Tensor"] for name in ("InputParameters", "InputFirstMoment", "InputSecondMoment", "Gradient"))
+    p, m, v, g = (
+        x[f"{name}Tensor"] for name in ("InputParameters", "InputFirstMoment", "InputSecondMoment", "Gradient")
+    )
     step, b1, b2 = int(x["TrainingStepTensor"].item()), single(d["Beta1"]), single(d["Beta2"])
     m = b1 * m + (1 - b1) * g if is_divided else torch.lerp(m, g, 1 - b1)
     v = b2 * v + (1 - b2) * g * g if is_divided else b2 * v + (1 - b2) * (g * g)
     rate = d["LearningRate"] * math.sqrt(1 - b2**step) / (1 - b1**step)
-    new = p - rate * m / (torch.sqrt(v) + d["Epsilon"]) if is_divided else p - rate * (m / (torch.sqrt(v) + d["Epsilon"]))
+    new = (
+        p - rate * m / (torch.sqrt(v) + d["Epsilon"]) if is_divided else p - rate * (m / (torch.sqrt(v) + d["Epsilon"]))
+    )
     names = ("OutputParametersTensor", "OutputFirstMomentTensor", "OutputSecondMomentTensor")
     return dict(zip(names, (new, m, v), strict=True))
 

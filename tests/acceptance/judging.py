@@ -52,8 +52,8 @@ class Judge:
     def of(self, actual: Outputs) -> Judgement:
         """Judge outputs; no causes are guessed of those that are wrong."""
         with (
-            mock.patch.object(engine, "evaluate", lambda *_, **__: self.computed),
-            mock.patch.object(verdict, "_guesses", lambda *_: verdict._Guesses()),
+            mock.patch.object(engine, "evaluate", return_value=self.computed),
+            mock.patch.object(verdict, "_guesses", return_value=verdict._Guesses()),
         ):
             ending = one_case._judged(self.case, self.prepared, Computed(actual), one_case.Run(None))
         shares = [output.max_share or 0.0 for output in ending.outputs.values()]
@@ -76,14 +76,13 @@ class Judge:
     def disturbed(self, exponent: int) -> dict[str, Array]:
         """Return what is right with a relative error of 2^-exponent, up or down at random, of each FLOAT32 element."""
         generator = np.random.default_rng(exponent)
-        found = {}
-        for label, values in self.right.items():
-            if values.dtype == np.float32:
-                signs = generator.choice([-1.0, 1.0], values.shape)
-                with np.errstate(all="ignore"):
-                    values = (values.astype(np.float64) * (1 + signs * 2.0**-exponent)).astype(np.float32)
-            found[label] = values
-        return found
+
+        def off(values: Array) -> Array:
+            signs = generator.choice([-1.0, 1.0], values.shape)
+            with np.errstate(all="ignore"):
+                return (values.astype(np.float64) * (1 + signs * 2.0**-exponent)).astype(np.float32)
+
+        return {label: off(values) if values.dtype == np.float32 else values for label, values in self.right.items()}
 
     def smallest_noticed(self, *, is_strict: bool) -> int | None:
         """Return the largest exponent of a disturbance that fails, None where not even doubling or deleting does."""

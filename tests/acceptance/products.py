@@ -86,17 +86,17 @@ BACKWARD = (functional.conv_transpose1d, functional.conv_transpose2d, functional
 
 def convolution(d: Any, x: Inputs, *, is_channels_last: bool = False) -> Tensor:
     """Return PyTorch's convolution of what is padded, or a part of its transposed one."""
-    given, filter, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
+    given, taps, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
     if d["Mode"] == "CONVOLUTION":
-        filter = filter.flip(*range(2, rank + 2))
+        taps = taps.flip(*range(2, rank + 2))
     if is_channels_last and rank == 2:
-        given, filter = (each.contiguous(memory_format=torch.channels_last) for each in (given, filter))
+        given, taps = (each.contiguous(memory_format=torch.channels_last) for each in (given, taps))
     bias = x["BiasTensor"].reshape(-1) if "BiasTensor" in x else None
     options = {"stride": list(d["Strides"]), "dilation": list(d["Dilations"]), "groups": d["GroupCount"]}
     if d["Direction"] == "FORWARD":
-        found = FORWARD[rank - 1](padded(d, given), filter, bias, **options)
+        found = FORWARD[rank - 1](padded(d, given), taps, bias, **options)
         return fused(d, part_of(d, found).contiguous())
-    return fused(d, _cut(d, BACKWARD[rank - 1](given, filter, None, **options), bias))
+    return fused(d, _cut(d, BACKWARD[rank - 1](given, taps, None, **options), bias))
 
 
 def part_of(d: Any, found: Tensor) -> Tensor:
@@ -145,16 +145,16 @@ def windows(x: Tensor, d: Any, size: tuple[int, ...]) -> Tensor:
 
 def im2col(d: Any, x: Inputs, *, is_bias_first: bool = False) -> Tensor:
     """Return the product of the filter with the windows, of a group after the other."""
-    given, filter, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
+    given, taps, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
     if d["Direction"] == "BACKWARD":
         return _scattered(d, x)
     if d["Mode"] == "CONVOLUTION":
-        filter = filter.flip(*range(2, rank + 2))
-    seen = part_of(d, windows(padded(d, given), d, tuple(filter.shape[2:])))
+        taps = taps.flip(*range(2, rank + 2))
+    seen = part_of(d, windows(padded(d, given), d, tuple(taps.shape[2:])))
     places = seen.shape[2 : rank + 2]
     order = (0, 1, *range(rank + 2, 2 * rank + 2), *range(2, rank + 2))
     columns = seen.permute(order).reshape(len(given), d["GroupCount"], -1, math.prod(places))
-    rows = filter.reshape(d["GroupCount"], -1, columns.shape[2])
+    rows = taps.reshape(d["GroupCount"], -1, columns.shape[2])
     bias = x["BiasTensor"].reshape(1, -1, *[1] * rank) if "BiasTensor" in x else torch.zeros(())
     if is_bias_first:
         sums = bias.reshape(1, d["GroupCount"], -1, 1) if "BiasTensor" in x else bias
@@ -166,15 +166,15 @@ def im2col(d: Any, x: Inputs, *, is_bias_first: bool = False) -> Tensor:
 
 def _scattered(d: Any, x: Inputs) -> Tensor:
     """Return a transposed convolution as a convolution of what is spread by zeros."""
-    given, filter, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
+    given, taps, rank = x["InputTensor"], x["FilterTensor"], len(d["Strides"])
     sizes = [(n - 1) * s + 1 for n, s in zip(given.shape[2:], d["Strides"], strict=True)]
     spread = torch.zeros(*given.shape[:2], *sizes)
     spread[(..., *(slice(None, None, s) for s in d["Strides"]))] = given
     groups = d["GroupCount"]
-    turned = filter.reshape(groups, -1, *filter.shape[1:]).transpose(1, 2).flatten(0, 1)
+    turned = taps.reshape(groups, -1, *taps.shape[1:]).transpose(1, 2).flatten(0, 1)
     if d["Mode"] != "CONVOLUTION":
         turned = turned.flip(*range(2, rank + 2))
-    reach = [(k - 1) * by for k, by in zip(filter.shape[2:], d["Dilations"], strict=True)]
+    reach = [(k - 1) * by for k, by in zip(taps.shape[2:], d["Dilations"], strict=True)]
     around = functional.pad(spread, list(chain.from_iterable((each, each) for each in reversed(reach))))
     whole = FORWARD[rank - 1](around, turned, None, dilation=list(d["Dilations"]), groups=groups)
     bias = x["BiasTensor"].reshape(-1) if "BiasTensor" in x else None
@@ -219,9 +219,7 @@ def _heads(x: Inputs, heads: int, groups: int) -> Any:
         ends = {"Query": bias[:width], "Key": bias[width : width + own], "Value": bias[width + own :]}
         given = {name: part + ends[name] for name, part in given.items()}
     counts = {"Query": heads, "Key": groups, "Value": groups}
-    return [
-        given[name].unflatten(2, (counts[name], -1)).transpose(1, 2) if name in given else None for name in parts
-    ]
+    return [given[name].unflatten(2, (counts[name], -1)).transpose(1, 2) if name in given else None for name in parts]
 
 
 def _hidden(d: Any, x: Inputs, like: Tensor) -> Tensor | None:

@@ -11,7 +11,7 @@ Inputs = dict[str, Any]
 LIMITS = {"UINT8": (0, 255), "INT8": (-128, 127)}
 
 
-def dequantized(d: Any, x: Inputs) -> Tensor:
+def dequantized(_: Any, x: Inputs) -> Tensor:
     whole = x["InputTensor"].to(torch.int64)
     whole = whole - x["ZeroPointTensor"].to(torch.int64) if "ZeroPointTensor" in x else whole
     return whole.to(torch.float32) * x["ScaleTensor"]

@@ -51,6 +51,12 @@ def _l2(x: Tensor, axes: Axes) -> Tensor:
     return torch.linalg.vector_norm(x, dim=axes, keepdim=True)
 
 
+def _product(x: Tensor, axes: Axes) -> Tensor:
+    for axis in axes:
+        x = x.prod(axis, keepdim=True)
+    return x
+
+
 NATURAL: dict[str, Any] = {
     "AVERAGE": lambda x, axes: x.mean(axes, keepdim=True),
     "L1": lambda x, axes: torch.linalg.vector_norm(x, 1, dim=axes, keepdim=True),
@@ -59,16 +65,10 @@ NATURAL: dict[str, Any] = {
     "LOG_SUM_EXP": lambda x, axes: torch.logsumexp(x, axes, keepdim=True),
     "MAX": lambda x, axes: x.amax(axes, keepdim=True),
     "MIN": lambda x, axes: x.amin(axes, keepdim=True),
-    "MULTIPLY": lambda x, axes: _product(x, axes),
+    "MULTIPLY": _product,
     "SUM": by_torch,
     "SUM_SQUARE": lambda x, axes: (x * x).sum(axes, keepdim=True),
 }
-
-
-def _product(x: Tensor, axes: Axes) -> Tensor:
-    for axis in axes:
-        x = x.prod(axis, keepdim=True)
-    return x
 
 
 def _by(adder: Any) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from acceptance import elementwise, normalizations, products, quantized, recurre
 
 FAMILIES = (elementwise, reductions, products, normalizations, windowed, recurrent, quantized)
 WAYS: dict[str, tuple[Any, ...]] = {name: ways for family in FAMILIES for name, ways in family.WAYS.items()}
+OPERATORS = tuple(sorted(WAYS))
 
 
 class ByTorch:
@@ -35,7 +36,7 @@ def computed(way: Any, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
     given = {name: list(map(tensor, x)) if isinstance(x, list) else tensor(x) for name, x in inputs.items()}
     with np.errstate(all="ignore"):
         found = way(desc, given)
-    outputs = [part for part in desc.tensors("output_tensor")]
+    outputs = desc.tensors("output_tensor")
     found = found if isinstance(found, dict) else {outputs[0].label: found}
     return {part.label: array(found[part.label], part.tensor) for part in outputs}
 
