@@ -12,11 +12,12 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from fnmatch import fnmatchcase
 from multiprocessing import get_context
 from pathlib import Path
 
 from acceptance.faults import faults
-from acceptance.known import STRICTLY_REFUSED, why_missed
+from acceptance.known import MISSED, STRICTLY_REFUSED, why_missed
 from acceptance.measuring import Measured, Noticed, measured
 from acceptance.ways import OPERATORS
 
@@ -51,6 +52,18 @@ def line_of(found: Measured) -> str:
 def power(exponent: int | None) -> str:
     """Return a power of two in words."""
     return "none" if exponent is None else f"2^-{exponent}"
+
+
+def stale(every: list[Measured]) -> Iterator[str]:
+    """Yield what is expected in acceptance/known.py, and is not so any more."""
+    refused = {(each.operator, one.way) for each in every for one in each.refused}
+    for operator, way in STRICTLY_REFUSED:
+        if (operator, way) not in refused and any(each.operator == operator for each in every):
+            yield f"{operator}: right way {way} is not refused"
+    tallies = [tally for each in every for tally in each.noticed if not tally.fails_strictly]
+    for fault, glob in MISSED if len(every) == len(OPERATORS) else ():
+        if not any(tally.fault == fault and fnmatchcase(tally.operator, glob) for tally in tallies):
+            yield f"{glob}: fault {fault} is noticed"
 
 
 # ---- the page
@@ -115,7 +128,9 @@ def main(arguments: list[str] | None = None) -> int:
         every.append(found)
         sys.stdout.write(line_of(found))
         sys.stdout.flush()
-    count = sum(1 for each in every for _ in problems(each))
+    gone = list(stale(every))
+    sys.stdout.write("".join(f"known.py: {line}\n" for line in gone))
+    count = len(gone) + sum(1 for each in every for _ in problems(each))
     sys.stdout.write(f"{count} problems, in {time.perf_counter() - start:.0f} s\n")
     if options.page:
         write(every)

@@ -184,12 +184,12 @@ def _layer(**fields: Any) -> dict[str, Any]:
 
 
 def _instance(size: int = 224, **fields: Any) -> dict[str, Any]:
-    tensors = _sized(Input=[2, 3, size, size], Scale=[1, 3, 1, 1], Bias=[1, 3, 1, 1], Output=[2, 3, size, size])
+    tensors = _sized(Input=[1, 2, size, size], Scale=[1, 2, 1, 1], Bias=[1, 2, 1, 1], Output=[1, 2, size, size])
     return {**tensors, "Epsilon": 1e-5, **fields}
 
 
 def _batch(size: int, *names: str, **fields: Any) -> dict[str, Any]:
-    whole, own = [2, 3, size, size], [1, 3, 1, 1]
+    whole, own = [2, 2, size, size], [1, 2, 1, 1]
     is_whole = ("Input", "Output", "InputGradient", "OutputGradient")
     return {**_sized(**{name: whole if name in is_whole else own for name in names}), "Epsilon": 1e-5, **fields}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,19 +68,26 @@ def measured(short: str) -> Measured:
                 refused.append(Refused(judge.case.id, number, one.fails, share, likely))
             else:
                 shares.append((share, likely))
-    exponents = [[judge.smallest_noticed(is_strict=is_strict) for judge in judges] for is_strict in (False, True)]
-    smallest = [max((each for each in found if each is not None), default=None) for found in exponents]
-    noticed = [tally(fault, short, judges) for fault in of_operator(short)]
+    never_strictly = {found.case for found in refused if found.way == 0}
+    strict = [judge for judge in judges if judge.case.id not in never_strictly]
+    noticed = [tally(fault, short, judges, never_strictly) for fault in of_operator(short)]
     return Measured(
         short,
         len(judges),
         len(WAYS[short]),
         max(share for share, _ in shares),
         max(likely for _, likely in shares),
-        *smallest,
+        smallest(judges, is_strict=False),
+        smallest(strict, is_strict=True),
         tuple(refused),
         tuple(each for each in noticed if each.matters),
     )
+
+
+def smallest(judges: list[Judge], *, is_strict: bool) -> int | None:
+    """Return the exponent of the smallest relative fault that any of some cases notices."""
+    found = (judge.smallest_noticed(is_strict=is_strict) for judge in judges)
+    return max((each for each in found if each is not None), default=None)
 
 
 def of_way(judge: Judge, way: Any) -> tuple[Judgement, float, float]:
@@ -89,8 +97,8 @@ def of_way(judge: Judge, way: Any) -> tuple[Judgement, float, float]:
     return one, one.share, judge.likely_share(found)
 
 
-def tally(fault: Any, short: str, judges: list[Judge]) -> Noticed:
-    """Count the cases that notice a fault."""
+def tally(fault: Any, short: str, judges: list[Judge], never_strictly: Collection[str] = ()) -> Noticed:
+    """Count the cases that notice a fault; what --strict says counts not in those in which it refuses what is right."""
     count = Noticed(fault.name, short)
     for judge in judges:
         with np.errstate(all="ignore"):
@@ -101,6 +109,7 @@ def tally(fault: Any, short: str, judges: list[Judge]) -> Noticed:
         count = count._replace(
             matters=count.matters + 1,
             fails=count.fails + one.fails,
-            fails_strictly=count.fails_strictly + one.fails_strictly,
+            fails_strictly=count.fails_strictly
+            + (one.fails or (one.fails_strictly and judge.case.id not in never_strictly)),
         )
     return count

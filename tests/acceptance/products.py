@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager
+import warnings
 from itertools import chain
 from typing import Any
 
@@ -126,12 +126,11 @@ def padded(d: Any, x: Tensor) -> Tensor:
 
 
 def without_mkldnn(d: Any, x: Inputs) -> Tensor:
-    with _flags():
-        return convolution(d, x)
-
-
-def _flags() -> AbstractContextManager[Any]:
-    return torch.backends.mkldnn.flags(enabled=False)
+    """Return the convolution by PyTorch's own loops in the place of oneDNN's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of GPUs, whatever is switched off
+        with torch.backends.mkldnn.flags(enabled=False):
+            return convolution(d, x)
 
 
 def windows(x: Tensor, d: Any, size: tuple[int, ...]) -> Tensor:
