@@ -34,19 +34,17 @@ OF_MEANS = ("normal", "10", "100", "1000")  # of normalizations, which take the 
 _TRIES = 60
 
 
-def cases(short: str) -> list[Case]:
-    """Return the cases of an operator."""
-    return [*_drawn_cases(short), *_given_cases(short)]
-
-
 @cache
-def _drawn_cases(short: str) -> tuple[Case, ...]:
-    found = []
+def cases(short: str, seed: int = 0) -> tuple[Case, ...]:
+    """Return the cases of an operator; the suite is those of seed 0."""
+    return (*_drawn_cases(short, seed), *_given_cases(short, seed))
+
+
+def _drawn_cases(short: str, seed: int) -> Iterator[Case]:
     for number, style in enumerate(STYLES):
-        made = _made(short, number, style)
+        made = _made(short, number, style, seed)
         if made is not None:
-            found.append(_case(short, f"{style}-{number}", *made))
-    return tuple(found)
+            yield _case(short, f"{style}-{number}", *made)
 
 
 def _case(short: str, name: str, desc: OperatorDesc, inputs: dict[str, Any]) -> Case:
@@ -55,13 +53,14 @@ def _case(short: str, name: str, desc: OperatorDesc, inputs: dict[str, Any]) -> 
     )
 
 
-def _generator(short: str, name: str) -> np.random.Generator:
-    return np.random.default_rng(random.Random(f"{short} {name}").getrandbits(64))  # noqa: S311 - a seed of a text
+def _generator(short: str, name: str, seed: int) -> np.random.Generator:
+    text = f"{short} {name}" + f" {seed}" * (seed > 0)
+    return np.random.default_rng(random.Random(text).getrandbits(64))  # noqa: S311 - a seed of a text
 
 
-def _made(short: str, number: int, style: str) -> Made | None:
+def _made(short: str, number: int, style: str, seed: int) -> Made | None:
     """Return a desc of FLOAT32 with values of a style."""
-    generator = _generator(short, style)
+    generator = _generator(short, style, seed)
     for attempt in range(_TRIES):
         profile = PROFILES[(number + attempt // 20) % 3]
         made = _described(short, generator, profile)
@@ -130,13 +129,13 @@ def says_something(desc: OperatorDesc, inputs: dict[str, Any]) -> bool:
 # ---- descs that are not drawn: long sums, and what random descs seldom have
 
 
-def _given_cases(short: str) -> Iterator[Case]:
+def _given_cases(short: str, seed: int) -> Iterator[Case]:
     for name, raw in DESCS.get(short, {}).items():
         desc = of_float32(short, raw)
         if desc is None:
             raise ValueError(f"{short} {name} is not valid")
         for style in _styles(short):
-            inputs = _values(desc, _generator(short, f"{name} {style}"), style)
+            inputs = _values(desc, _generator(short, f"{name} {style}", seed), style)
             if inputs is not None:
                 yield _case(short, f"{style}-{name}", desc, inputs)
 
@@ -218,6 +217,16 @@ _TURNED = {"InputPixelOffsets": [-0.5] * 4, "OutputPixelOffsets": [0.5] * 4}
 _FUNCTIONS = ("AVERAGE", "L1", "L2", "LOG_SUM", "LOG_SUM_EXP", "SUM", "SUM_SQUARE")
 _GRADIENTS = ("OutputGradient", "OutputScaleGradient", "OutputBiasGradient")
 _GIVEN = ("Input", "InputGradient", "Mean", "Variance", "Scale")
+
+
+def _network(*functions: str, gates: int, **fields: Any) -> dict[str, Any]:
+    """Return a network whose sums are large enough for what is at the ends of its activations."""
+    own = _sized(Input=[1, 5, 3, 33], Weight=[1, 1, gates * 9, 33], Recurrence=[1, 1, gates * 9, 9])
+    outputs = _sized(OutputSequence=[5, 1, 3, 9], OutputSingle=[1, 1, 3, 9])
+    activations = [{"Type": f"ACTIVATION_{name}"} for name in functions]
+    return {**own, **outputs, "ActivationDescs": activations, "Direction": "FORWARD", **fields}
+
+
 _OF_ONE = (
     *("ACOS", "ACOSH", "ASIN", "ASINH", "ATAN", "ATANH", "COS", "COSH", "ERF", "EXP", "LOG", "RECIP", "SIN", "SINH"),
     *("SQRT", "TAN", "TANH"),
@@ -226,6 +235,13 @@ _ACTIVATIONS = ("GELU", "SIGMOID", "SOFTSIGN", "TANH")
 DESCS: dict[str, dict[str, dict[str, Any]]] = {
     **{f"ELEMENT_WISE_{name}": {"plain": _row(701)} for name in _OF_ONE},
     **{f"ACTIVATION_{name}": {"plain": _row(701)} for name in _ACTIVATIONS},
+    "RNN": {"33-inputs": _network("TANH", gates=1)},
+    "GRU": {"33-inputs": _network("SIGMOID", "TANH", gates=3, LinearBeforeReset=0)},
+    "LSTM": {
+        "33-inputs": _network(
+            *("SIGMOID", "TANH", "TANH"), gates=4, ClipThreshold=1, UseClipThreshold=0, CoupleInputForget=0
+        )
+    },
     "RESAMPLE": {"linear": _enlarged()},
     "RESAMPLE1": {"linear": _enlarged(**_offsets())},
     "RESAMPLE2": {"linear": _enlarged(**_offsets(RoundingDirection="DECREASING"))},

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest import mock
 
@@ -10,14 +12,12 @@ import numpy as np
 
 from dmlcheck.cases.prepare import prepare
 from dmlcheck.cases.records import Case
-from dmlcheck.comparison.compare import compare
-from dmlcheck.comparison.tolerances import limit_for
+from dmlcheck.comparison import compare
+from dmlcheck.comparison.records import MOST_SYSTEMATIC
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.bounds import bounds
 from dmlcheck.running import one_case, verdict
 from dmlcheck.running.computed import Computed
-from dmlcheck.running.open_elements import masks_of
 from dmlcheck.running.results import FAILED, PASSED
 
 Array = np.ndarray[Any, Any]
@@ -25,11 +25,48 @@ Outputs = Mapping[str, Array]
 
 
 class Judgement(NamedTuple):
-    """Whether a run fails a case for its outputs, whether `run --strict` does, and the largest share of the bound."""
+    """Whether a run fails a case for its outputs, whether `run --strict` does, and how much of the limits is used.
+
+    `share` is the largest share of the tolerance, `likely` that of the likely error, `systematic` that of what the root
+    mean square of an output's errors may be.
+    """
 
     fails: bool
     fails_strictly: bool
     share: float
+    likely: float
+    systematic: float
+
+
+class Used:
+    """How much of the likely errors a comparison finds used: it keeps that only where it is too much."""
+
+    def __init__(self) -> None:
+        self.likely: float | None = None
+        self.systematic = 0.0
+
+    @contextmanager
+    def noted(self) -> Iterator[None]:
+        """Note what comparisons find meanwhile."""
+        likely, systematic = compare._likely, compare._Tally._systematic
+
+        def by_element(*given: Any) -> Any:
+            found, (_, _, _, _, bound) = likely(*given), given
+            counts = found.share[~bound.unspecified & ~np.isnan(found.share)]
+            self.likely = max(self.likely or 0.0, float(counts.max(initial=0.0)))
+            return found
+
+        def by_output(tally: Any) -> Any:
+            count = tally.elements - tally.unspecified
+            if count >= compare._FEW and not tally.mismatches:
+                self.systematic = max(self.systematic, math.sqrt(tally.squares / count) / MOST_SYSTEMATIC)
+            return systematic(tally)
+
+        with (
+            mock.patch.object(compare, "_likely", by_element),
+            mock.patch.object(compare._Tally, "_systematic", by_output),
+        ):
+            yield
 
 
 class Judge:
@@ -51,25 +88,17 @@ class Judge:
 
     def of(self, actual: Outputs) -> Judgement:
         """Judge outputs; no causes are guessed of those that are wrong."""
+        used = Used()
         with (
             mock.patch.object(engine, "evaluate", return_value=self.computed),
             mock.patch.object(verdict, "_guesses", return_value=verdict._Guesses()),
+            used.noted(),
         ):
             ending = one_case._judged(self.case, self.prepared, Computed(actual), one_case.Run(None))
-        shares = [output.max_share or 0.0 for output in ending.outputs.values()]
-        return Judgement(ending.outcome == FAILED, ending.outcome != PASSED or bool(ending.findings), max(shares))
-
-    def likely_share(self, actual: Outputs) -> float:
-        """Return the largest share that the errors have of the likely ones."""
-        limit = limit_for(self.desc, None)
-
-        def likely(asked: Any, **_: Any) -> Any:
-            return bounds(self.desc, self.inputs, asked, limit.accumulate, is_likely=True)
-
-        expected = {part.label: (part.tensor, self.right[part.label]) for part in self.desc.tensors("output_tensor")}
-        with np.errstate(all="ignore"):
-            compared = compare(expected, actual, limit, likely, masks_of(self.computed))
-        return max(found.result.max_share or 0.0 for found in compared.values())
+        share = max(output.max_share or 0.0 for output in ending.outputs.values())
+        is_doubtful = ending.outcome != PASSED or bool(ending.findings)
+        likely = used.likely if used.likely is not None else share
+        return Judgement(ending.outcome == FAILED, is_doubtful, share, likely, used.systematic)
 
     # ---- the smallest fault that is noticed
 

@@ -26,19 +26,20 @@ class Noticed(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A right way that fails a case, or only with --strict, and the shares of the bounds that it uses."""
+    """A right way that fails a case, or only with --strict, by its number."""
 
     case: str
     way: int
-    fails: bool
-    share: float
-    likely: float
+    judged: Judgement
+
+
+SHARES = ("share", "likely", "systematic")
 
 
 class Measured(NamedTuple):
     """What is measured of an operator.
 
-    `share` and `likely` are the largest shares that right ways use of the tolerance and of the likely error; `smallest`
+    `share`, `likely` and `systematic` are the largest shares that right ways use, as a Judgement has them. `smallest`
     and `smallest_strictly` are the exponents of the smallest relative fault that a case notices, None for no floats or
     none at all.
     """
@@ -48,26 +49,27 @@ class Measured(NamedTuple):
     ways: int
     share: float
     likely: float
+    systematic: float
     smallest: int | None
     smallest_strictly: int | None
     refused: tuple[Refused, ...]
     noticed: tuple[Noticed, ...]
 
 
-def measured(short: str) -> Measured:
-    """Measure an operator."""
+def measured(short: str, seed: int = 0) -> Measured:
+    """Measure an operator, on the cases of a seed."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    judges = [Judge(case) for case in drawn.cases(short)]
-    shares = [(0.0, 0.0)]
+    judges = [Judge(case) for case in drawn.cases(short, seed)]
+    passed = []
     refused: list[Refused] = []
     for judge in judges:
         for number, way in enumerate(WAYS[short]):
-            one, share, likely = of_way(judge, way)
-            if one.fails_strictly:
-                refused.append(Refused(judge.case.id, number, one.fails, share, likely))
+            judged = judge.of(computed(way, judge.desc, judge.inputs))
+            if judged.fails_strictly:
+                refused.append(Refused(judge.case.id, number, judged))
             else:
-                shares.append((share, likely))
+                passed.append(judged)
     never_strictly = {found.case for found in refused if found.way == 0}
     strict = [judge for judge in judges if judge.case.id not in never_strictly]
     noticed = [tally(fault, short, judges, never_strictly) for fault in of_operator(short)]
@@ -75,8 +77,7 @@ def measured(short: str) -> Measured:
         short,
         len(judges),
         len(WAYS[short]),
-        max(share for share, _ in shares),
-        max(likely for _, likely in shares),
+        *(max((getattr(judged, name) for judged in passed), default=0.0) for name in SHARES),
         smallest(judges, is_strict=False),
         smallest(strict, is_strict=True),
         tuple(refused),
@@ -90,15 +91,8 @@ def smallest(judges: list[Judge], *, is_strict: bool) -> int | None:
     return max((each for each in found if each is not None), default=None)
 
 
-def of_way(judge: Judge, way: Any) -> tuple[Judgement, float, float]:
-    """Judge a right way, and return its shares of the tolerance and of the likely error."""
-    found = computed(way, judge.desc, judge.inputs)
-    one = judge.of(found)
-    return one, one.share, judge.likely_share(found)
-
-
 def tally(fault: Any, short: str, judges: list[Judge], never_strictly: Collection[str] = ()) -> Noticed:
-    """Count the cases that notice a fault; what --strict says counts not in those in which it refuses what is right."""
+    """Count the cases that notice a fault; --strict does not count in those in which it refuses what is right."""
     count = Noticed(fault.name, short)
     for judge in judges:
         with np.errstate(all="ignore"):
