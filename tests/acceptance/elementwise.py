@@ -49,7 +49,7 @@ def log_by_2(x: Tensor) -> Tensor:
 
 
 def power_by_2(x: Tensor, y: Any) -> Tensor:
-    return torch.exp2(y * torch.log2(x))
+    return torch.where(x < 0, torch.pow(x, y), torch.exp2(y * torch.log2(x.abs())))
 
 
 def tanh_by_exp(x: Tensor) -> Tensor:

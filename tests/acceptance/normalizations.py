@@ -20,7 +20,7 @@ Axes = tuple[int, ...]
 def _moments(x: Tensor, axes: Axes, way: str) -> tuple[Tensor, Tensor]:
     if way == "one pass":
         mean = x.mean(axes, keepdim=True)
-        return mean, (x * x).mean(axes, keepdim=True) - mean * mean
+        return mean, ((x * x).mean(axes, keepdim=True) - mean * mean).clamp(min=0)
     if way == "two passes":
         mean = x.mean(axes, keepdim=True)
         return mean, torch.square(x - mean).mean(axes, keepdim=True)
