@@ -52,7 +52,10 @@ class Used:
 
         def by_element(*given: Any) -> Any:
             found, (_, _, _, _, bound) = likely(*given), given
-            counts = found.share[~bound.unspecified & ~np.isnan(found.share)]
+            share = np.where(
+                found.accepted, np.fmin(found.share, 1.0), found.share
+            )  # of another right result it is more
+            counts = share[~bound.unspecified & ~np.isnan(share)]
             self.likely = max(self.likely or 0.0, float(counts.max(initial=0.0)))
             return found
 
