@@ -23,6 +23,15 @@ class Target(NamedTuple):
     name: str
     case: str | None = None
 
+    def asks_for(self, name: str) -> bool:
+        """Whether a case is asked for: by its name, or by that before its matrix, of `k[K=16]` by `k`."""
+        return self.case is None or is_named(name, self.case)
+
+
+def is_named(name: str, asked: str) -> bool:
+    """Whether a case is called so, its matrix aside."""
+    return name == asked or name.startswith(f"{asked}[")
+
 
 class Found(NamedTuple):
     """What there is in a folder tree: its case files, and what is left out, linked folders, pipes and ONNX models.

@@ -46,9 +46,11 @@ class CaseFiles:
             if not (file.cases or file.problems or file.broken):
                 empty.append(target.name)
             for case in file.cases:
-                seen += target.case in (None, case.name)
-                self.missing.pop(case.id, None)
-                is_wanted = target.case in (None, case.name) and self.selected(case.id)
+                is_asked = target.asks_for(case.name)
+                seen += is_asked
+                if is_asked and target.case is not None:
+                    self.missing.pop(f"{target.name}::{target.case}", None)
+                is_wanted = is_asked and self.selected(case.id)
                 if is_wanted and case.id not in file.broken:
                     yield case
         for problem in self.missing.values():

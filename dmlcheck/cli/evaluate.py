@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dmlcheck.cases.find import is_named
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
@@ -66,7 +67,7 @@ def _cases(
 
     told = Told()
     file = read_document(document)
-    named = [case for case in file.cases if name in (None, case.name)]
+    named = [case for case in file.cases if name is None or is_named(case.name, name)]
     if name is not None and not named:
         say(f"dmlcheck: {document.name} has no case {name}{meant_case(name, file.cases)}", to_errors=True)
     cases = [case for case in named if selected(case.id)]

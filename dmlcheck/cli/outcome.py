@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 
-from dmlcheck.cases.find import Target
+from dmlcheck.cases.find import Target, is_named
 from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
@@ -121,7 +121,8 @@ class Outcome:
 
     def _see(self, case_id: str) -> None:
         self.seen += 1
-        self.missing.pop(case_id, None)
+        for asked in [asked for asked in self.missing if is_named(case_id, asked)]:
+            del self.missing[asked]
 
     def _add(self, result: CaseResult) -> None:
         entry = self._entry(result.case)

@@ -146,7 +146,8 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
         for case_id in listed:
             say(case_id)
         count += len(listed)
-        if target.case is not None and not any(case.name == target.case for case in file.cases) and not file.problems:
+        is_there = any(target.asks_for(case.name) for case in file.cases)
+        if target.case is not None and not is_there and not file.problems:
             meant = meant_case(target.case, file.cases)
             say(f"dmlcheck: {target.name} has no case {target.case}{meant}", to_errors=True)
             is_wrong = True

@@ -115,7 +115,7 @@ def _chosen(file: CaseFile, target: Target, plan: Plan) -> Iterator[tuple[Case, 
     """Yield the cases of a file that a path stands for, whether each is selected, and whether it also runs here."""
     selected = None if plan.selection.is_all else plan.selection.of(target)
     for case in file.cases:
-        if target.case in (None, case.name):
+        if target.asks_for(case.name):
             is_selected = selected is None or selected(case)
             yield case, is_selected, is_selected and in_shard(case.id, plan.shard)
 

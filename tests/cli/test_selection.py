@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import pytest
+from commandline import dmlcheck
 
 from dmlcheck.cases.find import each_once
 from dmlcheck.cli.selection import targets
@@ -100,3 +101,45 @@ def test_a_report_in_a_folder_is_no_case_file(text: str, is_report: bool, folder
     assert "./text.yaml" in found
     # Whoever names it is told what it is.
     assert files("report.json") == [("report.json", None)]
+
+
+MATRIX = """\
+operator: ACTIVATION_RELU
+source: by hand
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, "${N}"]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, "${N}"]}
+inputs: {InputTensor: {fill: -1}}
+outputs: {OutputTensor: {fill: 0}}
+cases:
+- {name: k, matrix: {N: [1, 2]}}
+- {name: kk, matrix: {N: [3]}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "ids"),
+    [("k", ["k[N=1]", "k[N=2]"]), ("k[N=2]", ["k[N=2]"]), ("kk", ["kk[N=3]"])],
+)
+def test_the_name_of_a_case_with_a_matrix_is_that_of_all_that_it_makes(
+    name: str, ids: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.yaml").write_text(MATRIX, encoding="utf-8")
+    listed = dmlcheck("run", f"m.yaml::{name}", "--list")
+    assert listed.stdout.splitlines() == [f"m.yaml::{one}" for one in ids]
+    result = dmlcheck("run", f"m.yaml::{name}")
+    assert result.exit_code == 0
+    assert f"{len(ids)} passed" in result.output
+    assert "has no case" not in result.output
+    computed = dmlcheck("eval", f"m.yaml::{name}").stdout
+    assert computed.count("OutputTensor") == len(ids)
+
+
+def test_a_part_of_a_name_is_no_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("m.yaml").write_text(MATRIX, encoding="utf-8")
+    for command in ("run", "eval"):
+        result = dmlcheck(command, "m.yaml::k[N")
+        assert "m.yaml has no case k[N; did you mean" in result.output
+        assert result.exit_code != 0

@@ -19,7 +19,7 @@ from dmlcheck.formats.dxdispatch.model import Command, Model, is_model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
-from dmlcheck.formats.export_folder import Folder, free_name, safe_name
+from dmlcheck.formats.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -45,7 +45,7 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
 def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
     name = document.name
     found = list(_found(document))
-    cases = _named([case for case in found if isinstance(case, Written)])
+    cases = _named(_as_exported(name, [case for case in found if isinstance(case, Written)]))
     remarks = tuple(dict.fromkeys(remark for remark in found if isinstance(remark, str)))
     problems = tuple(problem for problem in found if isinstance(problem, Diagnostic))
     file = None
@@ -54,6 +54,25 @@ def _imported(document: Document, place: Folder, taken: set[str]) -> Imported:
         source = f"DxDispatch model {os.path.basename(name)}"
         file = write_cases(place, stem, cases, _COMMENT.format(one_line(name), __version__), source=source)
     return Imported(name, file, len(cases), remarks, problems, document)
+
+
+def _as_exported(path: str, cases: list[Written]) -> list[Written]:
+    """Return the case of a model that `export` wrote by the names that it was exported from, others as they are."""
+    folder, name = os.path.split(path)
+    if name != MODEL or len(cases) != 1:
+        return cases
+    try:
+        entries = read_manifest(os.path.dirname(folder)).get("entries")
+    except (OSError, ValueError):
+        return cases
+    own = [entry for entry in _listed(entries) if isinstance(entry, dict) and entry.get("folder") == _stem(path)]
+    ids = [one for entry in own[:1] for one in _listed(entry.get("cases")) if isinstance(one, str)]
+    names = [one.partition("::")[2] for one in ids]
+    return [cases[0]._replace(name=name) for name in names if name] or cases
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _named(cases: list[Written]) -> list[Written]:

@@ -204,10 +204,11 @@ def test_an_export_comes_back_as_the_same_descs_and_inputs(tmp_path: Path) -> No
     entries = json.loads((tmp_path / "exported" / "manifest.json").read_text(encoding="utf-8"))["entries"]
     assert len(entries) > 600
     for entry in entries:
-        (read,) = api.load_cases(str(tmp_path / "back" / f"{entry['folder']}.yaml"))
-        for case in entry["cases"]:
+        back = list(api.load_cases(str(tmp_path / "back" / f"{entry['folder']}.yaml")))
+        for read, case in zip(back, entry["cases"], strict=True):
             assert fields(read) == fields(cases[case]), case
             assert arrays(read) == arrays(cases[case]), case
+            assert read.name.startswith(cases[case].name)
 
 
 def test_arrays_of_tensors_come_back(tmp_path: Path) -> None:
@@ -226,3 +227,37 @@ inputs: {InputTensors: [[1, 2], [[3, 4], [5, 6]]]}
     (path,) = (tmp_path / "back").glob("*.yaml")
     (read,), (wanted,) = api.load_cases(str(path)), api.load_cases(str(tmp_path / "join.yaml"))
     assert (fields(read), arrays(read)) == (fields(wanted), arrays(wanted))
+
+
+TWO_CASES = """\
+operator: ACTIVATION_RELU
+source: by hand
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 1, 1, 2]}
+inputs: {InputTensor: {fill: -1}}
+outputs: {OutputTensor: {fill: 0}}
+cases: [{name: plain}, {name: "a::b"}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("change", "names"),
+    [
+        (lambda manifest: manifest, ["plain", "a::b"]),
+        (lambda manifest: {**manifest, "entries": 5}, ["operator"]),
+        (lambda manifest: {**manifest, "entries": [7, {"folder": "another", "cases": ["x::y"]}]}, ["operator"]),
+        (lambda manifest: {**manifest, "entries": [{**manifest["entries"][0], "cases": [3, None]}]}, ["operator"]),
+        (lambda _: {}, ["operator"]),
+    ],
+)
+def test_the_case_of_an_export_has_the_names_that_it_was_exported_from(
+    tmp_path: Path, change: Any, names: list[str]
+) -> None:
+    (tmp_path / "two.yaml").write_text(TWO_CASES, encoding="utf-8")
+    assert dmlcheck("export", "--to", "dxdispatch", tmp_path / "two.yaml", "-o", tmp_path / "models").exit_code == 0
+    manifest = tmp_path / "models" / "manifest.json"
+    manifest.write_text(json.dumps(change(json.loads(manifest.read_text(encoding="utf-8")))), encoding="utf-8")
+    assert dmlcheck("import", "dxdispatch", tmp_path / "models", "-o", tmp_path / "back").exit_code == 0
+    listed = dmlcheck("run", tmp_path / "back", "--list").stdout.splitlines()
+    assert [line.partition(".yaml::")[2] for line in listed] == names
