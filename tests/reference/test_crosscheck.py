@@ -64,8 +64,9 @@ Inputs = dict[str, Any]
 CASES = Path(__file__).parent.parent.parent / "cases"
 Release = tuple[int, ...]
 # The first and the last release that this was run with: what a row of KNOWN without releases of its own is known of.
-# Other releases, and vector units, compute otherwise: what is not explained there is no failure of ours.
-TRIED: dict[str, tuple[Release, Release]] = {"onnx": ((1, 23), (1, 23)), "onnxruntime": ((1, 23), (1, 32))}
+# Newer releases, and other processors, may compute otherwise: what is not explained there is no failure of ours. Older
+# ones are not compared: ONNX Runtime 1.23 ends the process on the way.
+TRIED: dict[str, tuple[Release, Release]] = {"onnx": ((1, 23), (1, 23)), "onnxruntime": ((1, 32), (1, 32))}
 FOUND: dict[str, Release] = {
     name: tuple(map(int, re.findall(r"\d+", package.__version__)[:2]))
     for name, package in (("onnx", onnx), ("onnxruntime", runtime))
@@ -1031,7 +1032,11 @@ def test_what_is_known_is_about_operators_that_are_compared() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator: str) -> None:
-    tally = crosscheck(operator, dict(zip(PROGRAMS, (OnnxRuntime(), Evaluator()), strict=True)))
+    made = dict(zip(PROGRAMS, (OnnxRuntime(), Evaluator()), strict=True))
+    programs = {program: made[program] for program in PROGRAMS if FOUND[program] >= TRIED[program][0]}
+    if not programs:
+        pytest.skip(f"{FOUND} are older than what was tried")
+    tally = crosscheck(operator, programs)
     tried = [program for program in PROGRAMS if is_tried(program, FOUND[program])]
     assert [text for text in tally.unexplained if text.startswith(tuple(f"{program}:" for program in tried))] == []
     unmet = [
@@ -1055,6 +1060,14 @@ def test_rows_are_known_of_releases() -> None:
     assert all(known.is_of(TRIED[known.program][1]) or known.until for known in KNOWN)
 
 
-def test_newer_releases_are_compared_too() -> None:
-    assert not is_tried("onnx", (99, 0))
-    assert is_tried("onnx", TRIED["onnx"][1]) == IS_X86
+def test_a_difference_of_a_newer_release_fails_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = "DML_OPERATOR_LP_NORMALIZATION"  # onnx adds up elements instead of magnitudes
+    monkeypatch.setitem(globals(), "KNOWN", [])
+    monkeypatch.setitem(FOUND, "onnx", (99, 0))
+    monkeypatch.setitem(FOUND, "onnxruntime", (99, 0))
+    with pytest.raises(pytest.xfail.Exception, match="not tried with"):
+        test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator)
+    monkeypatch.setitem(FOUND, "onnx", TRIED["onnx"][1])
+    if IS_X86:
+        with pytest.raises(AssertionError):
+            test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator)
