@@ -35,8 +35,8 @@ class OutputResult(NamedTuple):
     element is wrong: in units in the last place, or in units for integers. `unlikely` counts the elements that are
     inside the bound and beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in
     words where the elements outside the tolerance are, if there are such words. `unlimited` counts the elements that
-    differ where the bound is infinite, or has all that the operator can return: they are not wrong, and say nothing. `systematic` is the
-    root mean square of all errors in units of the likely one, where that is too much for roundings.
+    differ where the bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
+    `systematic` is the root mean square of all errors in units of the likely one, where that is too much for roundings.
     """
 
     elements: int
