@@ -40,7 +40,7 @@ def _brief(diagnostic: Diagnostic) -> str:
 
 
 def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) -> list[Diagnostic]:
-    """Return everything that is wrong with a desc at a feature level (the newest by default); nothing when it is legal.
+    """Return everything that is wrong with a desc at a feature level (the newest by default); nothing when it is valid.
 
     The operator's name may leave out its prefix, the level may be spelt `4_1`, `4.1`, `DML_FEATURE_LEVEL_4_1` or
     0x4100. ValueError for a level that does not exist.
@@ -49,9 +49,9 @@ def validate(operator: str, desc: Mapping[str, Any], feature_level: Any = None) 
 
 
 def known_deviations(operator: str, desc: Mapping[str, Any], directml_version: str | None = None) -> list[Diagnostic]:
-    """Return what DirectML is known to get wrong of a legal desc, as notes: of a version (`1.8.0`), or of any.
+    """Return what DirectML is known to get wrong of a valid desc, as notes: of a version (`1.8.0`), or of any.
 
-    The desc stays legal, so `validate` has none of them. A desc that is legal at no level has no notes. ValueError for
+    The desc stays valid, so `validate` has none of them. A desc that is valid at no level has no notes. ValueError for
     what is not a version.
     """
     if directml_version is not None and parse_version(directml_version) is None:
@@ -63,7 +63,7 @@ def known_deviations(operator: str, desc: Mapping[str, Any], directml_version: s
 
 
 def minimum_feature_level(operator: str, desc: Mapping[str, Any]) -> str | None:
-    """Return the lowest feature level (`4_1`) at which a desc is legal, or None when it is at none."""
+    """Return the lowest feature level (`4_1`) at which a desc is valid, or None when it is at none."""
     return validation.minimum_level(read_desc(operator, _plain(desc)))
 
 
@@ -71,7 +71,7 @@ def evaluate(operator: str, desc: Mapping[str, Any], inputs: Mapping[str, Any]) 
     """Return the outputs that the reference engine computes, by name, as arrays of the desc's sizes and data types.
 
     Inputs are arrays of the sizes and data types of the desc's input tensors, or anything that a case file may hold,
-    which is rounded once. InvalidInput when the desc is not legal at the newest feature level or the inputs do not fit
+    which is rounded once. InvalidInput when the desc is not valid at the newest feature level or the inputs do not fit
     it, or ask for more than the engine computes.
     """
     from dmlcheck.reference import engine

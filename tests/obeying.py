@@ -55,6 +55,11 @@ class Place(NamedTuple):
                     return one
         raise Unreadable
 
+    def default(self, name: str) -> Entry:
+        """Return the entry of a field in the desc that all cases of a file have."""
+        descs = [one.value for one in self.text.entries if one.key == "desc" and one.within is self.text.root]
+        return next(one for one in self.text.entries if one.key == name and one.within in descs)
+
 
 Form = Callable[..., "Iterator[str]"]
 FORMS: dict[str, Form] = {}
@@ -95,6 +100,7 @@ def ways_to_obey(text: str, found: Diagnostic, *, is_json: bool) -> list[str] | 
 
 
 @form(r"did you mean (.+)\?")
+@form(r"the nearest is (\w+)")
 def _another_name(place: Place, name: str) -> Iterator[str]:
     if "${" not in place.marked:
         yield place.write(name)
@@ -159,6 +165,12 @@ def _neither(place: Place) -> Iterator[str]:
 @form(r"each case has its own name")
 def _without_this_key(place: Place) -> Iterator[str]:
     yield place.text.without(place.entry())
+
+
+@form(r"give each case a name of its own")
+def _own_name(place: Place) -> Iterator[str]:
+    name = place.marked.strip("\"'")
+    yield place.write(f"{name}-of-line-{place.found.line}")
 
 
 @form(r"name each axis once")
@@ -268,12 +280,16 @@ def _strided(place: Place, sizes: str, strides: str) -> str:
     return marked.added(tensor.within, "Strides", strides)
 
 
-@form(r"give (\w+) (\d+) elements?")
+@form(r"(?:or )?give (\w+) (\d+) elements?")
 def _as_many(place: Place, array: str, count: str) -> Iterator[str]:
-    value = place.nearest(array).value
-    items = [item.value for item in value.value]
-    whole = (items + items[-1:] * int(count))[: int(count)]
-    yield place.text.replaced(value.start_mark.index, value.end_mark.index, f"[{', '.join(whole)}]")
+    desc = place.nearest("desc").value
+    own = [one for one in place.text.entries if one.key == array and one.within is desc]
+    items = [item.value for item in (own[0] if own else place.default(array)).value.value]
+    whole = f"[{', '.join((items + items[-1:] * int(count))[: int(count)])}]"
+    if own:
+        yield place.text.replaced(own[0].value.start_mark.index, own[0].end, whole)
+    else:
+        yield place.text.added(desc, array, whole)
 
 
 @form(r"write (\w+): (\w+) if that is meant")
@@ -329,6 +345,7 @@ def at_level(marked: Marked, level: str) -> str:
 # ---- what only informs
 
 INFORMING = (
+    r"DirectML has no \w+",
     r"from \d_\d, .*",
     r".+ is given already",
     r"\w+ is given",

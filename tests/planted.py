@@ -576,7 +576,7 @@ def _always() -> Iterator[Fault]:
     yield Fault("first-channels", "a channel index within a vector of four", on_outputs(first_channels))
     yield Fault("swapped-lanes", "a swizzle in the wrong order", on_outputs(swapped))
     for name, axis in (("row", -2), ("column", -1), ("element", None)):
-        yield Fault(f"last-{name}", "a bound of < in the place of <=", on_outputs(partial(without_last, axis)))
+        yield Fault(f"last-{name}", "a loop that ends one step early", on_outputs(partial(without_last, axis)))
     yield Fault(
         "broadcast-ignored",
         "a stride of 0 taken for a packed tensor",

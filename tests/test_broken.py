@@ -122,7 +122,7 @@ def test_every_rule_that_a_file_can_break_has_a_broken_file() -> None:
         (ARGMAX + "tolerance: {ulps: 1}\n", "did you mean ulp?"),
         (ARGMAX + "tolerance: {relativ: 1}\n", "did you mean relative?"),
         (ARGMAX + "matrix: {Axis: [0]}\nnote: ${Axes}\n", "did you mean Axis?"),
-        (ARGMAX + "feature_level: 7_0\n", "did you mean 6_0?"),
+        (ARGMAX + "feature_level: 7_0\n", "the nearest is 6_4"),
         ("operator: ARGMAXX\n" + DESC, "did you mean ARGMAX?"),
         ("operator: DML_OPERATOR_ARGNIM\n" + DESC, "did you mean DML_OPERATOR_ARGMIN?"),
         ("operator: reduce\ndesc: {}\n", "did you mean REDUCE?"),

@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import cut, describe, did_you_mean, unknown_names
+from dmlcheck.diagnostics.wording import cut, describe, unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import LEVELS, parse_level
+from dmlcheck.specs.names import LEVELS, nearest_level, parse_level
 from dmlcheck.specs.records import Tolerance
 
 MOST_TEXT = 1000  # characters of a source or a reason: every report of a case that fails has them
@@ -89,8 +89,10 @@ def _key_findings(key: str, value: Any, *, templated: bool) -> Iterator[Finding]
             if type(values) is not list or not values:
                 yield wrong_type((key, name), f"matrix.{name}", values, "a list of one value or more")
     else:
-        is_level = key == "feature_level" and isinstance(value, (str, float))
-        yield wrong_type((key,), key, value, _FORMS[key][1], did_you_mean(str(value), LEVELS) if is_level else None)
+        nearest = nearest_level(value) if key == "feature_level" else None
+        shown = f"0x{value:X}" if nearest and type(value) is int and value > 99 else describe(value)
+        params = {"what": key, "found": shown, "expected": _FORMS[key][1]}
+        yield Finding("wrong-type", (key,), params, f"the nearest is {nearest}" if nearest else None)
 
 
 # ---- tolerances

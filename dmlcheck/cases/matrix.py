@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.cases.form import is_variable, too_many
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Overflow, Path
 
 MAX_CASES = 100_000  # of a file
@@ -34,6 +34,20 @@ Variables = Mapping[str, list[Variable]]
 def variables_of(matrix: Mapping[str, list[Any]]) -> Variables:
     """Return the values of each variable; one that is too long for a name goes by its number from 1: `#3`."""
     return {name: [_variable(value, index) for index, value in enumerate(values)] for name, values in matrix.items()}
+
+
+def duplicate_labels(variables: Variables) -> str:
+    """Return the first two values of a variable that have one label, in words: `Axis has both 1 and "1"`, or ""."""
+    import json
+
+    for name, values in variables.items():
+        first: dict[str, Any] = {}
+        for value, label in values:
+            if label in first:
+                one, other = (cut(json.dumps(each, default=str), _MAX_LABEL) for each in (first[label], value))
+                return f"{name} has {one} twice" if one == other else f"{name} has both {one} and {other}"
+            first[label] = value
+    return ""
 
 
 def _variable(value: Any, index: int) -> Variable:

@@ -22,7 +22,7 @@ _LARGE = 2**20  # elements; what is smaller is not worth asking for the memory t
 
 
 class Prepared(NamedTuple):
-    """A case ready to run: its legal desc, its inputs by field and its expected outputs by label.
+    """A case ready to run: its valid desc, its inputs by field and its expected outputs by label.
 
     An array of tensors has a list of arrays in `inputs`; in `expected` stands each tensor beside its values. `findings`
     is what is wrong: with the desc where that is None, else with the values. `excess` says in a few words that the
@@ -39,7 +39,7 @@ class Prepared(NamedTuple):
 
 
 class LegalDescs:
-    """The descs that were found legal, so that cases that share theirs, as one object, validate it once."""
+    """The descs that were found valid, so that cases that share theirs, as one object, validate it once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, int], tuple[Mapping[str, Any], OperatorDesc]] = {}
@@ -63,7 +63,7 @@ _MOST_KNOWN = 64  # cases that share their desc mostly follow each other
 
 
 def prepare(case: Case, level: str, descs: LegalDescs | None = None) -> Prepared:
-    """Return a case ready to run at a level, or what is wrong with it; `descs` are those that are known to be legal.
+    """Return a case ready to run at a level, or what is wrong with it; `descs` are those that are known to be valid.
 
     The values of a negative case are read where it gives some or lists one as missing, and only then.
     """

@@ -20,7 +20,15 @@ from dmlcheck.cases.form import (
     unknown_keys,
     wrong_type,
 )
-from dmlcheck.cases.matrix import MAX_CASES, TOO_MANY_CASES, Templates, combinations, variables_of
+from dmlcheck.cases.matrix import (
+    MAX_CASES,
+    TOO_MANY_CASES,
+    Templates,
+    Variables,
+    combinations,
+    duplicate_labels,
+    variables_of,
+)
 from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
@@ -166,11 +174,11 @@ class _Reader:
             if findings:
                 yield self.broken(filled, origin, name + suffix, findings)
             else:
-                yield self.whole(filled, origin, name + suffix)
+                yield self.whole(filled, origin, name + suffix, variables)
 
-    def whole(self, values: dict[str, Any], origin: FileOrigin, name: str) -> _Read:
-        """Return a case whose form is right, unless its name is another's."""
-        taken = list(self.taken(name, origin))
+    def whole(self, values: dict[str, Any], origin: FileOrigin, name: str, variables: Variables | None = None) -> _Read:
+        """Return a case whose form is right, unless its name is another's; `variables` are those of its matrix."""
+        taken = list(self.taken(name, origin, variables))
         if taken:
             return self.broken(values, origin, name, taken)
         get = values.get
@@ -194,7 +202,7 @@ class _Reader:
         return _Read(case)
 
     def broken(self, values: dict[str, Any], origin: FileOrigin, name: Any, findings: list[Finding]) -> _Read:
-        """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be legal."""
+        """Return what can be used of a case: its desc too, where nothing is to be filled in and it is to be valid."""
         self.problems += len(findings)
         usable = {key: value for key, value in values.items() if has_form(key, value)}
         is_legal = values.get("matrix") is None and values.get("invalid") is None
@@ -210,13 +218,16 @@ class _Reader:
         )
         return _Read(case, tuple(findings))
 
-    def taken(self, name: str, origin: FileOrigin) -> Iterator[Finding]:
+    def taken(self, name: str, origin: FileOrigin, variables: Variables | None = None) -> Iterator[Finding]:
         """Take a name for a case; yield what is wrong where another case has it."""
-        first = self.lines.get(name)
+        first, line = self.lines.get(name), origin.position().line
         if first is None:
-            self.lines[name] = origin.position().line
+            self.lines[name] = line
         else:
-            yield Finding("duplicate-name", ("name",), {"name": name, "first": first})
+            alike = duplicate_labels(variables) if variables and first == line else ""
+            where = f" by the matrix: {alike}" if alike else f", first by the case on line {first}"
+            help = "give each value of a variable once" if alike else "give each case a name of its own"
+            yield Finding("duplicate-name", ("name",), {"name": name, "where": where}, help)
 
     # ---- what cases share
 

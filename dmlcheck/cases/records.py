@@ -32,7 +32,7 @@ def in_order(origin: Origin, findings: Iterable[Finding]) -> tuple[Diagnostic, .
     """Return findings with their places in a case's file, in the order of these; of too many the first and a word."""
     found = list(islice(findings, MAX_PROBLEMS + 1))
     if len(found) > MAX_PROBLEMS:
-        params = {"path": "the case", "most": MAX_PROBLEMS, "rest": "the others are not told"}
+        params = {"path": "the case", "most": MAX_PROBLEMS, "rest": "the others are not listed"}
         found[MAX_PROBLEMS:] = [Finding("too-many-problems", (), params)]
     return tuple(sorted(map(origin.diagnostic, found), key=Diagnostic.place))
 

@@ -53,7 +53,7 @@ def _tokens(expression: str) -> list[tuple[str, str]]:
         match = _TOKEN.match(expression, position)
         if match is None or match[4]:
             problem = f"a quote is not closed in -k {describe(expression)}"
-            raise ExpressionError(f"{problem}; a name that holds ' goes between \", and one that holds \" between '")
+            raise ExpressionError(f"{problem}; put a name with ' in it between \", and one with \" between '")
         parenthesis, double, single, _, operator, word = match.groups()
         if parenthesis or operator:
             tokens.append((parenthesis or operator, parenthesis or operator))

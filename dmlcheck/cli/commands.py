@@ -6,7 +6,7 @@ import click
 
 GROUPS = {
     "Check": {
-        "validate": "Is a desc legal, and from which feature level on?",
+        "validate": "Is a desc valid, and from which feature level on?",
         "run": "Run cases, and report what fails.",
         "eval": "Print what the reference computes for cases.",
         "merge": "Put the reports of a run's shards together.",

@@ -183,7 +183,10 @@ class Console:
             if counts[document.name] <= MAX_PROBLEMS:
                 write(diagnostic_text(problem, document.line, Style(columns=self.style.columns)), to_errors=True)
             elif counts[document.name] == MAX_PROBLEMS + 1:
-                say(f"{document.name} has more than {MAX_PROBLEMS:,} problems; the others are not told", to_errors=True)
+                say(
+                    f"{document.name} has more than {MAX_PROBLEMS:,} problems; the others are not listed",
+                    to_errors=True,
+                )
 
 
 def _columns() -> int:

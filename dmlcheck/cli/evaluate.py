@@ -15,7 +15,7 @@ from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
 from dmlcheck.cli.options import complete_files, examples, select_option
-from dmlcheck.cli.selection import selector, split_case
+from dmlcheck.cli.selection import meant_case, selector, split_case
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch.model import is_model
@@ -68,7 +68,7 @@ def _cases(
     file = read_document(document)
     named = [case for case in file.cases if name in (None, case.name)]
     if name is not None and not named:
-        say(f"dmlcheck: {document.name} has no case {name}", to_errors=True)
+        say(f"dmlcheck: {document.name} has no case {name}{meant_case(name, file.cases)}", to_errors=True)
     cases = [case for case in named if selected(case.id)]
     broken = (all_problems(case, file.broken[case.id]) for case in cases if case.id in file.broken)
     problems = told.new([*file.problems, *chain.from_iterable(broken)], document.name)

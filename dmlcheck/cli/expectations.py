@@ -25,7 +25,7 @@ def expectations() -> None:
 
 
 @expectations.command(
-    short_help="Drop what no longer holds; add what fails.",
+    short_help="Drop entries that no longer apply; add what fails.",
     epilog=examples(
         "run cases/ --json report.json",
         "expectations update report.json known.yaml",

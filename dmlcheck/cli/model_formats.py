@@ -47,7 +47,7 @@ def written(folder: str, form: str, work: Callable[[], T]) -> T:
     """Do what writes a folder; that it cannot be written is wrong usage."""
     try:
         if check(folder, form):
-            say(f"{folder} holds an earlier one: its files are replaced, whatever else is there is kept")
+            say(f"{folder} has an earlier one: its files are replaced, all other files are kept")
         return work()
     except Occupied as error:
         raise click.UsageError(f"-o: {error}") from None

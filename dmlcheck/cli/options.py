@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from dmlcheck.specs.names import LEVELS, parse_level, parse_version
+from dmlcheck.specs.names import LEVELS, nearest_level, parse_level, parse_version
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -49,7 +49,9 @@ class Level(click.ParamType):  # type: ignore[type-arg]
         """Return the level's short name."""
         level = parse_level(value)
         if level is None:
-            self.fail(f"{value!r} is not a feature level; the levels are {' '.join(LEVELS)}", param, ctx)
+            nearest = nearest_level(value)
+            hint = f"; the nearest is {nearest}" if nearest else ""
+            self.fail(f"{value!r} is not a feature level{hint}; the levels are {' '.join(LEVELS)}", param, ctx)
         return level
 
 

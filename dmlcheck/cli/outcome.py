@@ -10,8 +10,9 @@ from dmlcheck.cases.records import Case
 from dmlcheck.cli.console import Console, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.reporters import finish_reports
-from dmlcheck.cli.selection import say_no_cases
+from dmlcheck.cli.selection import meant_case, say_no_cases
 from dmlcheck.diagnostics.wording import counted
+from dmlcheck.formats.read import read_file
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
@@ -176,8 +177,10 @@ class Outcome:
         """Print which single cases are not there, and say whether that makes the command line wrong: others are."""
         if not self.is_whole or self.has_wrong_file:
             return False
-        for problem in self.missing.values():
-            say(f"dmlcheck: {problem}", to_errors=True)
+        for case_id, problem in self.missing.items():
+            name, _, case = case_id.partition("::")
+            meant = meant_case(case, read_file(self.paths[name], name).cases) if name in self.paths else ""
+            say(f"dmlcheck: {problem}{meant}", to_errors=True)
         return bool(self.missing and self.seen)
 
     def _has_stale_entries(self) -> bool:

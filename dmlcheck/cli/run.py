@@ -223,7 +223,7 @@ class Options(NamedTuple):
     "--warn-above",
     type=Number(1),
     metavar="SHARE",
-    help="Name the cases that pass with more than this share of their bound. Default: 0.5, for the reference 1 (none).",
+    help="Name the cases that pass with more than this share of their tolerance. Default: 0.5; the reference: 1.",
 )
 @click.option(
     "--compare-to",

@@ -12,9 +12,11 @@ from dmlcheck.cases.find import Target, find_files, real_path, search
 from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.specs.load import data_folder
 
 if TYPE_CHECKING:
+    from dmlcheck.cases.records import Case
     from dmlcheck.running.events import Plan
 
 
@@ -145,7 +147,8 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
             say(case_id)
         count += len(listed)
         if target.case is not None and not any(case.name == target.case for case in file.cases) and not file.problems:
-            say(f"dmlcheck: {target.name} has no case {target.case}", to_errors=True)
+            meant = meant_case(target.case, file.cases)
+            say(f"dmlcheck: {target.name} has no case {target.case}{meant}", to_errors=True)
             is_wrong = True
         if file.problems:
             Console().problems(file.problems, file.document)
@@ -153,6 +156,12 @@ def print_ids(found: Sequence[Target], plan: Plan) -> Exit:
     if is_wrong:
         return Exit.WRONG_INPUT
     return Exit.GOOD if count else Exit.NOTHING_CHECKED
+
+
+def meant_case(name: str, cases: Iterable[Case]) -> str:
+    """Return the question whether the case with the closest name is meant, to follow a message; "" without any."""
+    question = did_you_mean(name, [case.name for case in cases])
+    return f"; {question}" if question else ""
 
 
 def failed_before(path: str | None) -> frozenset[str] | None:

@@ -51,7 +51,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
 )
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", shell_complete=complete_files)
 @level_option
-@click.option("--all-levels", is_flag=True, help="Print for each feature level: accepted, or the first reason why not.")
+@click.option("--all-levels", is_flag=True, help="Print for each feature level: valid, or the first reason why not.")
 @version_option("Note only what is known of this version of DirectML (1.8.0).")
 @click.option(
     "--dim",
@@ -70,7 +70,7 @@ def _sizes(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> dic
     help="How to print it.",
 )
 def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given: Any) -> None:
-    """Say whether descs are legal at a feature level, from which level on, and what is wrong with them.
+    """Say whether descs are valid at a feature level, from which level on, and what is wrong with them.
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """

@@ -87,9 +87,9 @@ class Limit(NamedTuple):
             rounded = f"with each operation rounded to {self.accumulate}{factors}{sums}{ways}"
             formula = f"the formula of the operator, {rounded}"
             if most_likely:
-                formula = f"{formula}, and {most_likely:g} times the likely error"
+                formula = f"{formula}; at most {most_likely:g} times the likely error"
             is_wider = row is not None and not row.exact and is_float(data_type)
-            return f"{formula}; or {own}, where that is wider" if is_wider else formula
+            return f"{formula}; or {own}, if that is larger" if is_wider else formula
         if is_float(data_type) or self.is_own or (row is not None and row.exact):
             return own
         whose = "the formula of the operator" if row is None else f"{self.whose}, which is for floats"
@@ -133,7 +133,7 @@ def limit_for(
     if own is not None:
         return Limit(own, is_own=True, accumulate=accumulate, whose="the case's own tolerance", inputs=inputs)
     row, chosen = published(desc)
-    whose = f"the limit of {name}" + (f" with {chosen}" if chosen else "")
+    whose = f"the published limit of {name}" + (f" with {chosen}" if chosen else "")
     is_capped = name not in WITH_VARIANCE
     given: dict[str, Any] = {
         "accumulate": accumulate,

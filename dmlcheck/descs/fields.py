@@ -98,11 +98,12 @@ def read_number(kind: str, label: str, given: Any, path: Path) -> Checking[Any]:
 
 def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | None]:
     """Return an enumeration value's suffix, given in full, as the suffix, or as the number in DirectML.h."""
-    values = " ".join(ENUMS[enum])
+    known = tuple(name for name in ENUMS[enum] if name not in _NO_USE)
+    values = " ".join(known)
     if type(given) is int:
         if 0 <= given < len(ENUMS[enum]):
             return ENUMS[enum][given]
-        numbers = " ".join(f"{name} ({number})" for number, name in enumerate(ENUMS[enum]))
+        numbers = " ".join(f"{name} ({ENUMS[enum].index(name)})" for name in known)
         yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, note=f"one of {numbers}")
         return None
     if not isinstance(given, str):
@@ -111,9 +112,27 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
     suffix = given.removeprefix(enum_prefix(enum))
     if suffix in ENUMS[enum]:
         return suffix
-    help = did_you_mean(suffix, ENUMS[enum])
+    other = _OTHER_TYPES.get(suffix.upper()) if enum == "DML_TENSOR_DATA_TYPE" else None
+    help = other or did_you_mean(suffix, known)
     yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, help=help, note=f"one of {values}")
     return None
+
+
+_NO_USE = ("UNKNOWN", "INVALID")  # values of an enumeration that no operator has a use for
+_OTHER_TYPES = {  # the data types of others
+    "BFLOAT16": "DirectML has no BFLOAT16; cast to FLOAT32",
+    "BOOL": "DirectML has no BOOL; its logical operators use UINT8",
+    "DOUBLE": "did you mean FLOAT64?",
+    "FLOAT": "did you mean FLOAT32?",
+    "HALF": "did you mean FLOAT16?",
+    "INT": "did you mean INT32?",
+    "LONG": "did you mean INT64?",
+    "UINT": "did you mean UINT32?",
+    **dict.fromkeys(
+        ("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT8"),
+        "DirectML has no 8-bit floats; cast to FLOAT16",
+    ),
+}
 
 
 def read_numbers(kind: str, label: str, given: Any, path: Path) -> Checking[tuple[Any, ...] | None]:

@@ -123,9 +123,15 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
                 help = f"{first}, which {field.name} counts as well, has {counted(count, 'element')}"
                 yield Finding("count-mismatch", (*path[:-1], array), params, help)
             else:
-                yield Finding("count-mismatch", path, params, f"write {length}, or leave {field.name} out")
+                help = f"write {length}, or leave {field.name} out"
+                if 0 < count <= _MOST_ADVISED:
+                    help += f"; or give {array} {counted(count, 'element')}"
+                yield Finding("count-mismatch", path, params, help)
             return None  # which of the two is meant is not known, so no row judges it
     return count
+
+
+_MOST_ADVISED = 16  # elements of an array
 
 
 def _scalar(field: Field, value: Any, data_type: str | None, path: Path) -> Checking[Any]:
@@ -138,7 +144,7 @@ def _scalar(field: Field, value: Any, data_type: str | None, path: Path) -> Chec
     else:
         low, high = integer_range(data_type)
         is_held = low <= value <= high and value == int(value)
-        help = f"{data_type} holds whole numbers from {low} to {high}"
+        help = f"{data_type} can hold whole numbers from {low} to {high}"
     if is_held:
         return value
     params = {"element": field.name, "found": describe(value), "type": data_type}
@@ -234,7 +240,7 @@ def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checki
 def _expected(spec: OperatorSpec, field: Field) -> str:
     """Return what a field that is left out has to be; of a tensor an example that the support tables allow."""
     if field.enum:
-        return f"one of {' '.join(ENUMS[field.enum])}"
+        return f"one of {' '.join(name for name in ENUMS[field.enum] if name != 'UNKNOWN')}"
     if field.type == "TENSOR_DESC":
         return f"a mapping such as {_example(spec, field.name)}"
     return EXPECTED["BOOL" if field.boolean else field.type]

@@ -8,7 +8,8 @@ from typing import NamedTuple
 class Rule(NamedTuple):
     """One kind of mistake: its group, a summary, the message's template, and the page that `explain` prints.
 
-    `wrong` is the smallest file that breaks the rule and `right` the same file mended; "" where no file can.
+    `wrong` is the smallest file that breaks the rule and `right` the same file mended; "" where no file can. `table`
+    belongs to the end of `why`.
     """
 
     group: str
@@ -17,6 +18,7 @@ class Rule(NamedTuple):
     why: str
     wrong: str = ""
     right: str = ""
+    table: str = ""
 
 
 _ARGMAX = """\
@@ -107,6 +109,12 @@ desc:
 """
 
 
+_UNDEFINED = """\
+the case has   engine: defined   engine: undefined
+any            this rule         passes
+a value        compared          this rule if the case has `any` elsewhere, else not compared"""
+
+
 def _replace(text: str, old: str, new: str) -> str:
     if old not in text:
         raise ValueError(old)
@@ -131,12 +139,12 @@ RULES: dict[str, Rule] = {
     ),
     "yaml-syntax": Rule(
         "file",
-        "a file is not YAML, or not JSON, as dmlcheck reads it",
+        "a file is not valid YAML or JSON",
         "{problem}",
         "Files are YAML 1.2 in UTF-8 (a byte order mark and CRLF line ends are fine), or JSON, in which // and /* */ "
-        "comments and a trailing comma are allowed as DxDispatch allows them. A file holds one document. Tags that "
-        "would build objects, keys that are not plain names, aliases that expand without end and nesting deeper than a "
-        "tensor can need are refused.",
+        "comments and a trailing comma are allowed as DxDispatch allows them. A file has one document. Refused are "
+        "tags that would build objects, keys that are not plain names, aliases that expand without end, and lists and "
+        "mappings more than 100 levels deep. YAML does not allow tabs for indentation.",
         "operator: DML_OPERATOR_ARGMAX\ndesc: {Axes: [0\n",
         _ARGMAX,
     ),
@@ -209,9 +217,8 @@ RULES: dict[str, Rule] = {
         "file",
         "dmlcheck does not know the descs that a node of an ONNX model becomes",
         "{problem}",
-        "ONNX Runtime's DirectML provider takes the node, but dmlcheck does not have its mapping to DirectML's "
-        "operators, or not for these attributes. Whether its descs are legal is not known: the node is not checked. To "
-        "check it all the same, write the desc that you know it becomes into a file and validate that.",
+        "ONNX Runtime's DirectML provider runs this node, but dmlcheck does not know with which DirectML operators. "
+        "So it does not check the node. If you know the desc, write it into a file and run `dmlcheck validate` on it.",
     ),
     "duplicate-key": Rule(
         "file",
@@ -236,7 +243,7 @@ RULES: dict[str, Rule] = {
         "a key that a file needs is not there",
         "{where} needs the key {key}",
         "A case needs an operator and a desc, from its own keys or from those at the top of its file, and a name when "
-        "the file holds several cases.",
+        "the file has several cases.",
         _replace(_ARGMAX, "operator: DML_OPERATOR_ARGMAX\n", ""),
         _ARGMAX,
     ),
@@ -252,7 +259,7 @@ RULES: dict[str, Rule] = {
     "duplicate-name": Rule(
         "file",
         "two cases of a file have the same name",
-        "the name {name} is taken by the case on line {first}",
+        "the name {name} is used twice{where}",
         "A case's id is the path of its file and its name, so names must be unique in a file. A matrix makes its names "
         "unique by itself.",
         "cases:\n- {name: a, " + _FLOW + "}\n- {name: a, " + _FLOW + "}\n",
@@ -268,10 +275,10 @@ RULES: dict[str, Rule] = {
     ),
     "too-many-problems": Rule(
         "file",
-        "more is wrong with a file than is told",
+        "a file has more problems than are listed",
         "{path} has more than {most:,} problems; {rest}",
-        "A matrix can make 100,000 cases of a few lines, and one wrong line in it is wrong in all of them. So no more "
-        "than 1,000 problems of a file are told. Mend the first ones and look again.",
+        "At most 1,000 problems of a file are listed. Correct the first ones and run the command again: one wrong line "
+        "in a matrix is a problem in every case that the matrix makes.",
     ),
     "unmatched-expectation": Rule(
         "file",
@@ -280,7 +287,7 @@ RULES: dict[str, Rule] = {
         "The entry has no effect: its case was removed or renamed, or its pattern is misspelt. In a pattern `*` stands "
         "for any text and `?` for any character. It matches the id of a case, or the end of its file's full path from "
         "a slash on, with `::` and the name. Entries for files that a run does not read whole are not asked for. "
-        "`dmlcheck expectations update` drops entries that no longer hold.",
+        "`dmlcheck expectations update` drops entries that no longer apply.",
     ),
     "expired-expectation": Rule(
         "file",
@@ -336,7 +343,7 @@ RULES: dict[str, Rule] = {
     ),
     "field-type": Rule(
         "desc",
-        "a field holds a value of the wrong type",
+        "a field has a value of the wrong type",
         "{field} is {found}; it must be {expected}",
         "Each field has the type that the operator's struct gives it: UINT fields take whole numbers from 0 to 2^32 - "
         "1, arrays take lists, tensors take a mapping with DataType and Sizes.",
@@ -428,7 +435,7 @@ RULES: dict[str, Rule] = {
         "a tensor has a data type that the operator does not take at this level",
         "{tensor} is {found}, which {operator} does not {verb} at {level}",
         "The operator's support table lists the data types of each tensor by feature level. A table headed 'level L "
-        "and above' holds up to the next table.",
+        "and above' applies up to the next table.",
         'feature_level: "3_0"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
         'feature_level: "4_1"\n' + _replace(_ARGMAX, "FLOAT32", "INT64"),
     ),
@@ -452,9 +459,13 @@ RULES: dict[str, Rule] = {
     ),
     "size-mismatch": Rule(
         "operator",
-        "a tensor's size does not follow from the other tensors and the attributes",
-        "{size} is {found}; it must be {expected}",
-        "DirectML checks every size when the operator is created; it never infers one.",
+        "a tensor has a size that does not fit the other tensors and the attributes",
+        "{size} is {found}; it must be {limit}{expected}{worked}",
+        "DirectML checks every size when it creates the operator; it never infers one. The message names the size that "
+        "is wrong, the size that is right, and how it is computed. Usually the output is wrong: write the size of the "
+        "message. If the output is as you want it, an attribute is wrong: a padding, a stride, a dilation, an axis, or "
+        "TransA and TransB. A reduced dimension stays, with size 1. Sizes are not broadcast: repeat an input by giving "
+        "it the output's Sizes and Strides of 0.",
         _replace(_ARGMAX, "UINT32, Sizes: [1, 3]", "UINT32, Sizes: [1, 4]"),
         _ARGMAX,
     ),
@@ -485,7 +496,7 @@ RULES: dict[str, Rule] = {
     "value-out-of-range": Rule(
         "operator",
         "an attribute has a value that the operator does not take at any level",
-        "{field} is {found}; it must be {expected}",
+        "{field} is {found}; it must be {expected}{worked}",
         "The operator's page limits the value, or DirectML is known to refuse it. `dmlcheck show` with the operator's "
         "name prints the constraint.",
         _replace(_NORMALIZATION, "P: 2", "P: 3"),
@@ -495,7 +506,7 @@ RULES: dict[str, Rule] = {
         "operator",
         "some versions of DirectML are known to get such a desc wrong",
         "known of DirectML ({versions}): {text} ({source})",
-        "The desc is legal, and stays so: this is a note. Release notes, threads or tests say that some versions of "
+        "The desc is valid: this is a note, not an error. Release notes, threads or tests say that some versions of "
         "DirectML, or some devices, give wrong results for descs like it, or crash. `dmlcheck show` with the operator "
         "lists what is known. `dmlcheck validate --directml-version VERSION` notes only what is known of one version, "
         "and `dmlcheck run --directml-version VERSION` expects its failures.",
@@ -564,14 +575,14 @@ RULES: dict[str, Rule] = {
         "data",
         "the tensors of a case do not fit into this machine's memory",
         "{tensors} {need}, and this machine has {have} to spare",
-        "The case is legal, but the machine cannot hold its tensors; nothing was allocated. Run it on a larger "
-        "machine, or give the tensor as `{fill: X}`, which takes no memory.",
+        "The case is valid, but its tensors do not fit into the memory of this machine; nothing was allocated. Run it "
+        "on a larger machine, or give the tensor as `{fill: X}`, which takes no memory.",
     ),
     "too-much-work": Rule(
         "data",
         "the reference engine does not compute a desc, because that would take too long",
         "{problem}",
-        "The case is legal, but some of its attributes ask for much more than its tensors have elements: 30,000 x "
+        "The case is valid, but some of its attributes ask for much more than its tensors have elements: 30,000 x "
         "30,000 samples for each element of a region, say. The engine estimates that before it begins. `run` skips "
         "such a case, with the number in the reason, whatever its time limit. Take smaller attributes.",
     ),
@@ -582,26 +593,26 @@ RULES: dict[str, Rule] = {
         "{tensor} {problem}",
         "The implementation's result was compared with the expected values, element by element, under the case's "
         "tolerance or the operator's own. The report shows the worst and the first elements, with the error in ULP and "
-        "as a share of the bound.",
+        "as a share of the tolerance.",
         _replace(_SUM_CASE, "[[6, 6, 9]]", "[[6, 6, 8]]"),
         _SUM_CASE,
     ),
     "unspecified-mismatch": Rule(
         "run",
-        "a case and the reference disagree on what the documentation leaves open",
+        "a case and the reference engine disagree on which elements are undefined",
         "{element} {problem}",
-        "An expected element that is `any` is one that the documentation leaves open: no implementation is judged by "
-        "it. The reference engine marks such elements. When it is the reference that is judged, both must agree: an "
-        "element that is `any` must be marked, and no other element of that case. A case without `any` does not say "
-        "what is open: its values for open elements are not compared.",
+        "Where the documentation does not define a result, an element is undefined. A case writes `any` for it, and no "
+        "implementation is judged by it. The reference engine marks undefined elements itself, so when it is judged, "
+        "case and engine must agree:",
         _NAN_CASE.replace("nan", "2"),
         _NAN_CASE,
+        table=_UNDEFINED,
     ),
     "unlikely-error": Rule(
         "run",
         "a case passes with a larger error than rounding is likely to cause",
-        "{tensor}: {found} inside the bound, but up to {share} times the likely error{also}",
-        "The bound of a sum of n terms is its error if every rounding is the worst possible, so that any order of "
+        "{tensor}: {found} within the tolerance, but up to {share} times the likely error{also}",
+        "The tolerance of a sum of n terms is its error if every rounding is the worst possible, so that any order of "
         "summation passes. Independent roundings add up to much less: the likely error is six standard deviations of a "
         "random walk. An error between the two often is a fault, such as a sum in FLOAT16 or a missing term. It is a "
         "warning; with `run --strict` the case fails. An element that is more than 32 times its likely error off is "
@@ -610,8 +621,8 @@ RULES: dict[str, Rule] = {
     "systematic-error": Rule(
         "run",
         "the errors of a whole output are larger than rounding is likely to cause",
-        "{tensor}: the root mean square of the errors of {elements} is {share} times the likely error; at most {most} "
-        "is allowed{also}",
+        "{tensor}: the root mean square of the errors of {elements} is {share} times the likely error; it must be at "
+        "most {most}{also}",
         "Roundings are independent of each other, so only a few elements of an output come near the likely error, "
         "which is six standard deviations. The root mean square of the errors, each in units of the likely error of "
         "its element, is at most 1/6 where the roundings are as expected. Where it is more than 1/3, something rounds "
@@ -624,7 +635,7 @@ RULES: dict[str, Rule] = {
         "{tensor}: {found}, where the tolerance allows all that the operator can return",
         "The tolerance follows from the roundings of the operator's formula. It is infinite after a division by what "
         "may be 0, and can be as wide as all that the operator returns, as that of SIN of a very large angle. Where an "
-        "element has no such limit, neither in the bound nor in the likely error, any result would be accepted: an "
+        "element has no limit, neither in its tolerance nor in its likely error, any result would pass: an "
         "element that differs there is no pass. It is a warning; with `run --strict` the case fails. A case is skipped "
         "in which no element is equal, and none has a limit. A `tolerance` of the case takes the place of all this.",
     ),
@@ -637,7 +648,7 @@ RULES: dict[str, Rule] = {
         "(default: 4), and also further than half a unit of the last digit that the file writes: 0.3333 stands for "
         "everything from 0.33325 to 0.33335. Numbers in `.npy` files, of `fill` and `bits`, and hex floats have no "
         "such digits. A tolerance of the case does not matter. Where several results are right, the nearest counts; "
-        "elements that are `any`, or that the documentation leaves open, are not measured. It is a warning; with "
+        "elements that are undefined are not measured. It is a warning; with "
         "`run --strict` the case fails. Where the reference is judged and finds the output wrong, only that is told.",
         _replace(_THIRD, "[0.3333]", "[0.33334]"),
         _THIRD,
@@ -645,7 +656,7 @@ RULES: dict[str, Rule] = {
     "near-the-bound": Rule(
         "run",
         "a case passes with little to spare",
-        "{element}: {error}, {share} times the bound",
+        "{element}: {error}, {share}",
         "`--warn-above SHARE` names the cases that pass with an error of more than this share of what their tolerance "
         "allows. The default is 0.5; for the reference engine no case is named by default. 1 names no case. It is a "
         "warning: the case passes, and the exit code does not change.",
@@ -671,7 +682,7 @@ RULES: dict[str, Rule] = {
         "run",
         "the implementation under test failed instead of returning a result",
         "{implementation} {problem}",
-        "The desc is legal and all inputs are given, so the implementation must return a result. The message says what "
+        "The desc is valid and all inputs are given, so the implementation must return a result. The message says what "
         "it did instead.",
     ),
     "invalid-desc-accepted": Rule(

@@ -226,6 +226,11 @@ def error_text(ulp: float, data_type: str, *, is_unrounded: bool = False) -> str
     return f"{figure(ulp)} ULP" + (" from the unrounded result" if is_unrounded and ulp < 1e300 else "")
 
 
+def share_text(share: float) -> str:
+    """Return an error as a share of its tolerance: a percentage up to 100 %, beyond that how many times."""
+    return f"{figure(share)} times the tolerance" if share > 1 else f"{figure(100 * share)} % of the tolerance"
+
+
 def figure(value: float) -> str:
     """Return a figure of a report, short; a whole number with all its digits."""
     if isinstance(value, int):

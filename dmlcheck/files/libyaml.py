@@ -54,11 +54,12 @@ def parse(document: Document) -> Parsed:
     try:
         values.read(document.text)
     except yaml.MarkedYAMLError as error:
-        refused = _syntax_error(error)
+        refused = _syntax_error(error, document.text)
     except yaml.reader.ReaderError as error:
         before = document.text.encode()[: error.position].decode("utf-8", "ignore")
-        problem = f"the character U+{error.character:04X} may not stand in YAML"
-        refused = Refused(problem, document.place(len(before)), "write it as an escape in double quotes")
+        problem = f"YAML does not allow the character U+{error.character:04X}"
+        help = "write it as an escape in double quotes"
+        refused = Refused(problem, document.place(len(before)), help)
     except Refused as error:
         refused = error
     return Parsed(None if refused else values.value, values.item_lines, values.repeated, refused)
@@ -132,7 +133,7 @@ class _Values:
 
     def document(self, event: Any) -> None:
         if self.root:
-            raise Refused("a second document starts here; a file holds one", start_of(event))
+            raise Refused("a second document starts here; a file may have one", start_of(event))
 
     def scalar(self, event: Any) -> None:
         self.count += 1
@@ -254,10 +255,12 @@ def _bad_tag(event: Any) -> Refused:
 # ---- syntax errors
 
 
-def _syntax_error(error: yaml.MarkedYAMLError) -> Refused:
-    """Return what libyaml refuses, with a help where its words need one."""
+def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> Refused:
+    """Return what libyaml refuses in a text, with a help where its words need one."""
     mark = error.problem_mark or error.context_mark
     where = Position(mark.line + 1, mark.column + 1) if mark else Position(1, 1)
+    if mark and error.problem == _NO_TOKEN and text[mark.index : mark.index + 1] == "\t":
+        return Refused("YAML does not allow a tab here", where, "indent with spaces")
     context = f" {error.context}" if error.context else ""
     help = _HELP.get(str(error.problem))
     if help is None and error.context_mark and error.context_mark.line != where.line - 1:
@@ -265,8 +268,9 @@ def _syntax_error(error: yaml.MarkedYAMLError) -> Refused:
     return Refused(f"{error.problem}{context}", where, help)
 
 
+_NO_TOKEN = "found character that cannot start any token"
 _HELP = {
-    "found character that cannot start any token": "indent with spaces, and quote text that starts with @, ` or %",
+    _NO_TOKEN: "quote text that starts with @, ` or %",
     "mapping values are not allowed in this context": "quote text that contains ': '",
     "could not find expected ':'": "a key needs a colon and a space after it",
     "found unexpected end of stream": "a bracket, brace or quote is not closed",

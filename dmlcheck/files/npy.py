@@ -40,7 +40,7 @@ class Header:
         if not self.dtype.itemsize:
             raise ValueError("its elements have no bytes")
         if self.dtype.hasobject:
-            raise ValueError("it holds Python objects")
+            raise ValueError("it contains Python objects")
         if os.fstat(file.fileno()).st_size - file.tell() < math.prod(self.shape) * self.dtype.itemsize:
             raise ValueError("it is cut short")
 

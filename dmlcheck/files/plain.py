@@ -62,7 +62,7 @@ def _check(mode: int, path: str) -> None:
 def reason(error: OSError | ValueError) -> str:
     """Return why a file could not be opened, in words that do not depend on the platform where there are some."""
     if isinstance(error, FileNotFoundError):
-        return "no such file"
+        return "no such file or folder"
     if isinstance(error, IsADirectoryError):
         return "is a folder"
     if isinstance(error, PermissionError):

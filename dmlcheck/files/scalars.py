@@ -58,11 +58,13 @@ def too_many_digits(text: str, at: Position) -> Refused:
 
 def too_deep(at: Position) -> Refused:
     """Return what refuses a list or mapping inside too many others."""
-    return Refused(f"nested deeper than {MAX_DEPTH} levels", at, "no value of a case file needs as many")
+    return Refused(
+        "too many levels of lists and mappings", at, f"lists and mappings may nest at most {MAX_DEPTH} levels deep"
+    )
 
 
 def too_many(name: str, at: Position) -> Refused:
     """Return what refuses a file with too many values."""
-    problem = f"{name} holds more than {MAX_NODES:,} values, aliases expanded"
+    problem = f"{name} has more than {MAX_NODES:,} values, aliases expanded"
     help = "put large tensors into .npy files, or generate them: {fill: 0}"
     return Refused(problem, at, help, "file-too-large")

@@ -40,6 +40,10 @@ def parse(data: bytes, name: str, *, is_json: bool | None = None) -> Document:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         return _not_utf8(name, data, error)
+    if "\0" in text[:_FIRST] and not (text[:_FIRST:2].strip("\0") and text[1:_FIRST:2].strip("\0")):
+        document = Document(name, text)
+        document.refuse("the file is UTF-16; dmlcheck reads UTF-8", document.place(0), "save the file as UTF-8")
+        return document
     looks_like_json = text.lstrip()[:1] in ("{", "[")
     if is_json or (is_json is None and looks_like_json):
         from dmlcheck.files.json import parse_json
@@ -79,6 +83,9 @@ def _tree(text: str) -> Node | None:
 
 
 # ---- files that cannot be read
+
+
+_FIRST = 64  # characters: in UTF-16 every second one of a plain text is a zero byte
 
 
 def _too_large(name: str, size: int) -> str:

@@ -106,7 +106,7 @@ def check(path: str, form: str) -> bool:
     except (OSError, ValueError):
         manifest = {}
     if manifest.get("format") != form:
-        raise Occupied(f"{path} is not empty, and holds nothing of this kind that dmlcheck wrote; give a new folder")
+        raise Occupied(f"{path} is not empty, and is no folder of this kind that dmlcheck wrote; name a new folder")
     return True
 
 

@@ -33,10 +33,10 @@ def _tolerance_problems(case: Case) -> Iterator[str]:
 
 
 def _positive_problems(case: Case) -> Iterator[str]:
-    """Yield why a case that claims to be legal is not."""
+    """Yield why a case that claims to be valid is not."""
     if not case.is_negative:
         _, findings = validation.validate(case.operator, case.desc, case.level)
-        yield from (f"{case.id} is not legal: {finding.rule}: {finding.message}" for finding in findings)
+        yield from (f"{case.id} is not valid: {finding.rule}: {finding.message}" for finding in findings)
 
 
 def _table_problems(spec: OperatorSpec, cases: list[Case]) -> Iterator[str]:

@@ -44,7 +44,7 @@ class Evidence(NamedTuple):
 
     A source may be of several kinds. `sources` are the sources themselves with the number of their cases. `compared`
     counts the cases without results, on which implementations are compared with the reference engine, and `legality`
-    those that say what is legal alone. `has_onnx` says that ONNX has the operator: its cases then run on ONNX Runtime
+    those that say what is valid alone. `has_onnx` says that ONNX has the operator: its cases then run on ONNX Runtime
     too.
     """
 

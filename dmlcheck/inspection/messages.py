@@ -83,14 +83,18 @@ def explained(text: str) -> list[Explained]:
 
 
 def nearest(text: str) -> list[str]:
-    """Return the messages that have most of their words in common with a text, the nearest first."""
+    """Return the messages that have most of their words in common with a text, the nearest first.
+
+    They share two words or more, and half of those of the one or of the other.
+    """
     given = _words(text)
-    shares = {
-        quoted(pattern): len(given & words) / len(words)
-        for message in messages()
-        for pattern in message.patterns
-        if (words := _words(re.sub(r"\{\w+\}", "", pattern)))
-    }
+    shares: dict[str, float] = {}
+    for message in messages():
+        for pattern in message.patterns:
+            words = _words(re.sub(r"\{\w+\}", "", pattern))
+            shared = len(given & words)
+            if shared > 1 and 2 * shared >= min(len(given), len(words)):
+                shares[quoted(pattern)] = shared / len(words)
     return sorted(shares, key=shares.__getitem__, reverse=True)[:_NEAREST]
 
 

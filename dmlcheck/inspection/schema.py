@@ -169,9 +169,7 @@ def _keys() -> dict[str, Any]:
         },
         "desc": {"type": "object", "description": "The operator's fields, as DirectML.h names them."},
         "inputs": _tensor_values("The values of the input tensors."),
-        "outputs": _tensor_values(
-            "The expected values of the output tensors; `any` for an element that the documentation leaves open."
-        ),
+        "outputs": _tensor_values("The expected values of the output tensors; `any` for an element that is undefined."),
         "invalid": {
             "type": "array",
             "items": {"type": "string"},

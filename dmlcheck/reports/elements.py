@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from dmlcheck.comparison.records import Element, OutputResult
-from dmlcheck.diagnostics.wording import brackets, counted, error_text, figure, is_or_are
+from dmlcheck.diagnostics.wording import brackets, counted, error_text, is_or_are, share_text
 from dmlcheck.reports.layout import columns_of
 from dmlcheck.running.results import CaseResult
 
@@ -15,16 +15,16 @@ def mismatch_lines(name: str, output: OutputResult) -> list[str]:
     """Return the elements of an output that are wrong: the first few, and the worst where it is not among them."""
     if output.shape is not None or not output.mismatches:
         return []
-    lines = [f"{name} is allowed: {output.bound}"]
+    lines = [f"tolerance of {name}: {output.bound}"]
     if output.decided_by:
-        lines.append(f"  by {output.decided_by}")
+        lines.append(f"  from {output.decided_by}")
     rows = list(_rows(output))
-    lines.extend("  " + line for line in columns_of(("", "", "", "", ""), rows, right=False)[1:])
+    lines.extend("  " + line for line in columns_of(("", "", "", ""), rows, right=False)[1:])
     more = output.mismatches - len(rows)
     if more > 0:
         lines.append(f"  and {more:,} more")
     if output.unspecified:
-        lines.append(f"  ({output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation)")
+        lines.append(f"  ({output.unspecified:,} {is_or_are(output.unspecified)} undefined, and not compared)")
     return lines
 
 
@@ -35,7 +35,7 @@ def open_lines(result: CaseResult) -> Iterator[str]:
     for name, output in result.outputs.items():
         if output.unspecified:
             of = f"{output.unspecified:,} of {counted(output.elements, 'element')}"
-            yield f"{name}: {of} {is_or_are(output.unspecified)} left open by the documentation"
+            yield f"{name}: {of} {is_or_are(output.unspecified)} undefined, and not compared"
 
 
 def _rows(output: OutputResult) -> Iterator[list[str]]:
@@ -50,16 +50,16 @@ def _rows(output: OutputResult) -> Iterator[list[str]]:
 def _cells(element: Element, data_type: str) -> list[str]:
     index = brackets(element.place)
     expected, actual = element.expected, element.actual
-    share = f", {figure(element.share)} times the bound" if element.share is not None else ""
-    distance = error_text(element.ulp, data_type, is_unrounded=element.is_unrounded) + share
+    share = f", {share_text(element.share)}" if element.share is not None else ""
+    distance = error_text(element.ulp, data_type, is_unrounded=element.is_unrounded)
     difference = actual - expected
-    gap = f"difference {number(difference, data_type)}" if math.isfinite(difference) else "no finite difference"
+    if data_type.startswith("FLOAT") and math.isfinite(difference):
+        distance = f"off by {decimal(abs(difference), data_type)}: {distance}"
     return [
         index,
         f"expected {number(expected, data_type)}",
-        f"actual {number(actual, data_type)}",
-        gap,
-        distance,
+        f"got {number(actual, data_type)}",
+        distance + share,
     ]
 
 

@@ -16,7 +16,7 @@ _NOTES = (
     "results: cases with expected results; a source may be of several kinds",
     "ONNX: ONNX has the operator, and --implementation onnxruntime runs its cases",
     "compared: cases without expected results, on which implementations are compared with the reference engine",
-    "legality: cases that say whether a desc is legal, and give no results",
+    "legality: cases that say whether a desc is valid, and give no results",
 )
 
 

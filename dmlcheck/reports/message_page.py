@@ -28,8 +28,12 @@ def message_lines(found: Iterable[Explained]) -> Iterator[Line]:
 
 def nearest_lines(messages: Iterable[str]) -> Iterator[Line]:
     """Yield what is said of a message that is not known."""
-    yield "This is no message that dmlcheck knows. The nearest are:"
-    yield from (Text("  ", message) for message in messages)
+    near = list(messages)
+    if near:
+        yield "dmlcheck does not know this message. The nearest are:"
+        yield from (Text("  ", message) for message in near)
+    else:
+        yield "dmlcheck does not know this message, nor one like it. `dmlcheck explain` lists the rules."
 
 
 def _section(title: str, lines: Iterable[Line]) -> Iterator[Line]:

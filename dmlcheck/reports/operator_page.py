@@ -53,7 +53,7 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
     if spec.unspecified:
-        yield from _section("Undefined by the documentation (no implementation fails on it)")
+        yield from _section("Undefined by the documentation (no implementation is judged by it)")
     for text in spec.unspecified:
         yield from _item("-", text)
 

@@ -23,7 +23,6 @@ from dmlcheck.specs.names import short_operator
 
 _MOST_NOTED = 5  # passed cases that are named for being close to their bound, or less accurate than before
 _FEW = 10  # operators: of more, those with nothing to see are left out of the table
-_MOST_WORST = 5  # lines about the largest errors
 _MOST_REASONS = 10  # groups of reasons
 
 
@@ -156,9 +155,9 @@ class Overview:
         `is_whole` asks for the worst of every operator and data type.
         """
         yield from self._worst_lines(is_whole=is_whole)
-        yield from self.unlikely.lines("inside the bound, and beyond the likely error")
+        yield from self.unlikely.lines("within the tolerance, and beyond the likely error")
         yield from self.unlimited.lines("with an unlimited tolerance")
-        yield from self.close.lines("near the bound")
+        yield from self.close.lines("close to the tolerance")
         yield from self.inaccurate.lines("with an inaccurate expectation")
         yield from self.uncompared.lines("with outputs that are not compared, as no values are given for them")
         if summary.compared is not None:
@@ -168,15 +167,16 @@ class Overview:
         yield from self.worse.lines("less accurate than before")
 
     def _worst_lines(self, *, is_whole: bool) -> Iterator[str]:
-        """Yield the largest errors; of many the largest of all, and those nearest to their bound or beyond it."""
+        """Yield the largest errors by operator and data type; of several the largest, and that closest to a tolerance.
+
+        `is_whole` asks for all.
+        """
         found = [worst for worst in self.accuracy.rows() if worst.of_ulp is not None]
-        most = len(found) if is_whole else _MOST_WORST
-        if len(found) > most:
+        if not is_whole and len(found) > 1:
             largest = max(found, key=lambda worst: worst.max_ulp)
-            found.sort(key=lambda worst: (worst is not largest, -(worst.max_share or 0.0)))
-        yield from map(worst_text, found[:most])
-        if len(found) > most:
-            yield f"and the worst of {len(found) - most} more operators and data types (-v lists them)"
+            closest = max(found, key=lambda worst: worst.max_share or 0.0)
+            found = [largest] if closest is largest else [largest, closest]
+        yield from map(worst_text, found)
 
     def skip_lines(self, *, is_whole: bool = True) -> Iterator[str]:
         """Yield why cases were skipped, the most frequent reason first; those that differ in names only are one group.
@@ -219,7 +219,7 @@ def _group_lines(group: Mapping[str, int], *, is_whole: bool) -> Iterator[str]:
         return
     total = sum(group.values())
     if not is_whole:
-        yield f"skipped {total:,}: {first} ({group[first]:,}), and {counted(len(others), 'reason')} like it"
+        yield f"skipped {total:,}: {first} ({group[first]:,}); -v lists {counted(len(group), 'such reason')}"
         return
     yield f"skipped {total:,} for {counted(len(group), 'reason')} alike:"
     yield from (f"  {number:,}: {reason}" for reason, number in group.items())

@@ -157,7 +157,7 @@ class RunInfo(NamedTuple):
     def scope(self, cases: int) -> str:
         """Return how many cases it has, in words, with their highest feature level, the arithmetic and the shard."""
         most = self.feature_level
-        own = "at its own feature level" if cases == 1 else "at their own feature levels"
+        own = "at the feature level of its file" if cases == 1 else "at the feature levels of their files"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
         known = (
@@ -165,7 +165,7 @@ class RunInfo(NamedTuple):
         )
         inputs = "" if self.inputs == "FLOAT32" else f", inputs in {self.inputs}"
         ways = f", {' and '.join(self.algorithms)} allowed" if self.algorithms else ""
-        return f"{level}, accumulation in {self.accumulate}{inputs}{ways}{shard}{known}"
+        return f"{level}; tolerances assume sums in {self.accumulate}{inputs}{ways}{shard}{known}"
 
     @property
     def is_of_reference(self) -> bool:
@@ -306,7 +306,7 @@ def outcomes_text(summary: Summary) -> str:
         "less accurate": summary.worse - summary.drifted,
         "beyond the likely error": summary.unlikely,
         "with an unlimited tolerance": summary.unlimited,
-        "near the bound": summary.warned,
+        "close to the tolerance": summary.warned,
         "with an inaccurate expectation": summary.inaccurate,
     }
     notes = ", ".join(f"{count} {note}" for note, count in noted.items() if count)

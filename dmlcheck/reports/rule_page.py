@@ -24,6 +24,9 @@ def rule_lines(rule: str) -> Iterator[Line]:
     yield Text("", page.summary[:1].upper() + page.summary[1:] + ".")
     yield ""
     yield Text("", page.why)
+    if page.table:
+        yield ""
+        yield from ("    " + line for line in page.table.split("\n"))
     for title, text in (("Wrong", page.wrong), ("Right", page.right)):
         if text:
             yield ""

@@ -151,7 +151,7 @@ def _rule(rule: str) -> dict[str, Any]:
     if page is None:
         text = _OUTCOMES.get(rule, rule)
         return {"id": rule, "shortDescription": {"text": _sentence(text)}, "help": {"text": _sentence(text)}}
-    markdown = [_sentence(page.summary), page.why]
+    markdown = [_sentence(page.summary), page.why, *([f"```\n{page.table}\n```"] if page.table else [])]
     for title, file in (("Wrong:", page.wrong), ("Right:", page.right)):
         if file:
             markdown += [title, f"```yaml\n{file.rstrip()}\n```"]

@@ -8,6 +8,7 @@ from heapq import heappop, heappush
 
 from dmlcheck import __version__
 from dmlcheck.diagnostics.wording import counted, visible
+from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
@@ -81,6 +82,7 @@ class TextReport:
         self.told = Told()
         self.failures = _Failures()
         self.durations = durations
+        self.missing = 0
         self.timed = 0
         self.slowest: list[tuple[float, int, str]] = []  # seconds, the earlier case first, and its id
 
@@ -99,6 +101,11 @@ class TextReport:
     def case(self, result: CaseResult) -> None:
         """Count a result, and print it where it failed."""
         result = shown_result(result)
+        if _is_missing(result):
+            self.missing += 1
+            self.write(diagnostic_text(result.diagnostics[0], None, self.style))
+            self.failures.add(short_line(result, self.style, self.told))
+            return
         self.overview.add(result)
         if self.durations:
             self._time(result)
@@ -135,6 +142,8 @@ class TextReport:
 
     def finish(self, summary: Summary) -> None:
         """Print the table by operator, the reasons of skips, the failures in a line each, and the last line."""
+        if self.missing and self.missing == summary.total:
+            return
         if not self.has_begun:
             self._begin(summary.total)
         if self.verbose >= 0:
@@ -169,6 +178,12 @@ class TextReport:
     def _plain_table(self, head: Sequence[str], rows: list[list[str]]) -> None:
         for line in columns_of(head, rows):
             self.echo(line)
+
+
+def _is_missing(result: CaseResult) -> bool:
+    """Whether a result is that of a file or folder that does not exist."""
+    first = result.diagnostics[0] if result.diagnostics else None
+    return first is not None and not result.case.operator and (first.rule, first.line) == ("file-not-found", None)
 
 
 def end_line(summary: Summary, style: Style = PLAIN) -> str:

@@ -24,8 +24,11 @@ def validation_lines(descs: list[Validated], documents: Mapping[str, Document], 
         yield from _desc_lines(desc, documents[desc.file], style, told, times)
     errors = len(times.keys() - {None}) + times[None]
     if errors:
-        explain = f"`dmlcheck explain {_last_rule(descs)}` says more."
-        yield f"{counted(errors, 'error')} in {_where([desc for desc in descs if desc.errors])}. {explain}"
+        rules = _rules(descs)
+        more = (
+            f"`dmlcheck explain {rules[0]}` says more." if len(rules) == 1 else "`dmlcheck explain RULE` explains each."
+        )
+        yield f"{counted(errors, 'error')} in {_where([desc for desc in descs if desc.errors])}. {more}"
 
 
 def _where(wrong: list[Validated]) -> str:
@@ -48,13 +51,13 @@ def _desc_lines(
     if not desc.errors and desc.operator is not None and not document.problems:
         yield f"{visible(desc.label)}: {_verdict(desc)}"
     for at in desc.levels:
-        yield f"  {at.level}  {'accepted' if at.is_valid else visible(at.reason or '')}"
+        yield f"  {at.level}  {'valid' if at.is_valid else visible(at.reason or '')}"
 
 
-def _last_rule(descs: Iterable[Validated]) -> str:
-    """Return the last of the rules that are broken, by where each is broken first."""
+def _rules(descs: Iterable[Validated]) -> list[str]:
+    """Return the rules that are broken, each once."""
     found = (diagnostic for desc in descs for diagnostic in desc.diagnostics if diagnostic.severity != NOTE)
-    return next(reversed(dict.fromkeys(diagnostic.rule for diagnostic in found)))
+    return list(dict.fromkeys(diagnostic.rule for diagnostic in found))
 
 
 def _verdict(desc: Validated) -> str:

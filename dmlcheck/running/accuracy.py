@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.record import ERROR, WARNING, Diagnostic, Finding
-from dmlcheck.diagnostics.wording import brackets, error_text, figure
+from dmlcheck.diagnostics.wording import brackets, error_text, share_text
 from dmlcheck.files.document import Position, placed
 from dmlcheck.running.results import PASSED, XFAILED, CaseResult, Drift
 from dmlcheck.specs.names import short_operator
@@ -80,15 +80,16 @@ def _worse(worst: Worst, case: str, name: str, output: OutputResult) -> Worst:
 
 
 def worst_text(worst: Worst) -> str:
-    """Say in words where the largest error is, and where the largest share of a bound."""
+    """Say in words where the largest error of an operator and data type is, and which is closest to its tolerance."""
     largest = None if worst.is_unlimited and worst.of_share is None else worst.max_share
-    share = "" if largest is None else f", {figure(largest)} times the bound"
-    where = str(worst.of_ulp) + (", where the bound is infinite" if worst.is_unlimited else "")
+    share = "" if largest is None else f", {share_text(largest)}"
+    where = str(worst.of_ulp) + (", where the tolerance is infinite" if worst.is_unlimited else "")
     if worst.of_share not in (None, worst.of_ulp):
-        where, share = f"{where}; {share.removeprefix(', ')}, {worst.of_share}", ""
+        closest = share.removeprefix(", ").removesuffix(" of the tolerance")
+        where, share = f"{where}; closest to its tolerance: {closest}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()
     error = error_text(worst.max_ulp, worst.data_type, is_unrounded=worst.is_unrounded)
-    return f"worst of {name}: {error}{share}, {where}"
+    return f"largest error of {name}: {error}{share}, {where}"
 
 
 # ---- a run
@@ -177,7 +178,7 @@ def _warning(result: CaseResult, name: str, output: OutputResult) -> Diagnostic:
     params = {
         "element": name + (brackets(element.place) if output.closest else ""),
         "error": error_text(element.ulp, output.data_type, is_unrounded=element.is_unrounded),
-        "share": figure(output.max_share or 0.0),
+        "share": share_text(output.max_share or 0.0),
     }
     return _diagnostic(result, name, "near-the-bound", params, WARNING)
 

@@ -20,7 +20,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 class Evaluated(NamedTuple):
     """What came of a case: its outputs, each with its data type, or a remark, or what is wrong.
 
-    `unspecified` has masks of the elements that the documentation leaves open, for outputs that have some.
+    `unspecified` has masks of the elements that are undefined, for outputs that have some.
     """
 
     name: str

@@ -166,7 +166,7 @@ class Told:
         if result.outputs or result.outcome not in (FAILED, ERRORED) or any(map(_is_of_run, result.diagnostics)):
             return result
         if self.count > MAX_PROBLEMS:
-            left_out = f"not told: the file has more than {MAX_PROBLEMS:,} problems"
+            left_out = f"not listed: the file has more than {MAX_PROBLEMS:,} problems"
             return result._replace(reason=f"{result.reason} ({left_out})", diagnostics=())
         self.count += len(result.diagnostics)
         return result

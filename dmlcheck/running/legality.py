@@ -18,7 +18,7 @@ from dmlcheck.validation import check, deviations, minimum_level, validate
 
 
 class AtLevel(NamedTuple):
-    """Whether a desc is legal at a level, and if not the first reason why."""
+    """Whether a desc is valid at a level, and if not the first reason why."""
 
     level: str
     is_valid: bool
@@ -28,7 +28,7 @@ class AtLevel(NamedTuple):
 class Validated(NamedTuple):
     """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator.
 
-    `notes` are what is known of a legal desc, which stays legal. `node` and `onnx_operator` (`Softmax-13`) say what of
+    `notes` are what is known of a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) say what of
     an ONNX model the desc is made of.
     """
 
@@ -46,7 +46,7 @@ class Validated(NamedTuple):
 
     @property
     def is_valid(self) -> bool:
-        """Whether the desc is legal at its level; what is no desc of DirectML, and only noted, breaks nothing."""
+        """Whether the desc is valid at its level; what is no desc of DirectML, and only noted, breaks nothing."""
         noted = NOTE if self.operator is None else None
         return all(diagnostic.severity == noted for diagnostic in self.diagnostics)
 
@@ -117,7 +117,7 @@ def _validated_case(case: Case, asked: Asked) -> Validated:
 
 
 def _notes(case: Case, desc: OperatorDesc, version: str | None) -> tuple[Diagnostic, ...]:
-    """Return what is to be noted of a legal desc: what versions of DirectML are known to get wrong of it."""
+    """Return what is to be noted of a valid desc: what versions of DirectML are known to get wrong of it."""
     found = in_order(case.origin, deviations.notes(desc, version))
     return tuple(note._replace(severity=NOTE) for note in found)
 

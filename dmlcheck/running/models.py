@@ -62,7 +62,7 @@ class ModelResult(NamedTuple):
         descs, errors = self.descs, 0
         for number, desc in enumerate(descs):
             if errors > MAX_PROBLEMS:
-                return (*descs[:number], too_many(self.file, "its other nodes are not told"))
+                return (*descs[:number], too_many(self.file, "its other nodes are not listed"))
             errors += desc.errors
         return descs
 
@@ -73,7 +73,7 @@ class ModelResult(NamedTuple):
 
     @property
     def minimum(self) -> str | None:
-        """The level from which all checked nodes are legal, None where one never is or none was checked."""
+        """The level from which all checked nodes are valid, None where one never is or none was checked."""
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
 
     @property
@@ -159,7 +159,7 @@ def _checked(counterpart: Counterpart, asked: Asked, known: dict[str, _Checked])
 
 
 def _notes(desc: OperatorDesc | None, version: str | None) -> tuple[Finding, ...]:
-    """Return what is known of a legal desc; ONNX Runtime compiles the nodes of a model to graphs."""
+    """Return what is known of a valid desc; ONNX Runtime compiles the nodes of a model to graphs."""
     return () if desc is None else tuple(deviations.notes(desc, version, in_graph=True))
 
 

@@ -36,7 +36,7 @@ from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
 _MOST_WORDS = 200  # characters of the words of a refusal
-_NOTHING = "nothing to compare: the documentation leaves every expected element open"
+_NOTHING = "nothing to compare: every expected element is undefined"
 _NO_LIMIT = "nothing to judge: every element differs where its tolerance has no limit"
 
 
@@ -207,7 +207,7 @@ def _level_beyond(case: Case, most: str | None) -> str | None:
 
 
 def _of_legality(case: Case, run: Run, legal: Ending) -> Ending:
-    """Return how a case ends of which only the desc is looked at: as a legal one does, or with what is wrong."""
+    """Return how a case ends of which only the desc is looked at: as a valid one does, or with what is wrong."""
     _, findings = run.descs.validated(case, case.level)
     return _of_illegal(findings) if findings else legal
 

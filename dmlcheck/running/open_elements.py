@@ -25,12 +25,12 @@ class _Disagreement(NamedTuple):
 
 
 _NOT_OPEN = _Disagreement(
-    "is `any`, but the reference does not leave it open and gives {value}",
-    "write the value; `any` is for what the documentation leaves open",
+    "is `any`, but the result is defined: the reference engine gives {value}",
+    "write the value; `any` is for elements that are undefined",
 )
 _NOT_ANY = _Disagreement(
-    "is {value}, but the documentation leaves it open, and the case has `any` for other elements",
-    "write `any` here too; `dmlcheck show {operator}` lists what is left open, and why",
+    "is {value}, but the result is undefined, and the case has `any` for other elements",
+    "write `any` here too; `dmlcheck show {operator}` lists what is undefined, and why",
 )
 
 

@@ -85,7 +85,7 @@ class CaseResult(NamedTuple):
 
     @property
     def is_legal_desc(self) -> bool:
-        """Whether it is a plain desc, which passes because it is legal."""
+        """Whether it is a plain desc, which passes because it is valid."""
         return self.is_checked_desc and self.reason == LEGAL
 
     @property

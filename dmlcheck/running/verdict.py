@@ -11,7 +11,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import MOST_SYSTEMATIC, OutputResult
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
-from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are
+from dmlcheck.diagnostics.wording import braces, counted, error_text, figure, is_or_are, share_text
 from dmlcheck.running.inaccurate_expectations import gives_floats, inaccurate_expectations, without_mismatches
 from dmlcheck.running.open_elements import Masks, disagreements, is_all_any, masks_of, union
 from dmlcheck.running.places import path_in_case
@@ -292,7 +292,7 @@ def _mismatch(name: str, output: OutputResult, given: Mapping[str, Any]) -> Find
             worst = output.worst
             problem += f"; worst {error_text(worst.ulp, output.data_type, is_unrounded=worst.is_unrounded)}"
             if output.worst.share is not None:
-                problem += f", {figure(output.worst.share)} times the bound"
+                problem += f", {share_text(output.worst.share)}"
     return Finding("output-mismatch", _path(name, output, given), {"tensor": name, "problem": problem})
 
 

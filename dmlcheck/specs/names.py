@@ -73,6 +73,21 @@ def parse_level(value: object) -> str | None:
     return name if name in FEATURE_LEVELS else None
 
 
+def nearest_level(value: object) -> str | None:
+    """Return the highest level that is not above one that does not exist, or None for what is no level at all."""
+    if type(value) is int and value > 0xFFFF:
+        return None
+    found = re.fullmatch(r"(?:DML_FEATURE_LEVEL_)?(\d{1,2})(?:[._](\d{1,2}))?", str(value).strip())
+    hexadecimal = re.fullmatch(r"0[xX]([0-9a-fA-F]{4})", str(value).strip())
+    if found and not (type(value) is int and value > 99):
+        asked = int(found[1]) << 12 | int(found[2] or 0) << 8
+    elif hexadecimal or (type(value) is int and 0x1000 <= value <= 0xFFFF):
+        asked = int(hexadecimal[1], 16) if hexadecimal else int(str(value))
+    else:
+        return None
+    return next((name for name in reversed(LEVELS) if FEATURE_LEVELS[name].value <= asked), LEVELS[0])
+
+
 def level_name(level: str) -> str:
     """Return a level as prose and the header name it: `DML_FEATURE_LEVEL_4_1`."""
     return LEVEL_PREFIX + level

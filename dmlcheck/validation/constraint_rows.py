@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
-from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
+from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import Constraint
 from dmlcheck.validation import constraint_words, support_tables
 from dmlcheck.validation.conditions import applicable, applies
@@ -55,14 +55,14 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
 def _of_row(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> Finding:
     """Return what a word found with what its row says of it, and from which level it would be no mistake."""
     lifted = None if row.until is None else _accepted_from(finding, row, desc, level)
-    remedy = row.help or _type_help(finding, row, desc, level) or finding.help
+    remedy = row.help or _type_help(finding, row, desc, level) or _transform_help(finding, desc, level) or finding.help
     helps = (remedy, f"accepted from {level_and_version(lifted)}" if lifted else None)
     if lifted and finding.rule == "value-out-of-range":
         finding = _unsupported_value(finding, desc, level)
     finding = _in_words_of_row(finding, row)
     return finding._replace(
         constraint=f"{desc.spec.short}/{row.id}",
-        note=finding.note or (None if row.text in finding.message else row.text),
+        note=finding.note or (None if row.text.removesuffix(".") in finding.message else row.text),
         help="; ".join(filter(None, helps)) or None,
     )
 
@@ -87,6 +87,22 @@ def _followers(finding: Finding, desc: OperatorDesc, data_type: str) -> str:
     return "".join(f", and for {field}" for field in fields if desc.values.get(field) not in (None, data_type))
 
 
+def _transform_help(finding: Finding, desc: OperatorDesc, level: str) -> str | None:
+    """Return which matrix to transpose, or not to, where a size is wrong and that alone makes the desc valid."""
+    if finding.rule != "size-mismatch":
+        return None
+    for name, field in desc.spec.fields.items():
+        if field.enum == _TRANSFORMS and name in desc.values:
+            other = next(value for value in ENUMS[_TRANSFORMS] if value != desc.values[name])
+            transformed = OperatorDesc.of(desc.spec, {**desc.values, name: other})
+            if next(broken_places(transformed, level), None) is None:
+                return f"write {name}: {other} if that is meant"
+    return None
+
+
+_TRANSFORMS = "DML_MATRIX_TRANSFORM"
+
+
 def _accepted_from(finding: Finding, row: Constraint, desc: OperatorDesc, level: str) -> str | None:
     """Return the lowest level above one at which no row says the same of the same place, or None."""
     for higher in LEVELS[LEVEL_ORDER[level] + 1 :]:
@@ -106,9 +122,9 @@ def _unsupported_value(finding: Finding, desc: OperatorDesc, level: str) -> Find
 
 def _in_words_of_row(finding: Finding, row: Constraint) -> Finding:
     """Return a finding whose word cannot say all of it with what only the row knows."""
-    if row.word == "holds":
-        claim = f"such that this holds: {row.text}"
-        return finding._replace(params={**finding.params, "expected": claim, "problem": f"must be {claim}"})
+    if row.word == "holds" and "" in (finding.params.get("expected"), finding.params.get("problem")):
+        claim = row.text.removesuffix(".")
+        return finding._replace(params={**finding.params, "expected": f"such that {claim}", "problem": claim})
     if finding.rule == "excluded-field" and row.present:
         return finding._replace(params={**finding.params, "why": f"beside {' and '.join(row.present)}"})
     return finding

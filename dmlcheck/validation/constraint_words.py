@@ -15,6 +15,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
+from dmlcheck.validation.worked import broken_claims, claimed, limit_word, span_text, sum_text
 
 Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
 
@@ -49,7 +50,9 @@ def sizes(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
             parts = claim if isinstance(claim, list) else [claim] * count
             expected = [evaluate(part, desc, i) for i, part in enumerate(parts)]
             if len(parts) == count and (isinstance(claim, list) or None not in expected):
-                yield from _compare_sizes(label, path, tensor, expected)
+                for finding in _compare_sizes(label, path, tensor, expected):
+                    axis = int(finding.path[-1])
+                    yield _with_sum(finding, parts[axis], desc, i=axis, own=f"{name}.Sizes[i]")
 
 
 def sizes_are(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
@@ -58,7 +61,8 @@ def sizes_are(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
         expected = evaluate(expression, desc)
         for label, path, tensor in desc.parts[name]:
             if expected is not None and len(expected) == len(tensor.sizes):
-                yield from _compare_sizes(label, path, tensor, expected)
+                for finding in _compare_sizes(label, path, tensor, expected):
+                    yield _with_sum(finding, expression, desc, at=int(finding.path[-1]))
 
 
 def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
@@ -68,7 +72,9 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
         for label, path, tensor in desc.parts[name]:
             surplus = len(tensor.sizes) - len(last)
             if all(size in (1, None) for size in last[: max(0, -surplus)]):
-                yield from _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :])
+                for finding in _compare_sizes(label, path, tensor, [1] * surplus + last[max(0, -surplus) :]):
+                    place = int(finding.path[-1]) - surplus
+                    yield _with_sum(finding, expressions[place] if place >= 0 else 1, desc)
             else:
                 yield _wrong_rank(label, path, len(tensor.sizes), f"it needs {len(last)}")
 
@@ -91,8 +97,8 @@ def element_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Findin
         expected = evaluate(claim, desc)
         for label, path, tensor in desc.parts[name]:
             if expected is not None and tensor.element_count != expected:
-                found = {"size": f"the number of elements of {label}", "found": tensor.element_count}
-                yield Finding("size-mismatch", (*path, "Sizes"), {**found, "expected": expected})
+                params = _number_params(f"the number of elements of {label}", tensor.element_count, expected)
+                yield _with_sum(Finding("size-mismatch", (*path, "Sizes"), params), claim, desc)
 
 
 def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -117,7 +123,9 @@ def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]
     total = sum(part.tensor.sizes[axis] for part in alike)
     if len(alike) == len(given) and total != whole.sizes[axis]:
         path = (claim["whole"], "Sizes", axis)
-        yield Finding("size-mismatch", path, _size_params(claim["whole"], axis, whole.sizes[axis], total))
+        params = _size_params(claim["whole"], axis, whole.sizes[axis], total)
+        worked = f" = {' + '.join(str(part.tensor.sizes[axis]) for part in alike)}" if len(alike) <= _MOST_ADDED else ""
+        yield Finding("size-mismatch", path, {**params, "worked": worked})
 
 
 # ---- data types
@@ -184,7 +192,8 @@ def at_least(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
         for label, path, value, i in _values(desc, field):
             limit = evaluate(claim, desc, i)
             if limit is not None and not value >= limit:
-                yield _out_of_range(label, path, value, f"at least {limit}")
+                worked = sum_text(claim, desc, limit, i)
+                yield _out_of_range(label, path, value, f"at least {limit}", worked)
 
 
 def at_most(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -193,7 +202,8 @@ def at_most(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
         for label, path, value, i in _values(desc, field):
             limit = evaluate(claim, desc, i)
             if limit is not None and not value <= limit:
-                yield _out_of_range(label, path, value, f"at most {limit}")
+                worked = span_text(claim, desc, value, i) or sum_text(claim, desc, limit, i)
+                yield _out_of_range(label, path, value, f"at most {limit}", worked)
 
 
 def between(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
@@ -211,7 +221,7 @@ def value(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
         for label, path, found, i in _values(desc, field):
             expected = evaluate(claim, desc, i)
             if expected is not None and found != expected:
-                yield _out_of_range(label, path, found, str(expected))
+                yield _out_of_range(label, path, found, str(expected), sum_text(claim, desc, expected, i))
 
 
 def one_of(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
@@ -232,21 +242,27 @@ def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
 
 
 def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
-    """What an expression says of a field, or of a tensor's Sizes or DataType, is true: claims no other word makes."""
+    """What an expression says of a field, or of a tensor's Sizes or DataType, is true: claims no other word makes.
+
+    The finding says what is asked for in numbers where the expression has them; the row's text says it otherwise.
+    """
     for field, expression in claims.items():
         if evaluate(expression, desc) is not False:
             continue
         name, _, member = field.partition(".")
         value = desc.values.get(name)
+        expected = " and ".join(filter(None, broken_claims(expression, desc)))
         if isinstance(value, TensorDesc) and member == "DataType":
             if not any(place[-1] == "DataType" and str(place[0]) in expression for place in desc.refused):
-                yield _wrong_type(name, (name, member), value.data_type, "the row of the spec asks for another type")
+                problem = f"it must be {expected}" if expected else ""
+                yield _wrong_type(name, (name, member), value.data_type, problem)
         elif isinstance(value, TensorDesc):
-            found = braces(value.sizes)
-            params = {"size": f"{name}.Sizes", "found": found, "expected": "as the row of the spec says"}
-            yield Finding("size-mismatch", (name, "Sizes"), params)
+            number = claimed(expression, desc) if expected else None
+            label, found, axis = number or (f"{name}.Sizes", braces(value.sizes), None)
+            path = (name, "Sizes") if axis is None else (name, "Sizes", axis)
+            yield Finding("size-mismatch", path, _number_params(label, found, expected))
         else:
-            yield _out_of_range(name, (name,), value, "as the row of the spec says")
+            yield _out_of_range(name, (name,), value, expected)
 
 
 # ---- which fields are there
@@ -382,8 +398,29 @@ def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequen
     return Finding("data-type-mismatch", path, {"tensor": label, "found": found, "problem": problem, "wanted": wanted})
 
 
+_MOST_ADDED = 10  # sizes that a message adds up
+
+
 def _size_params(label: str, axis: int, found: int, expected: int) -> dict[str, Any]:
-    return {"size": f"{label}.Sizes[{axis}]", "found": found, "expected": expected}
+    return _number_params(f"{label}.Sizes[{axis}]", found, expected)
+
+
+def _number_params(name: str, found: Any, expected: Any) -> dict[str, Any]:
+    return {"size": name, "found": found, "limit": "", "expected": expected, "worked": ""}
+
+
+def _with_sum(
+    finding: Finding, claim: Any, desc: OperatorDesc, *, i: int | None = None, at: int | None = None, own: str = ""
+) -> Finding:
+    """Return what is wrong with a size with the sum that a row's expression gives for it.
+
+    `i` is the dimension that the expression is about, or `at` the place of the size in all that it gives; `own` is how
+    it would name the size itself, which it then only limits.
+    """
+    found, expected = finding.params["found"], finding.params["expected"]
+    limit = limit_word(claim, desc, own, found, expected, i) if own and i is not None else ""
+    worked = sum_text(claim, desc, expected, i, at)
+    return finding._replace(params={**finding.params, "limit": limit, "worked": worked})
 
 
 def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, int]]:
@@ -407,9 +444,10 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, in
     elif found is not None:
         # A count that was left out is a matter of the array that it follows from.
         counted = name in desc.derived and next((a for a in desc.spec.fields[name].counts if a in desc.values), None)
-        yield name, (counted or name,), found, None
+        yield f"the number of elements of {counted}" if counted else name, (counted or name,), found, None
 
 
-def _out_of_range(label: str, path: Path, found: Any, expected: str) -> Finding:
-    params = {"field": label, "found": found if isinstance(found, str) else describe(found), "expected": expected}
+def _out_of_range(label: str, path: Path, found: Any, expected: str, worked: str = "") -> Finding:
+    found = found if isinstance(found, str) else describe(found)
+    params = {"field": label, "found": found, "expected": expected, "worked": worked}
     return Finding("value-out-of-range", path, params)

@@ -32,7 +32,7 @@ def foretold(rows: tuple[Deviation, ...], device: str = "") -> tuple[Deviation, 
 
 
 def notes(desc: OperatorDesc, version: str | None = None, *, in_graph: bool = False) -> list[Finding]:
-    """Return what is to be noted of a legal desc: the deviations that are about it, of a version where one is given."""
+    """Return what is to be noted of a valid desc: the deviations that are about it, of a version where one is given."""
     return [
         Finding("known-deviation", ("operator",), {"text": row.text, "versions": row.versions, "source": row.source})
         for row in known_deviations(desc, version, in_graph=in_graph)

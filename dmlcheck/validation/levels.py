@@ -17,7 +17,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
-from dmlcheck.validation.remedies import rank_remedy, with_count, with_remedy
+from dmlcheck.validation.remedies import axis_help, rank_remedy, with_count, with_remedy
 
 
 def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
@@ -31,7 +31,8 @@ def check(reading: Reading, level: str) -> list[Finding]:
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
-    read = (with_count(finding, desc, level) for finding in reading.findings)
+    found = (with_count(finding, desc, level) for finding in reading.findings)
+    read = (finding._replace(help=finding.help or axis_help(desc, finding)) for finding in found)
     return [*read, *islice(_at_level(desc, level, is_told=True), MAX_PROBLEMS + 1)]
 
 

@@ -80,6 +80,24 @@ def _higher(part: Part, dims: tuple[int, ...]) -> list[int]:
     return sorted(count for count in dims if len(part.tensor.sizes) < count <= _MOST)
 
 
+def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
+    """Return what to write for an axis below 0, None for what is no such axis."""
+    names = [row.args for row in desc.spec.constraints if row.word == "axes_within"]
+    tensor = next(
+        (desc.tensor(args[finding.path[1]]) for args in names if finding.path[1:2] and finding.path[1] in args), None
+    )
+    if tensor is None or finding.rule != "field-type":
+        return None
+    try:
+        axis = int(str(finding.params["found"]))
+    except ValueError:
+        return None
+    rank = len(tensor.sizes)
+    if axis >= 0 or not rank:
+        return None
+    return f"axes count from 0 to {rank - 1}" + (f": write {axis + rank}" if axis >= -rank else "")
+
+
 def _lengthened_by_ones(part: Part, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
     """Yield a tensor with dimensions of 1 added in every way: the fewest first, and of as many those before its own."""
     for rank in _higher(part, dims):

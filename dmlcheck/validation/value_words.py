@@ -124,6 +124,7 @@ def _wrong(label: str, path: tuple[str | int, ...], values: Array, wrong: Array,
             "field": f"{label}{brackets(index)}",
             "found": str(values[index]),
             "expected": expected,
+            "worked": "",
         }
         yield Finding("value-out-of-range", (*path, *index), params)
 

@@ -1,4 +1,4 @@
-"""The expected values of an output: numbers, and `any` for the elements that the documentation leaves open."""
+"""The expected values of an output: numbers, and `any` for the elements that are undefined."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES, is_halfway, rou
 
 Array = NDArray[Any]
 
-ANY = "any"  # in outputs: an element that the documentation leaves open
+ANY = "any"  # in outputs: an undefined element
 
 _MOST_FINDINGS = 10  # per tensor: whoever has a thousand wrong elements has one mistake
 _MAX_EXPONENT = 10_000  # decimal or binary, beside up to 4,000 digits; no data type reaches half as far
@@ -120,7 +120,7 @@ class Literals(NamedTuple):
             if type(number) is float and math.isfinite(number):
                 value = self.source.as_written(self._place(index), number)
             if isinstance(value, float) or value != value // 1 or not low <= value <= high:
-                yield self._unfit(index, number, f"{data_type} holds whole numbers from {low} to {high}")
+                yield self._unfit(index, number, f"{data_type} can hold whole numbers from {low} to {high}")
             else:
                 whole.append(int(value))
         return np.array(whole, dtype=NUMPY_TYPES[data_type])
@@ -175,7 +175,7 @@ def is_any(element: Any) -> bool:
 
 
 def _help(element: Any) -> str | None:
-    return "give a number: `any` leaves an element of outputs open, never one of inputs" if is_any(element) else None
+    return "give a number: `any` is for undefined elements of outputs, not for inputs" if is_any(element) else None
 
 
 def _number(element: Any) -> Any:

@@ -334,7 +334,7 @@ class _Reader(NamedTuple):
             low, high = integer_range(self.tensor.data_type)
             beyond = values[(values < low) | (values > high)]
             if beyond.size:
-                help = f"{self.tensor.data_type} holds {low} to {high}"
+                help = f"{self.tensor.data_type} can hold {low} to {high}"
                 yield self.unfit(steps, f"an element of {what}", str(beyond[0]), help)
                 return None
         return (yield from self.laid_out(values))

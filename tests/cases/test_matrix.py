@@ -253,3 +253,15 @@ def test_a_variable_does_not_stand_for_the_matrix(tmp_path: Path) -> None:
     read = read_file(str(file))
     rules = [problem.rule for found in read.broken.values() for problem in found] + [p.rule for p in read.problems]
     assert rules == ["wrong-type"]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [('[1, "1"]', 'Axis has both 1 and "1"'), ("[0, 0]", "Axis has 0 twice"), ("[[1], [1]]", "Axis has [1] twice")],
+)
+def test_a_name_that_the_matrix_makes_twice_is_told_with_the_values_that_make_it(values: str, said: str) -> None:
+    file = read(PLAIN + f"name: a\nmatrix: {{Axis: {values}}}\n")
+    (problem,) = [problem for broken in file.broken.values() for problem in broken]
+    assert problem.rule == "duplicate-name"
+    assert problem.message.endswith(f" is used twice by the matrix: {said}")
+    assert problem.help == "give each value of a variable once"

@@ -264,7 +264,7 @@ def test_a_name_that_is_taken_is_reported_with_the_line_of_the_first() -> None:
     file = read(PLAIN + "cases:\n- name: a\n- note: b\n  name: a\n- name: b\n- name: a\n")
     assert rules_of(file) == [("duplicate-name", 6, 9), ("duplicate-name", 8, 9)]
     messages = [problem.message for broken in file.broken.values() for problem in broken]
-    assert messages == ["the name a is taken by the case on line 4"] * 2
+    assert messages == ["the name a is used twice, first by the case on line 4"] * 2
     assert [case.name for case in file.cases if case.id not in file.broken] == ["a", "b"]
 
 

@@ -73,7 +73,7 @@ def test_a_drift_that_is_no_growth_is_wrong_usage(value: str) -> None:
 
 
 NO_REPORTS = {
-    "missing": (None, "no such file"),
+    "missing": (None, "no such file or folder"),
     "empty": ("", "not JSON"),
     "text": ("{", "not JSON"),
     "list": ("[]", "not a report of a run (dmlcheck-report/1)"),

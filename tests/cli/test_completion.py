@@ -115,7 +115,7 @@ def test_files_are_left_to_the_shell(words: tuple[str, ...]) -> None:
 
 
 def test_powershell_is_told_what_a_command_does_and_may_quote_words() -> None:
-    assert answer("powershell", "val") == ["plain\tvalidate\tIs a desc legal, and from which feature level on?"]
+    assert answer("powershell", "val") == ["plain\tvalidate\tIs a desc valid, and from which feature level on?"]
     assert answer("powershell", "'show'", "'GEM'") == ["plain\tGEMM\tGEMM"]
 
 

@@ -48,5 +48,5 @@ def test_that_an_earlier_export_is_replaced_is_said(folder: Path, capsys: pytest
         old.finish([])
     with click.Context(main):
         written("old", "onnx", lambda: None)
-    assert capsys.readouterr().out.startswith("old holds an earlier one: its files are replaced")
+    assert capsys.readouterr().out.startswith("old has an earlier one: its files are replaced")
     assert (folder / "old").is_dir()

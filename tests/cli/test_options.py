@@ -16,7 +16,7 @@ def test_a_level_may_be_spelt_in_any_way_of_the_notation(spelling: str) -> None:
 
 @pytest.mark.parametrize("spelling", ["", "9_9", "four"])
 def test_a_level_that_does_not_exist_is_refused_with_those_that_do(spelling: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a feature level; the levels are 1_0 2_0"):
+    with pytest.raises(click.BadParameter, match=r"is not a feature level; .*the levels are 1_0 2_0"):
         Level().convert(spelling, None, None)
 
 

@@ -51,7 +51,7 @@ def test_a_manifest_that_is_a_pipe_is_no_manifest(folder: Path) -> None:
     (folder / "out").mkdir()
     os.mkfifo(folder / "out" / "manifest.json")
     result = dmlcheck("export", "--to", "dxdispatch", "a.yaml", "-o", "out")
-    assert (result.exit_code, "holds nothing of this kind that dmlcheck wrote" in result.stderr) == (2, True)
+    assert (result.exit_code, "is no folder of this kind that dmlcheck wrote" in result.stderr) == (2, True)
     result = dmlcheck("run", "a.yaml", "--implementation", "recorded:out")
     assert (result.exit_code, PIPE in result.stderr) == (2, True)
 

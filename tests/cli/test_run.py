@@ -255,7 +255,7 @@ def test_the_worst_of_the_passing_cases_is_shown_too() -> None:
     result = dmlcheck("run", "a.yaml")
     assert result.exit_code == 0
     # 6.000001 is 2 units of 2^-21 above 6, rounded.
-    assert "worst of REDUCE FLOAT32: 2 ULP, 0.5 times the bound, a.yaml::a OutputTensor[0]\n" in result.stdout
+    assert "largest error of REDUCE FLOAT32: 2 ULP, 50 % of the tolerance, a.yaml::a OutputTensor[0]\n" in result.stdout
 
 
 def test_a_negative_case_may_be_about_a_missing_tensor() -> None:
@@ -419,3 +419,16 @@ def test_a_run_of_expected_failures_alone_says_that_there_was_no_result(
     assert result.exit_code == 0, result.output
     words = "1 xfailed (the implementation gave no result for any case) in "
     assert result.stdout.splitlines()[-1].startswith(words)
+
+
+def test_of_a_folder_that_does_not_exist_nothing_else_is_said() -> None:
+    result = dmlcheck("run", "nope/")
+    assert (result.exit_code, result.stdout) == (2, "nope/: error[file-not-found]: no such file or folder\n")
+
+
+def test_a_case_that_a_file_does_not_have_comes_with_the_closest_that_it_has() -> None:
+    write("a.yaml", GOOD.replace("operator:", "name: plain\noperator:", 1))
+    for more in ((), ("--list",)):
+        result = dmlcheck("run", "a.yaml::plian", *more)
+        assert result.stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"
+    assert dmlcheck("eval", "a.yaml::plian").stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"

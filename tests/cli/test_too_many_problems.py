@@ -51,7 +51,7 @@ def test_a_run_ends_each_case_and_tells_the_diagnostics_of_the_first() -> None:
     assert (len(cases), {case["outcome"] for case in cases}) == (1000, {"failed"})
     assert 1000 < sum(len(case["diagnostics"]) for case in cases) < 1010
     silent = [case for case in cases if not case["diagnostics"]]
-    reason = "the desc is not valid (not told: the file has more than 1,000 problems)"
+    reason = "the desc is not valid (not listed: the file has more than 1,000 problems)"
     assert {case["reason"] for case in silent} == {reason}
     assert len(silent) > 500
     for name in ("r.junitxml", "r.html", "r.sarif"):
@@ -84,7 +84,7 @@ def test_one_list_of_very_many_mistakes_is_told_in_part(command: str) -> None:
     result = dmlcheck(command, "a.yaml")
     assert (result.exit_code, result.output.count("Axes[")) == (1, result.output.count("error[field-type]"))
     assert 900 < result.output.count("error[field-type]") <= 1000
-    assert f"{WORDS}; the others are not told" in result.output
+    assert f"{WORDS}; the others are not listed" in result.output
 
 
 def test_a_file_of_known_results_is_told_in_part() -> None:
@@ -92,7 +92,7 @@ def test_a_file_of_known_results_is_told_in_part() -> None:
     write("known.yaml", "- {cases: 1}\n" * 1000)
     result = dmlcheck("run", "a.yaml", "--expectations", "known.yaml")
     assert (result.exit_code, result.stderr.count("error[")) == (2, 1000)
-    assert f"known.yaml has {WORDS}; the others are not told" in result.stderr
+    assert f"known.yaml has {WORDS}; the others are not listed" in result.stderr
 
 
 def test_of_very_many_variables_the_first_are_named_and_no_closest_is_looked_for() -> None:

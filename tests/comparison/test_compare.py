@@ -728,7 +728,7 @@ def test_a_sum_that_is_beyond_32_likely_errors_is_wrong(
         assert result.worst.place == (1,)
         assert result.worst.share == result.max_share == 129 / 128
         assert result.bound == "128 ULP"
-        assert result.decided_by.endswith(", and 32 times the likely error")
+        assert result.decided_by.endswith("; at most 32 times the likely error")
 
 
 @pytest.mark.parametrize(("row", "unlikely"), [(399, 0), (401, 1)])

@@ -155,7 +155,7 @@ def test_an_operator_that_moves_data_computes_where_it_scales() -> None:
     assert limits_of("ELEMENT_WISE_IDENTITY", **SCALED) == {"ulp": 1}
     moved = judged("ELEMENT_WISE_IDENTITY", [1], 1, 1 + UNIT)
     assert (moved.mismatches, moved.max_share, moved.bound) == (1, None, "exact")
-    assert moved.decided_by.startswith("the limit of ELEMENT_WISE_IDENTITY: ")
+    assert moved.decided_by.startswith("the published limit of ELEMENT_WISE_IDENTITY: ")
     assert judged("ELEMENT_WISE_IDENTITY", [1], 3, 3 + 2 * UNIT, **SCALED).mismatches == 0
 
 
@@ -165,10 +165,10 @@ def test_words_say_what_decides() -> None:
     formula = (
         "the formula of the operator, with each operation rounded to FLOAT16, sums of up to 1,000 terms in any order"
     )
-    assert text.startswith(f"{formula}; or the limit of ELEMENT_WISE_EXP with DataType FLOAT16: WGSL, ")
-    assert text.endswith(", where that is wider")
+    assert text.startswith(f"{formula}; or the published limit of ELEMENT_WISE_EXP with DataType FLOAT16: WGSL, ")
+    assert text.endswith(", if that is larger")
     exact = limit_for(described("ELEMENT_WISE_ABS"), None)
-    assert exact.decided_by("FLOAT32", is_rounded=False).startswith("the limit of ELEMENT_WISE_ABS: ")
+    assert exact.decided_by("FLOAT32", is_rounded=False).startswith("the published limit of ELEMENT_WISE_ABS: ")
     assert exact.text("FLOAT32") == "exact"
 
 
@@ -176,13 +176,18 @@ def test_words_say_what_decides() -> None:
     ("operator", "fields", "is_rounded", "text"),
     [
         (QUANTIZE, {}, True, "the formula of the operator, with each operation rounded to FLOAT32"),
-        (QUANTIZE, {}, False, f"the limit of {QUANTIZE}: integers are exact; beside a half, where rounding decides"),
+        (
+            QUANTIZE,
+            {},
+            False,
+            f"the published limit of {QUANTIZE}: integers are exact; beside a half, where rounding decides",
+        ),
         ("REDUCE", {"Function": "SUM", "Axes": [3]}, False, "the formula of the operator: INT32 is exact"),
         (
             "ELEMENT_WISE_ABS",
             SCALED,
             False,
-            "the limit of ELEMENT_WISE_ABS with ScaleBias, which is for floats: INT32 is exact",
+            "the published limit of ELEMENT_WISE_ABS with ScaleBias, which is for floats: INT32 is exact",
         ),
     ],
 )

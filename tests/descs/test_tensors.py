@@ -145,7 +145,7 @@ def test_an_unknown_field_is_refused_at_its_key(field: str, help: str) -> None:
     [
         ("FLOAT3", "unknown-enum-value", "did you mean FLOAT32?"),
         ("float32", "unknown-enum-value", "did you mean FLOAT32?"),
-        ("BFLOAT16", "unknown-enum-value", "did you mean FLOAT16?"),
+        ("BFLOAT16", "unknown-enum-value", "DirectML has no BFLOAT16; cast to FLOAT32"),
         ("QQQ", "unknown-enum-value", None),
         ("", "unknown-enum-value", None),
         (32, "unknown-enum-value", None),

@@ -24,6 +24,7 @@ from dmlcheck.diagnostics.wording import (
     misspelt,
     plural,
     pointer,
+    share_text,
     size_text,
     unknown_names,
 )
@@ -223,3 +224,17 @@ def test_the_key_of_an_operator_in_a_dxdispatch_model_is_known() -> None:
     assert list(unknown_names(given, ("operator", "desc"))) == [("type", "did you mean operator?")]
     assert misspelt(given, ("operator", "desc")) == {"type": "operator"}
     assert misspelt({**given, "operator": "ARGMAX"}, ("operator", "desc")) == {}
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (0.2, "20 % of the tolerance"),
+        (0.0309, "3.09 % of the tolerance"),
+        (1.0, "100 % of the tolerance"),
+        (1.5, "1.5 times the tolerance"),
+        (72944.0, "72944 times the tolerance"),
+    ],
+)
+def test_a_share_is_a_percentage_up_to_all_of_the_tolerance(share: float, text: str) -> None:
+    assert share_text(share) == text

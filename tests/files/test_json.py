@@ -212,7 +212,7 @@ def test_a_float_that_json_does_not_have_is_refused_with_how_to_write_it(token: 
     ("text", "message"),
     [
         ("[1] /* never closed", "a comment is not closed"),
-        ("[" * 200, "nested deeper than 100 levels"),
+        ("[" * 200, "too many levels of lists and mappings"),
         ("[" + "1" * 5000 + "]", "a number of 5,000 digits is not read"),
         ("[1 2]", "not JSON: expecting ',' delimiter"),
     ],

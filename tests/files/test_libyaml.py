@@ -570,3 +570,10 @@ def test_what_is_not_yaml_is_refused_where_it_goes_wrong(text: str, line: int, c
 def test_the_help_says_what_is_behind_a_syntax_error(text: str, help: str) -> None:
     (problem,) = parse(text).problems
     assert help in str(problem.help)
+
+
+def test_a_tab_for_indentation_is_named() -> None:
+    (problem,) = parse("a:\n\tb: 1\n").problems
+    assert (problem.message, problem.help) == ("YAML does not allow a tab here", "indent with spaces")
+    (problem,) = parse("a: @b\n").problems
+    assert problem.help == "quote text that starts with @, ` or %"

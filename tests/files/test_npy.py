@@ -310,7 +310,7 @@ def test_python_objects_are_refused_and_not_unpickled(tmp_path: Path) -> None:
     (tmp_path / "x.npy").write_bytes(npy(header(descr="'|O'"), body))
     finding = refused(tmp_path, "x.npy", "FLOAT32", 1)
     assert finding.rule == "wrong-type"
-    assert "it holds Python objects" in finding.message
+    assert "it contains Python objects" in finding.message
     assert not trap.exists()
 
 

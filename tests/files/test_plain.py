@@ -65,7 +65,8 @@ def test_a_device_or_a_socket_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize(
-    ("path", "words"), [("missing", "no such file"), (".", "is a folder"), ("a\0b", "has a character that no path")]
+    ("path", "words"),
+    [("missing", "no such file or folder"), (".", "is a folder"), ("a\0b", "has a character that no path")],
 )
 def test_a_reason_is_the_same_on_every_platform(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, path: str, words: str

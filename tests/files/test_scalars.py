@@ -67,7 +67,7 @@ def test_a_whole_number_has_an_end(prefix: str) -> None:
 def test_what_is_too_much_says_how_much_it_may_be() -> None:
     at = Position(2, 3)
     assert str(too_many_digits("1" * 4001, at)) == "a number of 4,001 digits is not read"
-    assert str(too_deep(at)) == "nested deeper than 100 levels"
+    assert str(too_deep(at)) == "too many levels of lists and mappings"
     refused = too_many("a.yaml", at)
-    assert str(refused) == "a.yaml holds more than 1,000,000 values, aliases expanded"
+    assert str(refused) == "a.yaml has more than 1,000,000 values, aliases expanded"
     assert (refused.rule, refused.position) == ("file-too-large", at)

@@ -27,7 +27,7 @@ PROPERTY = settings(deadline=None, max_examples=100)
         ("a: 1\n".encode("utf-16"), 1, 1),
         ("\ufeffa: 1\n".encode("utf-16-le"), 1, 1),
         ("\ufeffa: 1\n".encode("utf-16-be"), 1, 1),
-        ("a: 1\n".encode("utf-16-le"), 1, 2),
+        ("a: 1\n".encode("utf-16-le"), 1, 1),
         ("a: 1\n".encode("utf-16-be"), 1, 1),
         ("\ufeffa: 1\n".encode("utf-32-le"), 1, 1),
         (b"a: caf\xe9\n", 1, 7),
@@ -52,6 +52,8 @@ def test_bytes_that_are_not_utf_8_are_refused_where_they_begin(data: bytes, line
     ("data", "words"),
     [
         ("a: 1\n".encode("utf-16"), "UTF-16"),
+        ("a: 1\n".encode("utf-16-le"), "UTF-16"),
+        ("a: 1\n".encode("utf-16-be"), "UTF-16"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "binary"),
         (b"a: caf\xe9\n", "0xE9"),
         (b"a: \0\n", "U+0000"),
@@ -130,10 +132,10 @@ def test_a_file_is_named_with_slashes_whatever_the_platform(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("missing.yaml", "no such file"),
-        ("missing.json", "no such file"),
+        ("missing.yaml", "no such file or folder"),
+        ("missing.json", "no such file or folder"),
         ("folder", "is a folder"),
-        ("no/such/folder.yaml", "no such file"),
+        ("no/such/folder.yaml", "no such file or folder"),
         ("null\0.yaml", "has a character that no path can have"),
     ],
 )

@@ -134,7 +134,7 @@ def test_a_folder_may_be_new_or_empty(tmp_path: Path) -> None:
 )
 def test_a_folder_with_something_else_is_not_touched(tmp_path: Path, name: str, text: str) -> None:
     (tmp_path / name).write_text(text, encoding="utf-8")
-    with pytest.raises(Occupied, match="is not empty, and holds nothing of this kind that dmlcheck wrote"):
+    with pytest.raises(Occupied, match="is not empty, and is no folder of this kind that dmlcheck wrote"):
         Folder(str(tmp_path), "onnx")
     assert (tmp_path / name).read_text("utf-8") == text
 

@@ -182,7 +182,7 @@ MISBEHAVIOURS = {
     sums.LONG: r"sums wrote a line longer than 1 MiB: x{97}\.\.\.$",
     sums.DTYPE: r"sums wrote OutputTensor as float32 of shape \{1\} instead of int32 of shape \{1\}$",
     sums.SHAPE: r"sums wrote OutputTensor as int32 of shape \{2\} instead of int32 of shape \{1\}$",
-    sums.MISSING: r"sums answered ok, and the file of OutputTensor cannot be read: no such file$",
+    sums.MISSING: r"sums answered ok, and the file of OutputTensor cannot be read: no such file or folder$",
     sums.ERROR: r"sums answered: E_INVALIDARG at once$",
     sums.WRONG_ID: r'sums answered with another id than 2: \{"id": 3, "ok": true\}$',
     sums.NEITHER: r'answered neither ok: true nor error, invalid or unsupported with a text: \{"id": 2, "ok": 1\}$',
@@ -540,7 +540,7 @@ def test_an_array_of_objects_is_not_unpickled(keeping: Any) -> None:
     np.save("answer.npy", np.array([print], dtype=object), allow_pickle=True)
     tensor = {"DataType": "INT16", "Sizes": [1, 1, 1, 1]}
     raw = {"OutputTensor": tensor, "ValueDataType": "INT16", "Value": 1}
-    with pytest.raises(Failure, match=r"is no \.npy file: it holds Python objects"):
+    with pytest.raises(Failure, match=r"is no \.npy file: it contains Python objects"):
         keeping.run(described("FILL_VALUE_CONSTANT", raw), {})
 
 

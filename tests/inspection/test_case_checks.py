@@ -33,7 +33,7 @@ def test_the_shipped_cases_have_nothing_wrong() -> None:
         (POSITIVE._replace(operator="ARGMIN"), "is a case of ARGMIN"),
         (POSITIVE._replace(source=None), "has no source"),
         (POSITIVE._replace(tolerance=OWN), "has its own tolerance and no reason for it"),
-        (POSITIVE._replace(desc={}), "is not legal: missing-field: "),
+        (POSITIVE._replace(desc={}), "is not valid: missing-field: "),
     ],
 )
 def test_what_is_wrong_with_a_case_is_found(case: Case, words: str) -> None:

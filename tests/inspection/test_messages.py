@@ -342,4 +342,14 @@ def test_what_is_no_message_has_none(text: str) -> None:
 def test_the_nearest_messages_have_most_words_in_common() -> None:
     first, *rest = nearest("The GPU device instance was suspended by the driver")
     assert first == "The GPU device instance has been suspended"
-    assert len(rest) == 2
+    assert rest == [
+        (
+            "887A0005 The GPU device instance has been suspended. Use GetDeviceRemovedReason to "
+            "determine the appropriate action"
+        )
+    ]
+
+
+@pytest.mark.parametrize("text", ["some words", "does anyone read these words", ""])
+def test_a_text_that_shares_few_words_with_every_message_has_none_near(text: str) -> None:
+    assert nearest(text) == []

@@ -40,8 +40,8 @@ def test_the_summary_has_the_totals_the_table_and_the_failures(folder: Path) -> 
     lines = text.split("\n")
     assert lines[0] == "## dmlcheck: 1 passed, 1 failed, 1 error, 1 skipped, 1 xfailed, 1 xpassed"
     assert lines[2] == (
-        f"dmlcheck {__version__}, onnxruntime 1.31.1 (GPU &#42;0&#42;): 6 cases at their own feature levels, "
-        "accumulation in FLOAT32"
+        f"dmlcheck {__version__}, onnxruntime 1.31.1 (GPU &#42;0&#42;): 6 cases at the feature "
+        "levels of their files; tolerances assume sums in FLOAT32"
     )
     assert lines[4:7] == [
         "| operator | passed | failed | error | skipped | xfailed | xpassed | worst ULP | seconds |",

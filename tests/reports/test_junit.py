@@ -67,7 +67,7 @@ def test_a_case_has_the_element_of_its_outcome(tmp_path: Path) -> None:
 def test_a_passed_case_tells_of_its_open_elements(tmp_path: Path) -> None:
     passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
     (told,) = written(tmp_path / "report.xml", [passed]).iter("system-out")
-    assert told.text == "Out: 2 of 3 elements are left open by the documentation"
+    assert told.text == "Out: 2 of 3 elements are undefined, and not compared"
 
 
 def test_a_case_has_its_time_and_the_dotted_name_of_its_file(tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_details_are_what_the_text_report_prints(tmp_path: Path) -> None:
     text = root.findtext(".//failure")
     assert text == "\n".join(lines).rstrip("\n")
     assert "    10 |   outputs: {OutputTensor: [[21]]}\n       |                             ^^" in text
-    assert "expected 21 (0x1.5p+4)  actual 22 (0x1.6p+4)" in text
+    assert "expected 21 (0x1.5p+4)  got 22 (0x1.6p+4)" in text
     assert text.endswith("again: dmlcheck run cases/sum.yaml::sum")
 
 

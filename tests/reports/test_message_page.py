@@ -22,7 +22,7 @@ def test_a_page_says_who_wrote_it_what_it_means_where_it_is_from_and_what_to_do(
         "",
         "Rules:",
         "  rule           summary",
-        "  size-mismatch  a tensor's size does not follow from the other tensors and the attributes",
+        "  size-mismatch  a tensor has a size that does not fit the other tensors and the attributes",
         "",
         "It can come from:",
         "  row      text",
@@ -53,7 +53,12 @@ def test_messages_stand_below_each_other() -> None:
 
 def test_an_unknown_message_has_the_nearest_below_it() -> None:
     assert list(printed(nearest_lines(["a", "b"]), None)) == [
-        "This is no message that dmlcheck knows. The nearest are:",
+        "dmlcheck does not know this message. The nearest are:",
         "  a",
         "  b",
     ]
+
+
+def test_a_message_that_nothing_is_like_has_no_nearest() -> None:
+    (line,) = printed(nearest_lines([]), None)
+    assert line == "dmlcheck does not know this message, nor one like it. `dmlcheck explain` lists the rules."

@@ -168,8 +168,7 @@ def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
     made = model([node("Relu", "x", "x", f"n{index}") for index in range(1005)], {"x": [4]}, {"y": [4]})
     told = lines(made)
     assert sum("error[onnx-syntax]" in line for line in told) == 1001
-    warning = (
-        "model.onnx: warning[too-many-problems]: model.onnx has more than 1,000 problems; its other nodes are not told"
-    )
+    problem = "model.onnx has more than 1,000 problems; its other nodes are not listed"
+    warning = f"model.onnx: warning[too-many-problems]: {problem}"
     assert told[1001] == warning
     assert told[-1] == "0 nodes checked, 1005 wrong"

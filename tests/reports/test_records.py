@@ -131,7 +131,7 @@ def test_what_rounded_inputs_explain_is_counted_by_their_type() -> None:
         ([failed(), passed(), passed()], "2 passed, 1 failed"),
         ([failed(outcome="error"), failed(outcome="error")], "2 errors"),
         ([failed(outcome="error")], "1 error"),
-        ([passed(warned=("OutputTensor",))], "1 passed (1 near the bound)"),
+        ([passed(warned=("OutputTensor",))], "1 passed (1 close to the tolerance)"),
         ([passed(diagnostics=(UNLIKELY,)), passed()], "2 passed (1 beyond the likely error)"),
         (
             [passed(drift=drift(is_failure=True)), passed(drift=drift(is_failure=False))],
@@ -146,26 +146,29 @@ def test_outcomes_are_told_in_words(results: list[CaseResult], text: str) -> Non
 @pytest.mark.parametrize(
     ("info", "judged", "scope"),
     [
-        (RunInfo("x"), "x", "1 case at its own feature level, accumulation in FLOAT32"),
+        (RunInfo("x"), "x", "1 case at the feature level of its file; tolerances assume sums in FLOAT32"),
         (
             RunInfo("x", directml_version="1.8.0"),
             "x",
-            "1 case at its own feature level, accumulation in FLOAT32, with the known failures of DirectML 1.8.0",
+            (
+                "1 case at the feature level of its file; tolerances assume sums in FLOAT32, "
+                "with the known failures of DirectML 1.8.0"
+            ),
         ),
         (
             RunInfo("x", "3_0", version="1.2", device="GPU 0", accumulate="FLOAT16"),
             "x 1.2 (GPU 0)",
-            "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT16",
+            "1 case up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0); tolerances assume sums in FLOAT16",
         ),
         (
             RunInfo("x", inputs="TF32"),
             "x",
-            "1 case at its own feature level, accumulation in FLOAT32, inputs in TF32",
+            "1 case at the feature level of its file; tolerances assume sums in FLOAT32, inputs in TF32",
         ),
         (
             RunInfo("x", "7_0", (1, 3), device="GPU"),
             "x (GPU)",
-            "1 case up to 7_0, accumulation in FLOAT32, shard 1 of 3",
+            "1 case up to 7_0; tolerances assume sums in FLOAT32, shard 1 of 3",
         ),
     ],
 )
@@ -174,7 +177,10 @@ def test_what_a_run_is_of_is_told_in_words(info: RunInfo, judged: str, scope: st
 
 
 def test_cases_are_counted_with_their_levels() -> None:
-    assert RunInfo("x").scope(1000) == "1,000 cases at their own feature levels, accumulation in FLOAT32"
+    assert (
+        RunInfo("x").scope(1000)
+        == "1,000 cases at the feature levels of their files; tolerances assume sums in FLOAT32"
+    )
 
 
 @pytest.mark.parametrize(

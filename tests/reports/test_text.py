@@ -47,7 +47,7 @@ def test_a_report_begins_with_what_the_run_is_of() -> None:
     info = RunInfo("onnxruntime", "3_0", version="1.31.1", device="CPUExecutionProvider on x86_64")
     head = [
         f"dmlcheck {__version__}, onnxruntime 1.31.1 (CPUExecutionProvider on x86_64)",
-        "1,234 cases up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), accumulation in FLOAT32",
+        "1,234 cases up to DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0); tolerances assume sums in FLOAT32",
     ]
     assert printed(failed(), PASSED, info=info, total=lambda: 1234)[:2] == head
     assert printed(PASSED, verbose=1, info=info, total=lambda: 1234)[:2] == head
@@ -56,7 +56,7 @@ def test_a_report_begins_with_what_the_run_is_of() -> None:
 
 def test_cases_are_not_counted_ahead_where_nothing_is_printed_before_all_have_run() -> None:
     lines = printed(PASSED, PASSED, total=lambda: pytest.fail("asked"))
-    assert lines[1] == "2 cases at their own feature levels, accumulation in FLOAT32"
+    assert lines[1] == "2 cases at the feature levels of their files; tolerances assume sums in FLOAT32"
 
 
 HEAD = ["dmlcheck", "1 case"]
@@ -78,7 +78,7 @@ def test_as_much_is_printed_as_is_asked_for(verbose: int, lines: list[str]) -> N
 
 def test_open_elements_of_a_passed_case_are_told_where_every_case_is() -> None:
     passed = CaseResult(case(), "passed", outputs={"Out": OUTPUT._replace(mismatches=0, elements=3, unspecified=2)})
-    line = "  Out: 2 of 3 elements are left open by the documentation"
+    line = "  Out: 2 of 3 elements are undefined, and not compared"
     told = printed(passed, verbose=1)
     assert told[told.index("PASSED cases/sum.yaml::sum") + 1] == line
     assert line not in printed(passed)

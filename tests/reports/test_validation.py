@@ -53,7 +53,7 @@ def test_errors_are_printed_with_their_lines_and_counted_and_the_last_rule_is_ex
     other = ERROR._replace(message="no Function")
     found = lines(desc(diagnostics=(ERROR, unknown, other)), desc(), desc(diagnostics=(unknown,)))
     assert found[0] == "a.yaml:2:1: error[missing-field]: no Axes\n  2 | desc: {}\n    | ^^^^"
-    assert found[-1] == "4 errors in 2 descs. `dmlcheck explain unknown-field` says more."
+    assert found[-1] == "4 errors in 2 descs. `dmlcheck explain RULE` explains each."
     assert len(found) == 6
 
 
@@ -86,4 +86,4 @@ def test_what_is_noted_of_a_file_is_printed_and_what_is_wrong_with_a_file_has_no
 
 def test_every_level_that_was_asked_for_has_a_line() -> None:
     levels = (AtLevel("5_0", is_valid=True), AtLevel("4_1", is_valid=False, reason="unsupported-value: no"))
-    assert lines(desc(levels=levels))[1:] == ["  5_0  accepted", "  4_1  unsupported-value: no"]
+    assert lines(desc(levels=levels))[1:] == ["  5_0  valid", "  4_1  unsupported-value: no"]

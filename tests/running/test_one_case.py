@@ -283,7 +283,7 @@ def test_without_expected_outputs_the_reference_says_what_is_right() -> None:
 
 MAX: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": [1, "nan"], "BTensor": [3, 4]}}
 ALL_NAN: dict[str, Any] = {"operator": "ELEMENT_WISE_MAX", "inputs": {"ATensor": ["nan", "nan"], "BTensor": [3, 4]}}
-NOTHING = "nothing to compare: the documentation leaves every expected element open"
+NOTHING = "nothing to compare: every expected element is undefined"
 
 
 def open_counts(given: Case, implementation: Any = None) -> tuple[str, str | None, int]:

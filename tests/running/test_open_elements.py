@@ -16,7 +16,7 @@ from dmlcheck.running.open_elements import disagreements, is_all_any, masks_of, 
 A, B, NONE = ([[True, False], [False, False]], [[True, False], [True, True]], [[False, False], [False, False]])
 VALUES = np.array([[5, 6], [7, 8]], np.int32)
 TENSOR = TensorDesc("INT32", (2, 2))
-NOT_ANY = "but the documentation leaves it open, and the case has `any` for other elements"
+NOT_ANY = "but the result is undefined, and the case has `any` for other elements"
 
 
 def mask(rows: Any) -> Any:
@@ -68,14 +68,14 @@ def test_where_both_agree_or_the_case_has_no_any_nothing_is_said(is_any: Any, is
 @pytest.mark.parametrize(
     ("is_any", "is_open", "expected"),
     [
-        (A, None, [("Out[0, 0] is `any`, but the reference does not leave it open and gives 5", (0, 0))]),
-        (A, NONE, [("Out[0, 0] is `any`, but the reference does not leave it open and gives 5", (0, 0))]),
+        (A, None, [("Out[0, 0] is `any`, but the result is defined: the reference engine gives 5", (0, 0))]),
+        (A, NONE, [("Out[0, 0] is `any`, but the result is defined: the reference engine gives 5", (0, 0))]),
         (A, B, [(f"Out[1, 0] is 3, {NOT_ANY} (and 1 more element like it)", (1, 0))]),
         (
             [[False, True], [False, False]],
             A,
             [
-                ("Out[0, 1] is `any`, but the reference does not leave it open and gives 6", (0, 1)),
+                ("Out[0, 1] is `any`, but the result is defined: the reference engine gives 6", (0, 1)),
                 (f"Out[0, 0] is 1, {NOT_ANY}", (0, 0)),
             ],
         ),

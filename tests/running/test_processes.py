@@ -371,7 +371,7 @@ def test_a_selection_has_a_digest_of_its_own() -> None:
         (lambda names: [*names[:2], "more.json"], "one of 4 shards"),
         (lambda names: [*names[:2], "level.json"], "another feature level"),
         (lambda names: [*names[:2], "cut.json"], "did not get to its end"),
-        (lambda names: [*names[:2], "nowhere.json"], "no such file"),
+        (lambda names: [*names[:2], "nowhere.json"], "no such file or folder"),
         (lambda names: [*names[:2], "f/a.yaml"], "not JSON"),
         (lambda names: [*names[:2], "list.json"], "not a report of a run"),
     ],

@@ -111,7 +111,7 @@ def test_a_run_accepts_the_inputs_that_it_names(unit: str, inputs: str, failed: 
     assert (found["inputs"], found["summary"]["failed"]) == (inputs.lower(), failed)
     scope = run("--strict", "--inputs", inputs, unit=unit).output.split("\n")[1]
     told = "" if inputs == "float32" else f", inputs in {inputs.upper()}"
-    assert scope == f"3 cases at their own feature levels, accumulation in FLOAT32{told}"
+    assert scope == f"3 cases at the feature levels of their files; tolerances assume sums in FLOAT32{told}"
 
 
 def test_failures_and_unlikely_errors_name_the_inputs_that_explain_them() -> None:

@@ -53,7 +53,7 @@ class OneByOne(Sums):
         return {"OutputTensor": x[:, -1:].astype(np.float32)}
 """
 SAID = re.compile(
-    r"OutputTensor: 1 of 1 element is inside the bound, but up to (\d+(?:\.\d+)?) times the likely error$"
+    r"OutputTensor: 1 of 1 element is within the tolerance, but up to (\d+(?:\.\d+)?) times the likely error$"
 )
 NAME = "python:adding:Sums"
 
@@ -93,7 +93,7 @@ def test_a_long_sum_that_is_kept_in_float16_passes_with_a_warning() -> None:
     assert lines[0] == "PASSED sums.yaml::long"
     assert said(lines[1].removeprefix("  warning[unlikely-error]: ")) > 1
     assert lines[2] == "PASSED sums.yaml::short"
-    start = lines.index("1 case inside the bound, and beyond the likely error:")
+    start = lines.index("1 case within the tolerance, and beyond the likely error:")
     assert said(lines[start + 1].removeprefix("  sums.yaml::long ")) > 1
     assert lines[-1].startswith("2 passed (1 beyond the likely error) in ")
 

@@ -93,3 +93,23 @@ def test_an_operators_short_name_has_no_prefix() -> None:
 )
 def test_a_version_of_directml_is_numbers(text: str, version: tuple[int, ...] | None) -> None:
     assert names.parse_version(text) == version
+
+
+@pytest.mark.parametrize(
+    ("given", "nearest"),
+    [
+        (0x4200, "4_1"),
+        ("0x4200", "4_1"),
+        ("4_2", "4_1"),
+        (4.9, "4_1"),
+        ("DML_FEATURE_LEVEL_9_9", "6_4"),
+        ("0_5", "1_0"),
+        (7, "6_4"),
+        ("four", None),
+        ("", None),
+        pytest.param(10**5000, None, id="huge"),
+        (None, None),
+    ],
+)
+def test_the_nearest_level_is_the_highest_that_is_not_above(given: object, nearest: str | None) -> None:
+    assert names.nearest_level(given) == nearest

@@ -168,7 +168,7 @@ def test_a_value_that_needs_a_higher_level_is_unsupported_below_it() -> None:
 def test_a_claim_without_a_word_of_its_own_is_told_by_its_text() -> None:
     row = {"id": "C1", "text": "Axis is odd.", "holds": {"Axis": "Axis % 2 == 1"}}
     (finding,) = check(with_rows(row, Axis=2), "1_0")
-    assert finding.message == "Axis is 2; it must be such that this holds: Axis is odd."
+    assert finding.message == "Axis is 2; it must be such that Axis is odd"
     assert finding.note is None
 
 

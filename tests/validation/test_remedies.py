@@ -27,6 +27,11 @@ CONVOLUTION = {
     "OutputPadding": [0, 0],
     "GroupCount": 1,
 }
+ARGMAX = {
+    "InputTensor": tensor(2, 3),
+    "OutputTensor": {**tensor(2, 1), "DataType": "UINT32"},
+    "AxisDirection": "INCREASING",
+}
 GEMM = {
     "ATensor": tensor(1, 1, 2, 3),
     "BTensor": tensor(1, 1, 3, 4),
@@ -102,7 +107,10 @@ def test_axes_count_the_dimensions_that_are_added() -> None:
 def test_a_count_that_a_row_fixes_is_right_where_its_array_is_not() -> None:
     wrong = {**RESAMPLE, "Scales": [1, 2, 2]}
     assert help_of("RESAMPLE", {**wrong, "ScaleCount": 4}, "count-mismatch") == "give Scales 4 elements"
-    assert help_of("RESAMPLE", {**RESAMPLE, "ScaleCount": 3}, "count-mismatch") == "write 4, or leave ScaleCount out"
+    assert (
+        help_of("RESAMPLE", {**RESAMPLE, "ScaleCount": 3}, "count-mismatch")
+        == "write 4, or leave ScaleCount out; or give Scales 3 elements"
+    )
 
 
 def test_a_type_for_both_is_one_for_the_fields_that_name_it() -> None:
@@ -116,3 +124,24 @@ def test_nothing_is_tried_for_very_many_tensors() -> None:
     help = help_of("JOIN", many, "unsupported-dimension-count", "2_1")
     assert help is not None
     assert "dimensions" not in help
+
+
+@pytest.mark.parametrize(
+    ("axis", "help"),
+    [
+        (-1, "axes count from 0 to 1: write 1"),
+        (-2, "axes count from 0 to 1: write 0"),
+        (-3, "axes count from 0 to 1"),
+        ("x", None),
+        (2**32, None),
+    ],
+)
+def test_an_axis_below_0_is_advised_with_the_one_that_it_stands_for(axis: object, help: str | None) -> None:
+    (finding,) = validate("ARGMAX", {**ARGMAX, "Axes": [axis]}, NEWEST_LEVEL)[1]
+    assert (finding.rule, finding.help) == ("field-type", help)
+
+
+def test_sizes_are_advised_beside_another_mistake() -> None:
+    desc = {**CONVOLUTION, "BiasTensor": tensor(64), "GroupCount": 2}  # 2 does not divide the 3 channels
+    helps = [finding.help for finding in validate("CONVOLUTION", desc, NEWEST_LEVEL)[1] if "Bias" in finding.message]
+    assert helps == ["no feature level accepts that many; write [1, 64, 1, 1]"]

@@ -131,7 +131,7 @@ def test_an_integer_beyond_its_type_is_refused_where_it_stands(data_type: str) -
         ("value-not-representable", "inputs.T[1][1]"),
     ]
     assert findings[0].params == {"element": "T[0, 0]", "found": str(low - 1), "type": data_type}
-    assert findings[1].help == f"{data_type} holds whole numbers from {low} to {high}"
+    assert findings[1].help == f"{data_type} can hold whole numbers from {low} to {high}"
 
 
 @settings(deadline=None)
@@ -398,4 +398,4 @@ def test_a_numbers_text_is_asked_for_only_where_it_decides() -> None:
 def test_any_in_inputs_is_told_to_be_for_outputs(raw: Any, rule: str, steps: tuple[Any, ...]) -> None:
     found = refused(raw, "FLOAT32", 2)
     assert (found.rule, found.path) == (rule, ("inputs", "T", *steps))
-    assert found.help == "give a number: `any` leaves an element of outputs open, never one of inputs"
+    assert found.help == "give a number: `any` is for undefined elements of outputs, not for inputs"

@@ -165,11 +165,14 @@ def _may_share(spec: OperatorSpec, region: _Region, other: _Region) -> bool:
 
 
 def _overlap(spec: OperatorSpec, region: _Region, other: _Region) -> Finding:
-    does = "reads" if other.kind == INPUT else "writes"
     params = {
         "what": f"the binding {region.label}",
-        "found": f"the resource {region.source.name}, in bytes that {other.label} {does} too",
-        "expected": "a resource of its own, or another part of that one",
+        "found": f"resource {region.source.name!r}, where it overlaps {other.label}",
+        "expected": "a resource, or a part of one, that no other tensor is bound to",
     }
-    works = "only on exactly the bytes of an input" if spec.in_place else "never"
-    return Finding("wrong-type", region.source.path, params, help=f"{spec.operator} works in place {works}")
+    advice = f"bind {region.label} to another resource"
+    if other.kind == INPUT:
+        advice = f"{spec.short} cannot run in place: {advice}"
+        if spec.in_place:
+            advice = f"{spec.short} runs in place only on exactly the bytes of an input: bind {region.label} to those"
+    return Finding("wrong-type", region.source.path, params, help=advice)

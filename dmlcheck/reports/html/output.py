@@ -21,7 +21,7 @@ def output_text(name: str, output: OutputResult) -> Markup:
     """Return what is wrong with one output: its elements, and a picture of where they are."""
     if output.shape is not None:
         return fill("output.shape", name=name, shape=output.shape)
-    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} left open by the documentation"
+    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined"
     return fill(
         "output.output",
         name=name,
@@ -43,7 +43,7 @@ def _elements(name: str, output: OutputResult) -> Markup:
         return Markup()
     has_share = any(element.share is not None for element, _ in listed)
     error = "ULP" if output.data_type.startswith("FLOAT") else "off by"
-    heads = ("index", "expected", "actual", "difference", error, *(["times the bound"] if has_share else []))
+    heads = ("index", "expected", "actual", "difference", error, *(["times the tolerance"] if has_share else []))
     more = output.mismatches - len(listed)
     return fill(
         "output.elements",

@@ -42,7 +42,7 @@ def headline(summary: Summary) -> str:
     if not summary.total:
         return "Nothing ran"
     if summary.failed:
-        return _failures(summary, cases)
+        return f"{_failures(summary)} in {cases}"
     if summary.drifted:
         return f"{summary.drifted:,} of {cases} drifted"
     if summary.is_vain:
@@ -50,14 +50,13 @@ def headline(summary: Summary) -> str:
     return f"No failures in {cases}"
 
 
-def _failures(summary: Summary, cases: str) -> str:
-    """Return how many cases made the run fail, in each way in which they did."""
-    numbers = [(kind, summary.kinds.get(kind, 0)) for kind in _HOW_IT_FAILED]
-    (first, number), *more = [(_HOW_IT_FAILED[kind], number) for kind, number in numbers if number]
-    return ", ".join([f"{number:,} of {cases} {first}", *(f"{number:,} {how}" for how, number in more)])
-
-
-_HOW_IT_FAILED = {FAILED: "failed", ERRORED: "ended with an error", XPASSED: "passed against expectation"}
+def _failures(summary: Summary) -> str:
+    """Return how many cases made the run fail, in each way in which they did: `5 failed and 2 errors`."""
+    failed, errors, passed = (summary.counts.get(outcome, 0) for outcome in (FAILED, ERRORED, XPASSED))
+    numbers = [f"{failed:,} failed"] if failed else []
+    numbers += [counted(errors, "error")] if errors else []
+    numbers += [f"{passed:,} passed against expectation"] if passed else []
+    return " and ".join([", ".join(numbers[:-1]), numbers[-1]] if len(numbers) > 1 else numbers)
 
 
 def head(summary: Summary, info: RunInfo, assets: Assets) -> Markup:

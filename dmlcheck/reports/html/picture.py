@@ -150,7 +150,7 @@ def _in_words(output: OutputResult) -> str:
     """Return what the picture shows, for those who do not see it and those who want it exactly."""
     profile = output.profile
     wrong = [index for index, value in enumerate(profile) if value > 0]
-    each = "elements" if len(profile) == output.elements else "stretches"
+    each = "elements" if len(profile) == output.elements else "ranges of elements"
     span = f"in {_stretch(output, wrong[0])}"
     if len(wrong) > 1:
         span = f"between {_stretch(output, wrong[0])} and {_stretch(output, wrong[-1])}"

@@ -141,7 +141,7 @@ def test_a_graph_without_nodes_is_refused() -> None:
 def test_a_file_that_is_not_there_is_named() -> None:
     found = read_graph("absent.bin")
     assert isinstance(found, Diagnostic)
-    assert (found.rule, found.message, found.file) == ("file-not-found", "no such file", "absent.bin")
+    assert (found.rule, found.message, found.file) == ("file-not-found", "no such file or folder", "absent.bin")
 
 
 def test_a_graph_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

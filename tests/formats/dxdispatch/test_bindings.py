@@ -94,9 +94,10 @@ def test_a_resource_may_be_read_and_written_in_different_places_only(input: Any,
     assert problems_of(model) == [("wrong-type", "commands[0].bindings.OutputTensor")] * is_refused
     if is_refused:
         assert model.problems[0].message == (
-            "the binding OutputTensor is the resource big, in bytes that InputTensor reads too; it must be a resource "
-            "of its own, or another part of that one"
+            "the binding OutputTensor is resource 'big', where it overlaps InputTensor; it must be a resource, or a "
+            "part of one, that no other tensor is bound to"
         )
+        assert model.problems[0].help == "ARGMAX cannot run in place: bind OutputTensor to another resource"
 
 
 def test_an_operator_that_works_in_place_may_write_exactly_what_it_reads(monkeypatch: pytest.MonkeyPatch) -> None:

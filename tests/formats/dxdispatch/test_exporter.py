@@ -72,7 +72,7 @@ def test_a_folder_that_holds_something_else_is_not_touched(folder: Path) -> None
     (folder / "out" / "thesis.txt").write_text("mine", encoding="utf-8")
     result = export("a.yaml")
     assert result.exit_code == 2
-    assert "out is not empty, and holds nothing of this kind that dmlcheck wrote" in result.output
+    assert "out is not empty, and is no folder of this kind that dmlcheck wrote" in result.output
     assert [path.name for path in (folder / "out").iterdir()] == ["thesis.txt"]
     result = export("a.yaml", to="a.yaml")
     assert (result.exit_code, "a.yaml is not a folder" in result.output) == (2, True)
@@ -83,7 +83,7 @@ def test_an_earlier_export_is_replaced_and_what_else_is_there_is_kept(folder: Pa
     export("a.yaml")
     (folder / "out" / "notes.txt").write_text("mine", encoding="utf-8")
     result = export("a.yaml::strides")
-    assert "out holds an earlier one: its files are replaced" in result.stdout
+    assert "out has an earlier one: its files are replaced" in result.stdout
     assert len([path for path in (folder / "out").iterdir() if path.is_dir()]) == 1
     assert (folder / "out" / "notes.txt").read_text(encoding="utf-8") == "mine"
 

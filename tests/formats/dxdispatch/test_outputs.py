@@ -45,7 +45,7 @@ def test_bytes_may_be_in_another_order(tmp_path: Path) -> None:
     [
         (np.arange(4, dtype=np.float32), "wrote outputs/OutputTensor.npy as float32 [4], and FLOAT32 [5] is expected"),
         (np.arange(5), "wrote outputs/OutputTensor.npy as int64 [5], and FLOAT32 [5] is expected"),
-        (np.array(["x"] * 5, dtype=object), "which cannot be used: it holds Python objects"),
+        (np.array(["x"] * 5, dtype=object), "which cannot be used: it contains Python objects"),
     ],
 )
 def test_another_type_or_size_is_told(tmp_path: Path, values: Any, problem: str) -> None:

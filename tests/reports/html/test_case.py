@@ -37,7 +37,7 @@ def test_a_failure_is_told_with_all_that_is_known_of_it(page: str) -> None:
 
 def test_help_and_the_rows_of_rules_are_told(page: str) -> None:
     text = check(page).text
-    assert "help INT8 holds whole numbers from -128 to 127" in text
+    assert "help INT8 can hold whole numbers from -128 to 127" in text
     assert "help did you mean inputs?" in text
     assert "(REDUCE/C" in text
 
@@ -93,4 +93,4 @@ def test_a_passed_case_tells_of_its_open_elements(tmp_path: Path) -> None:
     told.case(CaseResult(case(), "passed", outputs={"Out": output}))
     told.finish(Summary({"passed": 1}, 0.0))
     text = check((tmp_path / "a.html").read_text(encoding="utf-8")).text
-    assert "Out: 2 of 3 elements are left open by the documentation" in text
+    assert "Out: 2 of 3 elements are undefined, and not compared" in text

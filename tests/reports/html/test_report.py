@@ -19,7 +19,7 @@ from dmlcheck.running.results import CaseResult
 def test_the_page_is_whole_and_names_the_run(page: str) -> None:
     assert page.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n')
     read = check(page)
-    title = "5 of 12 cases failed, 2 ended with an error, 1 passed against expectation"
+    title = "5 failed, 2 errors and 1 passed against expectation in 12 cases"
     assert f"<title>{title} - dmlcheck {__version__}, reference</title>" in page
     assert f'<h1 class="bad">{title}</h1>' in page
     assert f"dmlcheck {__version__} Implementation reference" in read.text
@@ -61,7 +61,7 @@ def test_equal_messages_are_told_once(tmp_path: Path) -> None:
     assert "<summary>323 more cases with the same message</summary>" in text
     assert '<li data-operator="GEMM">some.yaml::case-1\n' in text
     assert 'Failures <span class="count">325</span>' in text
-    assert '<h1 class="bad">325 of 325 cases ended with an error</h1>' in text
+    assert '<h1 class="bad">325 errors in 325 cases</h1>' in text
 
 
 def test_of_many_failures_the_first_are_unfolded(tmp_path: Path) -> None:
@@ -103,8 +103,7 @@ def test_a_page_of_failures_has_an_end(tmp_path: Path) -> None:
     assert "more cases are only counted, to keep this page of a size that opens" in text
     # An operator that fails late is told of in full all the same.
     assert (
-        len(re.findall(r'<details id="c\d+" class="case failed" data-outcome="failed" data-operator="GEMM"', text))
-        == 5
+        len(re.findall(r'<details id="c\d+" class="case failed" data-outcome="failed" data-operator="GEMM"', text)) == 5
     )
     check(text)
 

@@ -116,7 +116,7 @@ def fused(g: Builder, x: Value, desc: OperatorDesc) -> Value:
     if activation.spec.short == "ELEMENT_WISE_CLIP" and activation.values.get("ScaleBias") is None:
         limits = [g.scalar(as_element(activation.values[name], x.data_type), x.data_type) for name in ("Min", "Max")]
         return g.node("Clip", [x, *limits], x.sizes, x.data_type)
-    raise Inexpressible(f"what {activation.spec.short} is fused with would be rounded before it")
+    raise Inexpressible(f"a fused {activation.spec.short} is a node of its own in ONNX, which adds a rounding")
 
 
 # ---- the table

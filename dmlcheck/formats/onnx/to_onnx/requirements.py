@@ -28,5 +28,5 @@ def positive(desc: OperatorDesc, name: str) -> list[int]:
     """Return a field whose numbers ONNX wants to be 1 or more."""
     numbers = list(desc.values[name])
     if not all(number >= 1 for number in numbers):
-        raise Inexpressible(f"{name} holds 0")
+        raise Inexpressible(f"{name} has a 0")
     return numbers

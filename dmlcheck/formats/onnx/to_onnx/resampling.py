@@ -42,7 +42,7 @@ def resample(g: Builder, desc: OperatorDesc) -> None:
     before = [as_float32(value) for value in desc.values.get("InputPixelOffsets", [0.5] * len(scales))]
     after = [as_float32(value) for value in desc.values.get("OutputPixelOffsets", [-0.5] * len(scales))]
     if not all(_LEAST < scale < math.inf for scale in scales):
-        raise Inexpressible("Scales holds numbers that are not positive, or next to 0")
+        raise Inexpressible("Scales has numbers that are not positive, or next to 0")
     if not all(map(math.isfinite, (*before, *after))):
         raise Inexpressible("an offset of pixels is not finite")
     mode = desc.values["InterpolationMode"]

@@ -27,5 +27,5 @@ def test_numbers_that_onnx_wants_to_be_positive_are_not_0() -> None:
     desc = read_desc("AVERAGE_POOLING", fields | {"StartPadding": [0, 0], "EndPadding": [0, 0]}).desc
     assert desc is not None
     assert positive(desc, "Strides") == [1, 2]
-    with pytest.raises(Inexpressible, match=r"^WindowSize holds 0$"):
+    with pytest.raises(Inexpressible, match=r"^WindowSize has a 0$"):
         positive(desc, "WindowSize")

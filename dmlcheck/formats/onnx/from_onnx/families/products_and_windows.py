@@ -91,7 +91,7 @@ def _convolution_of_channels_last(node: Node) -> Counterpart:
     """CONVOLUTION of four dimensions, whose tensors are read and written through strides."""
     tensors = (node.input(0), node.input(1), node.output())
     if any(x.ndim != 4 for x in tensors):
-        raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are taken")
+        raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are supported")
     x, weights, output = map(channels_second, tensors)
     plain = (x.values, weights.values, *node.inputs[2:])
     made = _convolution("FORWARD", node._replace(inputs=plain, outputs=(output.values,)))

@@ -1,0 +1,270 @@
+"""What an expression of a constraint is with the numbers of a desc: `(224 + 3 + 3 - 7) // 2 + 1`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.validation.expressions import evaluate
+
+_ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
+
+
+class Scope:
+    """A desc whose numbers expressions are read with; `i` is the number of a dimension or element."""
+
+    def __init__(self, desc: OperatorDesc, i: int | None = None) -> None:
+        self.desc = desc
+        self.i = i
+
+    def value(self, node: ast.expr) -> Any:
+        """Return the value of a part of an expression, None where it has none."""
+        return None if isinstance(node, ast.Slice) else evaluate(ast.unparse(node), self.desc, self.i)
+
+    def chosen(self, node: ast.expr) -> ast.expr:
+        """Return what a name that the spec defines, a choice, or the min or max of some stands for in the desc."""
+        if isinstance(node, ast.Name) and node.id in self.desc.spec.let:
+            return self.chosen(parsed(self.desc.spec.let[node.id]))
+        if isinstance(node, ast.IfExp):
+            return self.chosen(node.body if self.value(node.test) else node.orelse)
+        if isinstance(node, ast.Call) and _called(node) in ("min", "max") and len(node.args) > 1:
+            same = [part for part in node.args if self.value(part) == self.value(node)]
+            return self.chosen(max(same, key=lambda part: len(ast.unparse(part)))) if same else node
+        return node
+
+
+def parsed(expression: str) -> ast.expr:
+    """Return the tree of an expression."""
+    return ast.parse(expression.strip(), mode="eval").body
+
+
+def sum_text(expression: Any, desc: OperatorDesc, expected: Any, i: int | None = None, at: int | None = None) -> str:
+    """Return what follows the expected number in a message: ` = 1 + 2`, or where it stands, or "".
+
+    `at` is the number's place in what an expression of several gives.
+    """
+    if not isinstance(expression, str):
+        return ""
+    scope, node = Scope(desc, i), parsed(expression)
+    worked = _worked(node, scope) if at is None else _element(node, at, scope)
+    if worked is None:
+        return ""
+    if isinstance(worked, ast.Constant):
+        return f", as {worked.kind} is" if worked.kind and worked.value == expected else ""
+    text = ast.unparse(worked)
+    return f" = {text}" if evaluate(text, desc) == expected else ""
+
+
+def place_text(node: ast.expr, scope: Scope) -> str | None:
+    """Return what a part of an expression names: a field, or a size of a tensor (`the last size of QueryTensor`)."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute) and node.value.attr == "Sizes"):
+        return None
+    tensor, index, sizes = ast.unparse(node.value.value), scope.value(node.slice), scope.value(node.value)
+    return None if index is None or sizes is None else f"{tensor}.Sizes[{index % len(sizes)}]"
+
+
+def _called(node: ast.expr) -> str | None:
+    return node.func.id if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) else None
+
+
+# ---- sums
+
+
+def _worked(node: ast.expr, scope: Scope) -> ast.expr | None:
+    """Return a part of an expression with numbers for what it names, or None where it is no sum of numbers."""
+    is_name = isinstance(node, ast.Name)
+    node = scope.chosen(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, _ARITHMETIC):
+        left, right = _worked(node.left, scope), _worked(node.right, scope)
+        return None if left is None or right is None else ast.BinOp(left, node.op, right)
+    if isinstance(node, ast.Subscript):
+        index = scope.value(node.slice)
+        found = _element(node.value, index, scope) if isinstance(index, int) else None
+        if found is not None:
+            return found
+    if isinstance(node, ast.Call) and _called(node) == "prod":
+        return _product(scope.value(node.args[0]))
+    value = scope.value(node)
+    if type(value) not in (int, float):
+        return None
+    is_named = is_name and not isinstance(node, ast.Name)
+    return ast.Constant(value, kind=place_text(node, scope) if is_named else None)  # `kind` carries where it stands
+
+
+def _product(factors: Sequence[int] | None) -> ast.expr | None:
+    product: ast.expr | None = None
+    for factor in factors or ():
+        product = ast.Constant(factor) if product is None else ast.BinOp(product, ast.Mult(), ast.Constant(factor))
+    return product
+
+
+def _element(node: ast.expr, at: int, scope: Scope) -> ast.expr | None:
+    """Return the sum of one of the numbers that a part of an expression gives."""
+    node = scope.chosen(node)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        head = scope.value(node.left)
+        if head is None:
+            return None
+        return _element(node.left, at, scope) if at < len(head) else _element(node.right, at - len(head), scope)
+    if isinstance(node, ast.Tuple):
+        return _element_of_tuple(node, at, scope)
+    return _element_of_shape(node, at, scope) if isinstance(node, ast.Call) else None
+
+
+def _element_of_tuple(node: ast.Tuple, at: int, scope: Scope) -> ast.expr | None:
+    for part in node.elts:
+        if not isinstance(part, ast.Starred):
+            if at == 0:
+                return _worked(part, scope)
+            at -= 1
+        else:
+            several = scope.value(part.value)
+            if several is None or at < len(several):
+                return None
+            at -= len(several)
+    return None
+
+
+def _element_of_shape(node: ast.Call, at: int, scope: Scope) -> ast.expr | None:
+    """Return the sum of one of the sizes that a formula of sizes gives."""
+    text, given = _SHAPES.get(_called(node) or ""), [scope.value(part) for part in node.args]
+    if text is None or None in given:
+        return None
+    try:
+        return parsed(text(at, *given))
+    except IndexError:  # a dimension that is not there
+        return None
+
+
+def _span(window: int, dilation: int) -> str:
+    return str(window) if dilation == 1 else f"(({window} - 1) * {dilation} + 1)"
+
+
+def _pooled(
+    k: int,
+    sizes: Sequence[int],
+    window: Sequence[int],
+    strides: Sequence[int],
+    start: Sequence[int],
+    end: Sequence[int],
+    dilations: Sequence[int] | None = None,
+) -> str:
+    """Return the sum of a size that `shapes.pooled` gives."""
+    size = sizes[len(sizes) - len(window) :][k]
+    span = _span(window[k], dilations[k] if dilations else 1)
+    return f"({size} + {start[k]} + {end[k]} - {span}) // {strides[k]} + 1"
+
+
+def _pooled_like(k: int, _: Sequence[int], *given: Any) -> str:
+    """Return the sum of a size that `shapes.pooled_like` gives where it is not rounded up."""
+    return _pooled(k, *given)
+
+
+def _transposed(
+    k: int,
+    sizes: Sequence[int],
+    window: Sequence[int],
+    strides: Sequence[int],
+    start: Sequence[int],
+    end: Sequence[int],
+    dilations: Sequence[int],
+    output: Sequence[int],
+) -> str:
+    """Return the sum of a size that `shapes.transposed` gives."""
+    size = sizes[len(sizes) - len(window) :][k]
+    return f"({size} - 1) * {strides[k]} + {_span(window[k], dilations[k])} + {output[k]} - {start[k]} - {end[k]}"
+
+
+_SHAPES: dict[str, Callable[..., str]] = {"pooled": _pooled, "pooled_like": _pooled_like, "transposed": _transposed}
+
+
+# ---- limits
+
+
+def limit_word(expression: Any, desc: OperatorDesc, own: str, found: int, expected: int, i: int) -> str:
+    """Return `at most ` or `at least ` where an expression limits a size (`own`) and does not fix it, else ""."""
+    node = parsed(expression) if isinstance(expression, str) else ast.Constant(expression)
+    while isinstance(node, ast.IfExp):
+        node = node.body if Scope(desc, i).value(node.test) else node.orelse
+    if _called(node) not in ("min", "max") or own not in ast.unparse(node):
+        return ""
+    return "at most " if expected < found else "at least "
+
+
+def span_text(expression: Any, desc: OperatorDesc, window: int, i: int | None) -> str:
+    """Return how wide a window is beside what it must fit into, where an expression says `(size - 1) // dilation + 1`.
+
+    `window` is the number of its elements. "" for any other expression.
+    """
+    node, scope = parsed(expression) if isinstance(expression, str) else None, Scope(desc, i)
+    match node:
+        case ast.BinOp(ast.BinOp(ast.BinOp(size, ast.Sub(), _), ast.FloorDiv(), step), ast.Add(), _):
+            worked, dilation = _worked(size, scope), scope.value(step)
+        case _:
+            return ""
+    if worked is None or type(dilation) is not int or dilation == 1:
+        return ""
+    spans, padded = (window - 1) * dilation + 1, scope.value(size)
+    field = ast.unparse(step).replace("[i]", f"[{i}]")
+    size_text = f"the padded size is {padded} = {ast.unparse(worked)}"
+    return f": with {field} = {dilation} the window spans {spans} elements, and {size_text}"
+
+
+# ---- claims
+
+
+def broken_claims(expression: str, desc: OperatorDesc) -> Iterator[str]:
+    """Yield what each part of a claim that a desc breaks asks for, after "it must be", in numbers; "" without any."""
+    node, scope = parsed(expression), Scope(desc)
+    parts = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) else [node]
+    return (_claim(part, scope) for part in parts if scope.value(part) is False)
+
+
+def _claim(node: ast.expr, scope: Scope) -> str:
+    match node:
+        case ast.Compare(ast.BinOp(whole, ast.Mod(), _), [ast.Eq()], [ast.Constant(0)]):
+            whole = scope.chosen(whole)
+            return f"a divisor of {scope.value(whole)}, {_size_in_words(whole, scope)}"
+        case ast.Compare(_, [ast.GtE()], [least]):
+            return f"at least {scope.value(least)}"
+        case ast.Compare(ast.BinOp(_, ast.Sub(), base), [ast.In()], [ast.Tuple(choices)]):
+            start = scope.value(base)
+            return " or ".join(_shifted(start, scope.value(choice)) for choice in choices)
+        case ast.Compare(_, [ast.In()], [ast.Tuple(choices)]):
+            return " or ".join(dict.fromkeys(str(scope.value(choice)) for choice in choices))
+        case ast.Compare(ast.Attribute(_, "DataType"), [ast.Eq()], [expected]):
+            return str(scope.value(expected))
+    return ""
+
+
+def _shifted(start: int, more: int) -> str:
+    return f"{start + more} = {start} + {more}" if more else str(start)
+
+
+def _size_in_words(node: ast.expr, scope: Scope) -> str:
+    """Return what a size is of: `the last size of QueryTensor`."""
+    if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "-1":
+        return f"the last size of {ast.unparse(node.value).removesuffix('.Sizes')}"
+    return place_text(node, scope) or ast.unparse(node)
+
+
+def claimed(expression: str, desc: OperatorDesc) -> tuple[str, Any, int | None] | None:
+    """Return what number the first broken part of a claim is about: its name, the number, and its dimension if any."""
+    node, scope = parsed(expression), Scope(desc)
+    left = node.left if isinstance(node, ast.Compare) else None
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
+        left = left.left
+    match left:
+        case ast.Subscript(ast.Attribute(tensor, "Sizes"), index):
+            sizes, at = scope.value(left.value), scope.value(index)
+            at = at % len(sizes)
+            return f"{ast.unparse(tensor)}.Sizes[{at}]", sizes[at], at
+        case ast.Attribute(tensor, "DimensionCount"):
+            return f"the number of dimensions of {ast.unparse(tensor)}", scope.value(left), None
+        case ast.Attribute(tensor, "element_count"):
+            return f"the number of elements of {ast.unparse(tensor)}", scope.value(left), None
+    return None

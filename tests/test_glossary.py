@@ -1,0 +1,63 @@
+"""One word for one thing: the words that the glossary does not use stand in no text of the tool."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from glossary import catalog, found_in, helps, messages, pages, specs, strings, terms
+
+Texts = Callable[[], Iterator[tuple[str, str]]]
+
+# Names and expressions that look like prose, by a part of each.
+NOT_PROSE = (
+    "unspecified|left open|",  # what the sources of cases may say
+    "legality: cases that",  # a key of `show --evidence`
+    "a legal desc",  # a reason in reports of earlier versions
+)
+
+
+@pytest.mark.parametrize("texts", [catalog, helps, strings, messages, pages, specs], ids=lambda texts: texts.__name__)
+def test_a_word_that_the_glossary_does_not_use_is_not_used(texts: Texts) -> None:
+    found = [
+        (where, word)
+        for where, text in texts()
+        if not any(name in text for name in NOT_PROSE)
+        for word in found_in(text)
+    ]
+    assert found == []
+
+
+def test_the_texts_are_those_of_the_whole_tool() -> None:
+    counts = {texts.__name__: len(list(texts())) for texts in (catalog, helps, strings, messages, pages, specs)}
+    assert counts["catalog"] > 60
+    assert counts["helps"] > 15
+    assert counts["strings"] > 1000
+    assert counts["messages"] > 40
+    assert counts["pages"] > 10
+    assert counts["specs"] > 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("The desc is legal.", ["legal"]),
+        ("Illegal, or left\nopen", ["illegal", "left open"]),
+        ("within the bounds", ["bounds"]),
+        ("this holds", ["holds"]),
+        ("`holds: 1` and unspecified-mismatch are names", []),
+        ("a tensor must be bound by the caller; FLOAT16 can hold it", []),
+        ("The error is within its tolerance.", []),
+    ],
+)
+def test_words_are_found_in_prose_and_not_in_names(text: str, found: list[str]) -> None:
+    assert found_in(text) == found
+
+
+def test_every_term_has_one_sentence_of_meaning_and_stands_in_order() -> None:
+    names = list(terms())
+    assert len(names) > 15
+    assert names == sorted(names, key=str.lower)
+    assert {"valid", "undefined", "tolerance", "desc", "feature level", "ULP", "support row", "constraint"} <= set(
+        names
+    )
