@@ -64,7 +64,8 @@ class Judged(NamedTuple):
 
         with np.errstate(all="ignore"):
             compared = compare(self.expected, actual, self.limit, bounds_of, self.unspecified)
-        return any(output.mismatches or output.unlikely for output, _ in compared.values())
+        found = [output for output, _ in compared.values()]
+        return any(output.mismatches or output.unlikely or output.systematic for output in found)
 
     def notices(self, fault: Fault) -> bool:
         """Whether the outputs with a fault fail."""

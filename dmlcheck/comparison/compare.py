@@ -220,7 +220,8 @@ class _Tally:
         has_none |= _is_unlimited(wanted, self.data_type, bound, _OF_A_CASE)
         self.unlimited += int((likely.accepted & has_none & ~bound.unspecified).sum())
         if bound.terms > 1 and self.limit.is_capped:
-            shares = np.where(bound.unspecified | np.isnan(likely.share), 0.0, likely.share)
+            shares = _nearest(likely.share, found, self.data_type, self.limit, bound)
+            shares = np.where(bound.unspecified | np.isnan(shares), 0.0, shares)
             self.squares += float(np.square(np.fmin(shares, MOST_LIKELY)).sum())
             refused = beyond & ~likely.is_published & (likely.derived.share > MOST_LIKELY)
             beyond &= ~refused
@@ -375,6 +376,14 @@ def _likely(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bo
     accepted = np.where(is_wide, derived.accepted, judged.accepted)
     published = np.where(judged.allowed > derived.allowed, judged.allowed, 0.0)
     return _Likely(derived, share, accepted, judged.accepted & ~derived.accepted, published)
+
+
+def _nearest(share: Array, found: Array, data_type: str, limit: Limit, bound: Bound) -> Array:
+    """Return errors as shares of the bound of the nearest of several right results."""
+    for side in bound.others:
+        wanted = side.value.astype(found.dtype)
+        share = np.fmin(share, _likely(wanted, found, data_type, limit, side).share)
+    return share
 
 
 def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0) -> Array:

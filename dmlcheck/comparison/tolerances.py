@@ -7,38 +7,12 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.wording import figure
+from dmlcheck.reference.operators import WITH_VARIANCE
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Tolerance
 
 FLOAT32 = "FLOAT32"
 INPUTS = (FLOAT32, "TF32", "BFLOAT16")  # what FLOAT32 factors of sums of products may be rounded to, the finest first
-
-# The operators whose formula has sums of products of two float tensors, or of what becomes of those.
-OF_PRODUCTS = frozenset(
-    [
-        "CONVOLUTION",
-        "GEMM",
-        "GRU",
-        "LSTM",
-        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
-        "MULTIHEAD_ATTENTION",
-        "MULTIHEAD_ATTENTION1",
-        "QUANTIZED_LINEAR_CONVOLUTION",
-        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
-        "RNN",
-    ]
-)
-
-
-# The operators with a variance, which an implementation may compute in one pass: that is no likely error, but right.
-WITH_VARIANCE = frozenset(
-    [
-        "BATCH_NORMALIZATION_TRAINING",
-        "MEAN_VARIANCE_NORMALIZATION",
-        "MEAN_VARIANCE_NORMALIZATION1",
-        "MEAN_VARIANCE_NORMALIZATION2",
-    ]
-)
 
 
 class Limit(NamedTuple):

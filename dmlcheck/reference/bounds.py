@@ -23,6 +23,7 @@ from dmlcheck.reference.engine import (
     tracked,
 )
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
+from dmlcheck.reference.operators import WITH_VARIANCE
 from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -137,14 +138,16 @@ def arithmetic_of(
 ) -> Arithmetic:
     """Return the arithmetic that an implementation of a desc may use: FLOAT64 tensors are not computed in less.
 
-    The factors of sums of products are rounded to `factors` only where all float tensors are FLOAT32.
+    The factors of sums of products are rounded to `factors` only where all float tensors are FLOAT32. The mean of
+    nearly equal elements added one by one loses what they differ by: no variance comes out of that.
     """
     types = {part.tensor.data_type for part in desc.tensors()}
     used = "FLOAT64" if "FLOAT64" in types else accumulate
     attributes = "FLOAT16" if "FLOAT16" in (used, *types) else "FLOAT32"
     of = FORMATS[used]
     rounded = factors if types & FORMATS.keys() == {"FLOAT32"} else "FLOAT32"
-    return Arithmetic(used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
+    given = (used, attributes, of.unit_roundoff, 2.0**of.least_exponent, is_likely, rounded)
+    return Arithmetic(*given, has_short_sums=desc.spec.short in WITH_VARIANCE)
 
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:

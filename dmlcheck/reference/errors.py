@@ -26,7 +26,8 @@ class Arithmetic(NamedTuple):
     A sum of n terms rounds up to n times. `is_likely` counts these roundings as independent of each other (six standard
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
     the type that FLOAT fields may be rounded to, `factors` that of the factors of sums of products: FLOAT32, TF32 or
-    BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself.
+    BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself. Of likely
+    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs.
     """
 
     data_type: str = "FLOAT32"
@@ -36,6 +37,7 @@ class Arithmetic(NamedTuple):
     is_likely: bool = False
     factors: str = "FLOAT32"
     unit: str = ""
+    has_short_sums: bool = False
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
@@ -248,7 +250,9 @@ def summing_error(
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
-        chance = np.maximum(alike, _near(count + 1, sums, squares, arithmetic))
+        chance = alike
+        if not arithmetic.has_short_sums:
+            chance = np.maximum(alike, _near(count + 1, sums, squares, arithmetic))
         steps = (count * (sums * sums + squares) + walked) * (1 + count * chance)
         likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
         error = np.where(is_even(count + 1, sums, squares), error, np.fmin(error, likely))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from dmlcheck.comparison.tolerances import OF_PRODUCTS, limit_parts
+from dmlcheck.comparison.tolerances import limit_parts
 from dmlcheck.diagnostics.wording import dimension_counts_text
+from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
 from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version

@@ -286,3 +286,32 @@ def test_a_moment_of_adam_may_be_interpolated() -> None:
     interpolated = m + (1 - F32(0.9)) * (g - m)
     assert is_right(judged(desc, inputs, interpolated, "OutputFirstMomentTensor"))
     assert is_wrong(judged(desc, inputs, m + F32(0.1001) * (g - m), "OutputFirstMomentTensor"))
+
+
+# ---- normalizations
+
+
+def test_a_normalization_of_a_large_mean_has_limits() -> None:
+    x = (1000 + np.random.default_rng(8).standard_normal((1, 1, 256, 256))).astype(F32)
+    desc = valid(
+        "MEAN_VARIANCE_NORMALIZATION1",
+        InputTensor=tensor(*x.shape),
+        OutputTensor=tensor(*x.shape),
+        Axes=[2, 3],
+        NormalizeVariance=True,
+        Epsilon=1e-5,
+    )
+    centred = x - x.mean(dtype=F32)
+    found = centred / np.sqrt((centred * centred).mean(dtype=F32) + F32(1e-5))
+    assert is_right(judged(desc, {"InputTensor": x}, found))
+    assert judged(desc, {"InputTensor": x}, np.zeros_like(x)).unlikely > 0
+
+
+def test_errors_are_measured_from_the_nearest_of_several_right_results() -> None:
+    """Epsilon is added to the sum, or is the least divisor: both are right, and each output is one of them all over."""
+    x = np.random.default_rng(8).standard_normal((5, 5, 3, 3)).astype(F32)
+    shape = tensor(*x.shape)
+    desc = valid("LP_NORMALIZATION", InputTensor=shape, OutputTensor=shape, Axis=1, Epsilon=1e-5, P=2)
+    sums = (x * x).sum(axis=1, keepdims=True, dtype=F32)
+    assert is_right(judged(desc, {"InputTensor": x}, x * (1 / np.sqrt(sums + F32(1e-5)))))
+    assert is_right(judged(desc, {"InputTensor": x}, x / np.maximum(np.sqrt(sums), F32(1e-5))))

@@ -69,7 +69,7 @@ def test_errors_of_winograds_size_fail_and_are_named() -> None:
 def test_they_pass_where_they_are_allowed_and_reports_say_so() -> None:
     result = run("--algorithms", "winograd", "--strict", "--json", "report.json")
     assert result.exit_code == 0, result.output
-    assert result.output.splitlines()[1].endswith("accumulation in FLOAT32, winograd allowed")
+    assert result.output.splitlines()[1].endswith("sums in FLOAT32, winograd allowed")
     assert json.loads(Path("report.json").read_text(encoding="utf-8"))["algorithms"] == ["winograd"]
 
 

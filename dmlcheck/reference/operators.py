@@ -1,0 +1,30 @@
+"""Operators whose tolerances depend on what their formulas have."""
+
+from __future__ import annotations
+
+# The operators whose formula has sums of products of two float tensors, or of what becomes of those.
+OF_PRODUCTS = frozenset(
+    [
+        "CONVOLUTION",
+        "GEMM",
+        "GRU",
+        "LSTM",
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        "MULTIHEAD_ATTENTION",
+        "MULTIHEAD_ATTENTION1",
+        "QUANTIZED_LINEAR_CONVOLUTION",
+        "QUANTIZED_LINEAR_MATRIX_MULTIPLY",
+        "RNN",
+    ]
+)
+
+
+# The operators with a variance, which an implementation may compute in one pass: that is no likely error, but right.
+WITH_VARIANCE = frozenset(
+    [
+        "BATCH_NORMALIZATION_TRAINING",
+        "MEAN_VARIANCE_NORMALIZATION",
+        "MEAN_VARIANCE_NORMALIZATION1",
+        "MEAN_VARIANCE_NORMALIZATION2",
+    ]
+)

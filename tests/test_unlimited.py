@@ -1,0 +1,41 @@
+"""Results without a limit: few operators have any on random values, and each of them for a reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import unlimited
+
+import dmlcheck
+from dmlcheck.specs.load import full_name
+
+SAMPLE = (
+    "MEAN_VARIANCE_NORMALIZATION1",
+    "MEAN_VARIANCE_NORMALIZATION2",
+    "BATCH_NORMALIZATION_TRAINING",
+    "LP_NORMALIZATION",
+    "CONVOLUTION",
+    "GEMM",
+    "REDUCE",
+    "ACTIVATION_SOFTMAX",
+    "ELEMENT_WISE_SIN",
+    "RESAMPLE",
+    "LSTM",
+    "AVERAGE_POOLING",
+)
+GUIDE = Path(dmlcheck.__file__).parent / "guide"
+
+
+@pytest.mark.parametrize("short", SAMPLE)
+def test_random_values_of_any_mean_have_limits(short: str) -> None:
+    found = unlimited.shares(str(full_name(short)), draws=6)
+    assert all(count.elements > 0 for count in found.values())
+    assert [count.unlimited for count in found.values()] == [0] * len(unlimited.MEANS)
+
+
+def test_what_has_no_limit_is_in_the_guide_with_its_reason() -> None:
+    pages = "".join(path.read_text(encoding="utf-8") for path in GUIDE.glob("*.md"))
+    for short, reason in unlimited.REASONS.items():
+        (row,) = (line for line in pages.splitlines() if line.startswith(f"| {short} |"))
+        assert row.endswith(f"| {reason} |")

@@ -1,0 +1,109 @@
+"""Which results have no likely limit: `python tests/unlimited.py [OPERATOR...]`.
+
+For each operator it draws valid descs, and values of means 0, 10, 100 and 1,000 with a standard deviation of 1, and
+counts the elements whose tolerance is infinite, or has all that the operator can return, as `run --strict` sees it. It
+prints a row for each operator that has any: the share of such elements by mean, in percent. The guide's page on
+tolerances has these rows; REASONS says why they are there.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import drawn_descs
+import numpy as np
+from drawn_values import SPECIAL, drawn_values, of_name
+
+from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.reference.bounds import bounds
+from dmlcheck.specs.load import full_name, operator_names
+from dmlcheck.specs.records import OUTPUT
+
+MEANS = (0, 10, 100, 1000)
+DRAWS = 12
+_SATURATED = "a fused activation that has all of its range within the error of a very large operand"
+_SCORES = "scores of some hundreds or thousands: their rounding decides which key has all of the weight"
+REASONS = {
+    "BATCH_NORMALIZATION": _SATURATED,
+    "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
+    "ELEMENT_WISE_TAN": "angles beside a pole",
+    "GRU": "states that grow from step to step, with activations that have no bounds",
+    "MULTIHEAD_ATTENTION": _SCORES,
+    "MULTIHEAD_ATTENTION1": _SCORES,
+}
+SIZES = (drawn_descs.SMALL, drawn_descs.LARGE, drawn_descs.LONG)
+
+
+class Counted(NamedTuple):
+    """How many elements were looked at, and how many of them have no limit."""
+
+    elements: int = 0
+    unlimited: int = 0
+
+
+def shares(operator: str, draws: int = DRAWS) -> dict[int, Counted]:
+    """Return by mean what is found of an operator with FLOAT32 and FLOAT16 tensors."""
+    return {mean: _of_mean(operator, mean, draws) for mean in MEANS}
+
+
+def _of_mean(operator: str, mean: int, draws: int) -> Counted:
+    elements = unlimited = 0
+    for draw in range(draws):
+        generator = np.random.default_rng([draw, mean, *operator.encode()])
+        made = drawn_descs.drawn_with(operator, generator, SIZES[draw % len(SIZES)])
+        if made is None:
+            continue
+        desc, inputs = made
+        inputs = inputs or drawn_values(desc, generator, "normal")
+        for found in _counts(desc, _around(desc, inputs, mean, generator)):
+            elements, unlimited = elements + found.elements, unlimited + found.unlimited
+    return Counted(elements, unlimited)
+
+
+def _around(desc: OperatorDesc, inputs: dict[str, Any], mean: int, generator: np.random.Generator) -> dict[str, Any]:
+    """Return the inputs with other floats, but for those that have a range of their own, as scales do."""
+
+    def value(name: str, part: Part, values: Any) -> Any:
+        if values.dtype.kind != "f" or name in SPECIAL or of_name(desc, name, part.tensor) is not None:
+            return values
+        return (mean + generator.standard_normal(values.shape)).astype(values.dtype)
+
+    made = {}
+    for name, given in inputs.items():
+        parts = desc.parts[name]
+        is_list = isinstance(given, list)
+        new = [value(name, part, values) for part, values in zip(parts, given if is_list else [given], strict=True)]
+        made[name] = new if is_list else new[0]
+    return made
+
+
+def _counts(desc: OperatorDesc, inputs: dict[str, Any]) -> Iterator[Counted]:
+    asked = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in desc.tensors(OUTPUT)}
+    for _, _, bound in bounds(desc, inputs, asked, is_likely=True):
+        judged = ~bound.unspecified & np.isfinite(bound.value)
+        none = np.zeros_like(judged) if bound.unlimited is None else bound.unlimited & judged
+        yield Counted(int(judged.sum()), int(none.sum()))
+
+
+def main(words: list[str]) -> None:
+    """Print a row for each operator with elements that have no limit."""
+    warnings.simplefilter("ignore")
+    asked = [full_name(word) for word in words] if words else operator_names()
+    _write("operator", (f"mean {mean}" for mean in MEANS))
+    for operator in asked:
+        found = shares(operator)
+        if any(count.unlimited for count in found.values()):
+            percent = (100 * count.unlimited / max(1, count.elements) for count in found.values())
+            _write(operator.removeprefix("DML_OPERATOR_"), (f"{share:.3g}" for share in percent))
+
+
+def _write(name: str, columns: Iterable[str]) -> None:
+    sys.stdout.write(f"{name:40}{''.join(f'{column:>10}' for column in columns)}\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
