@@ -2,6 +2,7 @@
 
 STYLES names the kinds: `normal` numbers of full mantissas, `wide` ones of many magnitudes, numbers beside `1000`, and
 `edges`, which have signed zeros, denormals, limits, infinities, NaN, halves and equal elements among ordinary numbers.
+There are also numbers beside `10` and `100`, and `cancelling` ones, which come in pairs whose sum is nearly 0.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ def floats(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str)
     values = generator.normal(size=sizes)
     if style == "wide":
         values = values * 2.0 ** generator.integers(-9, 9, sizes)
-    elif style == "1000":
-        values = 1000 + values
+    elif style.isdigit():
+        values = int(style) + values
+    elif style == "cancelling":
+        values = cancelling(generator, values)
     values = values.astype(dtype)
     if style == "edges":
         about = np.finfo(dtype)
@@ -39,6 +42,14 @@ def floats(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: str)
         some = [about.max, -about.max, np.inf, -np.inf, np.nan] if generator.random() < 0.5 else [1.0, 2.0]
         values = mixed(generator, values, np.array([*edges, *some], dtype))
     return values
+
+
+def cancelling(generator: Generator, values: Array) -> Array:
+    """Return values every second of which is the negative of the one before, but for a 4096th of it."""
+    flat = values.reshape(-1).copy()
+    second = flat[1::2]
+    second[:] = -flat[: 2 * second.size : 2] * (1 + generator.normal(size=second.size) / 4096)
+    return flat.reshape(values.shape)
 
 
 def mixed(generator: Generator, values: Array, edges: Array) -> Array:
@@ -52,7 +63,7 @@ def integers(generator: Generator, sizes: tuple[int, ...], dtype: Any, style: st
     limits = np.iinfo(dtype)
     if style == "normal":
         return generator.integers(limits.min, limits.max, sizes, dtype, endpoint=True)
-    if style == "1000":
+    if style.isdigit() or style == "cancelling":
         return generator.integers(max(limits.min, -9), 10, sizes, dtype)
     if style == "wide":
         shift = generator.integers(0, 8 * dtype.itemsize - 1, sizes)

@@ -30,7 +30,7 @@ REASONS = {
     "BATCH_NORMALIZATION": _SATURATED,
     "MEAN_VARIANCE_NORMALIZATION": _SATURATED,
     "ELEMENT_WISE_TAN": "angles beside a pole",
-    "GRU": "states that grow from step to step, with activations that have no bounds",
+    "GRU": "states that grow from step to step, with activations that have no limit",
     "MULTIHEAD_ATTENTION": _SCORES,
     "MULTIHEAD_ATTENTION1": _SCORES,
 }

@@ -434,7 +434,11 @@ def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:
     for axis, (table, size) in enumerate(zip(tables, sizes, strict=True)):
         inside = inside & _along((table >= 0) & (table < size), axis, len(sizes))
     lead = hits.shape[: hits.ndim - len(sizes)]
-    elements = np.unravel_index(inside.reshape(*lead, -1).argmax(axis=-1), [table.shape[1] for table in tables])
+    first = inside.reshape(*lead, -1).argmax(axis=-1)
+    flat = np.unravel_index(
+        first.reshape(-1), [table.shape[1] for table in tables]
+    )  # of others NumPy 2.4 has some wrong
+    elements = [element.reshape(first.shape) for element in flat]
     index: Any = 0
     for axis, (table, element, size) in enumerate(zip(tables, elements, sizes, strict=True)):
         place = with_ones_after(np.arange(len(table)), len(sizes) - axis - 1)

@@ -9,7 +9,7 @@ from dmlcheck.diagnostics.wording import dimension_counts_text
 from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.reports.conditions import condition_text, constraint_text
 from dmlcheck.reports.layout import Line, Table, Text
-from dmlcheck.specs.names import ENUMS, LEVEL_ORDER, level_and_version
+from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, level_and_version
 from dmlcheck.specs.records import DATA_TYPE, INPUT, OUTPUT, Erratum, Field, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.specs.search import ForeignName
 
@@ -53,10 +53,22 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
 
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:
-    if spec.unspecified:
+    texts = [*spec.unspecified, *([_ZEROS] if _has_float_outputs(spec) else [])]
+    if texts:
         yield from _section("Undefined by the documentation (no implementation is judged by it)")
-    for text in spec.unspecified:
+    for text in texts:
         yield from _item("-", text)
+
+
+# No page says of any operator which zero or which NaN it gives.
+_ZEROS = "The sign of a zero, and which NaN a NaN is: the page says neither, so 0 equals -0 and any NaN any other."
+
+
+def _has_float_outputs(spec: OperatorSpec) -> bool:
+    outputs = [field.name for field in spec.outputs]
+    rows = (row for table in spec.support for row in table.rows.values())
+    types = {data_type for row in rows for name in outputs if name in row for data_type in row[name].types}
+    return any(DATA_TYPES[data_type].kind == "float" for data_type in types)
 
 
 def _errata(spec: OperatorSpec) -> Iterator[Line]:

@@ -272,6 +272,15 @@ def test_the_first_place_is_the_first_element_inside_that_hits(
         assert not places or found[at] == places[0]
 
 
+def test_the_first_places_of_many_windows_of_one_column_are_right() -> None:
+    hits = np.random.default_rng(4).random((1, 9000, 1, 2, 1)) < 0.5
+    hits[..., 1, 0] |= ~hits[..., 0, 0]
+    window = Window((2, 1), (2, 1), (1, 1), (0, 0))
+    found = first_place(hits, view([slice(0, 9000), slice(0, 1)], window, (18_000, 1), is_whole=True), (18_000, 1))
+    right = 2 * np.arange(9000) + ~hits[0, :, 0, 0, 0]
+    assert np.array_equal(found.reshape(-1), right)
+
+
 def test_a_window_around_an_element_is_no_larger_than_the_tensor_may_need() -> None:
     window = around((2, 5, 3), (1, 2), 1, 4)
     assert window.size == (1, 6, 4)

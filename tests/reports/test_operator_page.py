@@ -6,6 +6,7 @@ import re
 from itertools import pairwise
 
 import pytest
+from commandline import dmlcheck
 
 from dmlcheck.reference.formulas import formula_texts
 from dmlcheck.reports.layout import printed
@@ -173,3 +174,9 @@ def test_equal_numbers_of_dimensions_have_one_wording() -> None:
     ]
     assert len(rows) > 150
     assert [text for text in rows if not text.endswith(" have the same number of dimensions.")] == []
+
+
+@pytest.mark.parametrize(("operator", "has_floats"), [("ELEMENT_WISE_MAX", True), ("CONVOLUTION_INTEGER", False)])
+def test_operators_with_float_outputs_say_that_signs_of_zeros_are_undefined(operator: str, has_floats: bool) -> None:
+    text = dmlcheck("show", operator).stdout
+    assert ("The sign of a zero, and which NaN a NaN is" in text) is has_floats
