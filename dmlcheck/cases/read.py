@@ -5,7 +5,7 @@ from __future__ import annotations
 import marshal
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -33,6 +33,7 @@ from dmlcheck.cases.records import MERGED, Case, CaseFile, FileOrigin, in_order
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import cut, misspelt
 from dmlcheck.files.document import Document, placed
+from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import parse_level
 
 _A_CASE_FILE = "a mapping with operator and desc, or with cases"
@@ -92,7 +93,8 @@ class _Reader:
                 params = {"what": self.document.name, "found": "empty", "expected": _A_CASE_FILE}
                 yield Finding("wrong-type", (), params)
             return ()
-        yield from unknown_keys({key: None for key in value if key != "$schema"}, _FILE_KEYS, "a case file")
+        own = {key: given for key, given in value.items() if key != "$schema"}
+        yield from _unknown_keys(own, _FILE_KEYS, "a case file", value.get("operator"))
         items = value.get("cases")
         if "cases" in misspelt(value, _FILE_KEYS).values():
             return ()
@@ -272,10 +274,24 @@ def _findings(
             if value is None and key not in defaults.unusable and key not in meant:
                 yield missing_key(key, "a case")
     if not is_file and not own.keys() <= _KEYS_OF_CASES:
-        yield from unknown_keys(own, CASE_KEYS, "a case")
+        yield from _unknown_keys(own, CASE_KEYS, "a case", operator)
     is_right = all(has_form(key, value) for key, value in own.items() if key in _KEYS_OF_CASES)
     if not is_right or not all(has_form(key, values[key]) for key in defaults.templated):
         yield from form_findings(values, templated=values.get("matrix") is not None)
+
+
+def _unknown_keys(own: Mapping[str, Any], known: Collection[str], where: str, operator: Any) -> Iterator[Finding]:
+    """Yield the keys that are not known; the help for a field of the operator says where it belongs."""
+    for finding in unknown_keys(own, known, where):
+        field = _field_of(operator, str(finding.path[0]))
+        yield finding if field is None else finding._replace(help=f"write {field} under desc")
+
+
+def _field_of(operator: Any, key: str) -> str | None:
+    """Return the field of an operator that a key has the name of, in whatever case."""
+    name = full_name(operator) if isinstance(operator, str) else None
+    fields = () if name is None else load_spec(name).fields
+    return next((field for field in fields if field.casefold() == key.casefold()), None)
 
 
 def _merge(defaults: dict[str, Any], own: dict[str, Any]) -> dict[str, Any]:

@@ -243,7 +243,8 @@ class _Tally:
         """Note the elements at some positions: the refused ones, the one most off, and the closest to its bound."""
         element = partial(self._element, places, judged)
         units = judged.units
-        np.maximum.at(self.stretches, places * self.stretches.size // self.elements, units)
+        refused = ~judged.accepted
+        np.maximum.at(self.stretches, places[refused] * self.stretches.size // self.elements, units[refused])
         self._note_refused(places, judged, element)
         at = int(np.argmax(units))
         if self.most_off is None or _units(units[at]) > self.max_ulp:

@@ -31,12 +31,12 @@ class OutputResult(NamedTuple):
     and `closest` that of the largest share of its bound. `max_ulp` is in units for integers; `max_share` is None where
     nothing but equal elements is allowed. `bound` says in words which tolerance was applied and `decided_by` whose it
     is and why it is so, `shape` what was wrong with the shape or type instead of values.
-    `profile` is the largest error in each of up to 64 equal stretches of the output, where any element is wrong: in
-    units in the last place, or in units for integers. `unlikely` counts the elements that are inside the bound and
-    beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in words where the
-    elements outside the tolerance are, if there are such words. `unlimited` counts the elements that differ where the
-    bound is infinite, or has all that the operator can return: they are not wrong, and say nothing. `systematic` is the
-    root mean square of all errors in units of the likely one, where that is too much for roundings.
+    `profile` is the largest error outside the tolerance in each of up to 64 equal stretches of the output, where any
+    element is wrong: in units in the last place, or in units for integers. `unlikely` counts the elements that are
+    inside the bound and beyond its likely limit, `likely_share` is the largest share of that limit. `region` says in
+    words where the elements outside the tolerance are, if there are such words. `unlimited` counts the elements that
+    differ where the bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
+    `systematic` is the root mean square of all errors in units of the likely one, where that is too much for roundings.
     """
 
     elements: int

@@ -72,7 +72,7 @@ def _read_fields(
             else:
                 values[name] = value
         elif not field.optional and not field.counts and name not in broken:
-            yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(field)}")
+            yield missing(spec.operator, name, (*path, name), f"{name} is {_expected(spec, field)}")
     yield from _unknown(spec, raw, path, is_nested=is_nested)
     known = yield from _completed(spec, values, path)
     derived = frozenset(field.name for field in spec.fields.values() if field.counts and raw.get(field.name) is None)
@@ -237,10 +237,21 @@ def _operator_name(field: Field, given: Mapping[str, Any], path: Path) -> Checki
     return None
 
 
-def _expected(field: Field) -> str:
+def _expected(spec: OperatorSpec, field: Field) -> str:
+    """Return what a field that is left out has to be; of a tensor an example that the support tables allow."""
     if field.enum:
         return f"one of {' '.join(name for name in ENUMS[field.enum] if name != 'UNKNOWN')}"
+    if field.type == "TENSOR_DESC":
+        return f"a mapping such as {_example(spec, field.name)}"
     return EXPECTED["BOOL" if field.boolean else field.type]
+
+
+def _example(spec: OperatorSpec, name: str) -> str:
+    rows = [row[name] for row in spec.support[0].rows.values() if name in row] if spec.support else []
+    types = [name for name in rows[0].types if all(name in row.types for row in rows)] if rows else []
+    data_type = "FLOAT32" if not types or "FLOAT32" in types else types[0]
+    rank = 2 if not rows or 2 in rows[0].dims else min(rows[0].dims)
+    return f"{{DataType: {data_type}, Sizes: {[1] * (rank - 2) + [2, 3][-rank:]}}}"
 
 
 _READERS: dict[str, Callable[[Field, Any, Path], Checking[Any]]] = {

@@ -118,8 +118,18 @@ def unknown_names(
     meant = misspelt(given, known)
     for name in islice((name for name in given if name not in known), _MOST_UNKNOWN):
         help = _NO_MERGE if name == "<<" else None
-        help = help or (f"did you mean {meant[name]}?" if name in meant else did_you_mean(str(name), known))
+        help = help or (f"did you mean {meant[name]}?" if name in meant else _another_name(str(name), given, known))
         yield name, help or (f"{names} {', '.join(known)}" if known else "it has none here")
+
+
+def _another_name(name: str, given: Mapping[Any, Any], known: Collection[str]) -> str | None:
+    """Return what to do about an unknown name by the closest known one: to write it, unless it is there already."""
+    close = closest(name, known)
+    if close is None or close not in given:
+        return f"did you mean {close}?" if close else None
+    if is_misspelling(name, close):
+        return f"leave {name} out; {close} is given already"
+    return did_you_mean(name, [other for other in known if other not in given])
 
 
 _NO_MERGE = "YAML 1.2 has no merge keys; write the keys out, or use an alias for the whole value"

@@ -15,9 +15,10 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges
+from dmlcheck.inspection.spec_conditions import condition_problems, row_problems, unreached
 from dmlcheck.specs.load import data_folder, full_name, load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES, ENUMS, LEVEL_ORDER, parse_version
-from dmlcheck.specs.records import DATA_TYPE, Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
+from dmlcheck.specs.records import Constraint, Deviation, OperatorSpec, SupportTable, Tolerance
 from dmlcheck.validation import constraint_words, expressions
 
 
@@ -101,10 +102,14 @@ def _spec_problems(spec: OperatorSpec) -> Iterator[str]:
     for number, row in enumerate(spec.constraints):
         yield from _constraint_problems(spec, row, {other.id for other in spec.constraints[:number]})
     for number, table in enumerate(spec.support):
-        yield from _condition_problems(spec, f"support table {number + 1}", table.when)
+        yield from condition_problems(spec, f"support table {number + 1}", table.when)
         yield from _table_problems(spec, table)
+        yield from unreached(f"support table {number + 1}", table.when, (other.when for other in spec.support[:number]))
     for number, tolerance in enumerate(spec.tolerance):
-        yield from _row_problems(spec, f"row {number + 1} of the tolerance", tolerance)
+        where, earlier = f"row {number + 1} of the tolerance", spec.tolerance[:number]
+        yield from _row_problems(spec, where, tolerance)
+        for_any = (other.when for other in earlier if {*other.present} <= {*tolerance.present})
+        yield from unreached(where, tolerance.when, for_any)
     for deviation in spec.known_deviations:
         yield from _deviation_problems(spec, deviation)
     yield from _field_problems(spec)
@@ -130,8 +135,7 @@ def _constraint_problems(spec: OperatorSpec, row: Constraint, before: set[str]) 
     yield from (
         f"{row.id} is given {other}, which does not stand before it" for other in row.given if other not in before
     )
-    for condition in (row.when, row.unless):
-        yield from _condition_problems(spec, row.id, condition)
+    yield from row_problems(spec, row)
 
 
 _OF_EXPRESSIONS = (
@@ -173,24 +177,6 @@ def _texts(args: Iterable[Any]) -> Iterator[str]:
             yield from _texts(part)
 
 
-def _condition_problems(
-    spec: OperatorSpec, where: str, condition: Mapping[str, tuple[str, ...]] | None
-) -> Iterator[str]:
-    """Yield what is wrong with a condition: a field that does not exist, or a value that it cannot have."""
-    for name, values in (condition or {}).items():
-        field = spec.fields.get(name)
-        if field is None and name != DATA_TYPE:
-            yield f"{where} asks for the field {name}, which does not exist"
-        elif field is None or field.is_tensor:
-            yield from (f"{where} has the type {kind}" for kind in values if kind not in DATA_TYPES)
-        elif field.enum is not None:
-            yield from (
-                f"{where}: {value} is not a value of {field.enum}" for value in values if value not in ENUMS[field.enum]
-            )
-        if not values:
-            yield f"{where} asks for no value of {name}"
-
-
 def _row_problems(spec: OperatorSpec, where: str, row: Tolerance) -> Iterator[str]:
     """Yield what is wrong with a row of an operator's tolerance."""
     yield from _desc_problems(spec, where, row.when, row.present)
@@ -215,7 +201,7 @@ def _desc_problems(
     spec: OperatorSpec, where: str, when: Mapping[str, tuple[str, ...]] | None, names: tuple[str, ...]
 ) -> Iterator[str]:
     """Yield what is wrong with a row's choice of descs: a condition, and names of fields."""
-    yield from _condition_problems(spec, where, when)
+    yield from condition_problems(spec, where, when)
     yield from (f"{where} names {name}, which is not a field" for name in sorted({*names} - spec.fields.keys()))
 
 

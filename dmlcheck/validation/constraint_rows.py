@@ -76,8 +76,15 @@ def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str
     accepted = support_tables.accepted_types(desc, str(finding.path[0]), level)
     legal = [name for name in wanted if not accepted or name in accepted]
     if row.word != "data_type":
-        return f"use {legal[0]} for both" if legal else None
+        return f"use {legal[0]} for both{_followers(finding, desc, legal[0])}" if legal else None
     return f"use {' or '.join(legal)}" if 0 < len(legal) < len(wanted) else None
+
+
+def _followers(finding: Finding, desc: OperatorDesc, data_type: str) -> str:
+    """Return the fields that must name a tensor's data type too, and would not when it is another."""
+    claims = (row.args.items() for row in desc.spec.constraints if row.word == "data_type_of")
+    fields = (field for claim in claims for field, name in claim if name == finding.path[0])
+    return "".join(f", and for {field}" for field in fields if desc.values.get(field) not in (None, data_type))
 
 
 def _transform_help(finding: Finding, desc: OperatorDesc, level: str) -> str | None:

@@ -30,9 +30,7 @@ def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one number of dimensions."""
     for (label, path, tensor), model in _unlike(desc, names, _rank):
-        found, wanted = len(tensor.sizes), len(model.tensor.sizes)
-        help = f"add dimensions of size 1 to rank {wanted}" if found < wanted else None
-        yield _wrong_rank(label, path, found, f"{model.label} has {wanted}", help)
+        yield _wrong_rank(label, path, len(tensor.sizes), f"{model.label} has {len(model.tensor.sizes)}")
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
@@ -390,9 +388,9 @@ def _compare_sizes(label: str, path: Path, tensor: TensorDesc, expected: Sequenc
                 yield Finding("size-mismatch", (*path, "Sizes", axis), _size_params(label, axis, found, wanted))
 
 
-def _wrong_rank(label: str, path: Path, found: int, problem: str, help: str | None = None) -> Finding:
+def _wrong_rank(label: str, path: Path, found: int, problem: str) -> Finding:
     params = {"tensor": label, "found": dimensions_text(found), "problem": problem}
-    return Finding("rank-mismatch", (*path, "Sizes"), params, help=help)
+    return Finding("rank-mismatch", (*path, "Sizes"), params)
 
 
 def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequence[str] = ()) -> Finding:

@@ -17,8 +17,7 @@ from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import LEVEL_ORDER, LEVELS, level_and_version, level_name
 from dmlcheck.specs.records import OperatorSpec
 from dmlcheck.validation import constraint_rows, support_tables
-from dmlcheck.validation.remedies import axis_help, fitting_sizes
-from dmlcheck.validation.support_tables import Fitting
+from dmlcheck.validation.remedies import axis_help, rank_remedy, with_count, with_remedy
 
 
 def validate(operator: str, raw: Any, level: str) -> tuple[OperatorDesc | None, list[Finding]]:
@@ -32,8 +31,9 @@ def check(reading: Reading, level: str) -> list[Finding]:
     desc = reading.desc
     if desc is None:
         return list(reading.findings)
-    read = (finding._replace(help=finding.help or axis_help(desc, finding)) for finding in reading.findings)
-    return [*read, *islice(_at_level(desc, level, fitting_sizes), MAX_PROBLEMS + 1)]
+    found = (with_count(finding, desc, level) for finding in reading.findings)
+    read = (finding._replace(help=finding.help or axis_help(desc, finding)) for finding in found)
+    return [*read, *islice(_at_level(desc, level, is_told=True), MAX_PROBLEMS + 1)]
 
 
 def minimum_level(reading: Reading) -> str | None:
@@ -46,13 +46,13 @@ def minimum_level(reading: Reading) -> str | None:
     return None
 
 
-def _at_level(desc: OperatorDesc, level: str, fitting: Fitting | None = None) -> Iterator[Finding]:
-    """Yield what is wrong with a desc at a level, and may be right at another; `fitting` finds sizes to advise."""
+def _at_level(desc: OperatorDesc, level: str, *, is_told: bool = False) -> Iterator[Finding]:
+    """Yield what is wrong with a desc at a level, and may be right at another; what is told has sizes to advise."""
     if LEVEL_ORDER[level] < LEVEL_ORDER[desc.spec.introduced]:
         yield _unavailable(desc.spec, level, ("operator",))
     else:
         refused = set()
-        for finding in support_tables.findings(desc, level, fitting):
+        for finding in support_tables.findings(desc, level, rank_remedy if is_told else None):
             refused.add(finding.path[1:])
             yield finding
         if refused:
@@ -60,7 +60,8 @@ def _at_level(desc: OperatorDesc, level: str, fitting: Fitting | None = None) ->
     for path, nested in desc.nested():
         if LEVEL_ORDER[level] < LEVEL_ORDER[nested.spec.introduced]:
             yield _unavailable(nested.spec, level, ("desc", *path, "Type"))
-    yield from constraint_rows.findings(desc, level)
+    for finding in constraint_rows.findings(desc, level):
+        yield with_remedy(finding, desc, level) if is_told else finding
 
 
 def _unavailable(spec: OperatorSpec, level: str, path: Path) -> Finding:

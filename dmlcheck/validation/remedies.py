@@ -1,27 +1,83 @@
-"""What would make a desc right: the sizes of a tensor of too few dimensions that no constraint refuses."""
+"""What would make a desc right: sizes of tensors of too few or too many dimensions that no constraint refuses."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from itertools import combinations
+from math import prod
+from typing import Any
 
-from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.specs.records import OUTPUT
 from dmlcheck.validation import constraint_rows
+from dmlcheck.validation.support_tables import support_at
 
+Tensors = Mapping[tuple[str | int, ...], TensorDesc]
 _MOST = 8  # dimensions of a tensor, and of what is tried for it
+_MOST_TENSORS = 64  # of a desc for which sizes are tried
 
 
-def fitting_sizes(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> tuple[int, ...] | None:
-    """Return the first sizes with 1 before and after those that a tensor has that break no constraint at a level.
+def rank_remedy(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+    """Return what to do about a tensor whose number of dimensions is none of `dims`, None where nothing is known to do.
 
-    `dims` are the dimension counts to choose from. None where all break one, or the tensor has too many dimensions.
-    What is wrong without the tensor too is no reason against sizes.
+    Its own sizes with dimensions of 1 among them, where they break no constraint; else dimensions of 1 before those of
+    all tensors that have as many, and the axes counted anew. Whatever is returned leads to no new mistake.
     """
-    others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))
-    for sizes in _candidates(part.tensor.sizes, dims):
-        if others.issuperset(constraint_rows.broken_places(_resized(desc, part, sizes), level)):
-            return sizes
+    if len(desc.tensors()) > _MOST_TENSORS:
+        return None
+    return _sized(desc, part, dims, level) or _led(desc, part, dims, level)
+
+
+def with_remedy(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
+    """Return what is wrong with a tensor's number of dimensions with the sizes that would be right in its help."""
+    if finding.rule != "rank-mismatch" or len(desc.tensors()) > _MOST_TENSORS:
+        return finding
+    for part in desc.parts.get(str(finding.path[1]), ()):
+        support = support_at(desc, str(part.path[0]), level)
+        if part.path == finding.path[1:-1] and support is not None:
+            remedy = _sized(desc, part, support.dims, level)
+            if remedy is not None:
+                return finding._replace(help=f"{finding.help}: {remedy}" if finding.help else remedy)
+    return finding
+
+
+def with_count(finding: Finding, desc: OperatorDesc, level: str) -> Finding:
+    """Return what is wrong with a count with the right one in its help, where a row says that it is the given one."""
+    name, array = str(finding.path[-1]), str(finding.params.get("array"))
+    if finding.rule != "count-mismatch" or finding.path != ("desc", name) or name == array:
+        return finding
+    given, length = finding.params["found"], len(desc.values[array])
+
+    def is_wrong(count: int) -> bool:
+        changed = OperatorDesc.of(desc.spec, {**desc.values, name: count})
+        return (name,) in constraint_rows.broken_places(changed, level)
+
+    if is_wrong(length) and not is_wrong(given):
+        return finding._replace(help=f"give {array} {counted(given, 'element')}")
+    return finding
+
+
+# ---- one tensor
+
+
+def _sized(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+    """Return the sizes to write for a tensor of too few dimensions, and the strides if it has to be repeated."""
+    others = set(constraint_rows.broken_places(desc.without([str(part.path[0])]), level))  # whatever its sizes are
+
+    def fits(tensor: TensorDesc) -> bool:
+        return others.issuperset(constraint_rows.broken_places(_with_tensors(desc, {part.path: tensor}), level))
+
+    for tensor in filter(fits, _lengthened_by_ones(part, dims)):
+        return f"write {list(tensor.sizes)}"
+    for tensor in filter(fits, _repeated(desc, part, dims)):
+        return f"to repeat it, write Sizes: {list(tensor.sizes)}, Strides: {list(tensor.strides or ())}"
     return None
+
+
+def _higher(part: Part, dims: tuple[int, ...]) -> list[int]:
+    return sorted(count for count in dims if len(part.tensor.sizes) < count <= _MOST)
 
 
 def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
@@ -42,20 +98,80 @@ def axis_help(desc: OperatorDesc, finding: Finding) -> str | None:
     return f"axes count from 0 to {rank - 1}" + (f": write {axis + rank}" if axis >= -rank else "")
 
 
-def _candidates(sizes: tuple[int, ...], dims: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    for rank in sorted(count for count in dims if len(sizes) < count <= _MOST):
-        for after in range(rank - len(sizes) + 1):
-            yield (1,) * (rank - len(sizes) - after) + sizes + (1,) * after
+def _lengthened_by_ones(part: Part, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
+    """Yield a tensor with dimensions of 1 added in every way: the fewest first, and of as many those before its own."""
+    for rank in _higher(part, dims):
+        for added in combinations(range(rank), rank - len(part.tensor.sizes)):
+            own = iter(part.tensor.sizes)
+            sizes = tuple(1 if axis in added else next(own) for axis in range(rank))
+            yield part.tensor._replace(sizes=sizes, strides=None)
 
 
-def _resized(desc: OperatorDesc, part: Part, sizes: tuple[int, ...]) -> OperatorDesc:
-    """Return a desc with a packed tensor of other sizes."""
-    name = str(part.path[0])
-    tensor = part.tensor._replace(sizes=sizes, strides=None)
-    value = desc.values[name]
-    if len(part.path) > 1:
-        index = part.path[1]
-        value = tuple(tensor if number == index else other for number, other in enumerate(value))
-    else:
-        value = tensor
-    return OperatorDesc.of(desc.spec, {**desc.values, name: value})
+def _repeated(desc: OperatorDesc, part: Part, dims: tuple[int, ...]) -> Iterator[TensorDesc]:
+    """Yield an input of the sizes of another tensor, repeated along the dimensions that it lacks."""
+    own = part.tensor.sizes
+    if desc.spec.fields[str(part.path[0])].kind == OUTPUT:
+        return
+    for sizes in dict.fromkeys(other.tensor.sizes for other in desc.tensors()):
+        if len(sizes) in _higher(part, dims):
+            for added in combinations(range(len(sizes)), len(sizes) - len(own)):
+                if own == tuple(size for axis, size in enumerate(sizes) if axis not in added):
+                    packed = (prod(own[index + 1 :]) for index in range(len(own)))
+                    strides = tuple(0 if axis in added else next(packed) for axis in range(len(sizes)))
+                    yield part.tensor._replace(sizes=sizes, strides=strides)
+
+
+# ---- all tensors at once
+
+
+def _led(desc: OperatorDesc, part: Part, dims: tuple[int, ...], level: str) -> str | None:
+    """Return which leading dimensions to add or to drop of every tensor that has as many as one, if that is right."""
+    own = len(part.tensor.sizes)
+    ranks = [rank for rank in dims if own < rank <= _MOST] or ([max(dims)] if own > max(dims) else [])
+    alike = [other for other in desc.tensors() if len(other.tensor.sizes) == own]
+    for rank in ranks[:1]:
+        surplus = own - rank
+        if any(size != 1 for other in alike for size in other.tensor.sizes[: max(0, surplus)]):
+            return None
+        led = {other.path: _lengthened(other.tensor, -surplus) for other in alike}
+        axes = _counted_anew(desc, {str(path[0]) for path in led}, -surplus)
+        changed = OperatorDesc.of(desc.spec, {**_with_tensors(desc, led).values, **axes})
+        before = set(constraint_rows.broken_places(desc, level))
+        if before.issuperset(constraint_rows.broken_places(changed, level)):
+            what = "add" if surplus < 0 else "drop"
+            counted = "".join(f", and write {name}: {_text(value)}" for name, value in axes.items())
+            return f"{what} leading dimensions of size 1 to rank {rank}{counted}"
+    return None
+
+
+def _counted_anew(desc: OperatorDesc, tensors: set[str], more: int) -> dict[str, Any]:
+    """Return the axes of a desc as they are when some tensors have more leading dimensions."""
+    axes: dict[str, Any] = {}
+    for row in desc.spec.constraints:
+        if row.word == "axes_within":
+            for field, tensor in row.args.items():
+                value = desc.values.get(field)
+                if tensor in tensors and value not in (None, ()):
+                    axes[field] = tuple(axis + more for axis in value) if isinstance(value, tuple) else value + more
+    return axes
+
+
+def _text(value: Any) -> str:
+    return str(list(value)) if isinstance(value, tuple) else str(value)
+
+
+def _lengthened(tensor: TensorDesc, more: int) -> TensorDesc:
+    """Return a packed tensor with more leading dimensions of 1, or fewer."""
+    return tensor._replace(sizes=(1,) * more + tensor.sizes[max(0, -more) :], strides=None)
+
+
+def _with_tensors(desc: OperatorDesc, tensors: Tensors) -> OperatorDesc:
+    """Return a desc with other tensors, which are by their paths."""
+    values = dict(desc.values)
+    for path, tensor in tensors.items():
+        name, value = str(path[0]), values[str(path[0])]
+        if len(path) > 1:
+            values[name] = tuple(tensor if index == path[1] else other for index, other in enumerate(value))
+        else:
+            values[name] = tensor
+    return OperatorDesc.of(desc.spec, values)

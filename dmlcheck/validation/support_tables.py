@@ -12,14 +12,13 @@ from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, lev
 from dmlcheck.specs.records import OUTPUT, Field, OperatorSpec, SupportTable, TensorSupport
 from dmlcheck.validation.conditions import applicable
 
-Fitting = Callable[[OperatorDesc, Part, tuple[int, ...], str], "tuple[int, ...] | None"]
+Remedy = Callable[[OperatorDesc, Part, "tuple[int, ...]", str], "str | None"]
 
 
-def findings(desc: OperatorDesc, level: str, fitting: Fitting | None = None) -> Iterator[Finding]:
+def findings(desc: OperatorDesc, level: str, remedy: Remedy | None = None) -> Iterator[Finding]:
     """Yield what the support table of a desc does not accept at a level from which its operator exists.
 
-    `fitting` returns sizes of one of some dimension counts that would make a tensor right at a level, None where it
-    finds none.
+    `remedy` says what would make a tensor right that has none of some dimension counts, None where nothing would.
     """
     table = support_table(desc)
     if table is None:
@@ -32,7 +31,7 @@ def findings(desc: OperatorDesc, level: str, fitting: Fitting | None = None) -> 
         for part in desc.parts[name]:
             if len(part.tensor.sizes) not in support.dims:
                 row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
-                yield _dimension_finding(row, part, desc, fitting)
+                yield _dimension_finding(row, part, desc, remedy)
             if support.types and part.tensor.data_type not in support.types:
                 row = _Row(desc.spec, table, desc.spec.fields[name], heading, level)
                 yield _type_finding(row, part, desc)
@@ -88,7 +87,7 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
         yield Finding("unsupported-value", ("desc", field), params, help=f"accepted from {level_and_version(lowest)}")
 
 
-def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, fitting: Fitting | None) -> Finding:
+def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, remedy: Remedy | None) -> Finding:
     found, dims = len(part.tensor.sizes), row.support.dims
     lowest = row.lowest(lambda support: found in support.dims)
     params = {
@@ -97,22 +96,10 @@ def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, fitting: Fitti
         "operator": row.spec.operator,
         "level": level_name(row.level),
     }
-    sizes = fitting(desc, part, dims, row.level) if fitting is not None and lowest is None else None
-    remedy = _rank_remedy(part.tensor.sizes, dims) if sizes is None else f"write {list(sizes)}"
-    help = _level_help(lowest, "no feature level accepts that many", remedy)
+    advice = None if remedy is None else remedy(desc, part, dims, row.level)
+    help = _level_help(lowest, "no feature level accepts that many", advice)
     note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
     return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
-
-
-def _rank_remedy(sizes: tuple[int, ...], dims: tuple[int, ...]) -> str | None:
-    """Say which leading dimensions of size 1 make sizes fit dimension counts, if any do."""
-    higher = [count for count in dims if count > len(sizes)]
-    if higher:
-        return f"add leading dimensions of size 1 to rank {min(higher)}"
-    surplus = len(sizes) - max(dims)
-    if all(size == 1 for size in sizes[:surplus]):
-        return f"drop leading dimensions of size 1 to rank {max(dims)}"
-    return None
 
 
 def _type_finding(row: _Row, part: Part, desc: OperatorDesc) -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from commandline import dmlcheck
 
 from dmlcheck.specs.load import operator_names
@@ -104,6 +105,7 @@ def test_errata_may_be_asked_for_by_their_kind() -> None:
     assert (alone.exit_code, "--kind needs --errata" in alone.stderr) == (2, True)
 
 
+@pytest.mark.slow
 def test_the_evidence_of_one_operator_is_among_that_of_all() -> None:
     head, own, *_ = dmlcheck("show", "gemm", "--evidence").stdout.splitlines()
     assert (head.split()[:2], own.split()[0]) == (["operator", "results"], "GEMM")

@@ -136,6 +136,12 @@ def test_what_differs_is_seen_in_any_part_of_an_output() -> None:
     assert not compare.Differing(expected[:1], actual[:1], is_float=True).any()
 
 
+def test_a_profile_has_the_errors_outside_the_tolerance_alone() -> None:
+    unit = 2.0**-23
+    found = judged([1, 1, 1, 1], [1 + unit, 1 + 4 * unit, 1, 1 + 2 * unit], "FLOAT32", own(ulp=3))
+    assert (found.profile, found.mismatches, found.max_ulp) == ((0, 4, 0, 0), 1, 4)
+
+
 def test_what_differs_is_given_in_pairs_by_its_position() -> None:
     expected = np.arange(24, dtype=np.int32).reshape(2, 3, 4)
     actual = np.asfortranarray(expected + 100)

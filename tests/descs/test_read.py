@@ -140,6 +140,7 @@ def test_a_field_that_is_not_optional_cannot_be_left_out(name: str, is_null: boo
     what = {
         "Axes": "a list of whole numbers from 0 to 4294967295",
         "AxisDirection": "one of INCREASING DECREASING",
+        "OutputTensor": "a mapping such as {DataType: INT64, Sizes: [2, 3]}",  # FLOAT32 is none of its types
     }.get(name, "a mapping such as {DataType: FLOAT32, Sizes: [2, 3]}")
     assert finding.help == f"{name} is {what}"
 
@@ -147,9 +148,10 @@ def test_a_field_that_is_not_optional_cannot_be_left_out(name: str, is_null: boo
 @pytest.mark.parametrize(
     ("name", "help"),
     [
-        ("AxisDirektion", "did you mean AxisDirection?"),
-        ("axes", "did you mean Axes?"),
-        ("InputTensors", "did you mean InputTensor?"),
+        ("AxisDirektion", "leave AxisDirektion out; AxisDirection is given already"),
+        ("axes", "leave axes out; Axes is given already"),
+        ("InputTensors", "leave InputTensors out; InputTensor is given already"),
+        ("AxisCounter", "did you mean AxisCount?"),
         ("Qqq", "its fields are InputTensor, OutputTensor, AxisCount, Axes, AxisDirection"),
     ],
 )

@@ -120,8 +120,8 @@ def test_a_tensor_is_a_mapping(found: Any, text: str) -> None:
 @pytest.mark.parametrize(
     ("field", "help"),
     [
-        ("DataTyp", "did you mean DataType?"),
-        ("datatype", "did you mean DataType?"),
+        ("DataTyp", "leave DataTyp out; DataType is given already"),
+        ("datatype", "leave datatype out; DataType is given already"),
         ("Stride", "did you mean Strides?"),
         ("TotalTensorSizeInByte", "did you mean TotalTensorSizeInBytes?"),
         (

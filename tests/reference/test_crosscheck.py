@@ -62,17 +62,16 @@ Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]
 
 CASES = Path(__file__).parent.parent.parent / "cases"
-# What KNOWN is about: other versions, and vector units, compute otherwise.
-VERSIONS = ("1.23", "1.32")
-FOUND = tuple(".".join(re.findall(r"\d+", package.__version__)[:2]) for package in (onnx, runtime))
-pytestmark = [
-    pytest.mark.skipif(
-        FOUND != VERSIONS, reason=f"what differs is known of onnx and onnxruntime {VERSIONS}, not {FOUND}"
-    ),
-    pytest.mark.skipif(
-        platform.machine().lower() not in ("x86_64", "amd64"), reason="what differs is known of x86-64 only"
-    ),
-]
+Release = tuple[int, ...]
+# The first and the last release that this was run with: what a row of KNOWN without releases of its own is known of.
+# Newer releases, and other processors, may compute otherwise: what is not explained there is no failure of ours. Older
+# ones are not compared: ONNX Runtime 1.23 ends the process on the way.
+TRIED: dict[str, tuple[Release, Release]] = {"onnx": ((1, 23), (1, 23)), "onnxruntime": ((1, 32), (1, 32))}
+FOUND: dict[str, Release] = {
+    name: tuple(map(int, re.findall(r"\d+", package.__version__)[:2]))
+    for name, package in (("onnx", onnx), ("onnxruntime", runtime))
+}
+IS_X86 = platform.machine().lower() in ("x86_64", "amd64")
 
 RANDOM_DESCS: dict[str, Callable[[str], Iterator[tuple[OperatorDesc, dict[str, Any]]]]] = {
     **dict.fromkeys(ATTENTION, attentions),
@@ -402,7 +401,8 @@ class Known(NamedTuple):
     """A disagreement that is explained: of which program, in which operator, for which data types of its first input.
 
     `where` gives the elements that may differ. `fails` is in the place of that where there is no result to compare, and
-    is found in the message. Each row has to be seen for each of its types.
+    is found in the message. Each row has to be seen for each of its types, by the releases that it is known of: those
+    from `since` on, up to `until`.
     """
 
     program: str
@@ -411,6 +411,18 @@ class Known(NamedTuple):
     why: str
     where: Callable[[Seen], Any] = lambda seen: False  # noqa: ARG005
     fails: str = ""
+    since: Release | None = None
+    until: Release | None = None
+
+    def is_of(self, release: Release) -> bool:
+        """Whether a release may differ so: one that is not tried yet may, where the last that was did."""
+        return (self.since is None or self.since <= release) and (self.until is None or release <= self.until)
+
+
+def is_tried(program: str, release: Release) -> bool:
+    """Whether it is known of a release of a program on this machine what differs."""
+    first, last = TRIED[program]
+    return IS_X86 and first <= release <= last
 
 
 FLOATS = ("FLOAT32", "FLOAT16")
@@ -938,7 +950,8 @@ def rows(program: str, desc: OperatorDesc) -> Iterator[tuple[tuple[int, str], Kn
     """Yield the rows of KNOWN for a program, and a desc, each with what it is met as."""
     kind = (desc.tensors(INPUT) or desc.tensors())[0].tensor.data_type
     for index, known in enumerate(KNOWN):
-        if (known.program, known.operator) == (program, desc.spec.short) and kind in known.types:
+        is_about = (known.program, known.operator) == (program, desc.spec.short) and kind in known.types
+        if is_about and known.is_of(FOUND[program]):
             yield (index, kind), known
 
 
@@ -1019,13 +1032,42 @@ def test_what_is_known_is_about_operators_that_are_compared() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", OPERATORS)
 def test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator: str) -> None:
-    tally = crosscheck(operator, dict(zip(PROGRAMS, (OnnxRuntime(), Evaluator()), strict=True)))
-    assert tally.unexplained == []
+    made = dict(zip(PROGRAMS, (OnnxRuntime(), Evaluator()), strict=True))
+    programs = {program: made[program] for program in PROGRAMS if FOUND[program] >= TRIED[program][0]}
+    if not programs:
+        pytest.skip(f"{FOUND} are older than what was tried")
+    tally = crosscheck(operator, programs)
+    tried = [program for program in PROGRAMS if is_tried(program, FOUND[program])]
+    assert [text for text in tally.unexplained if text.startswith(tuple(f"{program}:" for program in tried))] == []
     unmet = [
         f"{known.program}: {kind}: {known.why}"
         for index, known in enumerate(KNOWN)
         for kind in known.types
         if full_name(known.operator) == operator and (index, kind) not in tally.met
+        if known.program in tried and known.is_of(FOUND[known.program])
     ]
     assert unmet == [], "what is listed as a disagreement is none any more"
     assert all(tally.compared.values()) or operator in ONE_PROGRAM, tally.compared
+    if tally.unexplained:
+        pytest.xfail(f"not tried with {FOUND} on {platform.machine()}: {tally.unexplained[0]}")
+
+
+def test_rows_are_known_of_releases() -> None:
+    known = Known("onnx", "REDUCE", ("FLOAT32",), "why", since=(1, 20), until=(1, 23))
+    assert [known.is_of(release) for release in ((1, 19), (1, 20), (1, 23), (1, 24))] == [False, True, True, False]
+    assert known._replace(until=None).is_of((2, 0))
+    assert known._replace(since=None).is_of((1, 0))
+    assert all(known.is_of(TRIED[known.program][1]) or known.until for known in KNOWN)
+
+
+def test_a_difference_of_a_newer_release_fails_no_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    operator = "DML_OPERATOR_LP_NORMALIZATION"  # onnx adds up elements instead of magnitudes
+    monkeypatch.setitem(globals(), "KNOWN", [])
+    monkeypatch.setitem(FOUND, "onnx", (99, 0))
+    monkeypatch.setitem(FOUND, "onnxruntime", (99, 0))
+    with pytest.raises(pytest.xfail.Exception, match="not tried with"):
+        test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator)
+    monkeypatch.setitem(FOUND, "onnx", TRIED["onnx"][1])
+    if IS_X86:
+        with pytest.raises(AssertionError):
+            test_the_reference_and_two_other_programs_agree_but_where_it_is_known_why(operator)

@@ -357,12 +357,18 @@ DROP = "drop leading dimensions of size 1 to rank"
 @pytest.mark.parametrize(
     ("operator", "desc", "level", "help", "note"),
     [
-        ("REDUCE", reduce("SUM", "FLOAT32", 2, 3), "2_0", f"{FROM['3_0']}; below it, {ADD}", "1_0 takes 4 dimensions"),
+        (
+            "REDUCE",
+            reduce("SUM", "FLOAT32", 2, 3),
+            "2_0",
+            f"{FROM['3_0']}; below it, {ADD}, and write Axes: [3]",
+            "1_0 takes 4 dimensions",
+        ),
         (
             "REDUCE",
             reduce("SUM", "FLOAT32", 1, *X4),
             "2_1",
-            f"{FROM['3_0']}; below it, {DROP} 4",
+            f"{FROM['3_0']}; below it, {DROP} 4, and write Axes: [3]",
             "2_1 takes 4 dimensions",
         ),
         ("REDUCE", reduce("SUM", "FLOAT32", 2, *X4), "2_1", FROM["3_0"], "2_1 takes 4 dimensions"),
@@ -370,7 +376,7 @@ DROP = "drop leading dimensions of size 1 to rank"
             "REDUCE",
             reduce("SUM", "FLOAT32", *(1,) * 9),
             "6_4",
-            f"no feature level accepts that many; {DROP} 8",
+            f"no feature level accepts that many; {DROP} 8, and write Axes: [7]",
             "5_0 takes 1 to 8 dimensions",
         ),
         (

@@ -1,13 +1,18 @@
-"""Texts and numbers as they stand in HTML."""
+"""Texts as they stand in HTML."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape as escape_markup
 
 from dmlcheck.diagnostics.wording import cut
 
 _LONGEST = 2000  # characters of a message, a reason or a name
+
+
+class Markup(str):
+    """A text that is HTML already, which nothing escapes again."""
+
+    __slots__ = ()
 
 
 def plain(text: str, most: int = _LONGEST) -> str:
@@ -25,16 +30,6 @@ def _spelt_out(character: str) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def escape(text: str, most: int = _LONGEST) -> str:
+def escape(text: str, most: int = _LONGEST) -> Markup:
     """Return a text as it stands in HTML, in attributes too."""
-    return escape_markup(plain(text, most))
-
-
-def number_mark(number: int) -> str:
-    """Return the number of what stands under a title, to follow it."""
-    return f'<span class="count">{number:,}</span>'
-
-
-def column_heads(names: Iterable[str]) -> str:
-    """Return the cells at the head of a table's columns."""
-    return "".join(f'<th scope="col">{name}</th>' for name in names)
+    return Markup(escape_markup(plain(text, most)))

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
 from dmlcheck.diagnostics.wording import brackets, counted, error_text
-from dmlcheck.reports.html.markup import column_heads, escape, plain
+from dmlcheck.reports.html.markup import Markup, plain
+from dmlcheck.reports.html.output import worst_element
+from dmlcheck.reports.html.templates import fill, joined
 from dmlcheck.reports.records import CHECKED, HEADS, kind_of
 from dmlcheck.running.results import ERRORED, FAILED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, XPASSED, CaseResult
 from dmlcheck.specs.names import short_operator
@@ -22,7 +24,7 @@ class Row:
         self.counts = dict.fromkeys((*OUTCOMES, CHECKED), 0)
         self.seconds = 0.0
         self.told_in_full = 0
-        self.ulp = 0.0
+        self.ulp: float = 0.0
         self.error = ""
         self.place = ""
         self.anchor: str | None = None
@@ -38,11 +40,11 @@ class Row:
         self.seconds += result.seconds
         self.told_in_full += anchor is not None
         for name, output in result.outputs.items():
-            if output.max_ulp > self.ulp and output.most_off is not None:
-                self.ulp = output.max_ulp
-                is_unrounded = output.most_off.is_unrounded
-                self.error = error_text(output.max_ulp, output.data_type, is_unrounded=is_unrounded)
-                self.place = f"{plain(result.case.id, 300)} {name}{brackets(output.most_off.place)}"
+            worst = worst_element(output)
+            if worst is not None and worst.ulp > self.ulp:
+                self.ulp = worst.ulp
+                self.error = error_text(worst.ulp, output.data_type)
+                self.place = f"{plain(result.case.id, 300)} {name}{brackets(worst.place)}"
                 self.anchor = anchor
 
 
@@ -59,7 +61,7 @@ class Operators:
             operator = "(others)"
         return operator, self.rows.setdefault(operator, Row())
 
-    def texts(self) -> Iterator[str]:
+    def texts(self) -> Iterator[Markup]:
         """Yield the table; operators without failures are folded away where there are many."""
         if not self.rows:
             return
@@ -67,16 +69,15 @@ class Operators:
         listed = sorted(self.rows.items(), key=lambda entry: (-entry[1].failed, entry[0]))
         failed = [entry for entry in listed if entry[1].failed]
         good = listed[len(failed) :]
-        yield '<section class="part"><h2>By operator</h2>\n'
         if len(listed) <= _MOST_UNFOLDED:
-            yield from _table(listed, columns)
+            tables = [_table("Results by operator", listed, columns)]
         else:
-            if failed:
-                yield from _table(failed, columns)
-            yield f'<details class="fold"><summary>{counted(len(good), "operator")} without failures</summary>\n'
-            yield from _table(good, columns)
-            yield "</details>"
-        yield "</section>\n"
+            tables = [_table("Operators with failures", failed, columns)] if failed else []
+            number = counted(len(good), "operator")
+            tables.append(
+                fill("operators.folded", number=number, table=_table("Operators without failures", good, columns))
+            )
+        yield fill("operators.section", tables=joined(tables))
 
 
 def _columns(rows: Mapping[str, Row]) -> Iterator[str]:
@@ -88,25 +89,26 @@ def _columns(rows: Mapping[str, Row]) -> Iterator[str]:
 _ALWAYS = (PASSED, FAILED, ERRORED, SKIPPED)
 
 
-def _table(listed: Sequence[tuple[str, Row]], columns: Sequence[str]) -> Iterator[str]:
-    yield '<div class="wide" tabindex="0" role="region" aria-label="Results by operator"><table class="operators">\n'
+def _table(label: str, listed: Sequence[tuple[str, Row]], columns: Sequence[str]) -> Markup:
     heads = ["operator", *(HEADS.get(kind, kind) for kind in columns), "largest error", "seconds"]
-    yield f"<thead><tr>{column_heads(heads)}"
-    yield '<th scope="col" class="left">where the error is largest</th></tr></thead>\n<tbody>\n'
-    for operator, row in listed:
-        yield _row(operator, row, columns)
-    yield "</tbody></table></div>"
+    return fill(
+        "operators.table",
+        label=label,
+        heads=joined(fill("output.head", name=head) for head in heads),
+        rows=joined(_row(operator, row, columns) for operator, row in listed),
+    )
 
 
-def _row(operator: str, row: Row, columns: Sequence[str]) -> str:
-    counts = [(outcome if row.counts[outcome] else "zero", row.counts[outcome]) for outcome in columns]
-    where = escape(row.place)
-    if row.anchor is not None:
-        where = f'<a href="#{row.anchor}">{where}</a>'
-    fragment = quote(operator, safe="", errors="replace")
-    return (
-        f'<tr><th scope="row"><a class="pick" href="#operator={fragment}">{escape(operator)}</a></th>'
-        + "".join(f'<td class="{label}">{number:,}</td>' for label, number in counts)
-        + f'<td class="{"" if row.error else "zero"}">{row.error or "0"}</td><td>{row.seconds:,.2f}</td>'
-        f'<td class="left place">{where}</td></tr>\n'
+def _row(operator: str, row: Row, columns: Sequence[str]) -> Markup:
+    counts = ((outcome if row.counts[outcome] else "zero", row.counts[outcome]) for outcome in columns)
+    is_linked = row.anchor is not None and row.place != ""
+    return fill(
+        "operators.row",
+        fragment=quote(operator, safe="", errors="replace"),
+        operator=operator,
+        counts=joined(fill("operators.count", kind=kind, number=f"{number:,}") for kind, number in counts),
+        kind="" if row.error else "zero",
+        error=row.error or "0",
+        seconds=f"{row.seconds:,.2f}",
+        where=fill("operators.link", anchor=str(row.anchor), text=row.place) if is_linked else row.place,
     )

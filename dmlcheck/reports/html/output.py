@@ -9,46 +9,48 @@ from collections.abc import Iterator, Sequence
 from dmlcheck.comparison.records import Element, OutputResult
 from dmlcheck.diagnostics.wording import braces, brackets, counted, figure, is_or_are
 from dmlcheck.reports.elements import decimal, hexadecimal
-from dmlcheck.reports.html.markup import column_heads, escape
+from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.picture import picture
+from dmlcheck.reports.html.templates import fill, joined
 from dmlcheck.specs.names import DATA_TYPES
 
 _WORST = "worst"
-_ALLOWED = "largest, within its tolerance"
-_NOT_FINITE = '<span class="quiet">not finite</span>'
 
 
-def output_text(name: str, output: OutputResult) -> str:
+def output_text(name: str, output: OutputResult) -> Markup:
     """Return what is wrong with one output: its elements, and a picture of where they are."""
-    label = escape(name)
     if output.shape is not None:
-        return f'<div class="output"><h4>{label}</h4><p>{escape(output.shape)}</p></div>\n'
-    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined" if output.unspecified else ""
-    by = f', from <span class="quiet">{escape(output.decided_by)}</span>' if output.decided_by else ""
-    return (
-        f'<div class="output"><h4>{label} <span class="quiet">{escape(output.data_type)} '
-        f"{braces(output.sizes)}</span></h4>"
-        f"<p><b>{output.mismatches:,} of {counted(output.elements, 'element')}</b> outside the tolerance, which is "
-        f'<span class="bound">{escape(output.bound)}</span>{by}{undefined}</p>\n'
-        f'<div class="seen">{_elements(output)}{picture(name, output)}</div></div>\n'
+        return fill("output.shape", name=name, shape=output.shape)
+    undefined = f"; {output.unspecified:,} {is_or_are(output.unspecified)} undefined"
+    return fill(
+        "output.output",
+        name=name,
+        data_type=output.data_type,
+        sizes=braces(output.sizes),
+        wrong=f"{output.mismatches:,} of {counted(output.elements, 'element')}",
+        bound=output.bound,
+        by=fill("output.by", by=output.decided_by) if output.decided_by else Markup(),
+        undefined=undefined if output.unspecified else "",
+        elements=_elements(name, output),
+        picture=picture(name, output),
     )
 
 
-def _elements(output: OutputResult) -> str:
+def _elements(name: str, output: OutputResult) -> Markup:
     """Return the table of the elements that are known, the worst at the top."""
     listed = list(_listed(output))
     if not listed:
-        return ""
+        return Markup()
     has_share = any(element.share is not None for element, _ in listed)
     error = "ULP" if output.data_type.startswith("FLOAT") else "off by"
     heads = ("index", "expected", "actual", "difference", error, *(["times the tolerance"] if has_share else []))
-    more = output.mismatches - sum(1 for _, word in listed if word != _ALLOWED)
-    caption = f"<caption>and {more:,} more</caption>" if more > 0 else ""
-    rows = (_row(element, word, output.data_type, has_share=has_share) for element, word in listed)
-    return (
-        '<div class="wide" tabindex="0" role="region" aria-label="Wrong elements"><table class="elements">'
-        f"{caption}<thead><tr>{column_heads(heads)}</tr></thead>"
-        f"<tbody>\n{''.join(rows)}</tbody></table></div>"
+    more = output.mismatches - len(listed)
+    return fill(
+        "output.elements",
+        name=name,
+        more=fill("output.more", number=f"{more:,}") if more > 0 else Markup(),
+        heads=joined(fill("output.head", name=head) for head in heads),
+        rows=joined(_row(element, word, output.data_type, has_share=has_share) for element, word in listed),
     )
 
 
@@ -66,14 +68,9 @@ def _known(output: OutputResult) -> Iterator[tuple[Element, str]]:
         yield output.worst, _WORST
     for index, element in enumerate(output.first):
         yield element, "first" if index == 0 else ""
-    if output.most_off is not None:
-        share = output.most_off.share
-        is_allowed = output.most_off.is_unlimited or (share is not None and share <= 1)
-        yield output.most_off, _ALLOWED if is_allowed else "largest"
 
 
-def _row(element: Element, word: str, data_type: str, *, has_share: bool) -> str:
-    mark = f' <span class="word">{word}</span>' if word else ""
+def _row(element: Element, word: str, data_type: str, *, has_share: bool) -> Markup:
     cells = [
         _value(element.expected, data_type),
         _value(element.actual, data_type),
@@ -81,10 +78,12 @@ def _row(element: Element, word: str, data_type: str, *, has_share: bool) -> str
         _figure(element.ulp),
         *([_figure(element.share)] if has_share else []),
     ]
-    return (
-        f'<tr class="{_WORST if word == _WORST else ""}"><th scope="row">{brackets(element.place)}{mark}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in cells)
-        + "</tr>\n"
+    return fill(
+        "output.row",
+        kind=_WORST if word == _WORST else "",
+        place=brackets(element.place),
+        mark=fill("output.mark", word=word) if word else Markup(),
+        cells=joined(fill("output.cell", text=cell) for cell in cells),
     )
 
 
@@ -97,16 +96,17 @@ def _figure(value: float | None) -> str:
 def decimal_text(value: float, data_type: str) -> str:
     """Return a value in decimal, in as many digits as tell it from others of its type."""
     if isinstance(value, float) and math.isfinite(value) and data_type in DATA_TYPES:
-        return escape(decimal(value, data_type))
-    return escape(str(value))
+        return decimal(value, data_type)
+    return str(value)
 
 
 def _value(value: float, data_type: str) -> str:
     """Return a value as people read it, and below that its digits in base 16 and its bits, which leave nothing open."""
     is_finite_float = isinstance(value, float) and math.isfinite(value)
     exact = [hexadecimal(value) if is_finite_float else None, bits_text(value, data_type)]
-    below = "<br>".join(filter(None, exact))
-    return decimal_text(value, data_type) + (f"<small>{below}</small>" if below else "")
+    text = decimal_text(value, data_type)
+    below = Markup(fill("case.line_break").join(filter(None, exact)))
+    return fill("output.value", text=text, exact=below) if below else text
 
 
 def bits_text(value: float, data_type: str) -> str | None:
@@ -127,13 +127,18 @@ def bits_text(value: float, data_type: str) -> str | None:
 def _difference(element: Element, data_type: str) -> str:
     expected, actual = element.expected, element.actual
     if not (math.isfinite(expected) and math.isfinite(actual)):
-        return _NOT_FINITE
+        return fill("output.not_finite")
     difference = actual - expected
     if isinstance(difference, int):
         return f"{difference:+,}"
     if not math.isfinite(difference):
-        return _NOT_FINITE
+        return fill("output.not_finite")
     return ("+" if difference > 0 else "") + decimal_text(difference, data_type)
+
+
+def worst_element(output: OutputResult) -> Element | None:
+    """Return the element that stands for the error of an output: the worst that is wrong, else the one most off."""
+    return output.most_off if output.worst is None else output.worst
 
 
 def worst_output(outputs: Sequence[tuple[str, OutputResult]]) -> tuple[str, OutputResult, Element] | None:

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from dmlcheck.diagnostics.wording import counted, is_or_are
-from dmlcheck.reports.html.markup import escape
+from dmlcheck.reports.html.markup import Markup
+from dmlcheck.reports.html.templates import fill, joined
 
 _IN_MEMORY = 1 << 17  # characters of a part that need no temporary file
+_ALIKE = 1 << 18  # characters of the lists behind cases that others end like
 
 
 class Group(NamedTuple):
@@ -22,11 +24,33 @@ class Group(NamedTuple):
     reason: str
 
 
+class Alike:
+    """Cases that end as one that stands in full, which ends at a character of its part."""
+
+    def __init__(self, at: int, outcome: str) -> None:
+        self.at = at
+        self.outcome = outcome
+        self.number = 0
+        self.rows: list[Markup] = []
+
+    def text(self) -> Markup:
+        """Return their list, folded away."""
+        left = self.number - len(self.rows)
+        return fill(
+            "parts.alike",
+            outcome=self.outcome,
+            number=counted(self.number, "more case"),
+            rows=joined(self.rows),
+            more=fill("parts.more", number=counted(left, "more case")) if left else Markup(),
+        )
+
+
 class Part:
     """The failures, the skipped cases, or those of another outcome.
 
     Cases stand in it in full while there is room (and `least` of each operator always), then as rows that name them
-    below their file, and when there is no room for these either they are only counted.
+    below their file, and when there is no room for these either they are only counted. Cases that end as one does that
+    stands in full are listed behind it.
     """
 
     def __init__(self, *, full: int, rows: int, least: int = 0) -> None:
@@ -37,17 +61,31 @@ class Part:
         self.total = 0
         self.left_out = 0
         self.group: Group | None = None
+        self.written = 0  # characters
+        self.alike: dict[int, Alike] = {}
+        self.room_alike = _ALIKE
 
     def wants_full(self, told: int) -> bool:
         """Whether the next case of an operator is to be told in full, of which so many are."""
         return self.room_full > 0 or told < self.least
 
-    def add_full(self, text: str) -> None:
-        """Keep a case that is told in full."""
+    def add_full(self, text: str, sameness: int | None = None, outcome: str = "") -> None:
+        """Keep a case that is told in full; those that are the same in some way are listed behind it."""
         self.total += 1
         self.room_full -= len(text)
         self.end_group()
         self.write(text)
+        if sameness is not None:
+            self.alike[sameness] = Alike(self.written, outcome)
+
+    def add_alike(self, sameness: int, row: Markup) -> None:
+        """Count a case that ends as one that stands in full, and list it behind that while there is room."""
+        self.total += 1
+        alike = self.alike[sameness]
+        alike.number += 1
+        if self.room_alike > 0:
+            self.room_alike -= len(row)
+            alike.rows.append(row)
 
     def add_row(self, group: Group, text: str) -> None:
         """Keep a row, below the others of its group."""
@@ -67,7 +105,7 @@ class Part:
         """Close the list of rows that is open."""
         if self.group is not None:
             self.group = None
-            self.write("</ul></div>\n")
+            self.write(fill("parts.group_end"))
 
     def write(self, text: str) -> None:
         """Keep a piece of the page; OSError where there is no room for it."""
@@ -76,18 +114,29 @@ class Part:
                 _IN_MEMORY, "w+", encoding="utf-8", newline="\n"
             )
         self.kept.write(text)
+        self.written += len(text)
 
     def texts(self) -> Iterator[str]:
         """Yield what was kept, piece by piece, and how many cases are only counted."""
         self.end_group()
         if self.kept is not None:
             self.kept.seek(0)
-            while text := self.kept.read(1 << 16):
-                yield text
+        at = 0
+        for alike in self.alike.values():
+            if alike.number:
+                yield from self._read(alike.at - at)
+                yield alike.text()
+                at = alike.at
+        yield from self._read(self.written - at)
         if self.left_out:
-            more = f"{counted(self.left_out, 'more case')} {is_or_are(self.left_out)} only counted"
-            why = "to keep this page of a size that opens; the JSON report has all of them"
-            yield f'<p class="left-out">{more}, {why}.</p>\n'
+            more = f"{counted(self.left_out, 'more case')} {is_or_are(self.left_out)}"
+            yield fill("parts.only_counted", more=more)
+
+    def _read(self, count: int) -> Iterator[str]:
+        """Yield the next characters of what was kept."""
+        while self.kept is not None and count > 0 and (text := self.kept.read(min(count, 1 << 16))):
+            count -= len(text)
+            yield text
 
     def close(self) -> None:
         """Let go of what was kept."""
@@ -96,11 +145,6 @@ class Part:
                 self.kept.close()
 
 
-def _group_head(group: Group) -> str:
-    outcome, operator, file = group.outcome, escape(group.operator), escape(group.file)
-    why = f' <span class="reason">{escape(group.reason)}</span>' if group.reason else ""
-    return (
-        f'<div class="group" data-outcome="{outcome}" data-operator="{operator}">'
-        f'<h3><span class="badge {outcome}">{outcome}</span> <span class="operator">{operator}</span> '
-        f"<code>{file}</code>{why}</h3><ul>\n"
-    )
+def _group_head(group: Group) -> Markup:
+    why = fill("parts.why", reason=group.reason) if group.reason else Markup()
+    return fill("parts.group", outcome=group.outcome, operator=group.operator, file=group.file, why=why)

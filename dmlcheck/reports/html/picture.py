@@ -8,18 +8,19 @@ from typing import NamedTuple
 
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.diagnostics.wording import brackets, error_text
-from dmlcheck.reports.html.markup import escape
+from dmlcheck.reports.html.markup import Markup
+from dmlcheck.reports.html.templates import fill, joined
 
 _INFINITE = 1e308
 _LEFT, _TOP, _BOTTOM, _HEIGHT = 46.0, 16.0, 106.0, 138
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def picture(name: str, output: OutputResult) -> str:
+def picture(name: str, output: OutputResult) -> Markup:
     """Return the errors over the output as bars on a logarithmic scale; nothing for a single element."""
     profile = output.profile
     if len(profile) < 2 or not any(value > 0 for value in profile):
-        return ""
+        return Markup()
     width = min(384.0, max(220.0, 30.0 * len(profile)))
     right = _LEFT + width
     unit = "ULP" if output.data_type.startswith("FLOAT") else "units"
@@ -28,14 +29,17 @@ def picture(name: str, output: OutputResult) -> str:
     drawing = (
         *_grid(scale, right),
         *_bars(profile, width, scale),
-        f'<path class="axis" d="M{_LEFT:g} {_BOTTOM:g}H{right:g}"/>',
+        fill("output.axis", left=f"{_LEFT:g}", bottom=f"{_BOTTOM:g}", right=f"{right:g}"),
         _worst_mark(output, width),
         *_labels(output, unit, width),
     )
-    return (
-        f'<figure><svg class="picture" role="img" width="{right + 8:g}" height="{_HEIGHT}" '
-        f'viewBox="0 0 {right + 8:g} {_HEIGHT}"><title>{escape(title)}</title>'
-        f"{''.join(drawing)}</svg><figcaption>{_in_words(output)}</figcaption></figure>"
+    return fill(
+        "output.figure",
+        width=f"{right + 8:g}",
+        height=str(_HEIGHT),
+        title=title,
+        drawing=joined(drawing),
+        words=_in_words(output),
     )
 
 
@@ -70,7 +74,7 @@ class _Scale(NamedTuple):
         return (power - self.low) / (self.high - self.low) * (_BOTTOM - self.top)
 
 
-def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[str]:
+def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[Markup]:
     """Yield the bars of finite errors as one path, and those of infinite ones as another."""
     step = width / len(profile)
     thick = min(step - (1 if step > 4 else 0.4), 26)
@@ -79,10 +83,10 @@ def _bars(profile: Sequence[float], width: float, scale: _Scale) -> Iterator[str
         if value > 0:
             x, height = _LEFT + index * step + (step - thick) / 2, scale.height(value)
             bars[value > _INFINITE].append(f"M{x:.1f} {_BOTTOM:g}v-{height:.1f}h{thick:.1f}v{height:.1f}z")
-    yield f'<path class="bars" d="{"".join(bars[False])}"/><path class="beyond" d="{"".join(bars[True])}"/>'
+    yield fill("output.bars", finite="".join(bars[False]), infinite="".join(bars[True]))
 
 
-def _grid(scale: _Scale, right: float) -> Iterator[str]:
+def _grid(scale: _Scale, right: float) -> Iterator[Markup]:
     ticks: list[tuple[float, str]] = []
     if scale.has_finite:
         step = max(1, math.ceil((scale.high - scale.low) / 3))
@@ -91,8 +95,12 @@ def _grid(scale: _Scale, right: float) -> Iterator[str]:
         ticks.append((_TOP, "∞"))
     for y, label in ticks:
         if y < _BOTTOM:
-            yield f'<path class="grid" d="M{_LEFT:g} {y:.1f}H{right:g}"/>'
-        yield f'<text class="end" x="{_LEFT - 6:g}" y="{y + 4:.1f}">{label}</text>'
+            yield fill("output.grid", left=f"{_LEFT:g}", y=f"{y:.1f}", right=f"{right:g}")
+        yield _text("end", _LEFT - 6, y + 4, label)
+
+
+def _text(kind: str, x: float, y: float, text: str) -> Markup:
+    return fill("output.text", kind=kind, x=f"{x:g}", y=f"{y:.1f}", text=text)
 
 
 def _power(power: int) -> str:
@@ -101,24 +109,25 @@ def _power(power: int) -> str:
     return "10" + str(power).translate(_SUPERSCRIPTS)
 
 
-def _worst_mark(output: OutputResult, width: float) -> str:
+def _worst_mark(output: OutputResult, width: float) -> Markup:
     """Return the mark below the axis where the worst element is."""
     if output.worst is None or len(output.worst.place) != len(output.sizes):
-        return ""
+        return Markup()
     place = 0
     for index, size in zip(output.worst.place, output.sizes, strict=True):
         place = place * size + index
     stretches = len(output.profile)
     x = _LEFT + (place * stretches // max(1, math.prod(output.sizes)) + 0.5) * width / stretches
-    return f'<path class="mark" d="M{x:.1f} {_BOTTOM + 3:g}l5 8h-10z"/>'
+    return fill("output.worst", x=f"{x:.1f}", y=f"{_BOTTOM + 3:g}")
 
 
-def _labels(output: OutputResult, unit: str, width: float) -> Iterator[str]:
+def _labels(output: OutputResult, unit: str, width: float) -> Iterator[Markup]:
     first, last = _ends(output)
-    yield f'<text class="unit" x="{_LEFT:g}" y="9">error, {unit}</text>'
-    yield f'<text x="{_LEFT:g}" y="130">{first}</text><text class="end" x="{_LEFT + width:g}" y="130">{last}</text>'
+    yield _text("unit", _LEFT, 9, f"error, {unit}")
+    yield _text("", _LEFT, 130, first)
+    yield _text("end", _LEFT + width, 130, last)
     if width > 300:
-        yield f'<text class="middle" x="{_LEFT + width / 2:g}" y="130">position, row-major</text>'
+        yield _text("middle", _LEFT + width / 2, 130, "position, row-major")
 
 
 def _ends(output: OutputResult) -> tuple[str, str]:
@@ -141,11 +150,14 @@ def _in_words(output: OutputResult) -> str:
     """Return what the picture shows, for those who do not see it and those who want it exactly."""
     profile = output.profile
     wrong = [index for index, value in enumerate(profile) if value > 0]
-    largest = max(wrong, key=lambda index: profile[index])
     each = "elements" if len(profile) == output.elements else "ranges of elements"
-    most = error_text(output.max_ulp, output.data_type)
-    span = "" if len(wrong) == 1 else f", between {_stretch(output, wrong[0])} and {_stretch(output, wrong[-1])}"
-    mark = " ▲ is the worst element." if output.worst is not None else ""
-    return (
-        f"Errors in {len(wrong)} of {len(profile)} {each}{span}; largest in {_stretch(output, largest)}: {most}.{mark}"
-    )
+    span = f"in {_stretch(output, wrong[0])}"
+    if len(wrong) > 1:
+        span = f"between {_stretch(output, wrong[0])} and {_stretch(output, wrong[-1])}"
+    worst = output.worst
+    if worst is None:
+        most = ""
+    else:
+        error = error_text(worst.ulp, output.data_type, is_unrounded=worst.is_unrounded)
+        most = f" ▲ is the worst element, {brackets(worst.place)}: {error}."
+    return f"Wrong elements in {len(wrong)} of {len(profile)} {each}, {span}.{most}"

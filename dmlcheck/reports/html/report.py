@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from dmlcheck.reports.files import ReportFile
-from dmlcheck.reports.html.case import case_row, case_text
-from dmlcheck.reports.html.markup import escape, number_mark
+from dmlcheck.reports.html.case import alike_row, case_row, case_text, sameness
+from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.operators import Operators
 from dmlcheck.reports.html.page import Assets, filters, foot, head
 from dmlcheck.reports.html.parts import Part
+from dmlcheck.reports.html.templates import fill, joined
 from dmlcheck.reports.records import CHECKED, RunInfo, Summary, kind_of
 from dmlcheck.running.results import FAILED, FAILURES, PASSED, SKIPPED, XFAILED, CaseResult
 
 _MEGABYTE = 1_000_000
 _MOST_REASONS = 40
+_MOST_OPEN = 12  # failures that are unfolded at first: the others are a line each, so that the page stays short
 _FOLDED = {XFAILED: "Expected to fail, and did", SKIPPED: "Skipped", PASSED: "Passed", CHECKED: "Descs checked"}
 
 
@@ -30,6 +32,7 @@ class HtmlReport:
         self.info = info
         self.again = again
         self.number = 0
+        self.opened = 0
         self.operators = Operators()
         self.reasons: dict[str, int] = {}
         failures = Part(full=7 * _MEGABYTE, rows=3 * _MEGABYTE, least=5)
@@ -48,16 +51,22 @@ class HtmlReport:
         self.number += 1
         operator, row = self.operators.of(result.case.operator)
         part = self.parts[FAILED if result.is_failure else kind_of(result)]
-        anchor = f"c{self.number}" if part.wants_full(row.told_in_full) else None
+        same = sameness(result)
+        is_told = same in part.alike
+        anchor = f"c{self.number}" if not is_told and part.wants_full(row.told_in_full) else None
         row.add(result, anchor)
         if result.outcome == SKIPPED:
             self._count_reason(result.reason or "no reason given")
         try:
-            if anchor is None:
-                part.add_row(*case_row(result, operator))
-            else:
+            if anchor is not None:
                 again = self.again(result) if self.again else None
-                part.add_full(case_text(result, operator, anchor, again))
+                is_open = result.is_failure and self.opened < _MOST_OPEN
+                self.opened += is_open
+                part.add_full(case_text(result, operator, anchor, again, is_open=is_open), same, result.outcome)
+            elif same is not None and is_told:
+                part.add_alike(same, alike_row(result, operator))
+            else:
+                part.add_row(*case_row(result, operator))
         except OSError as error:
             self.file.give_up(error)
 
@@ -79,31 +88,30 @@ class HtmlReport:
 
     def _page(self, summary: Summary) -> Iterator[str]:
         assets = Assets()
-        yield from head(summary, self.info, assets)
-        yield from filters(summary, self.operators.rows)
+        yield head(summary, self.info, assets)
+        yield filters(summary, self.operators.rows)
         yield from self.operators.texts()
         failures = self.parts[FAILED]
         if failures.total:
-            yield f'<section id="failures" class="part"><h2>Failures {number_mark(failures.total)}</h2>\n'
+            yield fill("parts.section", id="failures", title="Failures", number=f"{failures.total:,}")
             yield from failures.texts()
-            yield "</section>\n"
+            yield fill("parts.section_end")
         for outcome, title in _FOLDED.items():
             if self.parts[outcome].total:
                 yield from self._folded(outcome, title)
-        yield from foot(assets)
+        yield foot(assets)
 
     def _folded(self, outcome: str, title: str) -> Iterator[str]:
         """Yield a part that the reader has to unfold."""
         part = self.parts[outcome]
-        yield f'<details id="{outcome}" class="part"><summary><h2>{title} {number_mark(part.total)}</h2></summary>\n'
+        yield fill("parts.folded", id=outcome, title=title, number=f"{part.total:,}")
         if outcome == SKIPPED:
-            yield from _reasons(self.reasons)
+            yield _reasons(self.reasons)
         yield from part.texts()
-        yield "</details>\n"
+        yield fill("parts.folded_end")
 
 
-def _reasons(reasons: Mapping[str, int]) -> Iterator[str]:
-    yield '<ul class="reasons">'
-    for reason, number in sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0])):
-        yield f"<li><b>{number:,}</b> {escape(reason)}</li>"
-    yield "</ul>\n"
+def _reasons(reasons: Mapping[str, int]) -> Markup:
+    counts = sorted(reasons.items(), key=lambda entry: (-entry[1], entry[0]))
+    listed = (fill("parts.reason", number=f"{number:,}", reason=reason) for reason, number in counts)
+    return fill("parts.reasons", reasons=joined(listed))

@@ -28,10 +28,13 @@
 
   function rows(group, words) {
     const lists = group.querySelector("ul").children;
-    const before = `${group.querySelector("h3").textContent} ${group.querySelector("code").textContent}::`;
+    const head = group.querySelector("h3");
+    const before = head ? `${head.textContent} ${group.querySelector("code").textContent}::` : "";
     let shown = 0;
     for (const row of lists) {
-      const fits = words.every((word) => textOf(row, before).includes(word));
+      const of = row.dataset.operator;
+      const fits = (!of || !operator.value || of === operator.value)
+        && words.every((word) => textOf(row, before).includes(word));
       show(row, fits);
       shown += fits;
     }
@@ -48,8 +51,8 @@
       for (const item of items) {
         const { outcome, operator: of } = item.dataset;
         let fits = 0;
-        if ((!outcomes.length || outcomes.includes(outcome)) && (!operator.value || operator.value === of)) {
-          if (item.className === "group") fits = rows(item, words);
+        if ((!outcomes.length || outcomes.includes(outcome)) && (!operator.value || !of || operator.value === of)) {
+          if (item.classList.contains("group")) fits = rows(item, words);
           else fits = +words.every((word) => textOf(item, "").includes(word));
         }
         show(item, fits > 0);

@@ -146,6 +146,7 @@ def test_windows_without_a_distance_have_each_element_once() -> None:
     assert engine.run(desc, inputs)["OutputGradientTensor"].reshape(-1).tolist() == [0, 11, 0, 7, 0, 8]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operator", ["AVERAGE", "MAX"])
 def test_windows_over_more_than_there_are_places_come_in_few_pieces(operator: str) -> None:
     sizes, places = (1, 1, 512, 512), (1, 1, 1, 2)

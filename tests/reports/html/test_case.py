@@ -31,7 +31,8 @@ def test_a_failure_is_told_with_all_that_is_known_of_it(page: str) -> None:
     assert "[1, 0] worst 15.5 0x1.fp+3 0x41780000 15 0x1.ep+3 0x41700000 -0.5 524,288 262,144" in text
     assert "DML_OPERATOR_REDUCE at feature level 6_4 Function: SUM InputTensor: {DataType: FLOAT32" in text
     assert "InputTensor: [[1, 2, 3], [4, 5, 6]]" in text
-    assert "Errors in 1 of 2 elements; largest in element 1: 524288 ULP." in text
+    worst = "▲ is the worst element, [1, 0]: 524288 ULP."
+    assert f"Wrong elements in 1 of 2 elements, in element 1. {worst}" in text
 
 
 def test_help_and_the_rows_of_rules_are_told(page: str) -> None:

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from html_pages import case, check, wrong_output
 
-from dmlcheck.reports.html.output import bits_text
+from dmlcheck.comparison.records import Element
+from dmlcheck.reports.html.operators import Row
+from dmlcheck.reports.html.output import bits_text, output_text, worst_element
+from dmlcheck.running.results import CaseResult
+
+WORST = Element((4, 7), 1.5, 1.75, 2097152.0, 524288.0)
+ALLOWED = Element((0, 0), 0.0, 1e-9, 6889517661.0, 0.5)  # near 0, where ULP say nothing
 
 
 @pytest.mark.parametrize(
@@ -22,3 +29,19 @@ from dmlcheck.reports.html.output import bits_text
 )
 def test_values_are_told_as_bits(value: float, data_type: str, bits: str | None) -> None:
     assert bits_text(value, data_type) == bits
+
+
+def test_one_element_is_the_worst_everywhere() -> None:
+    output = wrong_output(worst=WORST, most_off=ALLOWED, max_ulp=ALLOWED.ulp)
+    text = check(output_text("Out", output)).text
+    assert "[4, 7] worst 1.5" in text
+    assert "\u25b2 is the worst element, [4, 7]: 2097152 ULP." in text
+    row = Row()
+    row.add(CaseResult(case(), "failed", outputs={"Out": output}), None)
+    assert row.error == "2097152 ULP"
+    assert "6889517661" not in text.replace(",", "")
+
+
+def test_where_nothing_is_wrong_the_largest_error_stands_for_an_output() -> None:
+    assert worst_element(wrong_output(worst=None, most_off=ALLOWED)) == ALLOWED
+    assert worst_element(wrong_output(worst=WORST, most_off=ALLOWED)) == WORST

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dmlcheck.reports.html.markup import Markup
 from dmlcheck.reports.html.parts import Group, Part
 
+ROW = Markup("<li>a\n")
 GROUP = Group("failed", "GEMM", "a.yaml", "")
 
 
@@ -42,3 +44,31 @@ def test_where_there_is_no_room_cases_are_only_counted() -> None:
     text = text_of(part)
     assert (text.count("<li>"), part.total) == (1, 3)
     assert "2 more cases are only counted, to keep this page of a size that opens" in text
+
+
+def test_cases_that_end_as_another_does_are_listed_behind_it() -> None:
+    part = Part(full=1000, rows=1000)
+    part.add_full("<p>first</p>", 7, "error")
+    part.add_full("<p>second</p>", 8, "failed")
+    part.add_alike(7, ROW)
+    part.add_full("<p>third</p>")
+    part.add_alike(7, ROW)
+    text = text_of(part)
+    before, _, after = text.partition("<details")
+    assert before == "<p>first</p>"
+    assert '<details class="group alike" data-outcome="error"><summary>2 more cases with the same message' in text
+    assert after.count(ROW) == 2
+    assert after.endswith("</details>\n<p>second</p><p>third</p>")
+    assert part.total == 5
+
+
+def test_a_list_behind_a_case_has_an_end() -> None:
+    part = Part(full=1000, rows=1000)
+    part.add_full("<p>first</p>", 7, "error")
+    row = Markup("<li>" + "x" * 996)
+    for _ in range(500):
+        part.add_alike(7, row)
+    text = text_of(part)
+    assert text.count("<li>") == 263  # as many as 2 ** 18 characters hold, and the one that goes beyond
+    assert "500 more cases with the same message" in text
+    assert "and 237 more cases" in text

@@ -19,7 +19,9 @@ from dmlcheck.running.results import CaseResult
 def test_the_page_is_whole_and_names_the_run(page: str) -> None:
     assert page.startswith('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n')
     read = check(page)
-    assert f"<title>6 failed and 2 errors in 12 cases - dmlcheck {__version__}, reference</title>" in page
+    title = "5 failed, 2 errors and 1 passed against expectation in 12 cases"
+    assert f"<title>{title} - dmlcheck {__version__}, reference</title>" in page
+    assert f'<h1 class="bad">{title}</h1>' in page
     assert f"dmlcheck {__version__} Implementation reference" in read.text
 
 
@@ -43,6 +45,37 @@ def test_passing_cases_take_little_room(tmp_path: Path) -> None:
     assert "<li>corner[Type=FLOAT16,Sizes=1x19999x3x64,Axes=2]\n" in text
     assert "only counted" not in text
     check(text)
+
+
+def error(number: int, message: str = "no device was found") -> CaseResult:
+    one = case(f"case-{number}", operator=f"DML_OPERATOR_{'GEMM' if number % 2 else 'REDUCE'}")
+    return CaseResult(
+        one, "error", None, (Diagnostic("implementation-error", message, file="a.yaml", line=number + 1),)
+    )
+
+
+def test_equal_messages_are_told_once(tmp_path: Path) -> None:
+    text = report(tmp_path / "a.html", [*map(error, range(323)), error(400, "another one"), error(401)])
+    check(text)
+    assert text.count('class="case error"') == 2
+    assert "<summary>323 more cases with the same message</summary>" in text
+    assert '<li data-operator="GEMM">some.yaml::case-1\n' in text
+    assert 'Failures <span class="count">325</span>' in text
+    assert '<h1 class="bad">325 errors in 325 cases</h1>' in text
+
+
+def test_of_many_failures_the_first_are_unfolded(tmp_path: Path) -> None:
+    message = (Diagnostic("output-mismatch", "wrong", file="some.yaml", line=3, column=1),)
+    text = report(tmp_path / "a.html", many("failed", 40, diagnostics=message, outputs={"A": wrong_output()}))
+    assert re.findall(r'<details( open)? id="c\d+"', text) == [" open"] * 12 + [""] * 28
+
+
+def test_failures_by_numbers_are_told_one_by_one(tmp_path: Path) -> None:
+    message = (Diagnostic("output-mismatch", "wrong", file="some.yaml", line=3, column=1),)
+    results = many("failed", 10, diagnostics=message, outputs={"OutputTensor": wrong_output()})
+    text = report(tmp_path / "a.html", results)
+    assert text.count('class="case failed"') == 10
+    assert "with the same message" not in text
 
 
 @pytest.mark.slow
@@ -70,8 +103,7 @@ def test_a_page_of_failures_has_an_end(tmp_path: Path) -> None:
     assert "more cases are only counted, to keep this page of a size that opens" in text
     # An operator that fails late is told of in full all the same.
     assert (
-        len(re.findall(r'<details open id="c\d+" class="case failed" data-outcome="failed" data-operator="GEMM"', text))
-        == 5
+        len(re.findall(r'<details id="c\d+" class="case failed" data-outcome="failed" data-operator="GEMM"', text)) == 5
     )
     check(text)
 

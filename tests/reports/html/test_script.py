@@ -4,46 +4,23 @@ from __future__ import annotations
 
 import http.server
 import re
-import shutil
 import struct
-import subprocess
 import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from html_pages import Browser, chromium
 
 
 @pytest.fixture(scope="session")
 def browser() -> str:
-    """Return a Chromium that runs, or skip."""
-    for name in ("chromium", "chromium-browser", "google-chrome"):
-        path = shutil.which(name)
-        if path is not None:
-            asked = subprocess.run([path, "--version"], capture_output=True, timeout=60, check=False)
-            if asked.returncode == 0:
-                return path
-    pytest.skip("no Chromium here, so no browser has looked at the HTML report; on Debian: apt-get install chromium")
+    return chromium()
 
 
-class Visit:
-    """A page as a headless Chromium sees it, with every name unknown to it: no network but this machine."""
-
-    def __init__(self, browser: str, folder: Path) -> None:
-        self.words = [
-            browser,
-            "--headless",
-            "--no-sandbox",  # the tests may run as root, and the page is their own
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--disable-background-networking",
-            "--hide-scrollbars",
-            "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
-            "--enable-logging=stderr",
-            f"--user-data-dir={folder / 'profile'}",
-        ]
-        self.folder = folder
+class Visit(Browser):
+    """A page as a browser shows it."""
 
     def dom(self, url: str) -> tuple[str, list[str]]:
         """Return the page's elements once its script has run, and what the console says."""
@@ -66,9 +43,6 @@ class Visit:
         # Whatever the filter of the first row, its first pixel stands as it is.
         red, green, blue = zlib.decompress(packed)[1:4]
         return red, green, blue
-
-    def run(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([*self.words, *words], capture_output=True, timeout=120, check=True)
 
 
 @pytest.fixture

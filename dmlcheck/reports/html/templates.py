@@ -1,0 +1,40 @@
+"""The templates of the page: files of HTML with `$name` where something is filled in.
+
+They are filled by the standard library's `string.Template`, and one function escapes: the report works without any
+package besides those that dmlcheck needs to run, and no template has logic that a test would have to reach.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from string import Template
+
+from dmlcheck.reports.html.markup import Markup, escape
+
+
+def fill(name: str, /, **values: str) -> Markup:
+    """Return a filled template, each value escaped unless it is markup; `case.row` is the part `row` of case.html."""
+    file, _, part = name.partition(".")
+    escaped = {key: value if isinstance(value, Markup) else escape(value) for key, value in values.items()}
+    return Markup(_templates(file)[part].substitute(escaped))
+
+
+def joined(pieces: Iterable[Markup]) -> Markup:
+    """Return pieces of the page one after the other."""
+    return Markup("".join(pieces))
+
+
+@cache
+def _templates(name: str) -> dict[str, Template]:
+    """Return the parts of a template file: each begins at a line `=== name`, and ends without its last line break."""
+    pieces = re.split(r"^=== (\w+)\n", file_text(f"{name}.html"), flags=re.MULTILINE)[1:]
+    return {part: Template(text.removesuffix("\n")) for part, text in zip(pieces[::2], pieces[1::2], strict=True)}
+
+
+def file_text(name: str) -> str:
+    """Return a file of the page, which stands beside this module."""
+    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+        return file.read()
