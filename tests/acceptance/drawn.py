@@ -121,7 +121,7 @@ def _values(desc: OperatorDesc, generator: np.random.Generator, style: str) -> d
 
 
 def says_something(desc: OperatorDesc, inputs: dict[str, Any]) -> bool:
-    """Whether the documentation leaves less than half of each output open."""
+    """Whether less than half of each output is undefined."""
     found = engine.evaluate(desc, inputs).values()
     return all(output.unspecified is None or np.mean(output.unspecified) < 0.5 for output in found)
 

@@ -44,19 +44,25 @@ class Used:
     def __init__(self) -> None:
         self.likely: float | None = None
         self.systematic = 0.0
+        self.is_within = False
 
     @contextmanager
     def noted(self) -> Iterator[None]:
         """Note what comparisons find meanwhile."""
-        likely, systematic = compare._likely, compare._Tally._systematic
+        likely, nearest, systematic = compare._likely, compare._nearest, compare._Tally._systematic
 
-        def by_element(*given: Any) -> Any:
-            found, (_, _, _, _, bound) = likely(*given), given
-            share = np.where(
-                found.accepted, np.fmin(found.share, 1.0), found.share
-            )  # of another right result it is more
-            counts = share[~bound.unspecified & ~np.isnan(share)]
-            self.likely = max(self.likely or 0.0, float(counts.max(initial=0.0)))
+        def by_element(wanted: Array, found: Array, data_type: str, limit: Any, bound: Any) -> Any:
+            judged = likely(wanted, found, data_type, limit, bound)
+            if not self.is_within:  # not of one of several right results, of which the nearest counts
+                share = of_nearest(judged.share, found, data_type, limit, bound)
+                counts = share[~bound.unspecified & ~np.isnan(share)]
+                self.likely = max(self.likely or 0.0, float(counts.max(initial=0.0)))
+            return judged
+
+        def of_nearest(*given: Any) -> Any:
+            is_within, self.is_within = self.is_within, True
+            found = nearest(*given)
+            self.is_within = is_within
             return found
 
         def by_output(tally: Any) -> Any:
@@ -67,6 +73,7 @@ class Used:
 
         with (
             mock.patch.object(compare, "_likely", by_element),
+            mock.patch.object(compare, "_nearest", of_nearest),
             mock.patch.object(compare._Tally, "_systematic", by_output),
         ):
             yield
