@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import yaml
 from click.testing import CliRunner
+from dml_graphs import matmul_add
 from standin_dxdispatch import installed
 
 from dmlcheck.cli import main
@@ -165,10 +166,11 @@ def python_output(code: str) -> str:
 
 
 def lay_out(folder: Path) -> None:
-    """Write the files that the pages show into a folder, and a folder of cases of either name that they use."""
+    """Write what the pages use into a folder: the files that they show, a graph, and folders of cases."""
     for page in (text for name, text in PAGES.items() if name != TUTORIAL):
         for name, text in files(page):
             write(folder / name, text)
+    (folder / "Partition_0.bin").write_bytes(matmul_add())
     for name, text in (("cases", "columns"), ("conformance", "columns"), ("conformance", "sum")):
         (folder / name).mkdir(exist_ok=True)
         shutil.copy(folder / f"{text}.yaml", folder / name)

@@ -82,6 +82,10 @@ def test_a_page_shows_what_its_commands_print(
     assert failed == []
 
 
+def test_a_block_has_something_in_it() -> None:
+    assert [name for name, page in PAGES.items() for block in blocks(page) if not block.text.strip()] == []
+
+
 def test_an_example_in_python_is_a_file_or_has_its_output_below_it() -> None:
     for page in PAGES.values():
         shown = blocks(page)
