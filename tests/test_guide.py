@@ -228,8 +228,8 @@ def test_the_readme_counts_the_operators_that_are_computed() -> None:
 def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
     cases, ci, implementations = (PAGES[name] for name in ("cases.md", "ci.md", "implementations.md"))
     assert {key for cell in first_column(cases, "The keys of a file") for key in cell.split(", ")} == set(CASE_KEYS)
-    assert set(first_column(ci, "Exit codes")) == {str(int(code)) for code in Exit}
-    assert tuple(first_column(ci, "Known failures")) == KEYS
+    assert set(first_column(PAGES["commands.md"], "Exit codes")) == {str(int(code)) for code in Exit}
+    assert tuple(first_column(PAGES["expectations.md"], "The keys of an entry")) == KEYS
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert re.findall(r"- id: (.*)", section(ci, "pre-commit")) == [hook["id"] for hook in hooks]
     assert all(hook["args"][-1] == "--" for hook in hooks)  # a file may be named `-kx.dml.yaml`
@@ -252,13 +252,33 @@ def test_a_case_may_have_every_value_of_the_table(value: str, tmp_path: Path, mo
     assert ran.code == 0, ran.text
 
 
+def test_every_command_is_in_the_table_of_commands() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", PAGES["commands.md"].partition("## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(main.list_commands(click.Context(main)))
+
+
+def test_every_option_of_run_is_on_the_page_of_commands() -> None:
+    named = set(re.findall(r"`(--?[\w-]+)", PAGES["commands.md"]))
+    command = main.get_command(click.Context(main), "run")
+    assert command
+    given = [parameter.opts for parameter in command.params if isinstance(parameter, click.Option)]
+    assert len(given) > 20
+    assert [opts for opts in given if not named.intersection(opts)] == []
+
+
+def test_every_option_of_pytest_is_in_its_table() -> None:
+    plugin = (ROOT / "dmlcheck" / "pytest_plugin.py").read_text(encoding="utf-8")
+    named = {cell.split()[0] for cell in first_column(PAGES["commands.md"], "Options of pytest")}
+    assert named == set(re.findall(r'"(--dmlcheck-[\w-]+)"', plugin))
+
+
 def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     run("dmlcheck run sum.yaml --json report.json")
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     (case,) = report["cases"]
-    part = section(PAGES["ci.md"], "The JSON report")
+    part = section(PAGES["reports.md"], "The JSON report")
     cells = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", part, re.MULTILINE))
     assert set(words(" ".join(cells))) <= report.keys()
     assert set(words(cells["`summary`"])) <= report["summary"].keys()
