@@ -16,14 +16,19 @@ from typing import NamedTuple
 
 import yaml
 from click.testing import CliRunner
+from dml_graphs import matmul_add
 from standin_dxdispatch import installed
 
 from dmlcheck.cli import main
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "dmlcheck" / "guide"
-PATHS = (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in PATHS}
+INDEX = "guide/README.md"  # the one page of the guide that goes by its folder too: the README has the same name
+PATHS = {"README.md": ROOT / "README.md"} | {
+    INDEX if path.name == "README.md" else path.name: path for path in sorted(GUIDE.glob("*.md"))
+}
+PAGES = {name: path.read_text(encoding="utf-8") for name, path in PATHS.items()}
+TUTORIAL = "tutorial.md"  # begins in an empty folder, and changes its files on the way
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _NAME = re.compile(r"(?:#|//) (\S+?):?(?:\s.*)?$")  # the first line of a file: a comment that begins with its name
 
@@ -161,15 +166,19 @@ def python_output(code: str) -> str:
 
 
 def lay_out(folder: Path) -> None:
-    """Write the files that the pages show into a folder, and a folder of cases of either name that they use."""
-    for page in PAGES.values():
+    """Write what the pages use into a folder: the files that they show, a graph, and folders of cases."""
+    for page in (text for name, text in PAGES.items() if name != TUTORIAL):
         for name, text in files(page):
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
+            write(folder / name, text)
+    (folder / "Partition_0.bin").write_bytes(matmul_add())
     for name, text in (("cases", "columns"), ("conformance", "columns"), ("conformance", "sum")):
         (folder / name).mkdir(exist_ok=True)
         shutil.copy(folder / f"{text}.yaml", folder / name)
+
+
+def write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def as_run(page: str) -> tuple[str, list[str]]:
@@ -178,10 +187,12 @@ def as_run(page: str) -> tuple[str, list[str]]:
     parts, end, code = [], 0, ""
     for found in _BLOCK.finditer(page):
         kind, text = found.groups()
+        for name, content in files(found[0]):
+            write(Path(name), content)
         if kind == "console":
             text = _session(text)
         elif kind == "text":
-            text = python_output(code)
+            text = python_output(code) if is_possible(code) else text
         elif kind == "sh":
             failed += [line for line in commands(text) if is_possible(line) and run(line).code]
         elif kind == "yaml" and text.startswith("# .git"):
@@ -210,5 +221,5 @@ def works(command: str) -> bool:
 
 def is_possible(command: str) -> bool:
     """Whether a command can be run without the package onnx, where that is not installed."""
-    needs = " onnx " in command or ".onnx" in command or "make_model.py" in command
+    needs = any(part in command for part in (" onnx ", ".onnx", "make_model.py", "make_test.py", "from_onnx"))
     return not needs or find_spec("onnx") is not None

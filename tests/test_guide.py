@@ -13,9 +13,11 @@ import pytest
 import yaml
 from guide_pages import (
     GUIDE,
+    INDEX,
     PAGES,
     PATHS,
     ROOT,
+    TUTORIAL,
     as_run,
     blocks,
     commands,
@@ -30,6 +32,7 @@ from guide_pages import (
     section,
     works,
 )
+from onnx_nodes import found, zeros
 
 from dmlcheck.cases.form import CASE_KEYS
 from dmlcheck.cases.matrix import MAX_CASES
@@ -58,23 +61,29 @@ def test_every_block_is_of_a_kind_that_is_tested() -> None:
 
 
 def test_a_file_is_the_same_on_every_page_that_shows_it() -> None:
-    shown = [file for page in PAGES.values() for file in files(page)]
+    shown = [file for name, page in PAGES.items() if name != TUTORIAL for file in files(page)]
     assert len(set(shown)) == len({name for name, _ in shown})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.name)
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_shows_what_its_commands_print(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    lay_out(tmp_path)
-    page, failed = as_run(PAGES[path.name])
+    if name != TUTORIAL:
+        lay_out(tmp_path)
+    path = PATHS[name]
+    page, failed = as_run(PAGES[name])
     if request.config.getoption("--update-snapshots"):
         path.write_text(page, encoding="utf-8", newline="\n")
     assert page == path.read_text(encoding="utf-8")
     assert failed == []
+
+
+def test_a_block_has_something_in_it() -> None:
+    assert [name for name, page in PAGES.items() for block in blocks(page) if not block.text.strip()] == []
 
 
 def test_an_example_in_python_is_a_file_or_has_its_output_below_it() -> None:
@@ -152,7 +161,7 @@ def anchors(page: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-@pytest.mark.parametrize("path", [*PATHS, CONTRIBUTING], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PATHS.values(), CONTRIBUTING], ids=lambda path: "/".join(path.parts[-2:]))
 def test_a_link_leads_somewhere(path: Path) -> None:
     links = [
         link for link in re.findall(r"\]\(([^)]+)\)", prose(path.read_text(encoding="utf-8"))) if "://" not in link
@@ -166,12 +175,13 @@ def test_a_link_leads_somewhere(path: Path) -> None:
         assert path.parent != GUIDE or target.parent == GUIDE, link
 
 
-def test_the_readme_links_to_every_page() -> None:
-    links = set(re.findall(r"\]\(dmlcheck/guide/([^)#]+)\)", PAGES["README.md"]))
-    assert links == {path.name for path in GUIDE.glob("*.md")}
+def test_the_readme_links_to_the_index_and_the_index_to_every_page() -> None:
+    assert "](dmlcheck/guide/README.md)" in PAGES["README.md"]
+    links = re.findall(r"\]\(([^)#]+)\)", PAGES[INDEX])
+    assert set(links) == set(PAGES) - {"README.md", INDEX}
 
 
-@pytest.mark.parametrize("path", [*PATHS, CONTRIBUTING], ids=lambda path: path.name)
+@pytest.mark.parametrize("path", [*PATHS.values(), CONTRIBUTING], ids=lambda path: "/".join(path.parts[-2:]))
 def test_a_path_that_the_text_names_is_in_the_checkout(path: Path) -> None:
     page = path.read_text(encoding="utf-8")
     folders = ("dmlcheck/", "specs/", "cases/", "tests/", ".github/", ".ci/")
@@ -218,8 +228,8 @@ def test_the_readme_counts_the_operators_that_are_computed() -> None:
 def test_the_tables_have_every_key_exit_code_hook_and_implementation() -> None:
     cases, ci, implementations = (PAGES[name] for name in ("cases.md", "ci.md", "implementations.md"))
     assert {key for cell in first_column(cases, "The keys of a file") for key in cell.split(", ")} == set(CASE_KEYS)
-    assert set(first_column(ci, "Exit codes")) == {str(int(code)) for code in Exit}
-    assert tuple(first_column(ci, "Known failures")) == KEYS
+    assert set(first_column(PAGES["commands.md"], "Exit codes")) == {str(int(code)) for code in Exit}
+    assert tuple(first_column(PAGES["expectations.md"], "The keys of an entry")) == KEYS
     hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
     assert re.findall(r"- id: (.*)", section(ci, "pre-commit")) == [hook["id"] for hook in hooks]
     assert all(hook["args"][-1] == "--" for hook in hooks)  # a file may be named `-kx.dml.yaml`
@@ -242,13 +252,33 @@ def test_a_case_may_have_every_value_of_the_table(value: str, tmp_path: Path, mo
     assert ran.code == 0, ran.text
 
 
+def test_every_command_is_in_the_table_of_commands() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", PAGES["commands.md"].partition("## ")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(main.list_commands(click.Context(main)))
+
+
+def test_every_option_of_run_is_on_the_page_of_commands() -> None:
+    named = set(re.findall(r"`(--?[\w-]+)", PAGES["commands.md"]))
+    command = main.get_command(click.Context(main), "run")
+    assert command
+    given = [parameter.opts for parameter in command.params if isinstance(parameter, click.Option)]
+    assert len(given) > 20
+    assert [opts for opts in given if not named.intersection(opts)] == []
+
+
+def test_every_option_of_pytest_is_in_its_table() -> None:
+    plugin = (ROOT / "dmlcheck" / "pytest_plugin.py").read_text(encoding="utf-8")
+    named = {cell.split()[0] for cell in first_column(PAGES["commands.md"], "Options of pytest")}
+    assert named == set(re.findall(r'"(--dmlcheck-[\w-]+)"', plugin))
+
+
 def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     lay_out(tmp_path)
     run("dmlcheck run sum.yaml --json report.json")
     report = json.loads(Path("report.json").read_text(encoding="utf-8"))
     (case,) = report["cases"]
-    part = section(PAGES["ci.md"], "The JSON report")
+    part = section(PAGES["reports.md"], "The JSON report")
     cells = dict(re.findall(r"^\| (`.*?) \| (.*) \|$", part, re.MULTILINE))
     assert set(words(" ".join(cells))) <= report.keys()
     assert set(words(cells["`summary`"])) <= report["summary"].keys()
@@ -257,6 +287,40 @@ def test_a_report_has_the_keys_that_the_page_names(tmp_path: Path, monkeypatch: 
     assert set(words(diagnostic)) <= case["diagnostics"][0].keys()
     assert set(words(output)) <= case["outputs"]["OutputTensor"].keys()
     assert min(len(words(text)) for text in (diagnostic, output, *cells)) >= 1
+
+
+NODES = {
+    "Conv": ([zeros(1, 3, 5, 5), zeros(8, 3, 3, 3), zeros(8)], [zeros(1, 8, 3, 3)], {}),
+    "ConvTranspose": ([zeros(1, 3, 5, 5), zeros(3, 4, 3, 3)], [zeros(1, 4, 7, 7)], {}),
+    "Gemm": ([zeros(2, 3), zeros(3, 4), zeros(4)], [zeros(2, 4)], {}),
+    "MatMul": ([zeros(2, 2, 3), zeros(3, 4)], [zeros(2, 2, 4)], {}),
+    "BatchNormalization": ([zeros(2, 3, 4, 4), *[zeros(3)] * 4], [zeros(2, 3, 4, 4)], {}),
+    "InstanceNormalization": ([zeros(2, 3, 4, 4), zeros(3), zeros(3)], [zeros(2, 3, 4, 4)], {}),
+    "LayerNormalization": ([zeros(2, 3, 4), zeros(4), zeros(4)], [zeros(2, 3, 4)], {}),
+    "Softmax": ([zeros(2, 3, 4)], [zeros(2, 3, 4)], {"axis": -2}),
+    "ReduceMean": ([zeros(2, 3)], [zeros(2)], {"axes": [-1], "keepdims": 0}),
+    "ArgMax": ([zeros(2, 3)], [zeros(2, dtype="int64")], {"axis": -1, "keepdims": 0}),
+    "TopK": ([zeros(2, 3), np.array([2])], [zeros(2, 2), zeros(2, 2, dtype="int64")], {}),
+    "Concat": ([zeros(2, 3), zeros(2, 1)], [zeros(2, 4)], {"axis": -1}),
+    "Where": ([zeros(3, dtype="bool"), zeros(3), zeros(3)], [zeros(3)], {}),
+    "Slice": ([zeros(6), np.array([-1]), np.array([-7]), np.array([0]), np.array([-2])], [zeros(3)], {}),
+    "Gather": ([zeros(5, 4), np.array([0, 2])], [zeros(2, 4)], {}),
+    "Clip": ([zeros(3), np.float32(-1), np.float32(1)], [zeros(3)], {}),
+    "Mod": ([zeros(3, dtype="int64"), zeros(3, dtype="int64") + 1], [zeros(3, dtype="int64")], {}),
+    "Resize": ([zeros(1, 1, 4, 4), None, np.float32([1, 1, 2, 2])], [zeros(1, 1, 8, 8)], {"mode": "linear"}),
+    "Transpose": ([zeros(2, 3)], [zeros(3, 2)], {}),
+    "LSTM": ([zeros(3, 1, 2), zeros(1, 8, 2), zeros(1, 8, 2)], [zeros(3, 1, 1, 2)], {"hidden_size": 2}),
+}
+
+
+def test_a_node_of_onnx_becomes_the_operator_of_the_table() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (?:from level (\w+))?", PAGES["port.md"], re.MULTILINE)
+    assert rows == [
+        (name, operator, "" if (level := load_spec(operator).introduced) <= "4_0" else level)
+        for name, (inputs, outputs, attributes) in NODES.items()
+        for operator in [found(name, inputs, *outputs, **attributes).operator]
+    ]
+    assert found("Mod", *NODES["Mod"][0:1], *NODES["Mod"][1], fmod=1).operator == "ELEMENT_WISE_MODULUS_TRUNCATE"
 
 
 def test_the_limits_are_those_of_the_code() -> None:

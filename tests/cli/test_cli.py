@@ -85,7 +85,7 @@ def test_the_version_is_that_of_the_package() -> None:
 
 def test_the_help_ends_with_the_folder_of_the_guide() -> None:
     folder = dmlcheck("--help").stdout.splitlines()[-1].partition("The guide: ")[2]
-    assert {"cases.md", "ci.md", "tolerances.md"} <= set(os.listdir(folder))
+    assert {"README.md", "tutorial.md", "harness.cpp"} <= set(os.listdir(folder))
 
 
 @pytest.mark.parametrize("command", ["run", "validate", "eval", "show", "explain", "schema", "selfcheck"])

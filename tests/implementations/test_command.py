@@ -613,7 +613,7 @@ def test_the_example_in_the_guide_works() -> None:
     node = shutil.which("node")
     if node is None:
         pytest.skip("there is no node here, which the guide's example is for")
-    (example,) = blocks(PAGES["implementations.md"], "js")
+    (example,) = blocks(PAGES["provider.md"], "js")
     name = file_name(example)
     Path(name).write_text(example.text, encoding="utf-8")
     assert f'--implementation command:"node {name}"' in example.text

@@ -205,6 +205,6 @@ def test_a_line_that_is_no_request_is_answered_with_an_error_and_the_next_one_is
 def test_it_is_short_and_the_guide_shows_the_place_for_ones_own() -> None:
     assert len(TEXT.splitlines()) <= 200
     assert max(map(len, TEXT.splitlines())) <= 120
-    (shown,) = blocks(PAGES["implementations.md"], "cpp")
+    (shown,) = blocks(PAGES["provider.md"], "cpp")
     assert YOURS.strip() == shown.text.strip()
-    assert "](harness.cpp)" in PAGES["implementations.md"]
+    assert "](harness.cpp)" in PAGES["provider.md"]
