@@ -129,7 +129,17 @@ def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[st
         )
     except (shape_inference.InferenceError, checker.ValidationError, ValueError, RuntimeError, KeyError) as error:
         raise Refused(first_line(error)) from None
-    return inferred
+    return inferred if all(_has_sizes(each) for each in inferred.values()) else _completed(node, of, inputs, inferred)
+
+
+def _has_sizes(type: Any) -> bool:
+    return not type.HasField("tensor_type") or type.tensor_type.HasField("shape")
+
+
+def _completed(node: Any, of: Graph, inputs: Sequence[Value], inferred: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the types of outputs, those without sizes as own_shapes has them."""
+    own = own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
+    return {name: each if _has_sizes(each) else own.get(name, each) for name, each in inferred.items()}
 
 
 def merged(inferred: Any, declared: Any) -> Any:
