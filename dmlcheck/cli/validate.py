@@ -98,7 +98,7 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
         sys.exit(Exit.WRONG_INPUT)
     if not descs:
         write("dmlcheck: nothing was checked: there is no desc", to_errors=True)
-    if not checked:
+    if not checked and not errors_in(descs):
         sys.exit(Exit.NOTHING_CHECKED)
     is_refused = any(model.refusal is not None for model in models)
     sys.exit(Exit.FAILED if errors_in(descs) or is_refused else Exit.GOOD)

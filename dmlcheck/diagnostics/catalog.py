@@ -196,13 +196,25 @@ RULES: dict[str, Rule] = {
         "file",
         "a node of an ONNX model makes no DirectML operator",
         "{problem}",
-        "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types that "
-        "it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its own. If "
-        "the CPU does not take a node either, ONNX Runtime inlines the function that defines it, where there is one. "
-        "ONNX Runtime also keeps nodes that only compute sizes on the CPU, and computes what depends on constants "
-        "alone when it loads a model. A node with this note is not checked, and needs no feature level. Another "
-        "release of ONNX Runtime may take more. A node on the CPU between nodes on DirectML costs copies from one to "
-        "the other.",
+        "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types "
+        "that it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its "
+        "own. If the CPU does not take a node either, ONNX Runtime inlines the function that defines it; where there "
+        "is none, the rule is `no-provider`. ONNX Runtime also keeps nodes that only compute sizes on the CPU, and "
+        "computes what depends on constants alone when it loads a model. A node with this note is not checked, and "
+        "needs no feature level. Another release of ONNX Runtime may take more. A node on the CPU between nodes on "
+        "DirectML costs copies from one to the other.",
+    ),
+    "no-provider": Rule(
+        "file",
+        "neither DirectML nor the CPU takes a node of an ONNX model",
+        "{problem}",
+        "ONNX Runtime looks for a kernel for each node among those of the DirectML provider, then among those of the "
+        "CPU. If neither has one for the operator, its version and the types of its inputs, and no function of ONNX "
+        "defines the operator by others, it creates no session: `Could not find an implementation`. It converts "
+        "inputs of FLOAT16 to FLOAT for the CPU, but not those of BFLOAT16 or DOUBLE. Cast to a type that one of the "
+        "two takes, or replace the node. Some operators of `com.microsoft` have kernels for other providers only: an "
+        "optimization for those put them there, so optimize the model for DirectML, or not at all. An operator of "
+        "another domain is in a library that the application registers: dmlcheck does not know what that takes.",
     ),
     "unknown-sizes": Rule(
         "file",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.formats.onnx.model_nodes import Unusable
+from dmlcheck.formats.onnx.model_nodes import NO_PROVIDER, Unusable
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
@@ -14,7 +14,8 @@ from dmlcheck.running.models import ModelResult, NodeResult
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named
-_NOTES = {  # what the table has for a node without descs, and what the last line says of one and of several
+_NOTES = {  # by rules, what the table has for a node without descs, and what the last line says of one and of several
+    NO_PROVIDER: ("no provider", "that no provider takes", "that no provider takes"),
     "runs-elsewhere": ("runs elsewhere", "runs elsewhere", "run elsewhere"),
     "unknown-sizes": ("unknown sizes", "of unknown sizes", "of unknown sizes"),
     "not-mapped": ("not mapped", "not mapped", "not mapped"),
@@ -28,9 +29,11 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
         yield diagnostic_text(model.problem, None, style)
         return
     yield from _wrong_lines(model, style)
+    yield from _unusable_lines(model, NO_PROVIDER, style)
     yield from _known_lines(model, style)
     yield from _demanding_lines(model)
-    yield from _note_lines(model)
+    for rule in ("runs-elsewhere", "unknown-sizes", "not-mapped"):
+        yield from _unusable_lines(model, rule, style)
     yield ""
     if model.checked:
         yield f"{visible(model.file)}, as {model.mapping} maps it:"
@@ -44,7 +47,7 @@ def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
     wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
     for desc in model.entries:
         errors = tuple(problem for problem in desc.diagnostics if problem.severity != NOTE)
-        if errors:
+        if errors and errors[0].rule != NO_PROVIDER:
             wrong.setdefault(errors, []).append(desc)
     for errors, descs in wrong.items():
         for desc in descs:
@@ -97,20 +100,22 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
         yield f"{counted(len(told) - _MOST, 'more node')} of that level"
 
 
-def _note_lines(model: ModelResult) -> Iterator[str]:
-    """Yield why nodes were not checked: the first reasons of each rule, each once with the first node that has it."""
+def _unusable_lines(model: ModelResult, rule: str, style: Style) -> Iterator[str]:
+    """Yield why nodes were not checked: the first reasons of a rule, each once with the first node that has it."""
     reasons: dict[Unusable, list[NodeResult]] = {}
     for node in model.nodes:
-        if node.unusable is not None and node.unusable.rule != "onnx-syntax":
+        if node.unusable is not None and node.unusable.rule == rule:
             reasons.setdefault(node.unusable, []).append(node)
-    for rule, (_, one, many) in _NOTES.items():
-        told = [(why.reason, nodes) for why, nodes in reasons.items() if why.rule == rule]
-        for reason, nodes in told[:_MOST]:
-            more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-            yield f"{_label(nodes[0].descs[0])}: note[{rule}]: {visible(reason)}{more}"
-        left = sum(len(nodes) for _, nodes in told[_MOST:])
-        if left:
-            yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
+    for why, nodes in list(reasons.items())[:_MOST]:
+        more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
+        severity = style(f"error[{rule}]", "red") if why.is_error else f"note[{rule}]"
+        yield f"{_label(nodes[0].descs[0])}: {severity}: {visible(why.reason)}{more}"
+        if why.help:
+            yield f"  help: {visible(why.help)}"
+    left = sum(map(len, list(reasons.values())[_MOST:]))
+    if left:
+        _, one, many = _NOTES[rule]
+        yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
 
 
 def _rows(model: ModelResult) -> list[tuple[str, str, str, str]]:
@@ -141,7 +146,8 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     highest = model.minimum
     if highest is not None:
         names = _named(desc.name for desc in model.descs if desc.minimum == highest)
-        yield f"{visible(model.file)} needs {level_and_version(highest)}, because of {names}"
+        least = "at least " if model.is_partial else ""
+        yield f"{visible(model.file)} needs {least}{level_and_version(highest)}, because of {names}"
         yield _against_device(highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"

@@ -77,6 +77,11 @@ class ModelResult(NamedTuple):
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
 
     @property
+    def is_partial(self) -> bool:
+        """Whether a node may need more than those that were checked: what it becomes is not known."""
+        return any(node.unusable is not None and node.unusable.rule != "runs-elsewhere" for node in self.nodes)
+
+    @property
     def checked(self) -> int:
         """The number of nodes whose descs were checked."""
         return sum(node.unusable is None for node in self.nodes)
@@ -139,8 +144,8 @@ def _descs(
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
     text = visible(f"node {node.name} ({node.operator}): {why.reason}")
-    diagnostic = _placed(Finding(why.rule, (), {"problem": text}), file)
-    if why.rule != "onnx-syntax":
+    diagnostic = _placed(Finding(why.rule, (), {"problem": text}, help=why.help and visible(why.help)), file)
+    if not why.is_error:
         diagnostic = diagnostic._replace(severity=NOTE)
     entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)
     return entry._replace(node=node.name, onnx_operator=node.operator)

@@ -47,14 +47,20 @@ def with_branch(*nodes: Any) -> list[Any]:
     return [node("If", "c", "w", then_branch=branch, else_branch=branch), *nodes]
 
 
+def chosen(made: Any) -> Any:
+    """Return a model with the condition of its If as an input."""
+    made.graph.input.append(tensor("c", [], 9))
+    return made
+
+
 def doubling_numbers() -> Any:
     nodes = with_branch(*(node("Concat", f"n{i} n{i}", f"n{i + 1}", axis=0) for i in range(34)))
-    return model(nodes, {"x": [4], "c": []}, {"n34": [4]}, [numbers("n0", [1])])
+    return chosen(model(nodes, {"x": [4]}, {"n34": [4]}, [numbers("n0", [1])]))
 
 
 def doubling_dimensions() -> Any:
     nodes = with_branch(*(node("Gather", f"g{i} g{i}", f"g{i + 1}") for i in range(34)))
-    made = model(nodes, {"x": [4], "c": []}, {"g34": [4]})
+    made = chosen(model(nodes, {"x": [4]}, {"g34": [4]}))
     made.graph.input.append(tensor("g0", [1, 1], INT64))
     return made
 
@@ -75,7 +81,7 @@ def name_in_a_function() -> Any:
 def name_of_a_branch() -> Any:
     nodes = [node("Relu", "x", f"z{i}") for i in range(2000)]
     branch = helper.make_graph(nodes, "branch", [], [tensor("z0", [4])])
-    return model([node("If", "c", "w", "n" * 1_000_000, then_branch=branch)], {"x": [4], "c": []}, {"w": [4]})
+    return chosen(model([node("If", "c", "w", "n" * 1_000_000, then_branch=branch)], {"x": [4]}, {"w": [4]}))
 
 
 def name_of_a_size() -> Any:

@@ -35,7 +35,9 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "mapping": "the DirectML provider of ONNX Runtime 1.24",
         "refusal": None,
         "minimum_feature_level": "5_1",
+        "at_least": False,
         "checked": 10,
+        "no_provider": 0,
         "elsewhere": 0,
         "unknown": 0,
         "unmapped": 0,
@@ -49,6 +51,16 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "5_1",
     )
     assert [problem["rule"] for problem in softmax["diagnostics"]] == ["operator-unavailable"]
+
+
+def test_a_model_that_no_provider_takes_is_an_error() -> None:
+    save(model([node("BiasSoftmax", "x x", "y", domain="com.microsoft")], {"x": [4, 4]}, {"y": [4, 4]}))
+    result = dmlcheck("validate", "model.onnx", "--format", "json")
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert (report["valid"], report["models"][0]["no_provider"], report["models"][0]["at_least"]) == (False, 1, True)
+    (entry,) = report["descs"]
+    assert (entry["valid"], entry["diagnostics"][0]["rule"]) == (False, "no-provider")
 
 
 def test_json_of_other_files_has_no_models() -> None:

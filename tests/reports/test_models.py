@@ -161,7 +161,7 @@ def test_no_name_of_a_model_is_printed_as_it_is() -> None:
             assert line.isprintable()
             assert not line.startswith("::")
     shown = r"x\n::error::y\x1b[31m\u202e"
-    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: note[runs-elsewhere]: " in "\n".join(lines(made))
+    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: error[no-provider]: " in "\n".join(lines(made))
 
 
 def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
@@ -172,3 +172,17 @@ def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
     warning = f"model.onnx: warning[too-many-problems]: {problem}"
     assert told[1001] == warning
     assert told[-1] == "0 nodes checked, 1005 wrong"
+
+
+def test_nodes_that_no_provider_takes_are_errors_told_once_before_all_others() -> None:
+    nodes = [
+        node("SkipGroupNorm", "x", "y", "norm", groups=1, domain="com.microsoft"),
+        node("Relu", "y", "z", "relu"),
+        node("SkipGroupNorm", "z", "w", "other", groups=1, domain="com.microsoft"),
+    ]
+    told = lines(model(nodes, {"x": [1, 8, 8, 4]}, {"w": [1, 8, 8, 4]}))
+    assert told[0].startswith("model.onnx::norm: com.microsoft.SkipGroupNorm-1: error[no-provider]: the DirectML ")
+    assert told[0].endswith(" (and 1 more node)")
+    assert told[1].startswith("  help: ")
+    assert "model.onnx needs at least DML_FEATURE_LEVEL_1_0" in "\n".join(told)
+    assert told[-1] == "1 node checked, 2 that no provider takes"

@@ -117,3 +117,17 @@ def test_of_too_many_nodes_that_are_not_valid_the_first_are_listed_and_all_are_c
     assert all(entry.errors == 1 for entry in listed)
     assert [(problem.rule, problem.severity) for problem in last.diagnostics] == [("too-many-problems", "warning")]
     assert not last.is_valid
+
+
+def test_a_node_that_no_provider_takes_is_an_error_and_the_level_one_at_least() -> None:
+    nodes = [
+        node("SkipGroupNorm", "x", "y", "norm", groups=1, domain="com.microsoft"),
+        node("Relu", "y", "z", "relu"),
+        node("SkipGroupNorm", "z", "w", "other", groups=1, domain="com.microsoft"),
+    ]
+    result = validated_model(save(model(nodes, {"x": [1, 8, 8, 4]}, {"w": [1, 8, 8, 4]})), Asked(), {})
+    assert (result.checked, result.noted("no-provider"), result.is_wrong, result.is_partial) == (1, 2, False, True)
+    (error,) = result.descs[0].diagnostics
+    assert (error.severity, error.rule, result.descs[0].errors) == ("error", "no-provider", 1)
+    assert error.help is not None
+    assert not validated_model(save(model(nodes[1:2], {"y": [4]}, {"z": [4]})), Asked(), {}).is_partial

@@ -5,17 +5,20 @@ Needs the package onnx.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
+from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.formats.onnx.backend_tests import first_line, valueless
 from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Refused
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import is_registered
 from dmlcheck.formats.onnx.model_values import Value, computed, limited, of_numbers, parts_of
 from dmlcheck.formats.onnx.own_shapes import own_types
-from dmlcheck.formats.onnx.schemas import schema_of
+from dmlcheck.formats.onnx.schemas import schema_of, versions_of_operators
 
+_DOMAINS = ("", "ai.onnx.ml")
 _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
 
@@ -23,8 +26,8 @@ Scope = MutableMapping[str, Value]
 class Graph(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
-    `inlines` that functions are followed.
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
+    `inlining` has an entry for each node whose function may still be followed.
     """
 
     opsets: Mapping[str, int]
@@ -32,7 +35,7 @@ class Graph(NamedTuple):
     ir_version: int
     used: frozenset[str] = frozenset()
     is_static: bool = False
-    inlines: bool = True
+    inlining: Iterator[Any] = repeat(None)
     prefix: str = ""
 
 
@@ -51,8 +54,8 @@ def type_of(node: Any) -> str:
 
 
 def schema_of_node(node: Any, opsets: Mapping[str, int]) -> Any:
-    """Return the schema of a node's operator, or None where it is not one of ONNX's own."""
-    return None if node.domain else schema_of(node.op_type, opsets.get("", 1))
+    """Return the schema of a node's operator, or None where onnx has none: it knows those of its own domains."""
+    return schema_of(node.op_type, opsets.get(node.domain, 1), node.domain) if node.domain in _DOMAINS else None
 
 
 def version_of(node: Any, opsets: Mapping[str, int]) -> int:
@@ -84,6 +87,8 @@ def _broken(node: Any, of: Graph) -> str | None:
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
+    if schema_of_node(node, of.opsets) is None:
+        return _unknown(str(node.op_type), of.opsets.get("", 1))
     context = checker.C.CheckerContext()
     try:
         context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
@@ -91,6 +96,16 @@ def _broken(node: Any, of: Graph) -> str | None:
     except (checker.ValidationError, ValueError, RuntimeError, TypeError) as error:
         return first_line(error)
     return None
+
+
+def _unknown(operator: str, opset: int) -> str | None:
+    """Return what is to be said of an operator that ONNX does not have, or not in an opset."""
+    versions = versions_of_operators()
+    if operator not in versions:
+        help = did_you_mean(operator, versions)
+        return f"ONNX has no operator {operator}" + (f"; {help}" if help else "")
+    first = min(versions[operator])
+    return f"ONNX has no operator {operator} in opset {opset}" + (f", but from {first} on" if first > opset else "")
 
 
 def _outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> list[Value]:

@@ -6,21 +6,23 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from itertools import islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
+from dmlcheck.formats.onnx.from_onnx.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     Typed,
-    is_taken_by_cpu,
     left_to_others,
+    registrations,
     row_of,
+    without_descs,
 )
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.inlined_size import graphs_of
@@ -39,6 +41,7 @@ from dmlcheck.formats.onnx.model_inference import (
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
+NO_PROVIDER = "no-provider"
 MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
@@ -50,14 +53,24 @@ _PLACED = {
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 # Whose descs leave out inputs that have no elements.
 _WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
+_UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
+_CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
+_NO_MORE = object()
+_NEVER = 2**31  # an opset
 _Made = TypeVar("_Made")
 
 
 class Unusable(NamedTuple):
-    """Why there is no desc of a node: the rule of the note, or of the error, and the words."""
+    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do."""
 
     rule: str
     reason: str
+    help: str | None = None
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the node is wrong, or ONNX Runtime does not load the model because of it."""
+        return self.rule in ("onnx-syntax", NO_PROVIDER)
 
 
 class ModelNode(NamedTuple):
@@ -73,8 +86,7 @@ def nodes_of(model: Model) -> Iterator[ModelNode]:
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
-    inlined_nodes = sum(_has_function(node, opsets) for inner in graphs_of(proto.graph) for node in inner.node)
-    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, inlined_nodes <= MOST_INLINED)
+    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
@@ -156,35 +168,64 @@ def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
         scope.update((output, Value(of.declared.get(output))) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
     row = row_of(type_of(node), version)
+    typed = _typed(node, version, of, inputs, outputs)
     place = placed(node, inputs, row.on_cpu if row else ())
-    found = _found(node, version, of, inputs, outputs, place)
-    if row is None:
+    if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
+        place = ""
+    found = _found(node, version, of, inputs, outputs, typed, place)
+    if isinstance(found, Unusable) and found.rule == NO_PROVIDER:
         inside = ChainMap({}, scope)
-        found = _of_function(node, of, inputs, inside) or found
+        found = _of_function(node, of, inputs, inside, found)
         outputs = [
             value if value.is_sized else inside.get(name, value)
             for name, value in zip(node.output, outputs, strict=True)
         ]
-    is_taken = not isinstance(found, Unusable) or found.rule != "runs-elsewhere"
+    is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
     scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
     return ModelNode(name, operator, found)
+
+
+def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typed]) -> bool:
+    """Whether ONNX Runtime computes a node of constants: the CPU has a kernel, or those that come in its place have."""
+    if _has_function(node, of):
+        return True
+    return not_taken(type_of(node), version, typed, converts=False) is None
 
 
 # ---- what becomes of it
 
 
 def _found(
-    node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value], place: str
+    node: Any,
+    version: int,
+    of: Graph,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    typed: Sequence[Typed],
+    place: str,
 ) -> Sequence[Counterpart] | Unusable:
-    """Return the descs of a node that nothing is wrong with, or why it has none."""
+    """Return the descs of a node that nothing is wrong with, or why it has none.
+
+    The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
+    """
     made = _node(node, of, inputs, outputs)
-    typed = _typed(node, version, of, inputs, outputs)
-    reason = _PLACED.get(place) or _mapped(made, lambda one: left_to_others(one, version, typed))
-    if isinstance(reason, Unusable):
-        return reason
-    if reason is not None:
-        return Unusable("runs-elsewhere", reason)
+    left = None if place == CONSTANT else _mapped(made, lambda one: left_to_others(one, version, typed))
+    if isinstance(left, Unusable):
+        return left
+    if left is not None:
+        has_function = _has_function(node, of)
+        problem = not_taken(made.type, version, typed, converts=not has_function)
+        return Unusable("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
+    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or without_descs(made.type))
+
+
+def _described(
+    node: Any, of: Graph, made: Node, inputs: Sequence[Value], outputs: Sequence[Value], elsewhere: str | None
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of a node that the provider takes; `elsewhere` says why it has none all the same."""
+    if elsewhere is not None:
+        return Unusable("runs-elsewhere", elsewhere)
     read, given = (
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
@@ -199,20 +240,32 @@ def _found(
     return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
 
 
+def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
+    """Return that no provider takes a node: why DirectML does not, and why the CPU does not."""
+    operator, release = type_of(node), registrations().release
+    if schema_of_node(node, of.opsets) is not None or is_known(operator):
+        return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
+    if node.domain not in DOMAINS_OF_RUNTIME:
+        reason = f"{release} has no operators of the domain {node.domain}, so that no provider takes it"
+        return Unusable(NO_PROVIDER, reason, meant(operator) or _CUSTOM)
+    return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
+
+
 def _of_function(
-    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope
-) -> Sequence[Counterpart] | Unusable | None:
-    """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None.
+    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope, untaken: Unusable
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
 
     The scope is given their values.
     """
-    opset, schema = of.opsets.get("", 1), schema_of_node(node, of.opsets)
-    if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
-        return None
-    if not of.inlines and _has_function(node, of.opsets):
+    if not _has_function(node, of):
+        return untaken
+    if next(of.inlining, _NO_MORE) is _NO_MORE:
         reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
         return Unusable("not-mapped", reason)
-    parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
+    parts = inlined(
+        node, schema_of_node(node, of.opsets), of.opsets.get("", 1), [value.type for value in inputs], f"{_name(node)}/"
+    )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
     for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
@@ -220,17 +273,23 @@ def _of_function(
             made += one.found
         elif one.found.rule == "unknown-sizes":
             return one.found
+        elif one.found.rule == "onnx-syntax":  # the function is not for these types
+            return untaken
         elif one.found.rule != "runs-elsewhere":
-            return Unusable("not-mapped", f"of {one.operator}, which comes in its place: {one.found.reason}")
-    return made or None
+            rule = NO_PROVIDER if one.found.rule == NO_PROVIDER else "not-mapped"
+            return one.found._replace(
+                rule=rule, reason=f"of {one.operator}, which comes in its place: {one.found.reason}"
+            )
+    return made or Unusable("runs-elsewhere", untaken.reason)
 
 
-def _has_function(node: Any, opsets: Mapping[str, int]) -> bool:
-    """Whether a node may be one that ONNX Runtime puts others in the place of."""
-    schema = schema_of_node(node, opsets)
-    if schema is None or row_of(node.op_type, schema.since_version) is not None:
+def _has_function(node: Any, of: Graph) -> bool:
+    """Whether ONNX defines a node's operator by others that the opset has."""
+    schema = schema_of_node(node, of.opsets)
+    if schema is None:
         return False
-    return bool(schema.function_opset_versions or schema.context_dependent_function_opset_versions)
+    versions = (*schema.function_opset_versions, *schema.context_dependent_function_opset_versions)
+    return min(versions, default=_NEVER) <= of.opsets.get("", 1)
 
 
 def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
@@ -256,7 +315,7 @@ class _Parameter(NamedTuple):
 
 
 def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Parameter]]:
-    row = row_of(operator, version)
+    row = row_of(operator, version) or next(iter(kernels_of(operator, version)), None)
     inputs, outputs = (("",), ("",)) if row is None else (row.inputs, row.outputs)
     return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
 
