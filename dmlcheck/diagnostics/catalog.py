@@ -223,7 +223,8 @@ RULES: dict[str, Rule] = {
         "A desc has whole numbers for sizes, so a node can only be checked where all its sizes follow from those of "
         "the model's inputs. Give a size to each symbolic dimension: `dmlcheck validate model.onnx --dim batch=1 --dim "
         "sequence=128`. Sizes that only a run makes (of NonZero, of a loop) stay unknown, and so do those of operators "
-        "that the package onnx does not know: such nodes are not checked.",
+        "that the package onnx does not know: such nodes are not checked. The note names the input or the node where "
+        "this begins, and how many nodes depend on it.",
     ),
     "not-mapped": Rule(
         "file",

@@ -280,7 +280,9 @@ def validation_text(
 
 
 def _source(desc: Validated) -> dict[str, Any]:
-    return {} if desc.node is None else {"node": desc.node, "onnx_operator": desc.onnx_operator}
+    if desc.node is None:
+        return {}
+    return {"node": desc.node, "onnx_operator": desc.onnx_operator, "desc": desc.desc}
 
 
 def _graph(graph: GraphResult) -> dict[str, Any]:
@@ -304,6 +306,7 @@ def _model(model: ModelResult) -> dict[str, Any]:
         "no_provider": model.noted("no-provider"),
         "elsewhere": model.noted("runs-elsewhere"),
         "unknown": model.noted("unknown-sizes"),
+        "unknown_roots": [{"root": root, "nodes": number} for root, number in model.roots.items()],
         "unmapped": model.noted("not-mapped"),
         "wrong": model.noted("onnx-syntax"),
     }

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.formats.onnx.model_nodes import NO_PROVIDER, Unusable
+from dmlcheck.formats.onnx.model_nodes import NO_PROVIDER
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
@@ -101,21 +101,34 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
 
 
 def _unusable_lines(model: ModelResult, rule: str, style: Style) -> Iterator[str]:
-    """Yield why nodes were not checked: the first reasons of a rule, each once with the first node that has it."""
-    reasons: dict[Unusable, list[NodeResult]] = {}
+    """Yield why nodes were not checked: the first reasons of a rule, each once with the first node that has it.
+
+    Of sizes that are not known it is where this begins, with the number of nodes that depend on it.
+    """
+    reasons: dict[object, list[NodeResult]] = {}
     for node in model.nodes:
         if node.unusable is not None and node.unusable.rule == rule:
-            reasons.setdefault(node.unusable, []).append(node)
-    for why, nodes in list(reasons.items())[:_MOST]:
-        more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-        severity = style(f"error[{rule}]", "red") if why.is_error else f"note[{rule}]"
-        yield f"{_label(nodes[0].descs[0])}: {severity}: {visible(why.reason)}{more}"
-        if why.help:
-            yield f"  help: {visible(why.help)}"
+            reasons.setdefault(node.unusable.root or node.unusable, []).append(node)
+    for nodes in list(reasons.values())[:_MOST]:
+        yield from _told(nodes, style)
     left = sum(map(len, list(reasons.values())[_MOST:]))
     if left:
         _, one, many = _NOTES[rule]
         yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
+
+
+def _told(nodes: list[NodeResult], style: Style) -> Iterator[str]:
+    """Yield why nodes were not checked, with the first of them."""
+    why, count = nodes[0].unusable, len(nodes)
+    if why is None:
+        return
+    more = f" (and {counted(count - 1, 'more node')})" if count > 1 else ""
+    if why.root:
+        more = f"; {counted(count, 'node')} {'depend' if count > 1 else 'depends'} on {visible(why.root)}"
+    severity = style(f"error[{why.rule}]", "red") if why.is_error else f"note[{why.rule}]"
+    yield f"{_label(nodes[0].descs[0])}: {severity}: {visible(why.reason)}{more}"
+    if why.help:
+        yield f"  help: {visible(why.help)}"
 
 
 def _rows(model: ModelResult) -> list[tuple[str, str, str, str]]:
@@ -161,8 +174,9 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     ]
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
-        options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols)
-        yield f"give the open sizes with {options}"
+        options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols[:_MOST])
+        more = len(model.symbols) - _MOST
+        yield f"give the open sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _against_device(needed: str, device_level: str) -> str:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
@@ -86,17 +88,23 @@ class ModelResult(NamedTuple):
         """The number of nodes whose descs were checked."""
         return sum(node.unusable is None for node in self.nodes)
 
+    @property
+    def roots(self) -> dict[str, int]:
+        """Where sizes that are not known begin, with the number of nodes that depend on each."""
+        return Counter(node.unusable.root for node in self.nodes if node.unusable is not None and node.unusable.root)
+
     def noted(self, rule: str) -> int:
         """Return the number of nodes with a note, or an error, of a rule."""
         return sum(node.unusable is not None and node.unusable.rule == rule for node in self.nodes)
 
 
 class _Checked(NamedTuple):
-    """What is found of a desc, whatever node has it."""
+    """What is found of a desc, whatever node has it, and the desc itself where it can be read."""
 
     minimum: str | None
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
+    desc: Mapping[str, Any] | None
 
 
 def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
@@ -137,13 +145,17 @@ def _descs(
         operator = OPERATOR_PREFIX + counterpart.operator
         made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
         yield made._replace(
-            notes=tuple(note._replace(severity=NOTE) for note in notes), node=node.name, onnx_operator=node.operator
+            notes=tuple(note._replace(severity=NOTE) for note in notes),
+            node=node.name,
+            onnx_operator=node.operator,
+            desc=checked.desc,
         )
 
 
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
-    text = visible(f"node {node.name} ({node.operator}): {why.reason}")
+    depends = f"; this depends on {why.root}" if why.root else ""
+    text = visible(f"node {node.name} ({node.operator}): {why.reason}{depends}")
     diagnostic = _placed(Finding(why.rule, (), {"problem": text}, help=why.help and visible(why.help)), file)
     if not why.is_error:
         diagnostic = diagnostic._replace(severity=NOTE)
@@ -159,7 +171,8 @@ def _checked(counterpart: Counterpart, asked: Asked, known: dict[str, _Checked])
         reading = read_desc(counterpart.operator, fields)
         findings = tuple(check(reading, asked.level or NEWEST_LEVEL))
         notes = () if findings else _notes(reading.desc, asked.directml_version)
-        known[key] = _Checked(minimum_level(reading), findings, notes)
+        desc = None if reading.desc is None else notation(reading.desc)
+        known[key] = _Checked(minimum_level(reading), findings, notes, desc)
     return known[key]
 
 

@@ -88,10 +88,12 @@ def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
 
 
 def test_ten_reasons_of_a_rule_are_told_and_ten_nodes_of_the_highest_level() -> None:
-    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"n{index}") for index in range(12)]
-    said = lines(model(chain, {"x0": ["N"]}, {"x12": ["N"]}))
-    assert said[9] == "model.onnx::n9: Relu-14: note[unknown-sizes]: the sizes of x9 are [N]"
+    each = [node("Relu", f"x{index}", f"y{index}", f"n{index}") for index in range(12)]
+    said = lines(model(each, {f"x{index}": ["N"] for index in range(12)}, {}))
+    label = "model.onnx::n9: Relu-14: note[unknown-sizes]"
+    assert said[9] == f"{label}: the sizes of x9 are [N]; 1 node depends on the input x9"
     assert said[10] == "2 more nodes of unknown sizes; --format json lists all"
+    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"n{index}") for index in range(12)]
     chain += [node("Softmax", "x12", f"y{index}", f"s{index}") for index in range(11)]
     said = lines(model(chain, {"x0": [4]}, {"y0": [4]}))
     assert said[9].startswith("model.onnx::s9: Softmax-13 becomes")
@@ -104,6 +106,29 @@ def test_open_sizes_are_asked_for() -> None:
     assert said[-2:] == [
         "0 nodes checked, 6 run elsewhere, 17 of unknown sizes",
         "give the open sizes with --dim batch=SIZE --dim sequence=SIZE",
+    ]
+
+
+def test_the_first_ten_open_sizes_are_asked_for() -> None:
+    names = [f"n{index}" for index in range(12)]
+    said = lines(model([node("Relu", "x", "y")], {"x": names}, {"y": names}))
+    assert said[-1].endswith("--dim n8=SIZE --dim n9=SIZE and 2 more")
+
+
+def test_nodes_of_unknown_sizes_are_told_with_the_root_of_that() -> None:
+    nodes = [
+        node("NonZero", "x", "found", "/mask/NonZero"),
+        *(node("Abs", "found" if not index else f"r{index}", f"r{index + 1}", f"abs{index}") for index in range(9)),
+        node("Neg", "z", "w", "other"),
+    ]
+    made = model(nodes, {"x": [4, 4], "z": ["n"]}, {})
+    told = [line for line in lines(made) if "unknown-sizes" in line]
+    assert told == [
+        (
+            "model.onnx::abs0: Abs-13: note[unknown-sizes]: the sizes of found are [2, ?]; "
+            "9 nodes depend on the output of NonZero /mask/NonZero"
+        ),
+        "model.onnx::other: Neg-13: note[unknown-sizes]: the sizes of z are [n]; 1 node depends on the input z",
     ]
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from itertools import repeat
 from typing import Any, NamedTuple
 
-from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.formats.onnx.backend_tests import first_line, valueless
 from dmlcheck.formats.onnx.from_onnx.families import experimental
 from dmlcheck.formats.onnx.from_onnx.node import Refused
@@ -19,6 +19,8 @@ from dmlcheck.formats.onnx.own_shapes import own_types
 from dmlcheck.formats.onnx.schemas import schema_of, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")
+MOST_SHOWN = 200  # characters of sizes
+_MISJUDGED = ("STFT",)  # whose sizes onnx infers otherwise than its own tests have them
 _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
 
@@ -26,7 +28,8 @@ Scope = MutableMapping[str, Value]
 class Graph(NamedTuple):
     """What holds for all nodes of a graph: the versions of domains, the declared types, what its names begin with.
 
-    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name.
+    `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
+    `outputs` are the names of the graph's own.
     `inlining` has an entry for each node whose function may still be followed.
     """
 
@@ -37,6 +40,7 @@ class Graph(NamedTuple):
     is_static: bool = False
     inlining: Iterator[Any] = repeat(None)
     prefix: str = ""
+    outputs: frozenset[str] = frozenset()
 
 
 def values_of(node: Any, of: Graph, scope: Scope) -> tuple[list[Value], list[Value]]:
@@ -162,4 +166,40 @@ def merged(inferred: Any, declared: Any) -> Any:
     inferred = limited(inferred)
     if inferred is None or declared is None:
         return declared if inferred is None else inferred
-    return inferred if Value(inferred).is_sized or not Value(declared).is_sized else declared
+    if Value(inferred).is_sized or contradiction(Value(inferred), declared) is not None:
+        return inferred
+    return inferred if not Value(declared).is_sized else declared
+
+
+def contradicted(node: Any, of: Graph, outputs: Sequence[Value]) -> str | None:
+    """Return which output of a node is not what the model declares, or None.
+
+    ONNX Runtime refuses other types. Of other sizes it warns; nodes that follow may need them, so they are told too,
+    but not of the outputs of a graph, which nothing reads.
+    """
+    for name, value in zip(node.output, outputs, strict=True):
+        problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
+        if problem is not None and node.op_type not in _MISJUDGED:
+            return f"its output {name} is {problem}"
+    return None
+
+
+def contradiction(value: Value, declared: Any, *, is_last: bool = False) -> str | None:
+    """Return what a value is and what the model declares instead, or None where the two agree as far as is known."""
+    if value.type is None or declared is None:
+        return None
+    said = Value(declared)
+    if value.element and said.element and value.element != said.element:
+        return f"{value.element}, and the model declares {said.element}"
+    sizes, other = value.sizes, said.sizes
+    if is_last or sizes is None or other is None or (len(sizes) == len(other) and all(map(_agree, sizes, other))):
+        return None
+    return f"of the sizes {_listed(sizes)}, and the model declares {_listed(other)}"
+
+
+def _agree(size: int | str, other: int | str) -> bool:
+    return size == other or isinstance(size, str) or isinstance(other, str)
+
+
+def _listed(sizes: Sequence[int | str]) -> str:
+    return f"[{cut(', '.join(str(size) if size != '' else '?' for size in sizes), MOST_SHOWN)}]"

@@ -31,6 +31,7 @@ from dmlcheck.formats.onnx.model_file import Model
 from dmlcheck.formats.onnx.model_inference import (
     Graph,
     Scope,
+    contradicted,
     merged,
     schema_of_node,
     tensors_of,
@@ -61,11 +62,15 @@ _Made = TypeVar("_Made")
 
 
 class Unusable(NamedTuple):
-    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do."""
+    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do.
+
+    `root` says where sizes that are not known begin.
+    """
 
     rule: str
     reason: str
     help: str | None = None
+    root: str = ""
 
     @property
     def is_error(self) -> bool:
@@ -102,10 +107,13 @@ def _walk(
     declared = {value.name: limited(value.type) for value in (*graph.value_info, *graph.output)}
     scope = outer.new_child({"": Value(None)})
     for value, inferred in zip_longest(graph.input, islice(given, len(graph.input))):
-        scope[value.name] = Value(merged(inferred, limited(value.type)), None, GIVEN)
+        given_value = Value(merged(inferred, limited(value.type)), None, GIVEN)
+        scope[value.name] = given_value._replace(
+            root=f"the input {of.prefix}{value.name}" if given_value.is_open else ""
+        )
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
-    of = of._replace(declared=declared)
+    of = of._replace(declared=declared, outputs=frozenset(value.name for value in graph.output))
     for node, found in _visits(graph.node, of, scope):
         yield found
         yield from _walk_inside(node, of, scope, weights)
@@ -165,8 +173,13 @@ def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
     try:
         inputs, outputs = values_of(node, of, scope)
     except Refused as wrong:
-        scope.update((output, Value(of.declared.get(output))) for output in node.output)
+        root = _root_of_output(node, name)
+        scope.update((output, Value(of.declared.get(output), root=root)) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
+    wrong_type = contradicted(node, of, outputs)
+    if wrong_type is not None:
+        scope.update(zip(node.output, outputs, strict=True))
+        return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
     row = row_of(type_of(node), version)
     typed = _typed(node, version, of, inputs, outputs)
     place = placed(node, inputs, row.on_cpu if row else ())
@@ -182,8 +195,18 @@ def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
         ]
     is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
-    scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
+    before = next((value.root for value in inputs if value.root and value.is_open), "")
+    root = before or _root_of_output(node, name)
+    for output, value in zip(node.output, outputs, strict=True):
+        is_root = value.is_open and (before or not value.is_sized)
+        scope[output] = value._replace(origin=origin, root=root if is_root else "")
+    if isinstance(found, Unusable) and found.rule == "unknown-sizes":
+        found = found._replace(root=root)
     return ModelNode(name, operator, found)
+
+
+def _root_of_output(node: Any, name: str) -> str:
+    return f"the output of {node.op_type} {name}"
 
 
 def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typed]) -> bool:

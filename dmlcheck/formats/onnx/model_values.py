@@ -24,6 +24,7 @@ MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
 CONSTANT = "constant"
 HOST = "host"
 GIVEN = "given"
+_OF_INDICES = ("INT32", "INT64")
 _OF_SIZES = ("Shape", "Size")
 _ARITHMETIC = frozenset(
     [
@@ -108,13 +109,22 @@ class Value(NamedTuple):
     """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
 
     `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
-    `parts` are the tensors of a sequence, None where they are not known.
+    `parts` are the tensors of a sequence, None where they are not known. `root` says where it begins that the sizes, or
+    the numbers that sizes may follow from, are not known.
     """
 
     type: Any
     numbers: Array | None = None
     origin: str = ""
     parts: tuple[Value, ...] | None = None
+    root: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sizes are not known, of this value or of what follows from its numbers."""
+        if not self.is_sized:
+            return self.parts is None
+        return self.numbers is None and self.element in _OF_INDICES and self.has_at_most(MOST_VALUES)
 
     @property
     def element(self) -> str:

@@ -122,10 +122,9 @@ def test_weights_of_gigabytes_that_are_not_there_take_no_memory() -> None:
     weights = [weight(f"w{index}", [side, side]) for index in range(32)]
     weights += [weight("table", [2**20, 4096]), weight("packed", [side, side], 3), weight("s", [side])]
     inputs = {"x0": [side, side], "image": [1, 1, side, side]}
-    made = model(
-        [*chain, *indexed], inputs, {"t": [side, 5], "pi": [1, 1, side, side]}, [*weights, numbers("k", [5])], opset=13
-    )
+    made = model([*chain, *indexed], inputs, {"t": [side, 5]}, [*weights, numbers("k", [5])], opset=13)
     made.graph.input.append(tensor("indices", [2**15, 2**12], INT64))
+    made.graph.output.append(tensor("pi", [1, 1, side, side], INT64))
     save(made)
     tracemalloc.start()
     try:
@@ -344,7 +343,8 @@ def test_sizes_that_double_with_each_node_are_not_followed_to_the_end() -> None:
     chosen = node("If", "c", "w", "choose", then_branch=branch, else_branch=branch)
     joined = [node("Concat", f"n{i} n{i}", f"n{i + 1}", axis=0) for i in range(34)]
     gathered = [node("Gather", f"g{i} g{i}", f"g{i + 1}") for i in range(34)]
-    made = model([chosen, *joined, *gathered], {"x": [4], "c": []}, {"n34": [4], "g34": [4]}, [numbers("n0", [1])])
+    made = model([chosen, *joined, *gathered], {"x": [4], "c": []}, {}, [numbers("n0", [1])])
+    made.graph.output.extend(tensor(name, [4], INT64) for name in ("n34", "g34"))
     made.graph.input.append(tensor("g0", [1, 1], INT64))
     names = by_name(made)
     assert names["n34"] == "runs-elsewhere"
@@ -664,3 +664,77 @@ def test_constants_without_a_kernel_of_the_cpu_are_computed_by_directml() -> Non
     nodes = [node("Mul", "a b", "m", "product"), node("Transpose", "a", "t", "turned")]
     made = model(nodes, {}, {"m": [4, 4], "t": [4, 4]}, halves, kind=FLOAT16)
     assert by_name(made) == {"product": "ELEMENT_WISE_MULTIPLY", "turned": "runs-elsewhere"}
+
+
+# ---- what the model declares
+
+
+def declared(*infos: Any, outputs: Mapping[str, Sequence[Any]] | None = None) -> Any:
+    nodes = [node("MatMul", "x w", "m", "product"), node("Relu", "m", "r", "relu"), node("MatMul", "r v", "y", "next")]
+    weights = [weight("w", [8, 3]), weight("v", [3, 2])]
+    return model(nodes, {"x": ["n", 8]}, outputs or {"y": ["n", 2]}, weights, infos=infos)
+
+
+@pytest.mark.parametrize(
+    ("info", "problem"),
+    [
+        (tensor("m", [5, 5]), "of the sizes [n, 3], and the model declares [5, 5]"),
+        (tensor("m", ["n", 3, 1]), "of the sizes [n, 3], and the model declares [n, 3, 1]"),
+        (tensor("m", [5, 3], INT64), "FLOAT, and the model declares INT64"),
+        (tensor("m", ["n", 3], FLOAT16), "FLOAT, and the model declares FLOAT16"),
+    ],
+)
+def test_a_declared_type_that_is_not_the_inferred_one_is_an_error_of_that_node(info: Any, problem: str) -> None:
+    nodes = {one.name: one.found for one in found(declared(info), {"n": 4})}
+    assert nodes["product"] == Unusable("onnx-syntax", f"its output m is {problem.replace('[n', '[4')}")
+    assert not isinstance(nodes["relu"], Unusable)
+    assert not isinstance(nodes["next"], Unusable)
+    wrong = {one.name for one in found(declared(info)) if isinstance(one.found, Unusable) and one.found.is_error}
+    assert wrong == {"product"}
+
+
+@pytest.mark.parametrize("info", [tensor("m", ["n", 3]), tensor("m", [4, "k"]), tensor("m", ["", ""])])
+def test_what_a_declared_type_leaves_open_is_no_contradiction(info: Any) -> None:
+    assert not any(isinstance(one.found, Unusable) for one in found(declared(info), {"n": 4}))
+
+
+def test_of_the_outputs_of_a_graph_the_types_must_be_right_and_not_the_sizes() -> None:
+    made = declared(outputs={"y": [7, 7]})
+    assert by_name(made, {"n": 4})["next"] == "GEMM"
+    made.graph.output[0].type.tensor_type.elem_type = INT64
+    assert reason(made, "next") == "its output y is FLOAT, and the model declares INT64"
+
+
+def test_sizes_that_onnx_infers_wrongly_are_no_contradiction() -> None:
+    made = model([node("STFT", "x s - l", "y", "stft")], {"x": [1, 128, 1]}, {}, infos=[tensor("y", [1, 15, 9, 2])])
+    made.graph.initializer.extend(helper.make_tensor(name, INT64, [], [size]) for name, size in (("s", 8), ("l", 16)))
+    assert by_name(made)["stft"] != "onnx-syntax"
+
+
+# ---- where sizes that are not known begin
+
+
+def roots(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
+    return {one.name: one.found.root for one in found(made, sizes) if isinstance(one.found, Unusable)}
+
+
+def test_unknown_sizes_have_a_root() -> None:
+    nodes = [
+        node("NonZero", "x", "places", "nonzero"),
+        node("Shape", "places", "s", "shape"),
+        node("Gather", "s one", "count", "count"),
+        node("Unsqueeze", "count zero", "counts", "counts"),
+        node("Expand", "value counts", "wide", "expand"),
+        node("Relu", "wide", "r", "relu"),
+        node("Reshape", "z target", "t", "reshape"),
+        node("Abs", "t", "u", "abs"),
+        node("Neg", "z", "known", "neg"),
+    ]
+    constants = [numbers("zero", [0]), helper.make_tensor("one", INT64, [], [1]), weight("value", [1])]
+    made = model(nodes, {"x": [4], "z": ["n", 2]}, {}, constants)
+    made.graph.input.append(tensor("target", ["d"], INT64))
+    told = roots(made, {"n": 3, "d": 2})
+    assert told.pop("expand") == told.pop("relu") == "the output of NonZero nonzero"
+    assert told.pop("abs") == "the input target"
+    assert set(told.values()) <= {""}
+    assert roots(made)["neg"] == "the input z"
