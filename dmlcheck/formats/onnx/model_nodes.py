@@ -53,7 +53,7 @@ _PLACED = {
 }
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 # Whose descs leave out inputs that have no elements.
-_WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
+_WITHOUT_EMPTY = ("Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
 _UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
 _CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
 _NO_MORE = object()

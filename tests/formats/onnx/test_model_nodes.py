@@ -579,6 +579,19 @@ def test_a_past_of_no_steps_is_no_empty_node() -> None:
     assert by_name(model([attend], inputs, {"y": [2, 5, 32]})) == {"attend": "MULTIHEAD_ATTENTION"}
 
 
+def test_a_resize_leaves_its_regions_empty() -> None:
+    """As exporters of opset 11 and 12 do: the input is asked for, and only one mode reads it."""
+    scales = helper.make_tensor("scales", FLOAT, [4], [1.0, 1.0, 2.0, 2.0])
+    made = model(
+        [node("Resize", "x roi scales", "y", "resize")],
+        {"x": [1, 3, 4, 4]},
+        {"y": [1, 3, 8, 8]},
+        [helper.make_tensor("roi", FLOAT, [0], []), scales],
+        opset=11,
+    )
+    assert by_name(made)["resize"].startswith("RESAMPLE")
+
+
 # ---- what no provider takes
 
 
