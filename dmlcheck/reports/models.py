@@ -37,7 +37,14 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
     yield ""
     if model.checked:
         yield f"{visible(model.file)}, as {model.mapping} maps it:"
-        yield Table(("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model), right=False, lead="  ")
+        yield Table(
+            ("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.nodes), right=False, lead="  "
+        )
+        yield ""
+    if model.fusions:
+        made = [fusion.made for fusion in model.fusions]
+        yield "unless its optimizations are turned off, ONNX Runtime fuses nodes to:"
+        yield Table(("operator", "nodes", "DirectML operators", "from"), _rows(made), right=False, lead="  ")
         yield ""
     yield from _verdict(model)
 
@@ -131,17 +138,17 @@ def _told(nodes: list[NodeResult], style: Style) -> Iterator[str]:
         yield f"  help: {visible(why.help)}"
 
 
-def _rows(model: ModelResult) -> list[tuple[str, str, str, str]]:
+def _rows(nodes: Iterable[NodeResult]) -> list[tuple[str, str, str, str]]:
     """Return a row for each ONNX operator and what becomes of it."""
     kinds: dict[tuple[str, str], list[NodeResult]] = {}
-    for node in model.nodes:
+    for node in nodes:
         made = " + ".join(dict.fromkeys(desc.operator or "" for desc in node.descs))
         if node.unusable is not None:
             made = _NOTES[node.unusable.rule][0]
         kinds.setdefault((node.operator, made), []).append(node)
     return [
-        (visible(operator), str(len(nodes)), made, _highest(desc for node in nodes for desc in node.descs))
-        for (operator, made), nodes in sorted(kinds.items())
+        (visible(operator), str(len(alike)), made, _highest(desc for node in alike for desc in node.descs))
+        for (operator, made), alike in sorted(kinds.items())
     ]
 
 
@@ -161,7 +168,8 @@ def _verdict(model: ModelResult) -> Iterator[str]:
         names = _named(desc.name for desc in model.descs if desc.minimum == highest)
         least = "at least " if model.is_partial else ""
         yield f"{visible(model.file)} needs {least}{level_and_version(highest)}, because of {names}"
-        yield _against_device(highest, model.device_level)
+        yield from _fused_verdict(model)
+        yield _against_device(model.fused_minimum or highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
     if model.refusal is not None:
@@ -177,6 +185,22 @@ def _verdict(model: ModelResult) -> Iterator[str]:
         options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols[:_MOST])
         more = len(model.symbols) - _MOST
         yield f"give the open sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _fused_verdict(model: ModelResult) -> Iterator[str]:
+    """Yield the level that the model needs with its nodes fused, and the fused nodes that need it."""
+    needed = model.fused_minimum
+    if not model.fusions:
+        return
+    if needed is None:
+        yield "as ONNX Runtime fuses it, it is valid at no level"
+    elif needed == model.minimum:
+        yield "as ONNX Runtime fuses it, it needs the same level"
+    else:
+        least = "at least " if model.is_fused_partial else ""
+        names = [fusion.name for fusion in model.fusions if fusion.minimum == needed]
+        because = f", because of {_named(names)}" if names else ""
+        yield f"as ONNX Runtime fuses it, it needs {least}{level_and_version(needed)}{because}"
 
 
 def _against_device(needed: str, device_level: str) -> str:

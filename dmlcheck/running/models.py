@@ -34,6 +34,19 @@ class NodeResult(NamedTuple):
     unusable: Unusable | None = None
 
 
+class Fusion(NamedTuple):
+    """A node that ONNX Runtime makes of others, by their numbers: its name is that of the last one of them."""
+
+    name: str
+    made: NodeResult
+    replaced: tuple[int, ...]
+
+    @property
+    def minimum(self) -> str | None:
+        """The level from which its descs are legal, None where one never is or there are none."""
+        return highest(desc.minimum for desc in self.made.descs if desc.operator is not None)
+
+
 class ModelResult(NamedTuple):
     """What was found of a model, node by node: the names of nodes need not differ.
 
@@ -50,6 +63,7 @@ class ModelResult(NamedTuple):
     named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
     refusal: str | None = None
+    fusions: tuple[Fusion, ...] = ()
 
     @property
     def descs(self) -> tuple[Validated, ...]:
@@ -77,6 +91,22 @@ class ModelResult(NamedTuple):
     def minimum(self) -> str | None:
         """The level from which all checked nodes are valid, None where one never is or none was checked."""
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
+
+    @property
+    def fused_minimum(self) -> str | None:
+        """The level from which the model is legal once its nodes are fused as they are by default, as `minimum`."""
+        gone = {number for fusion in self.fusions for number in fusion.replaced}
+        left = (node for number, node in enumerate(self.nodes) if number not in gone)
+        nodes = (*left, *(fusion.made for fusion in self.fusions))
+        return highest(desc.minimum for node in nodes for desc in node.descs if desc.operator is not None)
+
+    @property
+    def is_fused_partial(self) -> bool:
+        """Whether a node that ONNX Runtime makes of others may need more: what it becomes is not known."""
+        return self.is_partial or any(
+            fusion.made.unusable is not None and fusion.made.unusable.rule != "runs-elsewhere"
+            for fusion in self.fusions
+        )
 
     @property
     def is_partial(self) -> bool:
@@ -116,9 +146,16 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
     except Unreadable as wrong:
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
-    nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
+    nodes, fusions = [], []
+    for node in nodes_of(model):
+        result = _of_node(node, name, asked, known)
+        if node.replaced:
+            fusions.append(Fusion(node.name, result, node.replaced))
+        else:
+            nodes.append(result)
     symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
-    return ModelResult(name, mapping, provider.level, nodes, symbols, model.symbols, refusal=refusal)
+    found = ModelResult(name, mapping, provider.level, tuple(nodes), symbols, model.symbols, refusal=refusal)
+    return found._replace(fusions=tuple(fusions))
 
 
 def _refusal(opset: int) -> str | None:

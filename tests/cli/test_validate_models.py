@@ -6,6 +6,7 @@ import json
 
 import pytest
 from commandline import GOOD, dmlcheck, write
+from fused_patterns import layer_norm, whole
 from whole_models import attention_layer, model, node, residual_block, save
 
 
@@ -35,6 +36,7 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "mapping": "the DirectML provider of ONNX Runtime 1.24",
         "refusal": None,
         "minimum_feature_level": "5_1",
+        "fused_feature_level": "5_1",
         "at_least": False,
         "checked": 10,
         "no_provider": 0,
@@ -43,6 +45,7 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "unknown_roots": [],
         "unmapped": 0,
         "wrong": 0,
+        "fusions": [],
     }
     softmax = report["descs"][-1]
     assert (softmax["node"], softmax["onnx_operator"]) == ("softmax", "Softmax-13")
@@ -54,6 +57,20 @@ def test_json_has_the_nodes_and_the_model() -> None:
     assert [problem["rule"] for problem in softmax["diagnostics"]] == ["operator-unavailable"]
     logits = {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 1000]}
     assert softmax["desc"] == {"InputTensor": logits, "OutputTensor": logits, "AxisCount": 1, "Axes": [3]}
+
+
+def test_json_has_what_onnx_runtime_fuses() -> None:
+    save(whole(layer_norm("x", "y")))
+    (entry,) = json.loads(dmlcheck("validate", "model.onnx", "--format", "json").output)["models"]
+    assert (entry["minimum_feature_level"], entry["fused_feature_level"]) == ("3_0", "6_3")
+    assert entry["fusions"] == [
+        {
+            "onnx_operator": "LayerNormalization-1",
+            "nodes": ["mean", "d", "square", "variance", "shifted", "deviation", "ratio", "scaled", "norm"],
+            "operators": ["DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2"],
+            "minimum_feature_level": "6_3",
+        }
+    ]
 
 
 def test_a_model_that_no_provider_takes_is_an_error() -> None:

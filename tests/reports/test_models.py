@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fused_patterns import layer_norm, quick_gelu, whole
 from whole_models import attention_layer, model, node, residual_block, save
 
 from dmlcheck.reports.layout import PLAIN, printed
@@ -211,3 +212,21 @@ def test_nodes_that_no_provider_takes_are_errors_told_once_before_all_others() -
     assert told[1].startswith("  help: ")
     assert "model.onnx needs at least DML_FEATURE_LEVEL_1_0" in "\n".join(told)
     assert told[-1] == "1 node checked, 2 that no provider takes"
+
+
+def test_both_levels_are_told_with_what_onnx_runtime_fuses() -> None:
+    text = "\n".join(lines(whole(layer_norm("x", "y"))))
+    assert "unless its optimizations are turned off, ONNX Runtime fuses nodes to:\n" in text
+    assert "  LayerNormalization-1  1      DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2  6_3\n" in text
+    assert "model.onnx needs DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), because of" in text
+    assert (
+        "as ONNX Runtime fuses it, it needs DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0), because of 1 node: norm\n" in text
+    )
+    assert f"{ACCEPTED}; with one older than 1.15.0, the session cannot be created or a run fails" in text
+
+
+def test_a_level_that_stays_the_same_is_told_so() -> None:
+    text = "\n".join(lines(whole(quick_gelu("x", "y"))))
+    assert "needs DML_FEATURE_LEVEL_1_0" in text
+    assert "as ONNX Runtime fuses it, it needs the same level" in text
+    assert "fuses" not in "\n".join(lines(residual_block(), batch=4))

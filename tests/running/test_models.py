@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fused_patterns import fast_gelu, layer_norm, then, whole
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
 import dmlcheck
@@ -131,3 +132,26 @@ def test_a_node_that_no_provider_takes_is_an_error_and_the_level_one_at_least() 
     assert (error.severity, error.rule, result.descs[0].errors) == ("error", "no-provider", 1)
     assert error.help is not None
     assert not validated_model(save(model(nodes[1:2], {"y": [4]}, {"z": [4]})), Asked(), {}).is_partial
+
+
+def test_a_model_has_a_level_as_it_stands_and_one_as_it_is_fused() -> None:
+    """A normalization of opset 14 needs Pow of two; fused, it is a MEAN_VARIANCE_NORMALIZATION2."""
+    result = validated_model(save(whole(layer_norm("x", "y"))), Asked(), {})
+    assert (result.minimum, result.fused_minimum) == ("3_0", "6_3")
+    (fusion,) = result.fusions
+    assert (fusion.name, fusion.minimum, len(fusion.replaced)) == ("norm", "6_3", 9)
+    assert fusion.made.operator == "LayerNormalization-1"
+
+
+def test_nodes_that_are_fused_away_need_nothing() -> None:
+    """Of GPT-2's Gelu and a Softmax: the first becomes one operator, the second stays as it is."""
+    pattern = then(fast_gelu("x", "y0"), node("Softmax", "y0", "y"))
+    result = validated_model(save(whole(pattern)), Asked(), {})
+    assert (result.minimum, result.fused_minimum) == ("5_1", "5_1")
+    plain = validated_model(save(residual_block()), Asked(), {"batch": 4})
+    assert (plain.fusions, plain.fused_minimum) == ((), plain.minimum)
+
+
+def test_a_fusion_of_unknown_sizes_makes_the_level_one_at_least() -> None:
+    result = validated_model(save(whole(layer_norm("x", "y"), sizes=["n", 8, 16])), Asked(), {})
+    assert (result.is_fused_partial, result.fused_minimum) == (True, None)

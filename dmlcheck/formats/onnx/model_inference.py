@@ -6,7 +6,7 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
-from itertools import repeat
+from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import cut, did_you_mean
@@ -30,7 +30,7 @@ class Graph(NamedTuple):
 
     `used` are the values that nodes read, or that the graph gives; `is_static` says that no size has a name, and
     `outputs` are the names of the graph's own.
-    `inlining` has an entry for each node whose function may still be followed.
+    `inlining` has an entry for each node whose function may still be followed, `numbers` one for each that is yielded.
     """
 
     opsets: Mapping[str, int]
@@ -41,6 +41,7 @@ class Graph(NamedTuple):
     inlining: Iterator[Any] = repeat(None)
     prefix: str = ""
     outputs: frozenset[str] = frozenset()
+    numbers: Iterator[int] = count()
 
 
 def values_of(node: Any, of: Graph, scope: Scope) -> tuple[list[Value], list[Value]]:

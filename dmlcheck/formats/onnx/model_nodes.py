@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import ChainMap
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
-from itertools import islice, zip_longest
+from itertools import count, islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
@@ -24,6 +24,7 @@ from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     row_of,
     without_descs,
 )
+from dmlcheck.formats.onnx.fusions import fusions
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.inlined_size import graphs_of
 from dmlcheck.formats.onnx.inner_graphs import types_given, types_taken
@@ -79,19 +80,28 @@ class Unusable(NamedTuple):
 
 
 class ModelNode(NamedTuple):
-    """A node: its name, or that of its first output, its operator with the version, and what becomes of it."""
+    """A node: its name, or that of its first output, its operator with the version, and what becomes of it.
+
+    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`.
+    """
 
     name: str
     operator: str
     found: Sequence[Counterpart] | Unusable
+    number: int = 0
+    replaced: tuple[int, ...] = ()
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    """Yield the nodes of a model, those of inner graphs after the node that has them.
+
+    After the nodes of each graph come those that ONNX Runtime makes of several of them.
+    """
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
     of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
+    of = of._replace(numbers=count())
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
@@ -114,9 +124,13 @@ def _walk(
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
     of = of._replace(declared=declared, outputs=frozenset(value.name for value in graph.output))
+    visited = []
     for node, found in _visits(graph.node, of, scope):
-        yield found
+        numbered = found._replace(number=next(of.numbers))
+        visited.append((node, numbered))
+        yield numbered
         yield from _walk_inside(node, of, scope, weights)
+    yield from _fused(visited, of, scope)
     return [scope.get(value.name, Value(declared[value.name])) for value in graph.output]
 
 
@@ -135,6 +149,25 @@ def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: fro
     for name, inferred in zip(node.output, types_taken(node, inputs, outputs, opset), strict=False):
         if name:
             scope[name] = scope[name]._replace(type=merged(inferred, scope[name].type))
+
+
+def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Graph, scope: ChainMap[str, Value]) -> Iterator[ModelNode]:
+    """Yield the nodes that ONNX Runtime makes of several nodes of a graph that DirectML takes."""
+    inner = (part for node, _ in visited for attribute in node.attribute if attribute.HasField("g")
+             for part in graphs_of(attribute.g))  # fmt: skip
+    kept = of.outputs.union(*map(_read_in, inner))
+    nodes = [(type_of(node), node, _is_taken(one.found)) for node, one in visited]
+    for node, replaced in fusions(nodes, scope, kept, of.opsets.get("", 1)):
+        node.name = _name(visited[replaced[-1]][0])
+        output = node.output[0]
+        node.output[0] = f"{output}/fused"
+        inside = of._replace(declared={}, used=frozenset((*node.input, *node.output)))
+        found = _visited(node, inside, scope.new_child())
+        yield found._replace(replaced=tuple(visited[place][1].number for place in replaced))
+
+
+def _is_taken(found: Sequence[Counterpart] | Unusable) -> bool:
+    return not isinstance(found, Unusable) or found.rule == "unknown-sizes"
 
 
 def _name(node: Any) -> str:
