@@ -177,3 +177,42 @@ CASES: dict[str, tuple[Any, list[str]]] = {
         whole(integer_product("x", "y", "product bias")), [f"{OWN}MatMulIntegerToFloat"]
     ),
 }  # fmt: skip
+
+
+def attention_block(*, normalized: bool = True) -> Pattern:
+    """Return embeddings and attention with two heads as BERT has it, and what is added to and normalized after it."""
+    nodes = [
+        node("Gather", "words ids", "w", "words"),
+        node("Gather", "places positions", "p", "places"),
+        node("Add", "w p", "e", "sum"),
+        node("LayerNormalization", "e scale shift", "n", "embedded") if normalized else node("Neg", "e", "n"),
+    ]
+    for letter in "qkv":
+        nodes += [
+            node("MatMul", f"n w{letter}", f"{letter}0"),
+            node("Add", f"{letter}0 bias", f"{letter}1"),
+            node("Reshape", f"{letter}1 heads", f"{letter}2"),
+            node("Transpose", f"{letter}2", letter, perm=[0, 2, 3, 1] if letter == "k" else [0, 2, 1, 3]),
+        ]
+    nodes += [
+        node("MatMul", "q k", "scores"),
+        node("Div", "scores root", "scaled"),
+        node("Add", "scaled mask", "masked"),
+        node("Softmax", "masked", "weights", "attend", axis=-1),
+        node("MatMul", "weights v", "mixed"),
+        node("Transpose", "mixed", "turned", perm=[0, 2, 1, 3]),
+        node("Reshape", "turned joined", "y"),
+    ]
+    constants = [
+        vector("words", 100, WIDTH),
+        vector("places", 8, WIDTH),
+        vector("scale"),
+        vector("shift"),
+        vector("bias"),
+        number("root", 2.8),
+        helper.make_tensor("heads", INT64, [4], [0, 0, 2, WIDTH // 2]),
+        helper.make_tensor("joined", INT64, [3], [0, 0, WIDTH]),
+        helper.make_tensor("positions", INT64, [1, 8], list(range(8))),
+        *(vector(f"w{letter}", WIDTH, WIDTH) for letter in "qkv"),
+    ]
+    return nodes, constants

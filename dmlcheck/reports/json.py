@@ -311,6 +311,7 @@ def _model(model: ModelResult) -> dict[str, Any]:
         "unmapped": model.noted("not-mapped"),
         "wrong": model.noted("onnx-syntax"),
         "fusions": [_fusion(model, fusion) for fusion in model.fusions],
+        "possible_fusions": [{"onnx_operator": operator, "node": name} for operator, name in model.possible],
     }
 
 

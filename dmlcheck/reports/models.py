@@ -190,6 +190,7 @@ def _verdict(model: ModelResult) -> Iterator[str]:
 def _fused_verdict(model: ModelResult) -> Iterator[str]:
     """Yield the level that the model needs with its nodes fused, and the fused nodes that need it."""
     needed = model.fused_minimum
+    yield from _possible_lines(model)
     if not model.fusions:
         return
     if needed is None:
@@ -201,6 +202,14 @@ def _fused_verdict(model: ModelResult) -> Iterator[str]:
         names = [fusion.name for fusion in model.fusions if fusion.minimum == needed]
         because = f", because of {_named(names)}" if names else ""
         yield f"as ONNX Runtime fuses it, it needs {least}{level_and_version(needed)}{because}"
+
+
+def _possible_lines(model: ModelResult) -> Iterator[str]:
+    """Yield the operators that ONNX Runtime may make besides, with nodes of them."""
+    for operator in dict.fromkeys(operator for operator, _ in model.possible):
+        names = [name for each, name in model.possible if each == operator]
+        need = "which needs no higher level than the normalization that it is made with"
+        yield f"ONNX Runtime may also fuse nodes to {operator}, {need}: {_named(names)}"
 
 
 def _against_device(needed: str, device_level: str) -> str:

@@ -52,7 +52,8 @@ class ModelResult(NamedTuple):
 
     `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
     is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of sizes that are
-    still open, `named` those of all.
+    still open, `named` those of all. `possible` are operators that ONNX Runtime may make besides `fusions`, with the
+    name of a node of each.
     """
 
     file: str
@@ -64,6 +65,7 @@ class ModelResult(NamedTuple):
     problem: Diagnostic | None = None
     refusal: str | None = None
     fusions: tuple[Fusion, ...] = ()
+    possible: tuple[tuple[str, str], ...] = ()
 
     @property
     def descs(self) -> tuple[Validated, ...]:
@@ -147,7 +149,11 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
     nodes, fusions = [], []
+    possible = []
     for node in nodes_of(model):
+        if node.is_possible:
+            possible.append((node.operator, node.name))
+            continue
         result = _of_node(node, name, asked, known)
         if node.replaced:
             fusions.append(Fusion(node.name, result, node.replaced))
@@ -155,7 +161,7 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
             nodes.append(result)
     symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
     found = ModelResult(name, mapping, provider.level, tuple(nodes), symbols, model.symbols, refusal=refusal)
-    return found._replace(fusions=tuple(fusions))
+    return found._replace(fusions=tuple(fusions), possible=tuple(possible))
 
 
 def _refusal(opset: int) -> str | None:

@@ -46,6 +46,7 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "unmapped": 0,
         "wrong": 0,
         "fusions": [],
+        "possible_fusions": [],
     }
     softmax = report["descs"][-1]
     assert (softmax["node"], softmax["onnx_operator"]) == ("softmax", "Softmax-13")

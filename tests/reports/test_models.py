@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from fused_patterns import layer_norm, quick_gelu, whole
-from whole_models import attention_layer, model, node, residual_block, save
+from fused_patterns import attention_block, layer_norm, quick_gelu, whole
+from whole_models import attention_layer, model, node, residual_block, save, tensor
 
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
@@ -230,3 +230,13 @@ def test_a_level_that_stays_the_same_is_told_so() -> None:
     assert "needs DML_FEATURE_LEVEL_1_0" in text
     assert "as ONNX Runtime fuses it, it needs the same level" in text
     assert "fuses" not in "\n".join(lines(residual_block(), batch=4))
+
+
+def test_what_may_be_fused_is_named() -> None:
+    made = whole(attention_block(), opset=17)
+    made.graph.input.extend([tensor("ids", [2, 8], 7), tensor("mask", [2, 1, 1, 8])])
+    (attention,) = (line for line in lines(made) if "com.microsoft.Attention-1" in line)
+    assert attention.startswith(
+        "ONNX Runtime may also fuse nodes to com.microsoft.Attention-1, which needs no higher level "
+    )
+    assert attention.endswith(": 1 node: attend")

@@ -20,6 +20,10 @@ _ROOT = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
 _FLOATS = ("FLOAT", "FLOAT16")
 _HAS_GELU = 20  # the opset since which ONNX has it: it comes before nodes are given to providers
+_MOST_STEPS = 16
+_NORMALIZATIONS = ("LayerNormalization", f"{OWN}SkipLayerNormalization")
+_SCALES = ("Add", "Cast", "Div", "Mul", "Where")
+_PROJECTIONS = ("Add", "Gemm", "MatMul", "Mul", "Div", "Reshape", "Split", "Squeeze", "Transpose")
 _WITH_ATTRIBUTES = ("LayerNormalization", "ReduceMean")
 
 _Match = Callable[[Parts, Part], "Iterator[_Found]"]
@@ -41,10 +45,17 @@ class Fusion(NamedTuple):
     replaced: tuple[int, ...]
 
 
+class Found(NamedTuple):
+    """What becomes of a graph, and what may come about besides: an operator, and the position of a node of it."""
+
+    fusions: list[Fusion]
+    possible: list[tuple[str, int]]
+
+
 def fusions(
     nodes: Sequence[tuple[str, Any, bool]], values: Mapping[str, Value], kept: frozenset[str], opset: int
-) -> Iterator[Fusion]:
-    """Yield what becomes of the nodes of a graph, given with their operators and whether DirectML takes them.
+) -> Found:
+    """Return what becomes of the nodes of a graph, given with their operators and whether DirectML takes them.
 
     `kept` are the values that the graph's outputs or inner graphs read.
     """
@@ -52,9 +63,8 @@ def fusions(
     for anchors, match in _STAGES:
         if any(part.operator in anchors for part in parts):
             parts = _after(Parts(parts, values, kept, opset), anchors, match)
-    for part in parts:
-        if part.is_fused:
-            yield Fusion(_proto(part), part.replaced)
+    made = [Fusion(_proto(part), part.replaced) for part in parts if part.is_fused]
+    return Found(made, list(_possible(Parts(parts, values, kept, opset))))
 
 
 def _part(position: int, operator: str, node: Any, is_taken: bool) -> Part:  # noqa: FBT001 - as the caller has it
@@ -303,6 +313,61 @@ def _is_row(index: Parts, name: str) -> bool:
     if not sizes or not index.is_constant(name):
         return False
     return all(size == 1 for size in sizes[:-1]) and isinstance(sizes[-1], int) and sizes[-1] > 1
+
+
+# ---- what may come about besides
+
+
+def _possible(index: Parts) -> Iterator[tuple[str, int]]:
+    """Yield the operators that ONNX Runtime may make around normalizations, with a node of each.
+
+    AttentionFusion and EmbedLayerNormFusion ask for more than is looked at here: masks of a few forms, how positions
+    are made.
+    """
+    for part in index.parts:
+        if part.operator == "Softmax" and _attends(index, part):
+            yield f"{OWN}Attention", part.replaced[-1]
+        elif part.operator in _NORMALIZATIONS and _embeds(index, part):
+            yield f"{OWN}EmbedLayerNormalization", part.replaced[-1]
+
+
+def _attends(index: Parts, softmax: Part) -> bool:
+    """Whether queries, keys and values of a softmax come from one normalization."""
+    for product in index.readers[softmax.outputs[0]]:
+        scores = index.maker(_through(index, softmax.inputs[0], _SCALES), "MatMul")
+        if product.operator == "MatMul" and scores is not None:
+            ends = [_through(index, name, _PROJECTIONS) for name in (*scores.inputs, product.inputs[1])]
+            return len(set(ends)) == 1 and index.maker(ends[0], *_NORMALIZATIONS) is not None
+    return False
+
+
+def _through(index: Parts, name: str, operators: Sequence[str]) -> str:
+    """Return the value that parts of some operators begin with, followed up along what is no constant."""
+    for _ in range(_MOST_STEPS):
+        part = index.maker(name, *operators)
+        inputs = [each for each in part.inputs if index.makers.get(each)] if part is not None else []
+        if not inputs:
+            break
+        name = inputs[0]
+    return name
+
+
+def _embeds(index: Parts, normalization: Part) -> bool:
+    """Whether what is normalized is a sum of two or three rows of tables alone."""
+    added = normalization.inputs[: 2 if normalization.is_fused and normalization.operator.startswith(OWN) else 1]
+    tables = [is_table for name in added for is_table in _tables(index, name, 2)]
+    return len(tables) in (2, 3) and all(tables)
+
+
+def _tables(index: Parts, name: str, depth: int) -> Iterator[bool]:
+    """Yield of each value that is added whether it is rows of a constant table, or constant itself."""
+    part = index.maker(name, "Add", "Gather")
+    if part is not None and part.operator == "Add" and depth:
+        for each in part.inputs:
+            yield from _tables(index, each, depth - 1)
+    else:
+        is_row = part is not None and part.operator == "Gather" and index.is_constant(part.inputs[0])
+        yield is_row or index.is_constant(name)
 
 
 _STAGES: Sequence[tuple[Sequence[str], _Match]] = (

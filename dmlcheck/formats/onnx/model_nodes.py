@@ -82,7 +82,8 @@ class Unusable(NamedTuple):
 class ModelNode(NamedTuple):
     """A node: its name, or that of its first output, its operator with the version, and what becomes of it.
 
-    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`.
+    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`. One
+    that it only may make has `is_possible`, the name of a node of it, and no descs.
     """
 
     name: str
@@ -90,6 +91,7 @@ class ModelNode(NamedTuple):
     found: Sequence[Counterpart] | Unusable
     number: int = 0
     replaced: tuple[int, ...] = ()
+    is_possible: bool = False
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
@@ -157,7 +159,10 @@ def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Graph, scope: ChainMap[
              for part in graphs_of(attribute.g))  # fmt: skip
     kept = of.outputs.union(*map(_read_in, inner))
     nodes = [(type_of(node), node, _is_taken(one.found)) for node, one in visited]
-    for node, replaced in fusions(nodes, scope, kept, of.opsets.get("", 1)):
+    made = fusions(nodes, scope, kept, of.opsets.get("", 1))
+    for operator, place in made.possible:
+        yield ModelNode(visited[place][1].name, f"{operator}-1", (), is_possible=True)
+    for node, replaced in made.fusions:
         node.name = _name(visited[replaced[-1]][0])
         output = node.output[0]
         node.output[0] = f"{output}/fused"

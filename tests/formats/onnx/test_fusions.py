@@ -8,7 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fused_patterns import ADDED, CASES, OWN, also, gelu, integer_product, layer_norm, quick_gelu, vector, whole
+from fused_patterns import (
+    ADDED,
+    CASES,
+    OWN,
+    also,
+    attention_block,
+    gelu,
+    integer_product,
+    layer_norm,
+    quick_gelu,
+    vector,
+    whole,
+)
 from whole_models import FLOAT16, node, save, tensor
 
 from dmlcheck.formats.onnx.model_file import read_whole
@@ -119,3 +131,37 @@ def test_halves_are_fused_as_well() -> None:
     for constant in made.graph.initializer:
         constant.CopyFrom(onnx.helper.make_tensor(constant.name, FLOAT16, [], list(constant.float_data)))
     assert names(made) == [f"{OWN}Gelu"]
+
+
+def possible(made: Any) -> list[tuple[str, str]]:
+    return [(one.operator, one.name) for one in nodes_of(read_whole(save(made), {})) if one.is_possible]
+
+
+def block(*, normalized: bool = True) -> Any:
+    made = whole(attention_block(normalized=normalized), opset=17)
+    made.graph.input.extend([tensor("ids", [2, 8], 7), tensor("mask", [2, 1, 1, 8])])
+    return made
+
+
+def test_attention_and_embeddings_may_come_about() -> None:
+    assert possible(block()) == [
+        (f"{OWN}EmbedLayerNormalization-1", "embedded"),
+        (f"{OWN}Attention-1", "attend"),
+    ]
+    assert possible(block(normalized=False)) == []
+
+
+def test_attention_asks_for_one_value_before_queries_keys_and_values() -> None:
+    made = block()
+    (key,) = (each for each in made.graph.node if each.output[0] == "k0")
+    key.input[0] = "e"
+    assert possible(made) == [(f"{OWN}EmbedLayerNormalization-1", "embedded")]
+
+
+def test_embeddings_are_sums_of_rows_alone() -> None:
+    made = block()
+    (total,) = (each for each in made.graph.node if each.name == "sum")
+    made.graph.node.remove(total)
+    made.graph.node.insert(2, node("Add", "w other", "e"))
+    made.graph.input.append(tensor("other", [2, 8, 16]))
+    assert possible(made) == [(f"{OWN}Attention-1", "attend")]
