@@ -18,7 +18,7 @@ from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
-from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.running.legality import Asked, Validated, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 from dmlcheck.validation import check, deviations, minimum_level
@@ -150,7 +150,7 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
     known: dict[str, _Checked] = {}
     nodes, fusions = [], []
     possible = []
-    for node in nodes_of(model):
+    for node in nodes_and_fusions(model):
         if node.is_possible:
             possible.append((node.operator, node.name))
             continue

@@ -95,10 +95,12 @@ class ModelNode(NamedTuple):
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
-    """Yield the nodes of a model, those of inner graphs after the node that has them.
+    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    yield from (node for node in nodes_and_fusions(model) if not (node.replaced or node.is_possible))
 
-    After the nodes of each graph come those that ONNX Runtime makes of several of them.
-    """
+
+def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
+    """Yield the nodes of a model, and after those of each graph what ONNX Runtime makes of several of them."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))

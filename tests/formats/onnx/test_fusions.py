@@ -24,7 +24,7 @@ from fused_patterns import (
 from whole_models import FLOAT16, node, save, tensor
 
 from dmlcheck.formats.onnx.model_file import read_whole
-from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions, nodes_of
 
 onnx = pytest.importorskip("onnx")
 NAMES = {name for _, names in CASES.values() for name in names}
@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def fused(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:
-    return [one for one in nodes_of(read_whole(save(made), sizes or {})) if one.replaced]
+    return [one for one in nodes_and_fusions(read_whole(save(made), sizes or {})) if one.replaced]
 
 
 def names(made: Any) -> list[str]:
@@ -134,13 +134,18 @@ def test_halves_are_fused_as_well() -> None:
 
 
 def possible(made: Any) -> list[tuple[str, str]]:
-    return [(one.operator, one.name) for one in nodes_of(read_whole(save(made), {})) if one.is_possible]
+    return [(one.operator, one.name) for one in nodes_and_fusions(read_whole(save(made), {})) if one.is_possible]
 
 
 def block(*, normalized: bool = True) -> Any:
     made = whole(attention_block(normalized=normalized), opset=17)
     made.graph.input.extend([tensor("ids", [2, 8], 7), tensor("mask", [2, 1, 1, 8])])
     return made
+
+
+def test_the_nodes_of_a_model_are_its_own() -> None:
+    """Nine of the normalization, and none that is fused."""
+    assert len(list(nodes_of(read_whole(save(whole(layer_norm("x", "y"))), {})))) == 9
 
 
 def test_attention_and_embeddings_may_come_about() -> None:
