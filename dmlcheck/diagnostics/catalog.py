@@ -158,8 +158,8 @@ RULES: dict[str, Rule] = {
         "again. A file of a few lines of text is a pointer of Git LFS: the file itself was not fetched. A model that "
         "asks for a newer opset than the package onnx has is not read: nodes would be taken for older versions of "
         "their operators. What is wrong with a node is what the package onnx says of it; `onnx.checker.check_model` "
-        "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too. So is a type or are sizes that the "
-        "model declares of a value, if its node gives others: correct the `value_info`, or remove it.",
+        "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too. A type or sizes that the model "
+        "declares of a value, and that its node does not give, are wrong as well: correct or remove the `value_info`.",
     ),
     "graph-syntax": Rule(
         "file",

@@ -20,6 +20,7 @@ from dmlcheck.formats.onnx.schemas import schema_of, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")
 MOST_SHOWN = 200  # characters of sizes
+_STILL_LOADED = ("GroupNormalization",)  # of opset 18, which ONNX withdrew later
 _MISJUDGED = ("STFT",)  # whose sizes onnx infers otherwise than its own tests have them
 _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
@@ -92,8 +93,11 @@ def _broken(node: Any, of: Graph) -> str | None:
         return None  # onnx knows nothing of onnxruntime's own
     if any(attribute.HasField("g") for attribute in node.attribute):
         return None
-    if schema_of_node(node, of.opsets) is None:
+    schema = schema_of_node(node, of.opsets)
+    if schema is None:
         return _unknown(str(node.op_type), of.opsets.get("", 1))
+    if schema.deprecated and node.op_type in _STILL_LOADED:
+        return None
     context = checker.C.CheckerContext()
     try:
         context.ir_version, context.opset_imports = of.ir_version, dict(of.opsets)
@@ -134,7 +138,7 @@ def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[st
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)
-    if schema is None or node.op_type == _OF_SEQUENCE:
+    if schema is None or schema.deprecated or node.op_type == _OF_SEQUENCE:
         return own_types(type_of(node), node, tensors_of(node, inputs), of.opsets.get("", 1))
     named = dict(zip(node.input, inputs, strict=True))
     types = {name: value.type for name, value in named.items() if value.type is not None}

@@ -56,6 +56,7 @@ def test_outputs_have_the_types_and_sizes_that_onnx_infers() -> None:
         (14, helper.make_node("LessOrEqual", ["a", "b"], ["y"]), ("BOOL", (2, 3))),
         (9, helper.make_node("MeanVarianceNormalization", ["a"], ["y"]), ("FLOAT", (2, 3))),
         (13, helper.make_node("MeanVarianceNormalization", ["a"], ["y"]), ("FLOAT", (2, 3))),
+        (18, helper.make_node("GroupNormalization", ["a", "b", "b"], ["y"], num_groups=1), ("FLOAT", (2, 3))),
         (21, helper.make_node("GroupNormalization", ["a", "b", "b"], ["y"], num_groups=1), ("FLOAT", (2, 3))),
     ],
 )

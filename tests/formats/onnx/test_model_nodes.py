@@ -626,6 +626,7 @@ DOUBLE, BFLOAT16 = 11, 16
         (node("BiasGelu", "a b", "y", domain="com.microsoft"), (DOUBLE, DOUBLE), 17, "no-provider"),
         (node("BiasSoftmax", "a b", "y", domain="com.microsoft"), (FLOAT, FLOAT), 17, "no-provider"),
         (node("Mine", "a", "y", domain="com.example"), (FLOAT,), 17, "no-provider"),
+        (node("Conv", "a b", "y", domain="com.microsoft.nchwc"), (FLOAT, FLOAT), 17, "runs-elsewhere"),
     ],
 )
 def test_what_neither_directml_nor_the_cpu_takes_is_an_error(

@@ -11,7 +11,7 @@ from dmlcheck.diagnostics.wording import closest, did_you_mean
 from dmlcheck.files import yaml
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import Typed, is_registered, registrations
 
-DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "com.microsoft")
+DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc")
 _NOT_TYPES = ("versions", "inputs", "outputs")
 
 
