@@ -126,6 +126,36 @@ def then(pattern: Pattern, *nodes: Any) -> Pattern:
     return [*pattern[0], *nodes], pattern[1]
 
 
+def quantized(operator: str, *, kind: int = 2, ends: bool = True, is_shared: bool = False, **attributes: Any) -> Any:
+    """Return an operator between DequantizeLinear and, with `ends`, QuantizeLinear, from values a and b of UINT8."""
+    sizes = {"Conv": [1, 4, 8, 8], "AveragePool": [1, 4, 8, 8], "GlobalAveragePool": [1, 4, 8, 8]}.get(operator, [8, 8])
+    constants = [
+        number("s", 0.5),
+        helper.make_tensor("z", kind, [], [1]),
+        helper.make_tensor("bz", 6, [], [0]),
+        number("bs", 0.25),
+    ]
+    nodes, inputs = [node("DequantizeLinear", "a s z", "af", "first")], "af"
+    if operator in ("Add", "MatMul", "Conv"):
+        filters = [4, 4, 1, 1] if operator == "Conv" else [8, 8]
+        count = filters[0] * filters[1]
+        constants.append(helper.make_tensor("b", kind, filters, [index % 7 for index in range(count)]))
+        nodes.append(node("DequantizeLinear", "b s z", "bf", "second"))
+        inputs = "af bf"
+    if operator == "Conv":
+        constants.append(helper.make_tensor("c", 6, [4], [1, 2, 3, 4]))
+        nodes.append(node("DequantizeLinear", "c bs bz", "cf", "third"))
+        inputs = "af bf cf"
+    nodes.append(node(operator, inputs, "q" if ends else "y", "target", **attributes))
+    nodes += [node("QuantizeLinear", "q s z", "y", "last")] if ends else []
+    nodes += [node("Tanh", "af", "t", "other")] if is_shared else []
+    made = model(nodes, {}, {}, constants, opset=14)
+    made.graph.input.append(helper.make_tensor_value_info("a", kind, sizes))
+    for name, made_kind in (("y", kind if ends else FLOAT), *([("t", FLOAT)] if is_shared else [])):
+        made.graph.output.append(helper.make_tensor_value_info(name, made_kind, None))
+    return made
+
+
 ADDED = node("Add", "x bias", "xb")
 SKIP = node("Add", "x z", "a")
 OWN = "com.microsoft."
@@ -172,6 +202,16 @@ CASES: dict[str, tuple[Any, list[str]]] = {
     "difference that is read again": (
         whole(then(layer_norm("x", "y0"), node("Add", "y0 d", "y"))), []
     ),
+    "quantized sum": (quantized("Add"), [f"{OWN}QLinearAdd"]),
+    "quantized sum whose input is read again": (quantized("Add", is_shared=True), [f"{OWN}QLinearAdd"]),
+    "sum that is not quantized": (quantized("Add", ends=False), []),
+    "quantized product": (quantized("MatMul"), ["QLinearMatMul"]),
+    "product that is not quantized": (quantized("MatMul", ends=False), [f"{OWN}MatMulIntegerToFloat"]),
+    "quantized convolution": (quantized("Conv"), ["QLinearConv"]),
+    "quantized pool": (quantized("AveragePool", kernel_shape=[2, 2]), [f"{OWN}QLinearAveragePool"]),
+    "quantized mean": (quantized("GlobalAveragePool"), [f"{OWN}QLinearGlobalAveragePool"]),
+    "quantized sigmoid": (quantized("Sigmoid"), [f"{OWN}QLinearSigmoid"]),
+    "quantized tanh": (quantized("Tanh"), []),
     "product of integers": (whole(integer_product("x", "y")), [f"{OWN}MatMulIntegerToFloat"]),
     "product of integers with a bias": (
         whole(integer_product("x", "y", "product bias")), [f"{OWN}MatMulIntegerToFloat"]

@@ -28,6 +28,15 @@ class Part(NamedTuple):
     is_fused: bool = False
 
 
+class Found(NamedTuple):
+    """What parts become, the last one of them first."""
+
+    operator: str
+    inputs: Sequence[str]
+    parts: Sequence[Part]
+    attributes: Mapping[str, Any] = {}
+
+
 class Parts:
     """The parts of a graph in their order, and its values; `kept` are those that its outputs or inner graphs read."""
 
@@ -71,6 +80,11 @@ class Parts:
         if value is None or value.numbers is None or value.numbers.size != 1 or value.numbers.dtype.kind not in "fiu":
             return None
         return float(value.numbers.reshape(-1)[0])
+
+    def element(self, name: str) -> str:
+        """Return ONNX's name of the type of a value, "" where it is not known."""
+        value = self.values.get(name)
+        return "" if value is None else value.element
 
     def sizes(self, name: str) -> tuple[int | str, ...] | None:
         """Return the sizes of a value, or None."""

@@ -11,10 +11,10 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.formats.onnx.fusion_parts import Part, Parts
+from dmlcheck.formats.onnx.fusion_parts import Found, Part, Parts
 from dmlcheck.formats.onnx.model_values import Value
+from dmlcheck.formats.onnx.quantized_fusions import OWN, dequantized_product, quantized
 
-OWN = "com.microsoft."
 _EPSILON = 1e-5  # of a normalization whose constant is not known
 _ROOT = math.sqrt(2 / math.pi)
 _CUBIC = 0.044715
@@ -24,18 +24,9 @@ _MOST_STEPS = 16
 _NORMALIZATIONS = ("LayerNormalization", f"{OWN}SkipLayerNormalization")
 _SCALES = ("Add", "Cast", "Div", "Mul", "Where")
 _PROJECTIONS = ("Add", "Gemm", "MatMul", "Mul", "Div", "Reshape", "Split", "Squeeze", "Transpose")
-_WITH_ATTRIBUTES = ("LayerNormalization", "ReduceMean")
+_WITH_ATTRIBUTES = ("AveragePool", "Conv", "LayerNormalization", "ReduceMean")
 
-_Match = Callable[[Parts, Part], "Iterator[_Found]"]
-
-
-class _Found(NamedTuple):
-    """What parts become, the last one of them first."""
-
-    operator: str
-    inputs: Sequence[str]
-    parts: Sequence[Part]
-    attributes: Mapping[str, Any] = {}
+_Match = Callable[[Parts, Part], "Iterator[Found]"]
 
 
 class Fusion(NamedTuple):
@@ -45,7 +36,7 @@ class Fusion(NamedTuple):
     replaced: tuple[int, ...]
 
 
-class Found(NamedTuple):
+class Fused(NamedTuple):
     """What becomes of a graph, and what may come about besides: an operator, and the position of a node of it."""
 
     fusions: list[Fusion]
@@ -54,7 +45,7 @@ class Found(NamedTuple):
 
 def fusions(
     nodes: Sequence[tuple[str, Any, bool]], values: Mapping[str, Value], kept: frozenset[str], opset: int
-) -> Found:
+) -> Fused:
     """Return what becomes of the nodes of a graph, given with their operators and whether DirectML takes them.
 
     `kept` are the values that the graph's outputs or inner graphs read.
@@ -64,7 +55,7 @@ def fusions(
         if any(part.operator in anchors for part in parts):
             parts = _after(Parts(parts, values, kept, opset), anchors, match)
     made = [Fusion(_proto(part), part.replaced) for part in parts if part.is_fused]
-    return Found(made, list(_possible(Parts(parts, values, kept, opset))))
+    return Fused(made, list(_possible(Parts(parts, values, kept, opset))))
 
 
 def _part(position: int, operator: str, node: Any, is_taken: bool) -> Part:  # noqa: FBT001 - as the caller has it
@@ -89,7 +80,7 @@ def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[Part]:
     return [made for part in index.parts if (made := gone.get(part.replaced, part)) is not None]
 
 
-def _first(index: Parts, part: Part, match: _Match, gone: Mapping[tuple[int, ...], Part | None]) -> _Found | None:
+def _first(index: Parts, part: Part, match: _Match, gone: Mapping[tuple[int, ...], Part | None]) -> Found | None:
     """Return what parts become whose inner values nothing else reads, and that have become nothing else."""
     free = (found for found in match(index, part) if not any(each.replaced in gone for each in found.parts))
     return next((found for found in free if index.are_apart(found.parts)), None)
@@ -105,7 +96,7 @@ def _proto(part: Part) -> Any:
 # ---- normalizations
 
 
-def _layer_normalization(index: Parts, last: Part) -> Iterator[_Found]:
+def _layer_normalization(index: Parts, last: Part) -> Iterator[Found]:
     """LayerNormFusion: (x - mean) / sqrt(mean of squares + epsilon) * scale + bias, over the last dimension."""
     for scaled, bias in index.made_inputs(last, "Mul"):
         for ratio, scale in index.made_inputs(scaled, "Div"):
@@ -123,7 +114,7 @@ def _layer_normalization(index: Parts, last: Part) -> Iterator[_Found]:
                 number = index.number(epsilon)
                 attributes = {"axis": -1, "epsilon": _EPSILON if number is None else number}
                 parts = (last, scaled, ratio, root, shifted, spread, *moments)
-                yield _Found("LayerNormalization", (centred.inputs[0], scale, bias), parts, attributes)
+                yield Found("LayerNormalization", (centred.inputs[0], scale, bias), parts, attributes)
 
 
 def _moments(index: Parts, centred: Part, spread: Part) -> list[Part] | None:
@@ -160,7 +151,7 @@ def _is_vector(index: Parts, name: str) -> bool:
     return len(index.sizes(name) or ()) == 1
 
 
-def _skip_normalization(index: Parts, last: Part) -> Iterator[_Found]:
+def _skip_normalization(index: Parts, last: Part) -> Iterator[Found]:
     """SkipLayerNormFusion: a sum of two before a normalization of the last dimension, and a bias before that."""
     total = index.maker(last.inputs[0], "Add")
     if total is None or last.attributes.get("axis", -1) not in (-1, 2) or len(last.inputs) < 2:
@@ -175,8 +166,8 @@ def _skip_normalization(index: Parts, last: Part) -> Iterator[_Found]:
     for biased, other in index.made_inputs(total, "Add"):
         if _is_biased(index, biased):
             inputs = (biased.inputs[0], other, last.inputs[1], beta, biased.inputs[1])
-            yield _Found(f"{OWN}SkipLayerNormalization", inputs, (last, total, biased), attributes)
-    yield _Found(f"{OWN}SkipLayerNormalization", (a, b, last.inputs[1], beta), (last, total), attributes)
+            yield Found(f"{OWN}SkipLayerNormalization", inputs, (last, total, biased), attributes)
+    yield Found(f"{OWN}SkipLayerNormalization", (a, b, last.inputs[1], beta), (last, total), attributes)
 
 
 def _is_biased(index: Parts, total: Part) -> bool:
@@ -193,7 +184,7 @@ def _are_alike(a: Sequence[int | str] | None, b: Sequence[int | str] | None) -> 
 # ---- activations
 
 
-def _gelu(index: Parts, last: Part) -> Iterator[_Found]:
+def _gelu(index: Parts, last: Part) -> Iterator[Found]:
     """GeluFusion: x * 0.5 * (erf(x / sqrt(2)) + 1), in two orders."""
     halved = index.beside(last, 0.5)
     middle = None if halved is None else index.maker(halved, "Mul")
@@ -207,7 +198,7 @@ def _gelu(index: Parts, last: Part) -> Iterator[_Found]:
             yield from _with_erf(index, halved_x, total, (last, half))
 
 
-def _with_erf(index: Parts, x: str, total: Part, parts: Sequence[Part]) -> Iterator[_Found]:
+def _with_erf(index: Parts, x: str, total: Part, parts: Sequence[Part]) -> Iterator[Found]:
     """Yield a Gelu where a sum is erf(x / sqrt(2)) + 1."""
     if index.beside(total, 1) is None:
         return
@@ -215,10 +206,10 @@ def _with_erf(index: Parts, x: str, total: Part, parts: Sequence[Part]) -> Itera
         scaled = index.maker(erf.inputs[0], "Div")
         if scaled is not None and scaled.inputs[0] == x and index.beside(scaled, math.sqrt(2)) == x:
             made = "Gelu" if index.opset >= _HAS_GELU else f"{OWN}Gelu"
-            yield _Found(made, (x,), (*parts, total, erf, scaled))
+            yield Found(made, (x,), (*parts, total, erf, scaled))
 
 
-def _fast_gelu(index: Parts, last: Part) -> Iterator[_Found]:
+def _fast_gelu(index: Parts, last: Part) -> Iterator[Found]:
     """FastGeluFusion: x * 0.5 * (tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)) + 1), in two orders."""
     if last.outputs[0] in index.kept:
         return
@@ -232,7 +223,7 @@ def _fast_gelu(index: Parts, last: Part) -> Iterator[_Found]:
             if scaled is None:
                 continue
             for cubic in (*_cubic(index, scaled, x), *_factored_cubic(index, scaled, x)):
-                yield _Found(f"{OWN}FastGelu", (x,), (last, half, total, tanh, scaled, *cubic))
+                yield Found(f"{OWN}FastGelu", (x,), (last, half, total, tanh, scaled, *cubic))
 
 
 def _cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
@@ -260,20 +251,20 @@ def _factored_cubic(index: Parts, scaled: Part, x: str) -> Iterator[list[Part]]:
                     yield [total, factor, square, inner]
 
 
-def _quick_gelu(index: Parts, last: Part) -> Iterator[_Found]:
+def _quick_gelu(index: Parts, last: Part) -> Iterator[Found]:
     """QuickGeluFusion: x * sigmoid(alpha * x), alpha often 1."""
     for sigmoid, x in index.made_inputs(last, "Sigmoid"):
         if sigmoid.inputs[0] == x:
-            yield _Found(f"{OWN}QuickGelu", (x,), (last, sigmoid), {"alpha": 1.0})
+            yield Found(f"{OWN}QuickGelu", (x,), (last, sigmoid), {"alpha": 1.0})
         scaled = index.maker(sigmoid.inputs[0], "Mul")
         if scaled is None or x not in scaled.inputs:
             continue
         alpha = index.number(scaled.inputs[scaled.inputs[0] == x])
         if alpha is not None:
-            yield _Found(f"{OWN}QuickGelu", (x,), (last, sigmoid, scaled), {"alpha": alpha})
+            yield Found(f"{OWN}QuickGelu", (x,), (last, sigmoid, scaled), {"alpha": alpha})
 
 
-def _bias_gelu(index: Parts, last: Part) -> Iterator[_Found]:
+def _bias_gelu(index: Parts, last: Part) -> Iterator[Found]:
     """BiasGeluFusion: a vector is added before a Gelu or a FastGelu."""
     total = index.maker(last.inputs[0], "Add")
     if total is None or len(last.inputs) > 1:
@@ -282,13 +273,13 @@ def _bias_gelu(index: Parts, last: Part) -> Iterator[_Found]:
     for bias, x in (total.inputs, total.inputs[::-1]):
         sizes = index.sizes(x)
         if sizes and isinstance(sizes[-1], int) and index.sizes(bias) == (sizes[-1],):
-            yield _Found(f"{OWN}{made}", (x, bias), (last, total))
+            yield Found(f"{OWN}{made}", (x, bias), (last, total))
 
 
 # ---- products
 
 
-def _biased_product(index: Parts, last: Part) -> Iterator[_Found]:
+def _biased_product(index: Parts, last: Part) -> Iterator[Found]:
     """MatMulIntegerToFloatFusion, with a bias."""
     bias = last.inputs[1]
     scaled = index.maker(last.inputs[0], "Mul")
@@ -297,14 +288,14 @@ def _biased_product(index: Parts, last: Part) -> Iterator[_Found]:
             yield found._replace(inputs=(*found.inputs, bias), parts=(last, *found.parts))
 
 
-def _product_of_integers(index: Parts, last: Part) -> Iterator[_Found]:
+def _product_of_integers(index: Parts, last: Part) -> Iterator[Found]:
     """MatMulIntegerToFloatFusion: a MatMulInteger that is converted and scaled."""
     for cast, name in index.made_inputs(last, "Cast"):
         scale, product = index.maker(name, "Mul"), index.maker(cast.inputs[0], "MatMulInteger")
         if scale is not None and product is not None:
             zeros = (*product.inputs[2:], "", "")[:2]
             inputs = (*product.inputs[:2], *scale.inputs, *zeros)
-            yield _Found(f"{OWN}MatMulIntegerToFloat", inputs, (last, cast, scale, product))
+            yield Found(f"{OWN}MatMulIntegerToFloat", inputs, (last, cast, scale, product))
 
 
 def _is_row(index: Parts, name: str) -> bool:
@@ -373,6 +364,8 @@ def _tables(index: Parts, name: str, depth: int) -> Iterator[bool]:
 _STAGES: Sequence[tuple[Sequence[str], _Match]] = (
     (("Mul",), _gelu),
     (("Add",), _layer_normalization),
+    (("QuantizeLinear",), quantized),
+    (("MatMul",), dequantized_product),
     (("Add",), _biased_product),
     (("Mul",), _product_of_integers),
     ((f"{OWN}Gelu",), _bias_gelu),
