@@ -17,7 +17,8 @@ _NEAR = 1e-3  # of a constant: that of FLOAT16 is not nearer
 class Part(NamedTuple):
     """A node, or what fusions have made of several: the positions of these are in `replaced`.
 
-    Attributes are values, not protos; `is_fused` says that it is no node of the model.
+    Attributes are values, or each an onnx.AttributeProto as a node has it; `is_fused` says that it is no node of the
+    model.
     """
 
     operator: str
@@ -26,6 +27,13 @@ class Part(NamedTuple):
     attributes: Mapping[str, Any]
     replaced: tuple[int, ...]
     is_fused: bool = False
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of an attribute."""
+        from onnx import AttributeProto, helper
+
+        value = self.attributes.get(name, default)
+        return helper.get_attribute_value(value) if isinstance(value, AttributeProto) else value
 
 
 class Found(NamedTuple):

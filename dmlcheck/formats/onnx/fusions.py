@@ -24,6 +24,7 @@ _MOST_STEPS = 16
 _NORMALIZATIONS = ("LayerNormalization", f"{OWN}SkipLayerNormalization")
 _SCALES = ("Add", "Cast", "Div", "Mul", "Where")
 _PROJECTIONS = ("Add", "Gemm", "MatMul", "Mul", "Div", "Reshape", "Split", "Squeeze", "Transpose")
+_LEAST_INPUTS = {"LayerNormalization": 2}  # of what onnx does not check
 _WITH_ATTRIBUTES = ("AveragePool", "Conv", "LayerNormalization", "ReduceMean")
 
 _Match = Callable[[Parts, Part], "Iterator[Found]"]
@@ -59,11 +60,10 @@ def fusions(
 
 
 def _part(position: int, operator: str, node: Any, is_taken: bool) -> Part:  # noqa: FBT001 - as the caller has it
-    from onnx import helper
-
-    read = node.attribute if is_taken and operator in _WITH_ATTRIBUTES else ()
-    attributes = {attribute.name: helper.get_attribute_value(attribute) for attribute in read}
-    return Part(operator if is_taken else "", tuple(node.input), tuple(node.output), attributes, (position,))
+    is_whole = is_taken and len(node.input) >= _LEAST_INPUTS.get(operator, 1) and len(node.output) > 0
+    read = node.attribute if is_whole and operator in _WITH_ATTRIBUTES else ()
+    attributes = {attribute.name: attribute for attribute in read}
+    return Part(operator if is_whole else "", tuple(node.input), tuple(node.output), attributes, (position,))
 
 
 def _after(index: Parts, anchors: Sequence[str], match: _Match) -> list[Part]:
@@ -87,10 +87,15 @@ def _first(index: Parts, part: Part, match: _Match, gone: Mapping[tuple[int, ...
 
 
 def _proto(part: Part) -> Any:
-    from onnx import helper
+    from onnx import AttributeProto, helper
 
     domain, _, operator = part.operator.rpartition(".")
-    return helper.make_node(operator, part.inputs, part.outputs, domain=domain, **part.attributes)
+    node = helper.make_node(operator, part.inputs, part.outputs, domain=domain)
+    for name, value in part.attributes.items():
+        named = value if isinstance(value, AttributeProto) else helper.make_attribute(name, value)
+        node.attribute.add().CopyFrom(named)
+        node.attribute[-1].name = name
+    return node
 
 
 # ---- normalizations
@@ -138,11 +143,11 @@ def _are_of_last(index: Parts, mean: Part, spread: Part) -> bool:
 
 
 def _is_of_last(index: Parts, mean: Part, sizes: Sequence[int | str] | None) -> bool:
-    axes = mean.attributes.get("axes")
+    axes = mean.get("axes")
     if len(mean.inputs) > 1:
         given = index.values.get(mean.inputs[1])
         axes = None if given is None or given.numbers is None else given.numbers.reshape(-1).tolist()
-    if not axes or len(axes) > 1 or not mean.attributes.get("keepdims", 1):
+    if not axes or len(axes) > 1 or not mean.get("keepdims", 1):
         return False
     return axes[0] == -1 or (sizes is not None and axes[0] == len(sizes) - 1)
 
@@ -154,7 +159,7 @@ def _is_vector(index: Parts, name: str) -> bool:
 def _skip_normalization(index: Parts, last: Part) -> Iterator[Found]:
     """SkipLayerNormFusion: a sum of two before a normalization of the last dimension, and a bias before that."""
     total = index.maker(last.inputs[0], "Add")
-    if total is None or last.attributes.get("axis", -1) not in (-1, 2) or len(last.inputs) < 2:
+    if total is None or last.get("axis", -1) not in (-1, 2):
         return
     if len(last.outputs) > 1:
         return

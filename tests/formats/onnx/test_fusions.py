@@ -21,7 +21,7 @@ from fused_patterns import (
     vector,
     whole,
 )
-from whole_models import FLOAT16, node, save, tensor
+from whole_models import FLOAT16, model, node, save, tensor
 
 from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions, nodes_of
@@ -86,6 +86,13 @@ def test_a_bias_that_is_first_is_not_part_of_a_product_of_integers() -> None:
     made = whole(integer_product("x", "y", "bias product"))
     (one,) = fused(made)
     assert one.name == "scale"
+
+
+@pytest.mark.parametrize("inputs", ["", "x"])
+def test_a_normalization_without_inputs_is_no_crash(inputs: str) -> None:
+    """Before opset 17 it is onnxruntime's own, and onnx does not look at it."""
+    made = model([node("LayerNormalization", inputs, "y")], {"x": ["n", 8, 16]}, {}, opset=14)
+    assert fused(made) == []
 
 
 def test_what_directml_does_not_take_is_not_fused() -> None:
