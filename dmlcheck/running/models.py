@@ -43,7 +43,7 @@ class Fusion(NamedTuple):
 
     @property
     def minimum(self) -> str | None:
-        """The level from which its descs are legal, None where one never is or there are none."""
+        """The level from which its descs are valid, None where one never is or there are none."""
         return highest(desc.minimum for desc in self.made.descs if desc.operator is not None)
 
 
@@ -96,7 +96,7 @@ class ModelResult(NamedTuple):
 
     @property
     def fused_minimum(self) -> str | None:
-        """The level from which the model is legal once its nodes are fused as they are by default, as `minimum`."""
+        """The level from which the model is valid once its nodes are fused as they are by default, as `minimum`."""
         gone = {number for fusion in self.fusions for number in fusion.replaced}
         left = (node for number, node in enumerate(self.nodes) if number not in gone)
         nodes = (*left, *(fusion.made for fusion in self.fusions))
