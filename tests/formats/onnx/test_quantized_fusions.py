@@ -12,7 +12,7 @@ from whole_models import node, save
 from dmlcheck.formats.onnx.model_file import read_whole
 from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions
 
-pytest.importorskip("onnx")
+helper = pytest.importorskip("onnx.helper")
 
 
 @pytest.fixture(autouse=True)
@@ -54,6 +54,15 @@ def test_products_of_signed_bytes_are_not_fused_and_sums_are() -> None:
     assert fused(quantized("MatMul", kind=3, ends=False)) == []
     for operator in ("Add", "GlobalAveragePool", "Sigmoid"):
         assert len(fused(quantized(operator, kind=3))) == 1
+
+
+def test_the_result_is_quantized_as_the_inputs_are() -> None:
+    made = quantized("Add")
+    made.graph.initializer.append(helper.make_tensor("signed", 3, [], [0]))
+    (last,) = (each for each in made.graph.node if each.name == "last")
+    last.input[2] = "signed"
+    made.graph.output[0].type.tensor_type.elem_type = 3
+    assert fused(made) == []
 
 
 def test_factors_need_a_zero_point() -> None:
