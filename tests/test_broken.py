@@ -30,6 +30,7 @@ NOT_STATIC = {
     "graph-syntax": "of a DirectML graph, which is no text; tests/cli/test_validate_graphs.py has it",
     "dangling-edge": "as above",
     "edge-mismatch": "as above",
+    "no-provider": "of a node of a model",
     "runs-elsewhere": "a note of a node of a model",
     "unknown-sizes": "a note of a node of a model",
     "not-mapped": "a note of a node of a model",

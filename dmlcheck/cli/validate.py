@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -14,7 +14,7 @@ from dmlcheck.cli.console import Console, print_page, write, write_command, writ
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
 from dmlcheck.cli.selection import files_of, say_empty, say_no_cases
-from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_document, read_file
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from dmlcheck.running.graphs import GraphResult
     from dmlcheck.running.models import ModelResult
 
+_MOST_NAMES = 10  # of sizes that are listed
+_MOST_NAME = 100  # characters
 _MOST_DIGITS = 19  # of a size in a model, which has 64 bits
 
 
@@ -98,7 +100,7 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
         sys.exit(Exit.WRONG_INPUT)
     if not descs:
         write("dmlcheck: nothing was checked: there is no desc", to_errors=True)
-    if not checked:
+    if not checked and not errors_in(descs):
         sys.exit(Exit.NOTHING_CHECKED)
     is_refused = any(model.refusal is not None for model in models)
     sys.exit(Exit.FAILED if errors_in(descs) or is_refused else Exit.GOOD)
@@ -195,8 +197,13 @@ def _models(files: Iterable[str], asked: Asked, sizes: dict[str, int]) -> list[M
     return found
 
 
-def _listed(names: Iterable[str]) -> str:
-    return f"the sizes that are open are {', '.join(sorted(names))}" if names else "no size is open"
+def _listed(names: Collection[str]) -> str:
+    """Return the sentence that lists the first names of open sizes."""
+    if not names:
+        return "no size is open"
+    shown = ", ".join(visible(cut(name, _MOST_NAME)) for name in sorted(names)[:_MOST_NAMES])
+    more = len(names) - _MOST_NAMES
+    return f"the sizes that are open are {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
 def _case_files(files: Sequence[str], *, are_beside: bool) -> Iterator[CaseFile]:

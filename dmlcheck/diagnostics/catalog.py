@@ -158,7 +158,8 @@ RULES: dict[str, Rule] = {
         "again. A file of a few lines of text is a pointer of Git LFS: the file itself was not fetched. A model that "
         "asks for a newer opset than the package onnx has is not read: nodes would be taken for older versions of "
         "their operators. What is wrong with a node is what the package onnx says of it; `onnx.checker.check_model` "
-        "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too.",
+        "and `onnx.shape_inference.infer_shapes(model, strict_mode=True)` say it too. A type or sizes that the model "
+        "declares of a value, and that its node does not give, are wrong as well: correct or remove the `value_info`.",
     ),
     "graph-syntax": Rule(
         "file",
@@ -196,13 +197,25 @@ RULES: dict[str, Rule] = {
         "file",
         "a node of an ONNX model makes no DirectML operator",
         "{problem}",
-        "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types that "
-        "it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its own. If "
-        "the CPU does not take a node either, ONNX Runtime inlines the function that defines it, where there is one. "
-        "ONNX Runtime also keeps nodes that only compute sizes on the CPU, and computes what depends on constants "
-        "alone when it loads a model. A node with this note is not checked, and needs no feature level. Another "
-        "release of ONNX Runtime may take more. A node on the CPU between nodes on DirectML costs copies from one to "
-        "the other.",
+        "ONNX Runtime's DirectML provider takes the operators that it registers, in the versions and of the types "
+        "that it registers them for. It leaves all other nodes to the CPU, and computes a few with shaders of its "
+        "own. If the CPU does not take a node either, ONNX Runtime inlines the function that defines it; where there "
+        "is none, the rule is `no-provider`. ONNX Runtime also keeps nodes that only compute sizes on the CPU, and "
+        "computes what depends on constants alone when it loads a model. A node with this note is not checked, and "
+        "needs no feature level. Another release of ONNX Runtime may take more. A node on the CPU between nodes on "
+        "DirectML costs copies from one to the other.",
+    ),
+    "no-provider": Rule(
+        "file",
+        "neither DirectML nor the CPU takes a node of an ONNX model",
+        "{problem}",
+        "ONNX Runtime looks for a kernel for each node among those of the DirectML provider, then among those of the "
+        "CPU. If neither has one for the operator, its version and the types of its inputs, and no function of ONNX "
+        "defines the operator by others, it creates no session: `Could not find an implementation`. It converts "
+        "inputs of FLOAT16 to FLOAT for the CPU, but not those of BFLOAT16 or DOUBLE. Cast to a type that one of the "
+        "two takes, or replace the node. Some operators of `com.microsoft` have kernels for other providers only: an "
+        "optimization for those put them there, so optimize the model for DirectML, or not at all. An operator of "
+        "another domain is in a library that the application registers: dmlcheck does not know what that takes.",
     ),
     "unknown-sizes": Rule(
         "file",
@@ -211,7 +224,8 @@ RULES: dict[str, Rule] = {
         "A desc has whole numbers for sizes, so a node can only be checked where all its sizes follow from those of "
         "the model's inputs. Give a size to each symbolic dimension: `dmlcheck validate model.onnx --dim batch=1 --dim "
         "sequence=128`. Sizes that only a run makes (of NonZero, of a loop) stay unknown, and so do those of operators "
-        "that the package onnx does not know: such nodes are not checked.",
+        "that the package onnx does not know: such nodes are not checked. The note names the input or the node where "
+        "this begins, and how many nodes depend on it.",
     ),
     "not-mapped": Rule(
         "file",

@@ -20,7 +20,7 @@ from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
     from dmlcheck.running.graphs import GraphResult
-    from dmlcheck.running.models import ModelResult
+    from dmlcheck.running.models import Fusion, ModelResult
 
 MOST = 4000  # characters of a desc
 LARGEST = 1.7976931348623157e308  # in the place of infinity, which JSON has no number for
@@ -280,7 +280,9 @@ def validation_text(
 
 
 def _source(desc: Validated) -> dict[str, Any]:
-    return {} if desc.node is None else {"node": desc.node, "onnx_operator": desc.onnx_operator}
+    if desc.node is None:
+        return {}
+    return {"node": desc.node, "onnx_operator": desc.onnx_operator, "desc": desc.desc}
 
 
 def _graph(graph: GraphResult) -> dict[str, Any]:
@@ -299,11 +301,27 @@ def _model(model: ModelResult) -> dict[str, Any]:
         "mapping": model.mapping,
         "refusal": model.refusal,
         "minimum_feature_level": model.minimum,
+        "fused_feature_level": model.fused_minimum,
+        "at_least": model.is_partial,
         "checked": model.checked,
+        "no_provider": model.noted("no-provider"),
         "elsewhere": model.noted("runs-elsewhere"),
         "unknown": model.noted("unknown-sizes"),
+        "unknown_roots": [{"root": root, "nodes": number} for root, number in model.roots.items()],
         "unmapped": model.noted("not-mapped"),
         "wrong": model.noted("onnx-syntax"),
+        "fusions": [_fusion(model, fusion) for fusion in model.fusions],
+        "possible_fusions": [{"onnx_operator": operator, "node": name} for operator, name in model.possible],
+    }
+
+
+def _fusion(model: ModelResult, fusion: Fusion) -> dict[str, Any]:
+    """Return a node that ONNX Runtime makes of others, with their names."""
+    return {
+        "onnx_operator": fusion.made.operator,
+        "nodes": [model.nodes[number].descs[0].name for number in fusion.replaced],
+        "operators": [desc.operator for desc in fusion.made.descs if desc.operator is not None],
+        "minimum_feature_level": fusion.minimum,
     }
 
 

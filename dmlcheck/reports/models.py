@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.formats.onnx.model_nodes import Unusable
+from dmlcheck.formats.onnx.model_nodes import NO_PROVIDER
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated
@@ -14,7 +14,8 @@ from dmlcheck.running.models import ModelResult, NodeResult
 from dmlcheck.specs.names import FEATURE_LEVELS, LEVEL_ORDER, level_and_version, level_name
 
 _MOST = 10  # nodes of a kind that are named
-_NOTES = {  # what the table has for a node without descs, and what the last line says of one and of several
+_NOTES = {  # by rules, what the table has for a node without descs, and what the last line says of one and of several
+    NO_PROVIDER: ("no provider", "that no provider takes", "that no provider takes"),
     "runs-elsewhere": ("runs elsewhere", "runs elsewhere", "run elsewhere"),
     "unknown-sizes": ("unknown sizes", "of unknown sizes", "of unknown sizes"),
     "not-mapped": ("not mapped", "not mapped", "not mapped"),
@@ -28,13 +29,22 @@ def model_lines(model: ModelResult, style: Style) -> Iterator[Line]:
         yield diagnostic_text(model.problem, None, style)
         return
     yield from _wrong_lines(model, style)
+    yield from _unusable_lines(model, NO_PROVIDER, style)
     yield from _known_lines(model, style)
     yield from _demanding_lines(model)
-    yield from _note_lines(model)
+    for rule in ("runs-elsewhere", "unknown-sizes", "not-mapped"):
+        yield from _unusable_lines(model, rule, style)
     yield ""
     if model.checked:
         yield f"{visible(model.file)}, as {model.mapping} maps it:"
-        yield Table(("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model), right=False, lead="  ")
+        yield Table(
+            ("ONNX operator", "nodes", "DirectML operators", "from"), _rows(model.nodes), right=False, lead="  "
+        )
+        yield ""
+    if model.fusions:
+        made = [fusion.made for fusion in model.fusions]
+        yield "unless its optimizations are turned off, ONNX Runtime fuses nodes to:"
+        yield Table(("operator", "nodes", "DirectML operators", "from"), _rows(made), right=False, lead="  ")
         yield ""
     yield from _verdict(model)
 
@@ -44,7 +54,7 @@ def _wrong_lines(model: ModelResult, style: Style) -> Iterator[str]:
     wrong: dict[tuple[Diagnostic, ...], list[Validated]] = {}
     for desc in model.entries:
         errors = tuple(problem for problem in desc.diagnostics if problem.severity != NOTE)
-        if errors:
+        if errors and errors[0].rule != NO_PROVIDER:
             wrong.setdefault(errors, []).append(desc)
     for errors, descs in wrong.items():
         for desc in descs:
@@ -97,33 +107,48 @@ def _demanding_lines(model: ModelResult) -> Iterator[str]:
         yield f"{counted(len(told) - _MOST, 'more node')} of that level"
 
 
-def _note_lines(model: ModelResult) -> Iterator[str]:
-    """Yield why nodes were not checked: the first reasons of each rule, each once with the first node that has it."""
-    reasons: dict[Unusable, list[NodeResult]] = {}
+def _unusable_lines(model: ModelResult, rule: str, style: Style) -> Iterator[str]:
+    """Yield why nodes were not checked: the first reasons of a rule, each once with the first node that has it.
+
+    Of sizes that are not known it is where this begins, with the number of nodes that depend on it.
+    """
+    reasons: dict[object, list[NodeResult]] = {}
     for node in model.nodes:
-        if node.unusable is not None and node.unusable.rule != "onnx-syntax":
-            reasons.setdefault(node.unusable, []).append(node)
-    for rule, (_, one, many) in _NOTES.items():
-        told = [(why.reason, nodes) for why, nodes in reasons.items() if why.rule == rule]
-        for reason, nodes in told[:_MOST]:
-            more = f" (and {counted(len(nodes) - 1, 'more node')})" if len(nodes) > 1 else ""
-            yield f"{_label(nodes[0].descs[0])}: note[{rule}]: {visible(reason)}{more}"
-        left = sum(len(nodes) for _, nodes in told[_MOST:])
-        if left:
-            yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
+        if node.unusable is not None and node.unusable.rule == rule:
+            reasons.setdefault(node.unusable.root or node.unusable, []).append(node)
+    for nodes in list(reasons.values())[:_MOST]:
+        yield from _told(nodes, style)
+    left = sum(map(len, list(reasons.values())[_MOST:]))
+    if left:
+        _, one, many = _NOTES[rule]
+        yield f"{counted(left, 'more node')} {many if left > 1 else one}; --format json lists all"
 
 
-def _rows(model: ModelResult) -> list[tuple[str, str, str, str]]:
+def _told(nodes: list[NodeResult], style: Style) -> Iterator[str]:
+    """Yield why nodes were not checked, with the first of them."""
+    why, count = nodes[0].unusable, len(nodes)
+    if why is None:
+        return
+    more = f" (and {counted(count - 1, 'more node')})" if count > 1 else ""
+    if why.root:
+        more = f"; {counted(count, 'node')} {'depend' if count > 1 else 'depends'} on {visible(why.root)}"
+    severity = style(f"error[{why.rule}]", "red") if why.is_error else f"note[{why.rule}]"
+    yield f"{_label(nodes[0].descs[0])}: {severity}: {visible(why.reason)}{more}"
+    if why.help:
+        yield f"  help: {visible(why.help)}"
+
+
+def _rows(nodes: Iterable[NodeResult]) -> list[tuple[str, str, str, str]]:
     """Return a row for each ONNX operator and what becomes of it."""
     kinds: dict[tuple[str, str], list[NodeResult]] = {}
-    for node in model.nodes:
+    for node in nodes:
         made = " + ".join(dict.fromkeys(desc.operator or "" for desc in node.descs))
         if node.unusable is not None:
             made = _NOTES[node.unusable.rule][0]
         kinds.setdefault((node.operator, made), []).append(node)
     return [
-        (visible(operator), str(len(nodes)), made, _highest(desc for node in nodes for desc in node.descs))
-        for (operator, made), nodes in sorted(kinds.items())
+        (visible(operator), str(len(alike)), made, _highest(desc for node in alike for desc in node.descs))
+        for (operator, made), alike in sorted(kinds.items())
     ]
 
 
@@ -141,8 +166,10 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     highest = model.minimum
     if highest is not None:
         names = _named(desc.name for desc in model.descs if desc.minimum == highest)
-        yield f"{visible(model.file)} needs {level_and_version(highest)}, because of {names}"
-        yield _against_device(highest, model.device_level)
+        least = "at least " if model.is_partial else ""
+        yield f"{visible(model.file)} needs {least}{level_and_version(highest)}, because of {names}"
+        yield from _fused_verdict(model)
+        yield _against_device(model.fused_minimum or highest, model.device_level)
     elif model.checked:
         yield f"{visible(model.file)} is valid at no level"
     if model.refusal is not None:
@@ -155,8 +182,34 @@ def _verdict(model: ModelResult) -> Iterator[str]:
     ]
     yield ", ".join(parts)
     if model.symbols and model.noted("unknown-sizes"):
-        options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols)
-        yield f"give the open sizes with {options}"
+        options = " ".join(f"--dim {visible(symbol)}=SIZE" for symbol in model.symbols[:_MOST])
+        more = len(model.symbols) - _MOST
+        yield f"give the open sizes with {options}" + (f" and {more:,} more" if more > 0 else "")
+
+
+def _fused_verdict(model: ModelResult) -> Iterator[str]:
+    """Yield the level that the model needs with its nodes fused, and the fused nodes that need it."""
+    needed = model.fused_minimum
+    yield from _possible_lines(model)
+    if not model.fusions:
+        return
+    if needed is None:
+        yield "as ONNX Runtime fuses it, it is valid at no level"
+    elif needed == model.minimum:
+        yield "as ONNX Runtime fuses it, it needs the same level"
+    else:
+        least = "at least " if model.is_fused_partial else ""
+        names = [fusion.name for fusion in model.fusions if fusion.minimum == needed]
+        because = f", because of {_named(names)}" if names else ""
+        yield f"as ONNX Runtime fuses it, it needs {least}{level_and_version(needed)}{because}"
+
+
+def _possible_lines(model: ModelResult) -> Iterator[str]:
+    """Yield the operators that ONNX Runtime may make besides, with nodes of them."""
+    for operator in dict.fromkeys(operator for operator, _ in model.possible):
+        names = [name for each, name in model.possible if each == operator]
+        need = "which needs no higher level than the normalization that it is made with"
+        yield f"ONNX Runtime may also fuse nodes to {operator}, {need}: {_named(names)}"
 
 
 def _against_device(needed: str, device_level: str) -> str:

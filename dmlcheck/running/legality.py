@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
@@ -29,7 +29,7 @@ class Validated(NamedTuple):
     """One desc that was validated; what is wrong with a file as a whole, or noted of it, has no operator.
 
     `notes` are what is known of a valid desc, which stays valid. `node` and `onnx_operator` (`Softmax-13`) say what of
-    an ONNX model the desc is made of.
+    an ONNX model the desc is made of, and `desc` is that in the notation of a case file.
     """
 
     file: str
@@ -43,6 +43,7 @@ class Validated(NamedTuple):
     notes: tuple[Diagnostic, ...] = ()
     node: str | None = None
     onnx_operator: str | None = None
+    desc: Mapping[str, Any] | None = None
 
     @property
     def is_valid(self) -> bool:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
@@ -16,7 +18,7 @@ from dmlcheck.formats.onnx.foreign_models import fields_of
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
 from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
-from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_of
+from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.running.legality import Asked, Validated, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 from dmlcheck.validation import check, deviations, minimum_level
@@ -32,12 +34,26 @@ class NodeResult(NamedTuple):
     unusable: Unusable | None = None
 
 
+class Fusion(NamedTuple):
+    """A node that ONNX Runtime makes of others, by their numbers: its name is that of the last one of them."""
+
+    name: str
+    made: NodeResult
+    replaced: tuple[int, ...]
+
+    @property
+    def minimum(self) -> str | None:
+        """The level from which its descs are valid, None where one never is or there are none."""
+        return highest(desc.minimum for desc in self.made.descs if desc.operator is not None)
+
+
 class ModelResult(NamedTuple):
     """What was found of a model, node by node: the names of nodes need not differ.
 
     `device_level` is what the provider asks for when it makes a device, whatever the model. `problem` says why the file
     is no model, `refusal` why the release of the mapping does not load it; `symbols` are the names of sizes that are
-    still open, `named` those of all.
+    still open, `named` those of all. `possible` are operators that ONNX Runtime may make besides `fusions`, with the
+    name of a node of each.
     """
 
     file: str
@@ -48,6 +64,8 @@ class ModelResult(NamedTuple):
     named: frozenset[str] = frozenset()
     problem: Diagnostic | None = None
     refusal: str | None = None
+    fusions: tuple[Fusion, ...] = ()
+    possible: tuple[tuple[str, str], ...] = ()
 
     @property
     def descs(self) -> tuple[Validated, ...]:
@@ -77,9 +95,35 @@ class ModelResult(NamedTuple):
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
 
     @property
+    def fused_minimum(self) -> str | None:
+        """The level from which the model is valid once its nodes are fused as they are by default, as `minimum`."""
+        gone = {number for fusion in self.fusions for number in fusion.replaced}
+        left = (node for number, node in enumerate(self.nodes) if number not in gone)
+        nodes = (*left, *(fusion.made for fusion in self.fusions))
+        return highest(desc.minimum for node in nodes for desc in node.descs if desc.operator is not None)
+
+    @property
+    def is_fused_partial(self) -> bool:
+        """Whether a node that ONNX Runtime makes of others may need more: what it becomes is not known."""
+        return self.is_partial or any(
+            fusion.made.unusable is not None and fusion.made.unusable.rule != "runs-elsewhere"
+            for fusion in self.fusions
+        )
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether a node may need more than those that were checked: what it becomes is not known."""
+        return any(node.unusable is not None and node.unusable.rule != "runs-elsewhere" for node in self.nodes)
+
+    @property
     def checked(self) -> int:
         """The number of nodes whose descs were checked."""
         return sum(node.unusable is None for node in self.nodes)
+
+    @property
+    def roots(self) -> dict[str, int]:
+        """Where sizes that are not known begin, with the number of nodes that depend on each."""
+        return Counter(node.unusable.root for node in self.nodes if node.unusable is not None and node.unusable.root)
 
     def noted(self, rule: str) -> int:
         """Return the number of nodes with a note, or an error, of a rule."""
@@ -87,11 +131,12 @@ class ModelResult(NamedTuple):
 
 
 class _Checked(NamedTuple):
-    """What is found of a desc, whatever node has it."""
+    """What is found of a desc, whatever node has it, and the desc itself where it can be read."""
 
     minimum: str | None
     findings: tuple[Finding, ...]
     notes: tuple[Finding, ...]
+    desc: Mapping[str, Any] | None
 
 
 def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
@@ -103,9 +148,20 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
     except Unreadable as wrong:
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
     known: dict[str, _Checked] = {}
-    nodes = tuple(_of_node(node, name, asked, known) for node in nodes_of(model))
+    nodes, fusions = [], []
+    possible = []
+    for node in nodes_and_fusions(model):
+        if node.is_possible:
+            possible.append((node.operator, node.name))
+            continue
+        result = _of_node(node, name, asked, known)
+        if node.replaced:
+            fusions.append(Fusion(node.name, result, node.replaced))
+        else:
+            nodes.append(result)
     symbols, refusal = tuple(symbols_of(model.proto)), _refusal(opset_of(model.proto))
-    return ModelResult(name, mapping, provider.level, nodes, symbols, model.symbols, refusal=refusal)
+    found = ModelResult(name, mapping, provider.level, tuple(nodes), symbols, model.symbols, refusal=refusal)
+    return found._replace(fusions=tuple(fusions), possible=tuple(possible))
 
 
 def _refusal(opset: int) -> str | None:
@@ -132,15 +188,19 @@ def _descs(
         operator = OPERATOR_PREFIX + counterpart.operator
         made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
         yield made._replace(
-            notes=tuple(note._replace(severity=NOTE) for note in notes), node=node.name, onnx_operator=node.operator
+            notes=tuple(note._replace(severity=NOTE) for note in notes),
+            node=node.name,
+            onnx_operator=node.operator,
+            desc=checked.desc,
         )
 
 
 def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
     """Return what is said of a node that has no desc: an error where the node is wrong, else a note."""
-    text = visible(f"node {node.name} ({node.operator}): {why.reason}")
-    diagnostic = _placed(Finding(why.rule, (), {"problem": text}), file)
-    if why.rule != "onnx-syntax":
+    depends = f"; this depends on {why.root}" if why.root else ""
+    text = visible(f"node {node.name} ({node.operator}): {why.reason}{depends}")
+    diagnostic = _placed(Finding(why.rule, (), {"problem": text}, help=why.help and visible(why.help)), file)
+    if not why.is_error:
         diagnostic = diagnostic._replace(severity=NOTE)
     entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)
     return entry._replace(node=node.name, onnx_operator=node.operator)
@@ -154,7 +214,8 @@ def _checked(counterpart: Counterpart, asked: Asked, known: dict[str, _Checked])
         reading = read_desc(counterpart.operator, fields)
         findings = tuple(check(reading, asked.level or NEWEST_LEVEL))
         notes = () if findings else _notes(reading.desc, asked.directml_version)
-        known[key] = _Checked(minimum_level(reading), findings, notes)
+        desc = None if reading.desc is None else notation(reading.desc)
+        known[key] = _Checked(minimum_level(reading), findings, notes, desc)
     return known[key]
 
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from commandline import GOOD, dmlcheck, write
+from fused_patterns import layer_norm, whole
 from whole_models import attention_layer, model, node, residual_block, save
 
 
@@ -35,11 +36,17 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "mapping": "the DirectML provider of ONNX Runtime 1.24",
         "refusal": None,
         "minimum_feature_level": "5_1",
+        "fused_feature_level": "5_1",
+        "at_least": False,
         "checked": 10,
+        "no_provider": 0,
         "elsewhere": 0,
         "unknown": 0,
+        "unknown_roots": [],
         "unmapped": 0,
         "wrong": 0,
+        "fusions": [],
+        "possible_fusions": [],
     }
     softmax = report["descs"][-1]
     assert (softmax["node"], softmax["onnx_operator"]) == ("softmax", "Softmax-13")
@@ -49,6 +56,55 @@ def test_json_has_the_nodes_and_the_model() -> None:
         "5_1",
     )
     assert [problem["rule"] for problem in softmax["diagnostics"]] == ["operator-unavailable"]
+    logits = {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 1000]}
+    assert softmax["desc"] == {"InputTensor": logits, "OutputTensor": logits, "AxisCount": 1, "Axes": [3]}
+
+
+def test_json_has_what_onnx_runtime_fuses() -> None:
+    save(whole(layer_norm("x", "y")))
+    (entry,) = json.loads(dmlcheck("validate", "model.onnx", "--format", "json").output)["models"]
+    assert (entry["minimum_feature_level"], entry["fused_feature_level"]) == ("3_0", "6_3")
+    assert entry["fusions"] == [
+        {
+            "onnx_operator": "LayerNormalization-1",
+            "nodes": ["mean", "d", "square", "variance", "shifted", "deviation", "ratio", "scaled", "norm"],
+            "operators": ["DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2"],
+            "minimum_feature_level": "6_3",
+        }
+    ]
+
+
+def test_a_model_that_no_provider_takes_is_an_error() -> None:
+    save(model([node("BiasSoftmax", "x x", "y", domain="com.microsoft")], {"x": [4, 4]}, {"y": [4, 4]}))
+    result = dmlcheck("validate", "model.onnx", "--format", "json")
+    assert result.exit_code == 1
+    report = json.loads(result.output)
+    assert (report["valid"], report["models"][0]["no_provider"], report["models"][0]["at_least"]) == (False, 1, True)
+    (entry,) = report["descs"]
+    assert (entry["valid"], entry["diagnostics"][0]["rule"]) == (False, "no-provider")
+
+
+def test_the_descs_of_nodes_can_be_validated_by_themselves() -> None:
+    save(residual_block())
+    descs = json.loads(dmlcheck("validate", "model.onnx", "--dim", "batch=4", "--format", "json").output)["descs"]
+    assert len(descs) == 10
+    for index, desc in enumerate(descs):
+        write(f"{index}.json", json.dumps({key: desc[key] for key in ("operator", "desc")}))
+    again = json.loads(dmlcheck("validate", *(f"{index}.json" for index in range(10)), "--format", "json").output)
+    assert [each["minimum_feature_level"] for each in again["descs"]] == [
+        each["minimum_feature_level"] for each in descs
+    ]
+
+
+def test_a_name_of_no_size_is_answered_with_ten_that_are() -> None:
+    names = [f"size{index:02}" for index in range(14)]
+    save(model([node("Neg", "x", "y")], {"x": names}, {"y": names}))
+    result = dmlcheck("validate", "model.onnx", "--dim", "other=3")
+    assert result.exit_code == 2
+    listed = (
+        "the sizes that are open are size00, size01, size02, size03, size04, size05, size06, size07, size08, size09"
+    )
+    assert f"{listed} and 4 more" in result.output.replace("\n", " ")
 
 
 def test_json_of_other_files_has_no_models() -> None:

@@ -33,7 +33,8 @@ NO_EXAMPLE = {
     "graph-syntax",  # of files that are not text
     "dangling-edge",
     "edge-mismatch",
-    "runs-elsewhere",  # notes of the nodes of models
+    "no-provider",  # of the nodes of models
+    "runs-elsewhere",
     "unknown-sizes",
     "not-mapped",
     "known-deviation",  # a note of a legal desc

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from whole_models import attention_layer, model, node, residual_block, save
+from fused_patterns import attention_block, layer_norm, quick_gelu, whole
+from whole_models import attention_layer, model, node, residual_block, save, tensor
 
 from dmlcheck.reports.layout import PLAIN, printed
 from dmlcheck.reports.models import model_lines
@@ -88,10 +89,12 @@ def test_a_reason_is_told_once_with_the_number_of_nodes() -> None:
 
 
 def test_ten_reasons_of_a_rule_are_told_and_ten_nodes_of_the_highest_level() -> None:
-    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"n{index}") for index in range(12)]
-    said = lines(model(chain, {"x0": ["N"]}, {"x12": ["N"]}))
-    assert said[9] == "model.onnx::n9: Relu-14: note[unknown-sizes]: the sizes of x9 are [N]"
+    each = [node("Relu", f"x{index}", f"y{index}", f"n{index}") for index in range(12)]
+    said = lines(model(each, {f"x{index}": ["N"] for index in range(12)}, {}))
+    label = "model.onnx::n9: Relu-14: note[unknown-sizes]"
+    assert said[9] == f"{label}: the sizes of x9 are [N]; 1 node depends on the input x9"
     assert said[10] == "2 more nodes of unknown sizes; --format json lists all"
+    chain = [node("Relu", f"x{index}", f"x{index + 1}", f"n{index}") for index in range(12)]
     chain += [node("Softmax", "x12", f"y{index}", f"s{index}") for index in range(11)]
     said = lines(model(chain, {"x0": [4]}, {"y0": [4]}))
     assert said[9].startswith("model.onnx::s9: Softmax-13 becomes")
@@ -104,6 +107,29 @@ def test_open_sizes_are_asked_for() -> None:
     assert said[-2:] == [
         "0 nodes checked, 6 run elsewhere, 17 of unknown sizes",
         "give the open sizes with --dim batch=SIZE --dim sequence=SIZE",
+    ]
+
+
+def test_the_first_ten_open_sizes_are_asked_for() -> None:
+    names = [f"n{index}" for index in range(12)]
+    said = lines(model([node("Relu", "x", "y")], {"x": names}, {"y": names}))
+    assert said[-1].endswith("--dim n8=SIZE --dim n9=SIZE and 2 more")
+
+
+def test_nodes_of_unknown_sizes_are_told_with_the_root_of_that() -> None:
+    nodes = [
+        node("NonZero", "x", "found", "/mask/NonZero"),
+        *(node("Abs", "found" if not index else f"r{index}", f"r{index + 1}", f"abs{index}") for index in range(9)),
+        node("Neg", "z", "w", "other"),
+    ]
+    made = model(nodes, {"x": [4, 4], "z": ["n"]}, {})
+    told = [line for line in lines(made) if "unknown-sizes" in line]
+    assert told == [
+        (
+            "model.onnx::abs0: Abs-13: note[unknown-sizes]: the sizes of found are [2, ?]; "
+            "9 nodes depend on the output of NonZero /mask/NonZero"
+        ),
+        "model.onnx::other: Neg-13: note[unknown-sizes]: the sizes of z are [n]; 1 node depends on the input z",
     ]
 
 
@@ -161,7 +187,7 @@ def test_no_name_of_a_model_is_printed_as_it_is() -> None:
             assert line.isprintable()
             assert not line.startswith("::")
     shown = r"x\n::error::y\x1b[31m\u202e"
-    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: note[runs-elsewhere]: " in "\n".join(lines(made))
+    assert f"model.onnx::n{shown}: d{shown}.{shown}-1: error[no-provider]: " in "\n".join(lines(made))
 
 
 def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
@@ -172,3 +198,45 @@ def test_of_too_many_wrong_nodes_the_first_are_told() -> None:
     warning = f"model.onnx: warning[too-many-problems]: {problem}"
     assert told[1001] == warning
     assert told[-1] == "0 nodes checked, 1005 wrong"
+
+
+def test_nodes_that_no_provider_takes_are_errors_told_once_before_all_others() -> None:
+    nodes = [
+        node("SkipGroupNorm", "x", "y", "norm", groups=1, domain="com.microsoft"),
+        node("Relu", "y", "z", "relu"),
+        node("SkipGroupNorm", "z", "w", "other", groups=1, domain="com.microsoft"),
+    ]
+    told = lines(model(nodes, {"x": [1, 8, 8, 4]}, {"w": [1, 8, 8, 4]}))
+    assert told[0].startswith("model.onnx::norm: com.microsoft.SkipGroupNorm-1: error[no-provider]: the DirectML ")
+    assert told[0].endswith(" (and 1 more node)")
+    assert told[1].startswith("  help: ")
+    assert "model.onnx needs at least DML_FEATURE_LEVEL_1_0" in "\n".join(told)
+    assert told[-1] == "1 node checked, 2 that no provider takes"
+
+
+def test_both_levels_are_told_with_what_onnx_runtime_fuses() -> None:
+    text = "\n".join(lines(whole(layer_norm("x", "y"))))
+    assert "unless its optimizations are turned off, ONNX Runtime fuses nodes to:\n" in text
+    assert "  LayerNormalization-1  1      DML_OPERATOR_MEAN_VARIANCE_NORMALIZATION2  6_3\n" in text
+    assert "model.onnx needs DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0), because of" in text
+    assert (
+        "as ONNX Runtime fuses it, it needs DML_FEATURE_LEVEL_6_3 (DirectML 1.15.0), because of 1 node: norm\n" in text
+    )
+    assert f"{ACCEPTED}; with one older than 1.15.0, the session cannot be created or a run fails" in text
+
+
+def test_a_level_that_stays_the_same_is_told_so() -> None:
+    text = "\n".join(lines(whole(quick_gelu("x", "y"))))
+    assert "needs DML_FEATURE_LEVEL_1_0" in text
+    assert "as ONNX Runtime fuses it, it needs the same level" in text
+    assert "fuses" not in "\n".join(lines(residual_block(), batch=4))
+
+
+def test_what_may_be_fused_is_named() -> None:
+    made = whole(attention_block(), opset=17)
+    made.graph.input.extend([tensor("ids", [2, 8], 7), tensor("mask", [2, 1, 1, 8])])
+    (attention,) = (line for line in lines(made) if "com.microsoft.Attention-1" in line)
+    assert attention.startswith(
+        "ONNX Runtime may also fuse nodes to com.microsoft.Attention-1, which needs no higher level "
+    )
+    assert attention.endswith(": 1 node: attend")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from fused_patterns import ADDED, also, fast_gelu, gelu, layer_norm, then, vector, whole
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
 import dmlcheck
@@ -117,3 +118,45 @@ def test_of_too_many_nodes_that_are_not_valid_the_first_are_listed_and_all_are_c
     assert all(entry.errors == 1 for entry in listed)
     assert [(problem.rule, problem.severity) for problem in last.diagnostics] == [("too-many-problems", "warning")]
     assert not last.is_valid
+
+
+def test_a_node_that_no_provider_takes_is_an_error_and_the_level_one_at_least() -> None:
+    nodes = [
+        node("SkipGroupNorm", "x", "y", "norm", groups=1, domain="com.microsoft"),
+        node("Relu", "y", "z", "relu"),
+        node("SkipGroupNorm", "z", "w", "other", groups=1, domain="com.microsoft"),
+    ]
+    result = validated_model(save(model(nodes, {"x": [1, 8, 8, 4]}, {"w": [1, 8, 8, 4]})), Asked(), {})
+    assert (result.checked, result.noted("no-provider"), result.is_wrong, result.is_partial) == (1, 2, False, True)
+    (error,) = result.descs[0].diagnostics
+    assert (error.severity, error.rule, result.descs[0].errors) == ("error", "no-provider", 1)
+    assert error.help is not None
+    assert not validated_model(save(model(nodes[1:2], {"y": [4]}, {"z": [4]})), Asked(), {}).is_partial
+
+
+def test_a_model_has_a_level_as_it_stands_and_one_as_it_is_fused() -> None:
+    """A normalization of opset 14 needs Pow of two; fused, it is a MEAN_VARIANCE_NORMALIZATION2."""
+    result = validated_model(save(whole(layer_norm("x", "y"))), Asked(), {})
+    assert (result.minimum, result.fused_minimum) == ("3_0", "6_3")
+    (fusion,) = result.fusions
+    assert (fusion.name, fusion.minimum, len(fusion.replaced)) == ("norm", "6_3", 9)
+    assert fusion.made.operator == "LayerNormalization-1"
+
+
+def test_nodes_that_are_fused_away_need_nothing() -> None:
+    """From opset 20 on a Gelu runs on the CPU, so that its Erf no longer needs a level; a bias before it needs 1_0.
+
+    Of GPT-2's Gelu and a Softmax the first becomes one operator, and the second stays as it is.
+    """
+    on_cpu = validated_model(save(whole(also(gelu("xb", "y"), vector("bias")), [ADDED], opset=20)), Asked(), {})
+    assert (on_cpu.minimum, on_cpu.fused_minimum) == ("2_0", "1_0")
+    pattern = then(fast_gelu("x", "y0"), node("Softmax", "y0", "y"))
+    result = validated_model(save(whole(pattern)), Asked(), {})
+    assert (result.minimum, result.fused_minimum) == ("5_1", "5_1")
+    plain = validated_model(save(residual_block()), Asked(), {"batch": 4})
+    assert (plain.fusions, plain.fused_minimum) == ((), plain.minimum)
+
+
+def test_a_fusion_of_unknown_sizes_makes_the_level_one_at_least() -> None:
+    result = validated_model(save(whole(layer_norm("x", "y"), sizes=["n", 8, 16])), Asked(), {})
+    assert (result.is_fused_partial, result.fused_minimum) == (True, None)

@@ -6,22 +6,25 @@ Needs the package onnx.
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, zip_longest
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import count, islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.formats.onnx.backend_tests import KNOWN, first_line, tensor_of
 from dmlcheck.formats.onnx.foreign_models import attributes_of
+from dmlcheck.formats.onnx.from_onnx.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
 from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.formats.onnx.from_onnx.padded import padded
 from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
     Typed,
-    is_taken_by_cpu,
     left_to_others,
+    registrations,
     row_of,
+    without_descs,
 )
+from dmlcheck.formats.onnx.fusions import fusions
 from dmlcheck.formats.onnx.inlined_functions import inlined
 from dmlcheck.formats.onnx.inlined_size import graphs_of
 from dmlcheck.formats.onnx.inner_graphs import types_given, types_taken
@@ -29,6 +32,7 @@ from dmlcheck.formats.onnx.model_file import Model
 from dmlcheck.formats.onnx.model_inference import (
     Graph,
     Scope,
+    contradicted,
     merged,
     schema_of_node,
     tensors_of,
@@ -39,6 +43,7 @@ from dmlcheck.formats.onnx.model_inference import (
 from dmlcheck.formats.onnx.model_values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
 from dmlcheck.formats.onnx.placement import origin_of_outputs, placed
 
+NO_PROVIDER = "no-provider"
 MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
 _MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
 _MOST_SHOWN = 200  # characters of sizes
@@ -49,32 +54,58 @@ _PLACED = {
 }
 _SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
 # Whose descs leave out inputs that have no elements.
-_WITHOUT_EMPTY = ("Concat", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
+_WITHOUT_EMPTY = ("Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
+_UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
+_CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
+_NO_MORE = object()
+_NEVER = 2**31  # an opset
 _Made = TypeVar("_Made")
 
 
 class Unusable(NamedTuple):
-    """Why there is no desc of a node: the rule of the note, or of the error, and the words."""
+    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do.
+
+    `root` says where sizes that are not known begin.
+    """
 
     rule: str
     reason: str
+    help: str | None = None
+    root: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the node is wrong, or ONNX Runtime does not load the model because of it."""
+        return self.rule in ("onnx-syntax", NO_PROVIDER)
 
 
 class ModelNode(NamedTuple):
-    """A node: its name, or that of its first output, its operator with the version, and what becomes of it."""
+    """A node: its name, or that of its first output, its operator with the version, and what becomes of it.
+
+    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`. One
+    that it only may make has `is_possible`, the name of a node of it, and no descs.
+    """
 
     name: str
     operator: str
     found: Sequence[Counterpart] | Unusable
+    number: int = 0
+    replaced: tuple[int, ...] = ()
+    is_possible: bool = False
 
 
 def nodes_of(model: Model) -> Iterator[ModelNode]:
     """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    yield from (node for node in nodes_and_fusions(model) if not (node.replaced or node.is_possible))
+
+
+def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
+    """Yield the nodes of a model, and after those of each graph what ONNX Runtime makes of several of them."""
     proto = model.proto
     opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
     used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
-    inlined_nodes = sum(_has_function(node, opsets) for inner in graphs_of(proto.graph) for node in inner.node)
-    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, inlined_nodes <= MOST_INLINED)
+    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
+    of = of._replace(numbers=count())
     yield from _walk(proto.graph, of, ChainMap(), model.weights)
 
 
@@ -90,13 +121,20 @@ def _walk(
     declared = {value.name: limited(value.type) for value in (*graph.value_info, *graph.output)}
     scope = outer.new_child({"": Value(None)})
     for value, inferred in zip_longest(graph.input, islice(given, len(graph.input))):
-        scope[value.name] = Value(merged(inferred, limited(value.type)), None, GIVEN)
+        given_value = Value(merged(inferred, limited(value.type)), None, GIVEN)
+        scope[value.name] = given_value._replace(
+            root=f"the input {of.prefix}{value.name}" if given_value.is_open else ""
+        )
     scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
     scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
-    of = of._replace(declared=declared)
+    of = of._replace(declared=declared, outputs=frozenset(value.name for value in graph.output))
+    visited = []
     for node, found in _visits(graph.node, of, scope):
-        yield found
+        numbered = found._replace(number=next(of.numbers))
+        visited.append((node, numbered))
+        yield numbered
         yield from _walk_inside(node, of, scope, weights)
+    yield from _fused(visited, of, scope)
     return [scope.get(value.name, Value(declared[value.name])) for value in graph.output]
 
 
@@ -115,6 +153,28 @@ def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: fro
     for name, inferred in zip(node.output, types_taken(node, inputs, outputs, opset), strict=False):
         if name:
             scope[name] = scope[name]._replace(type=merged(inferred, scope[name].type))
+
+
+def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Graph, scope: ChainMap[str, Value]) -> Iterator[ModelNode]:
+    """Yield the nodes that ONNX Runtime makes of several nodes of a graph that DirectML takes."""
+    inner = (part for node, _ in visited for attribute in node.attribute if attribute.HasField("g")
+             for part in graphs_of(attribute.g))  # fmt: skip
+    kept = of.outputs.union(*map(_read_in, inner))
+    nodes = [(type_of(node), node, _is_taken(one.found)) for node, one in visited]
+    made = fusions(nodes, scope, kept, of.opsets.get("", 1))
+    for operator, place in made.possible:
+        yield ModelNode(visited[place][1].name, f"{operator}-1", (), is_possible=True)
+    for node, replaced in made.fusions:
+        node.name = _name(visited[replaced[-1]][0])
+        output = node.output[0]
+        node.output[0] = f"{output}/fused"
+        inside = of._replace(declared={}, used=frozenset((*node.input, *node.output)))
+        found = _visited(node, inside, scope.new_child())
+        yield found._replace(replaced=tuple(visited[place][1].number for place in replaced))
+
+
+def _is_taken(found: Sequence[Counterpart] | Unusable) -> bool:
+    return not isinstance(found, Unusable) or found.rule == "unknown-sizes"
 
 
 def _name(node: Any) -> str:
@@ -153,38 +213,82 @@ def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
     try:
         inputs, outputs = values_of(node, of, scope)
     except Refused as wrong:
-        scope.update((output, Value(of.declared.get(output))) for output in node.output)
+        root = _root_of_output(node, name)
+        scope.update((output, Value(of.declared.get(output), root=root)) for output in node.output)
         return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
+    wrong_type = contradicted(node, of, outputs)
+    if wrong_type is not None:
+        scope.update(zip(node.output, outputs, strict=True))
+        return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
     row = row_of(type_of(node), version)
+    typed = _typed(node, version, of, inputs, outputs)
     place = placed(node, inputs, row.on_cpu if row else ())
-    found = _found(node, version, of, inputs, outputs, place)
-    if row is None:
+    if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
+        place = ""
+    found = _found(node, version, of, inputs, outputs, typed, place)
+    if isinstance(found, Unusable) and found.rule == NO_PROVIDER:
         inside = ChainMap({}, scope)
-        found = _of_function(node, of, inputs, inside) or found
+        found = _of_function(node, of, inputs, inside, found)
         outputs = [
             value if value.is_sized else inside.get(name, value)
             for name, value in zip(node.output, outputs, strict=True)
         ]
-    is_taken = not isinstance(found, Unusable) or found.rule != "runs-elsewhere"
+    is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
     origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
-    scope.update((name, value._replace(origin=origin)) for name, value in zip(node.output, outputs, strict=True))
+    before = next((value.root for value in inputs if value.root and value.is_open), "")
+    root = before or _root_of_output(node, name)
+    for output, value in zip(node.output, outputs, strict=True):
+        is_root = value.is_open and (before or not value.is_sized)
+        scope[output] = value._replace(origin=origin, root=root if is_root else "")
+    if isinstance(found, Unusable) and found.rule == "unknown-sizes":
+        found = found._replace(root=root)
     return ModelNode(name, operator, found)
+
+
+def _root_of_output(node: Any, name: str) -> str:
+    return f"the output of {node.op_type} {name}"
+
+
+def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typed]) -> bool:
+    """Whether ONNX Runtime computes a node of constants: the CPU has a kernel, or those that come in its place have."""
+    if _has_function(node, of):
+        return True
+    return not_taken(type_of(node), version, typed, converts=False) is None
 
 
 # ---- what becomes of it
 
 
 def _found(
-    node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value], place: str
+    node: Any,
+    version: int,
+    of: Graph,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    typed: Sequence[Typed],
+    place: str,
 ) -> Sequence[Counterpart] | Unusable:
-    """Return the descs of a node that nothing is wrong with, or why it has none."""
+    """Return the descs of a node that nothing is wrong with, or why it has none.
+
+    The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
+    """
     made = _node(node, of, inputs, outputs)
-    typed = _typed(node, version, of, inputs, outputs)
-    reason = _PLACED.get(place) or _mapped(made, lambda one: left_to_others(one, version, typed))
-    if isinstance(reason, Unusable):
-        return reason
-    if reason is not None:
-        return Unusable("runs-elsewhere", reason)
+    left = None if place == CONSTANT else _mapped(made, lambda one: left_to_others(one, version, typed))
+    if isinstance(left, Unusable):
+        return left
+    if left is not None:
+        has_function = _has_function(node, of)
+        problem = not_taken(made.type, version, typed, converts=not has_function)
+        return Unusable("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
+    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or without_descs(made.type))
+
+
+def _described(
+    node: Any, of: Graph, made: Node, inputs: Sequence[Value], outputs: Sequence[Value], elsewhere: str | None
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of a node that the provider takes; `elsewhere` says why it has none all the same."""
+    if elsewhere is not None:
+        return Unusable("runs-elsewhere", elsewhere)
     read, given = (
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
@@ -199,20 +303,32 @@ def _found(
     return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
 
 
+def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
+    """Return that no provider takes a node: why DirectML does not, and why the CPU does not."""
+    operator, release = type_of(node), registrations().release
+    if schema_of_node(node, of.opsets) is not None or is_known(operator):
+        return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
+    if node.domain not in DOMAINS_OF_RUNTIME:
+        reason = f"{release} has no operators of the domain {node.domain}, so that no provider takes it"
+        return Unusable(NO_PROVIDER, reason, meant(operator) or _CUSTOM)
+    return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
+
+
 def _of_function(
-    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope
-) -> Sequence[Counterpart] | Unusable | None:
-    """Return the descs of the nodes that ONNX Runtime puts in the place of one that it has no kernel for, or None.
+    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope, untaken: Unusable
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
 
     The scope is given their values.
     """
-    opset, schema = of.opsets.get("", 1), schema_of_node(node, of.opsets)
-    if schema is None or (inputs and is_taken_by_cpu(node.op_type, inputs[0].element)):
-        return None
-    if not of.inlines and _has_function(node, of.opsets):
+    if not _has_function(node, of):
+        return untaken
+    if next(of.inlining, _NO_MORE) is _NO_MORE:
         reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
         return Unusable("not-mapped", reason)
-    parts = inlined(node, schema, opset, [value.type for value in inputs], f"{_name(node)}/")
+    parts = inlined(
+        node, schema_of_node(node, of.opsets), of.opsets.get("", 1), [value.type for value in inputs], f"{_name(node)}/"
+    )
     used = frozenset(name for part in parts for name in (*part.input, *part.output))
     made: list[Counterpart] = []
     for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
@@ -220,17 +336,23 @@ def _of_function(
             made += one.found
         elif one.found.rule == "unknown-sizes":
             return one.found
+        elif one.found.rule == "onnx-syntax":  # the function is not for these types
+            return untaken
         elif one.found.rule != "runs-elsewhere":
-            return Unusable("not-mapped", f"of {one.operator}, which comes in its place: {one.found.reason}")
-    return made or None
+            rule = NO_PROVIDER if one.found.rule == NO_PROVIDER else "not-mapped"
+            return one.found._replace(
+                rule=rule, reason=f"of {one.operator}, which comes in its place: {one.found.reason}"
+            )
+    return made or Unusable("runs-elsewhere", untaken.reason)
 
 
-def _has_function(node: Any, opsets: Mapping[str, int]) -> bool:
-    """Whether a node may be one that ONNX Runtime puts others in the place of."""
-    schema = schema_of_node(node, opsets)
-    if schema is None or row_of(node.op_type, schema.since_version) is not None:
+def _has_function(node: Any, of: Graph) -> bool:
+    """Whether ONNX defines a node's operator by others that the opset has."""
+    schema = schema_of_node(node, of.opsets)
+    if schema is None:
         return False
-    return bool(schema.function_opset_versions or schema.context_dependent_function_opset_versions)
+    versions = (*schema.function_opset_versions, *schema.context_dependent_function_opset_versions)
+    return min(versions, default=_NEVER) <= of.opsets.get("", 1)
 
 
 def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
@@ -256,7 +378,7 @@ class _Parameter(NamedTuple):
 
 
 def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Parameter]]:
-    row = row_of(operator, version)
+    row = row_of(operator, version) or next(iter(kernels_of(operator, version)), None)
     inputs, outputs = (("",), ("",)) if row is None else (row.inputs, row.outputs)
     return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
 

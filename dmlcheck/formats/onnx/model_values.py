@@ -24,54 +24,107 @@ MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
 CONSTANT = "constant"
 HOST = "host"
 GIVEN = "given"
+_OF_INDICES = ("INT32", "INT64")
 _OF_SIZES = ("Shape", "Size")
 _ARITHMETIC = frozenset(
     [
+        "Abs",
         "Add",
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "BitShift",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXor",
         "Cast",
+        "CastLike",
         "Ceil",
+        "Clip",
+        "Compress",
         "Concat",
         "ConstantOfShape",
+        "CumSum",
         "Div",
         "Equal",
+        "Exp",
         "Expand",
+        "Flatten",
         "Floor",
         "Gather",
+        "GatherElements",
+        "GatherND",
+        "Greater",
+        "GreaterOrEqual",
         "Identity",
+        "Less",
+        "LessOrEqual",
+        "Log",
         "Max",
+        "Mean",
         "Min",
         "Mod",
         "Mul",
         "Neg",
+        "NonZero",
+        "Not",
+        "Or",
+        "Pad",
+        "Pow",
         "Range",
+        "Reciprocal",
+        "ReduceL1",
         "ReduceMax",
+        "ReduceMean",
         "ReduceMin",
         "ReduceProd",
         "ReduceSum",
+        "ReduceSumSquare",
         "Reshape",
+        "Round",
+        "ScatterElements",
+        "ScatterND",
         "Shape",
+        "Sign",
         "Size",
         "Slice",
+        "Split",
+        "Sqrt",
         "Squeeze",
         "Sub",
+        "Sum",
+        "Tile",
         "Transpose",
+        "Trilu",
         "Unsqueeze",
         "Where",
+        "Xor",
     ]
 )
+_SELECTING = ("Compress", "NonZero")  # whose sizes are not inferred
 
 
 class Value(NamedTuple):
     """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
 
     `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
-    `parts` are the tensors of a sequence, None where they are not known.
+    `parts` are the tensors of a sequence, None where they are not known. `root` says where it begins that the sizes, or
+    the numbers that sizes may follow from, are not known.
     """
 
     type: Any
     numbers: Array | None = None
     origin: str = ""
     parts: tuple[Value, ...] | None = None
+    root: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sizes are not known, of this value or of what follows from its numbers."""
+        if not self.is_sized:
+            return self.parts is None
+        return self.numbers is None and self.element in _OF_INDICES and self.has_at_most(MOST_VALUES)
 
     @property
     def element(self) -> str:
@@ -179,7 +232,9 @@ def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
 
 def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
     """Return the outputs of a node that computes few numbers from known ones, [] for all others."""
-    if node.op_type not in _ARITHMETIC or node.domain or not all(value.has_at_most(MOST_VALUES) for value in outputs):
+    if node.op_type not in _ARITHMETIC or node.domain:
+        return []
+    if node.op_type not in _SELECTING and not all(value.has_at_most(MOST_VALUES) for value in outputs):
         return []
     if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
         sizes = np.array(inputs[0].sizes, np.int64)
@@ -187,16 +242,26 @@ def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opset
         return [sizes[begin:end] if node.op_type == "Shape" else np.array(sizes.prod(), np.int64)]
     if not inputs or any(value.numbers is None for value in inputs):
         return []
-    return _evaluated(node, [value.numbers for value in inputs], opsets)
+    results = _evaluated(node, [value.numbers for value in inputs], opsets)
+    return results if all(result.size <= MOST_VALUES for result in results) else []
 
 
 def _attribute(node: Any, name: str, default: Any) -> Any:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
 
 
+def _float(node: Any, name: str, default: float) -> float:
+    return next((float(attribute.f) for attribute in node.attribute if attribute.name == name), default)
+
+
 def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:
     from onnx.reference import ReferenceEvaluator
 
+    if node.op_type == "Unsqueeze" and len(inputs) == 1:
+        return _unsqueezed(node, inputs[0])
+    if node.op_type == "Clip" and len(inputs) == 1 and node.attribute:
+        low, high = (_float(node, name, default) for name, default in (("min", -np.inf), ("max", np.inf)))
+        return [np.clip(inputs[0], low, high).astype(inputs[0].dtype)]
     given = dict(zip([name for name in node.input if name], inputs, strict=True))
     try:
         with np.errstate(all="ignore"):
@@ -204,3 +269,12 @@ def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> l
     except Exception:  # noqa: BLE001 - whatever an evaluator says: the numbers stay unknown
         return []
     return [np.asarray(result) for result in results]
+
+
+def _unsqueezed(node: Any, values: Array) -> list[Array]:
+    """Return what an Unsqueeze makes whose axes are an attribute: the evaluator takes them as an input only."""
+    axes = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), ())
+    try:
+        return [np.expand_dims(values, axes)]
+    except ValueError:  # axes that the output does not have, or twice the same
+        return []

@@ -1,4 +1,4 @@
-"""Types and sizes of what onnxruntime's own operators give, of which onnx has no schemas.
+"""Types and sizes of outputs that onnx does not infer: of onnxruntime's own operators, and of a few of ONNX's.
 
 From contrib_defs.cc, bert_defs.cc and quantization_defs.cc of ONNX Runtime. Needs the package onnx.
 """
@@ -6,7 +6,7 @@ From contrib_defs.cc, bert_defs.cc and quantization_defs.cc of ONNX Runtime. Nee
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Any, NamedTuple
 
 from dmlcheck.formats.onnx.foreign_models import attributes_of
@@ -14,7 +14,7 @@ from dmlcheck.formats.onnx.from_onnx.node import Refused, axis_of
 from dmlcheck.formats.onnx.model_values import Value
 
 Size = int | str
-_INT32 = 6
+_FLOAT, _UINT8, _INT32, _BOOL = 1, 2, 6, 9
 
 
 class _Call(NamedTuple):
@@ -104,14 +104,44 @@ def _half(call: _Call) -> list[_Output]:
 
 
 def _broadcast(a: Sequence[Size], b: Sequence[Size]) -> list[Size]:
-    """Return the sizes that two tensors have together; one that has a name is kept where the other is 1."""
+    """Return the sizes that two tensors have together: of a size that is open, what the other says of it."""
     longer, shorter = (list(a), list(b)) if len(a) >= len(b) else (list(b), list(a))
     padded = [*(1 for _ in longer[len(shorter) :]), *shorter]
-    return [other if size == 1 else size for size, other in zip(longer, padded, strict=True)]
+    return list(map(_common, longer, padded))
+
+
+def _common(size: Size, other: Size) -> Size:
+    if other in (size, 1):
+        return size
+    if size == 1 or isinstance(other, int):
+        return other
+    return size if isinstance(size, int) else ""
+
+
+def _together(call: _Call, *indices: int, kind: int = 0, element: int = 0) -> list[_Output]:
+    """Return the sizes that some inputs have together, with the type of input `kind`, or with a type of its own."""
+    first, *others = map(call.sizes, indices)
+    return [_Output(element or call.kind(kind), reduce(_broadcast, others, first))]
 
 
 def _sum(call: _Call) -> list[_Output]:
-    return [_Output(call.kind(0), _broadcast(call.sizes(0), call.sizes(3)))]
+    return _together(call, 0, 3)
+
+
+def _comparison(call: _Call) -> list[_Output]:
+    return _together(call, 0, 1, element=_BOOL)
+
+
+def _where(call: _Call) -> list[_Output]:
+    return _together(call, 0, 1, 4, kind=1)
+
+
+def _mean(call: _Call) -> list[_Output]:
+    sizes = call.sizes(0)
+    axes = {axis_of(axis, len(sizes)) for axis in call.get("axes") or range(len(sizes))}
+    left = [1 if axis in axes else size for axis, size in enumerate(sizes)]
+    kept = left if call.get("keepdims", 1) else [size for axis, size in enumerate(sizes) if axis not in axes]
+    return [_Output(call.kind(0), kept)]
 
 
 # ---- products
@@ -136,6 +166,14 @@ def _product_to_float(call: _Call) -> list[_Output]:
 
 def _product_of_blocks(call: _Call) -> list[_Output]:
     return [_Output(call.kind(0), (*call.sizes(0)[:-1], call.attributes["N"]))]
+
+
+def _gemm(call: _Call, factor: int = 1, zero: int | None = None) -> list[_Output]:
+    """Return the product of two matrices; one of integers that has no zero point `zero` for the result is FLOAT."""
+    a, b = (_turned(call.sizes(index), call, side) for index, side in ((0, "A"), (factor, "B")))
+    if zero is None:
+        return [_Output(call.kind(0), (a[0], b[1]))]
+    return [_Output(_FLOAT if call.value(zero) is None else call.kind(zero), (a[0], b[1]))]
 
 
 # ---- attention
@@ -181,6 +219,19 @@ def _grouped(call: _Call) -> list[_Output | None]:
     return [*made, *[_Output(call.kind(0), present)] * 2]
 
 
+def _quantized_embeddings(call: _Call) -> list[_Output]:
+    batch, length = call.sizes(0)
+    return [_Output(call.kind(8), (batch, length, call.sizes(2)[1])), _Output(_INT32, (batch,))]
+
+
+def _positions(call: _Call) -> list[_Output]:
+    """Return a bias of attention by positions, for as many as inputs 1 and 2 say."""
+    lengths = [call.value(index) for index in (1, 2)]
+    known = [int(value.numbers.reshape(-1)[0]) for value in lengths if value is not None and value.numbers is not None]
+    query, key = known
+    return [_Output(call.kind(0), (1, call.sizes(0)[1], query, key))]
+
+
 def _embeddings(call: _Call) -> list[_Output]:
     batch, length = call.sizes(0)
     sums = _Output(call.kind(2), (batch, length, call.sizes(2)[1]))
@@ -205,11 +256,24 @@ def _places(call: _Call, sizes: Sequence[int], window: Sequence[int]) -> list[in
     return [(-(-rest // step) if up else rest // step) + 1 for rest, step in zip(free, steps, strict=True)]
 
 
-def _convolution(call: _Call) -> list[_Output]:
-    """Return a convolution of channels that are last."""
+def _convolution(call: _Call, filters: int = 1, zero: int = 0, *, is_last: bool = False) -> list[_Output]:
+    """Return a convolution; channels are last where that is said, not those of filters."""
+    batch, *sizes = call.whole(0)
+    channels, _, *window = call.whole(filters)
+    inner = _places(call, sizes[:-1] if is_last else sizes[1:], window)
+    full = (batch, *inner, channels) if is_last else (batch, channels, *inner)
+    return [_Output(call.kind(zero, 0), full)]
+
+
+def _convolution_of_last(call: _Call) -> list[_Output]:
+    """Return a convolution whose channels are last, those of filters too."""
     batch, *sizes, _ = call.whole(0)
     channels, *window, _ = call.whole(1)
     return [_Output(call.kind(0), (batch, *_places(call, sizes, window), channels))]
+
+
+def _quantized_convolution(call: _Call) -> list[_Output]:
+    return _convolution(call, 3, 7, is_last=bool(call.get("channels_last", 0)))
 
 
 def _backward(call: _Call) -> list[_Output]:
@@ -236,6 +300,11 @@ def _pool(call: _Call, *, is_global: bool = False) -> list[_Output]:
     made = [1] * len(inner) if is_global else _places(call, inner, call.get("kernel_shape"))
     full = (sizes[0], *made, sizes[-1]) if call.get("channels_last", 0) else (*sizes[:2], *made)
     return [_Output(call.kind(0), full)]
+
+
+def _pool_of_last(call: _Call) -> list[_Output]:
+    """Return pools of channels that are last, which no attribute says."""
+    return _pool(call._replace(attributes={**call.attributes, "channels_last": 1}))
 
 
 # ---- parts and wholes
@@ -268,23 +337,51 @@ def _crop(call: _Call) -> list[_Output]:
     return [_Output(call.kind(0), (batch, channels, *inner))]
 
 
+def _gathered_blocks(call: _Call) -> list[_Output]:
+    """Return rows that indices name; of values of 4 bits two are in a byte."""
+    data, indices = call.sizes(0), call.sizes(1)
+    axis, last = axis_of(call.get("gather_axis", 0), len(data)), data[-1]
+    if call.kind(0) == _UINT8 and call.get("bits", 4) < 8 and isinstance(last, int):
+        data = (*data[:-1], last * (8 // call.get("bits", 4)))
+    return [_Output(call.kind(2), (*data[:axis], *indices, *data[axis + 1 :]))]
+
+
+def _rows(call: _Call) -> list[_Output]:
+    return [_Output(call.kind(0), (*call.sizes(1), *call.sizes(0)[1:]))]
+
+
 _LIKE_FIRST = ("Affine", "ImageScaler", "ParametricSoftplus", "ScaledTanh")
 _OWN_LIKE_FIRST = [
     "BiasAdd",
+    "BiasDropout",
     "BiasGelu",
+    "BiasSoftmax",
     "FastGelu",
     "Gelu",
     "GroupNorm",
+    "Inverse",
+    "LongformerAttention",
+    "MoE",
+    "QLinearLeakyRelu",
     "QLinearSigmoid",
+    "QLinearSoftmax",
+    "QMoE",
+    "QOrderedGelu",
+    "QOrderedLayerNormalization",
     "QuickGelu",
     "RotaryEmbedding",
+    "Trilu",
 ]
 _SHAPES: dict[str, _Shapes] = {
     **dict.fromkeys(_LIKE_FIRST, _like_first),
     **{f"com.microsoft.{name}": _like_first for name in _OWN_LIKE_FIRST},
     "ConcatFromSequence": _concat_of_sequence,
     "Crop": _crop,
+    "GreaterOrEqual": _comparison,
+    "GroupNormalization": _like_first,
     "LayerNormalization": partial(_like_first, kind=1),
+    "LessOrEqual": _comparison,
+    "MeanVarianceNormalization": _like_first,
     "SimplifiedLayerNormalization": partial(_like_first, kind=1),
     "com.microsoft.Attention": _attention,
     "com.microsoft.BiasSplitGelu": _half,
@@ -292,19 +389,36 @@ _SHAPES: dict[str, _Shapes] = {
     "com.microsoft.DequantizeLinear": partial(_like_first, kind=1),
     "com.microsoft.DynamicQuantizeMatMul": _product_to_float,
     "com.microsoft.EmbedLayerNormalization": _embeddings,
+    "com.microsoft.FusedConv": _convolution,
+    "com.microsoft.FusedGemm": _gemm,
     "com.microsoft.FusedMatMul": _product,
     "com.microsoft.FusedMatMulActivation": _product,
+    "com.microsoft.GatherBlockQuantized": _gathered_blocks,
+    "com.microsoft.GemmFastGelu": _product,
     "com.microsoft.GroupQueryAttention": _grouped,
+    "com.microsoft.MatMulBnb4": _product_of_blocks,
     "com.microsoft.MatMulIntegerToFloat": _product_to_float,
     "com.microsoft.MatMulNBits": _product_of_blocks,
     "com.microsoft.MultiHeadAttention": _multi_head,
-    "com.microsoft.NhwcConv": _convolution,
+    "com.microsoft.NhwcConv": _convolution_of_last,
+    "com.microsoft.NhwcFusedConv": partial(_convolution, is_last=True),
+    "com.microsoft.NhwcMaxPool": _pool_of_last,
     "com.microsoft.QAttention": _quantized_attention,
+    "com.microsoft.QEmbedLayerNormalization": _quantized_embeddings,
+    "com.microsoft.QGemm": partial(_gemm, factor=3, zero=8),
     "com.microsoft.QLinearAdd": _sum,
     "com.microsoft.QLinearAveragePool": _pool,
     "com.microsoft.QLinearConcat": _concat,
+    "com.microsoft.QLinearConv": _quantized_convolution,
     "com.microsoft.QLinearGlobalAveragePool": partial(_pool, is_global=True),
+    "com.microsoft.QLinearMul": _sum,
+    "com.microsoft.QLinearReduceMean": _mean,
+    "com.microsoft.QLinearWhere": _where,
     "com.microsoft.QuantizeLinear": partial(_like_first, kind=2),
+    "com.microsoft.RelativePositionBias": _positions,
+    "com.microsoft.SkipGroupNorm": partial(_like_first, count=2),
     "com.microsoft.SkipLayerNormalization": partial(_like_first, count=4),
     "com.microsoft.SkipSimplifiedLayerNormalization": partial(_like_first, count=4),
+    "com.microsoft.TorchEmbedding": _rows,
+    "com.microsoft.TransposeMatMul": _product,
 }

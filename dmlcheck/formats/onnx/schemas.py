@@ -7,14 +7,26 @@ from typing import Any
 
 
 @cache
-def schema_of(type: str, opset: int) -> Any:
-    """Return the schema of one of ONNX's own operators in an opset, or None."""
+def schema_of(type: str, opset: int, domain: str = "") -> Any:
+    """Return the schema of one of ONNX's own operators in an opset of a domain, or None."""
     from onnx import defs
 
     try:
-        return defs.get_schema(type, opset)
+        return defs.get_schema(type, opset, domain)
     except defs.SchemaError:
         return None
+
+
+@cache
+def versions_of_operators() -> dict[str, set[int]]:
+    """Return the versions of all operators of ONNX's own domain."""
+    from onnx import defs
+
+    versions: dict[str, set[int]] = {}
+    for schema in defs.get_all_schemas_with_history():
+        if not schema.domain:
+            versions.setdefault(schema.name, set()).add(schema.since_version)
+    return versions
 
 
 def defaults_of(schema: Any) -> dict[str, Any]:

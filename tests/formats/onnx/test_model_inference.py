@@ -49,6 +49,22 @@ def test_outputs_have_the_types_and_sizes_that_onnx_infers() -> None:
     assert (y.element, list(y.sizes or ())) == ("FLOAT", [2, "n"])
 
 
+@pytest.mark.parametrize(
+    ("opset", "made", "expected"),
+    [
+        (12, helper.make_node("GreaterOrEqual", ["a", "b"], ["y"]), ("BOOL", (2, 3))),
+        (14, helper.make_node("LessOrEqual", ["a", "b"], ["y"]), ("BOOL", (2, 3))),
+        (9, helper.make_node("MeanVarianceNormalization", ["a"], ["y"]), ("FLOAT", (2, 3))),
+        (13, helper.make_node("MeanVarianceNormalization", ["a"], ["y"]), ("FLOAT", (2, 3))),
+        (18, helper.make_node("GroupNormalization", ["a", "b", "b"], ["y"], num_groups=1), ("FLOAT", (2, 3))),
+        (21, helper.make_node("GroupNormalization", ["a", "b", "b"], ["y"], num_groups=1), ("FLOAT", (2, 3))),
+    ],
+)
+def test_operators_of_which_onnx_infers_the_type_alone_have_sizes(opset: int, made: Any, expected: Any) -> None:
+    (y,) = outputs(made, graph(opset), a=floats(2, 3), b=floats(3))
+    assert (y.element, y.sizes) == expected
+
+
 def test_what_the_model_declares_counts_where_onnx_infers_less() -> None:
     made = helper.make_node("Mine", ["x"], ["y"], domain="com.example")
     (y,) = outputs(made, graph(y=floats(4)), x=floats(2))

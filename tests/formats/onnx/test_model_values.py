@@ -76,9 +76,42 @@ def test_shapes_are_reckoned_with() -> None:
     assert results(node("Concat", "a b", "y", axis=0), known, value(3, kind=INT64)) == [[2, 3, 5]]
 
 
+FIVE, EIGHT = of_numbers(np.array(5)), of_numbers(np.array([8.0], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("made", "opset", "inputs", "output", "expected"),
+    [
+        (node("Unsqueeze", "x", "y", axes=[0]), 12, [FIVE], value(1, kind=INT64), [5]),
+        (node("Unsqueeze", "x", "y", axes=[-1, 0]), 11, [FIVE], value(1, 1, kind=INT64), [[5]]),
+        (node("Unsqueeze", "x a", "y"), 13, [FIVE, of_numbers(np.array([0]))], value(1, kind=INT64), [5]),
+        (node("Reciprocal", "x", "y"), 13, [EIGHT], value(1), [0.125]),
+        (node("Sqrt", "x", "y"), 13, [of_numbers(np.array([16.0], np.float32))], value(1), [4]),
+        (node("Clip", "x", "y", max=6.0), 10, [EIGHT], value(1), [6]),
+        (node("Clip", "x", "y", min=6.0), 10, [EIGHT], value(1), [8]),
+        (node("Clip", "x", "y"), 10, [EIGHT], value(1), [8]),
+        (node("GreaterOrEqual", "x x", "y"), 12, [FIVE, FIVE], value(kind=9), True),
+        (node("NonZero", "x", "y"), 13, [of_numbers(np.array([0, 3, 4]))], value(1, "", kind=INT64), [[1, 2]]),
+        (
+            node("Tile", "x n", "y"),
+            13,
+            [of_numbers(np.array([7])), of_numbers(np.array([2]))],
+            value(2, kind=INT64),
+            [7, 7],
+        ),
+    ],
+)
+def test_more_operators_are_reckoned_with(
+    made: Any, opset: int, inputs: list[Value], output: Value, expected: Any
+) -> None:
+    assert [each.tolist() for each in computed(made, inputs, [output], {"": opset})] == [expected]
+
+
 @pytest.mark.parametrize(
     ("made", "inputs", "output"),
     [
+        (node("NonZero", "x", "y"), [of_numbers(np.ones((2, 513)))], value(2, "", kind=INT64)),  # 2,052 numbers
+        (node("Unsqueeze", "x", "y", axes=[0, 0]), [FIVE], value(1, 1, kind=INT64)),
         (node("Shape", "x", "y"), [value(2, "n")], value(2, kind=INT64)),
         (node("Add", "x x", "y"), [value(2)], value(2)),
         (node("Expand", "x s", "y"), [of_numbers(np.ones(1)), of_numbers(np.array([2000]))], value(2000)),

@@ -267,3 +267,73 @@ def test_onnxruntime_gives_the_same_types_and_sizes(
     found = [(Value(types[name]).sizes, types[name].tensor_type.elem_type) for name in outputs]
     results = session.run(outputs, fed)
     assert found == [(result.shape, helper.np_dtype_to_tensor_dtype(result.dtype)) for result in results]
+
+
+BYTES, SCALE = value((3, 4), UINT8), value((), FLOAT)
+FACTORS = [value((2, 3), UINT8), SCALE, value((), UINT8), value((4, 3), UINT8), SCALE, value((), UINT8)]
+
+
+@pytest.mark.parametrize(  # the sizes that ONNX Runtime 1.24.4 gives the outputs of such sessions
+    ("operator", "inputs", "attributes", "expected"),
+    [
+        ("QLinearMul", [value((2, 3, 1), UINT8), SCALE, SCALE, BYTES], {}, (UINT8, (2, 3, 4))),
+        ("QLinearLeakyRelu", [BYTES], {}, (UINT8, (3, 4))),
+        ("QLinearWhere", [value((3, 1), 9), value((4,), UINT8), SCALE, None, BYTES], {}, (UINT8, (3, 4))),
+        ("QGemm", [*FACTORS, None, SCALE, value((), INT8)], {"transB": 1}, (INT8, (2, 4))),
+        ("QGemm", FACTORS, {"transB": 1}, (FLOAT, (2, 4))),
+        ("FusedGemm", [(2, 3), (4, 3)], {"transB": 1}, (FLOAT, (2, 4))),
+        ("FusedConv", [(1, 4, 8, 8), (6, 4, 3, 3)], {}, (FLOAT, (1, 6, 6, 6))),
+        (
+            "NhwcMaxPool",
+            [value((1, 8, 8, 4), UINT8)],
+            {"kernel_shape": [2, 2], "strides": [2, 2]},
+            (UINT8, (1, 4, 4, 4)),
+        ),
+        ("TransposeMatMul", [(5, 2, 3), (5, 4, 3)], {"transB": 1}, (FLOAT, (5, 2, 4))),
+        ("MatMulBnb4", [(5, 2, 64), (2048,), (64,)], {"K": 64, "N": 64}, (FLOAT, (5, 2, 64))),
+        ("GatherBlockQuantized", [value((9, 32), UINT8), value((2, 5), 7), (9, 2)], {"bits": 4}, (FLOAT, (2, 5, 64))),
+        ("GatherBlockQuantized", [value((9, 64), 22), value((2, 5), 7), (9, 2)], {}, (FLOAT, (2, 5, 64))),
+        ("SkipGroupNorm", [(2, 8, 8, 4)], {}, (FLOAT, (2, 8, 8, 4))),
+        ("Inverse", [(5, 2, 2)], {}, (FLOAT, (5, 2, 2))),
+        ("QLinearReduceMean", [value((2, 3, 4), UINT8)], {"axes": [-1], "keepdims": 0}, (UINT8, (2, 3))),
+        ("QLinearReduceMean", [value((2, 3, 4), UINT8)], {"axes": [1]}, (UINT8, (2, 1, 4))),
+        ("TorchEmbedding", [(100, 16), value((2, 5), 7)], {}, (FLOAT, (2, 5, 16))),
+        ("RelativePositionBias", [(32, 12), *[of_numbers(np.array(7))] * 2], {}, (FLOAT, (1, 12, 7, 7))),
+    ],
+)
+def test_operators_that_directml_does_not_take_have_sizes(
+    operator: str, inputs: list[Any], attributes: Any, expected: Any
+) -> None:
+    assert inferred(f"com.microsoft.{operator}", inputs, **attributes) == [expected]
+
+
+def test_a_quantized_convolution_says_where_its_channels_are() -> None:
+    def convolved(data: Sizes, **attributes: int) -> Any:
+        inputs = [value(data, UINT8), SCALE, SCALE, value((6, 4, 3, 3), INT8), SCALE, SCALE, SCALE, value((), UINT8)]
+        return inferred("com.microsoft.QLinearConv", inputs, **attributes)
+
+    assert convolved((1, 8, 9, 4), channels_last=1) == [(UINT8, (1, 6, 7, 6))]
+    assert convolved((1, 4, 8, 9)) == [(UINT8, (1, 6, 6, 7))]
+    assert sizes("NhwcFusedConv", [(1, 8, 9, 4), (6, 4, 3, 3)]) == (1, 6, 7, 6)
+
+
+def test_a_quantized_embedding_has_the_type_of_its_scales() -> None:
+    table = value((100, 16), UINT8)
+    inputs = [value((1, 8), INT32), None, table, table, table, table, table, None, value((), FLOAT16)]
+    made = inferred("com.microsoft.QEmbedLayerNormalization", inputs, 2)
+    assert made == [(FLOAT16, (1, 8, 16)), (INT32, (1,))]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "expected"),
+    [
+        (("n", 3), (1, 3), ("n", 3)),
+        (("n", 3), (5, 1), (5, 3)),  # n is 5, or 1
+        ((5, 3), ("n", 1), (5, 3)),
+        (("n", 3), ("m", 3), ("", 3)),
+        (("n",), ("n",), ("n",)),
+    ],
+)
+def test_a_comparison_has_the_sizes_that_both_have_together(a: Sizes, b: Sizes, expected: Sizes) -> None:
+    for name in ("GreaterOrEqual", "LessOrEqual"):
+        assert inferred(name, [a, b]) == [(9, expected)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dmlcheck.formats.onnx.schemas import defaults_of, schema_of
+from dmlcheck.formats.onnx.schemas import defaults_of, schema_of, versions_of_operators
 
 helper = pytest.importorskip("onnx.helper")
 
@@ -20,3 +20,10 @@ def test_defaults_are_those_of_attributes_that_need_not_be_given() -> None:
     defaults = {name: helper.get_attribute_value(each) for name, each in defaults_of(schema_of("Cast", 19)).items()}
     assert defaults == {"saturate": 1}
     assert defaults_of(schema_of("Concat", 13)) == {}
+
+
+def test_operators_have_all_versions_of_onnxs_own_domain() -> None:
+    versions = versions_of_operators()
+    assert versions["Softmax"] == {1, 11, 13}
+    assert "Scaler" not in versions  # of ai.onnx.ml
+    assert schema_of("Scaler", 3, "ai.onnx.ml").since_version == 1

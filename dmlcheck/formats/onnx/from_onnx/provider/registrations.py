@@ -59,15 +59,13 @@ class Row(NamedTuple):
 class Registrations(NamedTuple):
     """All rows of registrations.yaml by operator, and their release of ONNX Runtime with its newest opset.
 
-    `level` is the feature level that the provider asks for when it makes a device. `cpu` has the types that the CPU
-    takes of operators that ONNX defines by a function.
+    `level` is the feature level that the provider asks for when it makes a device.
     """
 
     release: str
     opset: int
     level: str
     rows: Mapping[str, tuple[Row, ...]]
-    cpu: Mapping[str, frozenset[str]]
 
 
 @cache
@@ -78,9 +76,8 @@ def registrations() -> Registrations:
         raise ValueError(document.problems[0].message)
     source, sets = document.value["source"], document.value["types"]
     rows = {name: tuple(_row(row, sets) for row in given) for name, given in document.value["operators"].items()}
-    cpu = {name: _types(words, sets) for name, words in document.value["cpu"].items()}
     release, level = f"{source['project']} {source['release']}", document.value["device"]["level"]
-    return Registrations(release, source["opset"], level, rows, cpu)
+    return Registrations(release, source["opset"], level, rows)
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
@@ -103,11 +100,6 @@ def row_of(operator: str, version: int) -> Row | None:
     return next((row for row in registrations().rows.get(operator, ()) if version in row.versions), None)
 
 
-def is_taken_by_cpu(operator: str, type: str) -> bool:
-    """Whether the CPU takes an operator that ONNX defines by a function, and the provider does not register."""
-    return type in registrations().cpu.get(operator, ())
-
-
 class Typed(NamedTuple):
     """A value of a node: the type parameter of the schema that it is of, its type, and what the schema calls it."""
 
@@ -117,7 +109,7 @@ class Typed(NamedTuple):
 
 
 def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | None:
-    """Return why the provider leaves a node to others, or None where it takes it; `version` is that of its schema.
+    """Return why the provider does not take a node, or None where it does; `version` is that of its schema.
 
     Refused for what it makes itself.
     """
@@ -130,7 +122,12 @@ def left_to_others(node: Node, version: int, values: Iterable[Typed]) -> str | N
     for value in values:
         if value.type not in row.types.get(value.parameter, _HELD):
             return f"{value.name} is {value.type}, which the DirectML provider of {found.release} does not take there"
-    return QUERIES[row.query](node) if row.query else _WITHOUT_DESCS.get(node.type)
+    return QUERIES[row.query](node) if row.query else None
+
+
+def without_descs(operator: str) -> str | None:
+    """Return why there is no desc of an operator that the provider takes, or None."""
+    return _WITHOUT_DESCS.get(operator)
 
 
 def _has_instead(operator: str, version: int) -> str:
