@@ -173,7 +173,9 @@ def test_a_result_of_another_way_passes_beside_the_exact_one(name: str) -> None:
     path, _, case_name = name.partition("::")
     (case,) = [case for case in load_cases(CASES / path) if case.name == case_name]
     (other,) = run_cases([case], Another(FAR_WAYS[name]))
-    assert (other.outcome, other.diagnostics) == ("passed", ())
+    # Sums of integers that are exact are likelier than those of scaled numbers.
+    rules = ["unlikely-error"] if case_name == "scaled-numbers-added-in-float32" else []
+    assert (other.outcome, [found.rule for found in other.diagnostics]) == ("passed", rules)
     (exact,) = run_cases([case])
     assert (exact.outcome, exact.diagnostics) == ("passed", ())
     for label in FAR_WAYS[name]:

@@ -12,7 +12,7 @@ from products_of import bound, product
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import LegalDescs, prepare
-from dmlcheck.comparison.tolerances import OF_PRODUCTS
+from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import factors
 from dmlcheck.reference.bounds import bounds
