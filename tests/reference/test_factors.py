@@ -12,11 +12,11 @@ from products_of import bound, product
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import LegalDescs, prepare
-from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import factors
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.factors import Moved, cut, moved, nearest
+from dmlcheck.reference.operators import OF_PRODUCTS
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
