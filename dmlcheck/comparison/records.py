@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 MOST_LIKELY = 32.0  # times its likely error: an element with sums in it that is further off is wrong
-MOST_SYSTEMATIC = 1 / 3  # times the likely error: what the root mean square of an output's errors may be
+MOST_SYSTEMATIC = 1.0  # times the likely error: what the root mean square of an output's errors may be
 
 
 class Element(NamedTuple):

@@ -639,7 +639,7 @@ RULES: dict[str, Rule] = {
         "most {most}{also}",
         "Roundings are independent of each other, so only a few elements of an output come near the likely error, "
         "which is six standard deviations. The root mean square of the errors, each in units of the likely error of "
-        "its element, is at most 1/6 where the roundings are as expected. Where it is more than 1/3, something rounds "
+        "its element, is at most 1/6 where the roundings are as expected. Where it is more than 1, something rounds "
         "more than it may, though each element alone is inside its tolerance: inputs are rounded to TF32 or FLOAT16, "
         "say, or sums are kept in FLOAT16. Only outputs of sums with at least 16 elements are looked at.",
     ),

@@ -125,6 +125,14 @@ def test_winograds_algorithms_are_right_where_they_are_allowed(tile: int, kind: 
     assert (result.mismatches, result.unlikely, result.systematic, result.unlimited) == (0, 0, None, 0)
 
 
+@pytest.mark.parametrize("channels", [8, 64])
+@pytest.mark.parametrize("tile", [4, 6])
+def test_the_errors_of_winograds_algorithms_are_not_systematic(tile: int, channels: int) -> None:
+    desc, inputs = given("normal", channels)
+    result, _ = judged(desc, inputs, winograd(inputs["InputTensor"], inputs["FilterTensor"], tile))
+    assert (result.mismatches, result.systematic) == (0, None)
+
+
 def test_winograds_algorithms_are_wrong_where_they_are_not_allowed_and_named() -> None:
     desc, inputs = given("normal", 4)
     result, cause = judged(desc, inputs, winograd(inputs["InputTensor"], inputs["FilterTensor"], 6))
