@@ -243,8 +243,6 @@ class _Tally:
         """Note the elements at some positions: the refused ones, the one most off, and the closest to its bound."""
         element = partial(self._element, places, judged)
         units = judged.units
-        refused = ~judged.accepted
-        np.maximum.at(self.stretches, places[refused] * self.stretches.size // self.elements, units[refused])
         self._note_refused(places, judged, element)
         at = int(np.argmax(units))
         if self.most_off is None or _units(units[at]) > self.max_ulp:
@@ -264,6 +262,8 @@ class _Tally:
         self.mismatches += int(refused.size)
         if not refused.size:
             return
+        stretches = places[refused] * self.stretches.size // self.elements
+        np.maximum.at(self.stretches, stretches, judged.units[refused])
         if self.refused is None and self.elements <= _MARKED:
             self.refused = np.zeros(self.sizes, dtype=bool)
         if self.refused is not None:

@@ -13,7 +13,7 @@ from dmlcheck.running.results import CaseResult
 
 
 class ConciseReport:
-    """A run for programs that read a log: `FILE:LINE:COL: RULE: message` for each failure, and how the run ended.
+    """A run for programs that read a log: `FILE:LINE:COL: RULE: ID: message` for each failure, and how the run ended.
 
     Without `tells_failures` it is the last line alone: where annotations tell them.
     """

@@ -60,13 +60,13 @@ def short_line(result: CaseResult, style: Style = PLAIN, told: Told | None = Non
 
 
 def placed_line(result: CaseResult) -> str:
-    """Return a failure in a line as editors and problem matchers read it: `FILE:LINE:COL: RULE: message`."""
+    """Return a failure in a line as editors and problem matchers read it: `FILE:LINE:COL: RULE: ID: message`."""
     errors = _errors(result)
     first = errors[0]
     start = result.case.position
     column = first.column or (start.column if first.line == start.line else 1)
     place = f"{first.file}:{first.line or 1}:{column}"
-    return f"{place}: {first.rule}: {errors_text(errors, _MOST_REASON)}"
+    return f"{place}: {first.rule}: {result.case.id}: {errors_text(errors, _MOST_REASON)}"
 
 
 def again_by_id(result: CaseResult) -> str:

@@ -21,6 +21,7 @@ MISSED: dict[tuple[str, str], str] = {
     ("root-5e-6", "ADAM_OPTIMIZER"): "the step is a small part of the parameters",
     ("root-5e-6", "BATCH_NORMALIZATION_TRAINING"): "one root a channel, whose error is less than that of the variance",
     ("exp-4e-6", "REDUCE"): "in LOG_SUM_EXP the errors of the powers cancel, and the logarithm makes them less",
+    ("exp-1e-4", "REDUCE"): "in LOG_SUM_EXP the errors of the powers cancel, and the logarithm makes them less",
 }
 
 

@@ -316,7 +316,7 @@ def test_a_strict_text_report_fails_and_says_how_to_see_it_again() -> None:
     assert "    help: write 0.33333334" in lines
     assert "  again: dmlcheck run --strict --expected-within 2.5 case.yaml::off" in lines
     concise = run("--strict", "--format", "concise").stdout.splitlines()
-    assert concise[0] == f"{AT}: {INACCURATE}: {SAID}"
+    assert concise[0] == f"{AT}: {INACCURATE}: case.yaml::off: {SAID}"
 
 
 class Ones(Answering):
