@@ -53,6 +53,7 @@ class Outcome:
         is_shard: bool,
         fails_skipped: bool = False,
         fails_flaky: bool = False,
+        allows_no_results: bool = False,
         is_of_reference: bool = True,
         single: Mapping[str, str] = {},
         files: Iterable[Target] = (),
@@ -62,6 +63,7 @@ class Outcome:
 
         `fails_skipped` makes a skipped case that no entry expects a failure, `fails_flaky` one that passes after it has
         failed; `is_of_reference` says that the reference engine is judged: another has to have a part in the run.
+        `allows_no_results` makes a run good whose cases have no results to compare.
         `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there;
         `files` are those that the run reads, and `total` returns the number of cases.
         """
@@ -73,6 +75,7 @@ class Outcome:
         self.is_shard = is_shard
         self.fails_skipped = fails_skipped
         self.fails_flaky = fails_flaky
+        self.allows_no_results = allows_no_results
         self.missing = dict(single)
         self.files = list(files)
         self.paths = {target.name: target.file for target in self.files}
@@ -162,7 +165,7 @@ class Outcome:
             return Exit.WRONG_INPUT
         if summary.failures:
             return Exit.FAILED
-        if not summary.is_vain:
+        if not summary.is_vain or (self.allows_no_results and summary.total):
             return Exit.GOOD
         if summary.total or not self.missing:
             write(f"dmlcheck: nothing was checked: {self._why_nothing(summary)}", to_errors=True)

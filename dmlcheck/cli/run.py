@@ -59,6 +59,7 @@ class Options(NamedTuple):
     fail_on_skipped: bool
     retries: int
     fail_on_flaky: bool
+    allow_no_results: bool
     jobs: int
     timeout: float
     shard: tuple[int, int] | None
@@ -203,6 +204,11 @@ class Options(NamedTuple):
     "--retries", type=click.IntRange(min=0), default=0, metavar="N", help="Run a case that fails up to N times more."
 )
 @click.option("--fail-on-flaky", is_flag=True, help="Fail cases that pass only when they run again.")
+@click.option(
+    "--allow-no-results",
+    is_flag=True,
+    help="Exit with 0, not 5, if no case has results to compare; descs are validated anyway.",
+)
 @click.option("-j", "--jobs", type=Jobs(), default=1, metavar="N", help="Run in N processes; auto: one for each core.")
 @click.option(
     "--timeout",
@@ -276,6 +282,7 @@ def run(**given: Any) -> None:
                 is_shard=options.shard is not None,
                 fails_skipped=options.fail_on_skipped,
                 fails_flaky=options.fail_on_flaky,
+                allows_no_results=options.allow_no_results,
                 is_of_reference=info.is_of_reference,
                 single=single,
                 files=found,

@@ -10,7 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 from commandline import DESC, FILES, GOOD, WRONG, dmlcheck, write
+
+ROOT = Path(__file__).parent.parent.parent
 
 
 def test_an_empty_folder_collects_nothing(folder: Path) -> None:
@@ -432,3 +435,34 @@ def test_a_case_that_a_file_does_not_have_comes_with_the_closest_that_it_has() -
         result = dmlcheck("run", "a.yaml::plian", *more)
         assert result.stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"
     assert dmlcheck("eval", "a.yaml::plian").stderr == "dmlcheck: a.yaml has no case plian; did you mean plain?\n"
+
+
+PLAIN = """\
+operator: ACTIVATION_RELU
+source: by hand
+desc:
+  InputTensor: {DataType: FLOAT32, Sizes: [1, 2]}
+  OutputTensor: {DataType: FLOAT32, Sizes: [1, 2]}
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "code"),
+    [
+        ("", 0),
+        ("inputs: {InputTensor: [1, 2]}\n", 0),
+        ("inputs: {InputTensor: {random: {seed: 1, low: 0, high: 1}}}\n", 0),
+        ("inputs: {InputTensor: [1, 2, 3]}\n", 1),
+        ("inputs: {InputTensor: [1, 2]}\noutputs: {OutputTensor: [1, 3]}\n", 1),
+    ],
+)
+def test_a_run_that_may_have_no_results_checks_what_there_is(inputs: str, code: int) -> None:
+    write("some.yaml", PLAIN + inputs)
+    hook = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))[1]
+    words = [*hook["entry"].split()[1:], *hook["args"], "some.yaml"]
+    assert dmlcheck(*words).exit_code == code
+
+
+def test_a_run_that_selects_nothing_is_no_good_run() -> None:
+    write("some.yaml", PLAIN)
+    assert dmlcheck("run", "some.yaml", "-k", "other", "--allow-no-results").exit_code == 5

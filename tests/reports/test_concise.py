@@ -27,7 +27,10 @@ def test_each_failure_is_a_line_with_its_place_its_rule_its_id_and_its_message()
 
 def test_of_several_problems_the_first_is_told_and_the_others_are_counted() -> None:
     found = (MISMATCH._replace(message="first\n  | printed"), MISMATCH, MISMATCH._replace(severity="note"))
-    assert printed(failed(diagnostics=found))[0] == "cases/sum.yaml:10:29: output-mismatch: cases/sum.yaml::sum: first (and 1 more)"
+    assert (
+        printed(failed(diagnostics=found))[0]
+        == "cases/sum.yaml:10:29: output-mismatch: cases/sum.yaml::sum: first (and 1 more)"
+    )
 
 
 def test_a_problem_without_a_place_is_at_the_first_line() -> None:
