@@ -72,7 +72,7 @@ def test_every_case_is_a_test(processes: str) -> None:
     failure = cases["wrong"].find("failure")
     assert failure is not None
     assert failure.get("message", "").startswith("OutputTensor FLOAT32 {1}: 1 of 1 element is outside the tolerance;")
-    assert "expected 7 (0x1.cp+2)  actual 6 (0x1.8p+2)" in (failure.text or "")
+    assert "expected 7 (0x1.cp+2)  got 6 (0x1.8p+2)" in (failure.text or "")
     assert "again: dmlcheck run cases/sum.yaml::wrong" in (failure.text or "")
     assert cases["nothing"].find("skipped") is not None
     assert cases["right"].find("failure") is None

@@ -36,7 +36,7 @@ try:
 except OSError:
     pass
 print()
-print(code, peak)
+print(int(code), peak)
 """
 OPSETS = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
 

@@ -278,7 +278,7 @@ def test_a_number_of_too_many_digits_is_refused_where_it_stands(sign: str) -> No
 def test_the_number_of_values_is_limited() -> None:
     (problem,) = parse("[" + "1," * (MAX_NODES + 10) + "1]").problems
     assert problem.rule == "file-too-large"
-    assert problem.message.startswith("case.json holds more than ")
+    assert problem.message.startswith("case.json has more than ")
 
 
 def test_a_text_has_a_number_of_escapes_that_are_read() -> None:

@@ -182,7 +182,7 @@ MISBEHAVIOURS = {
     sums.LONG: r"sums wrote a line longer than 1 MiB: x{97}\.\.\.$",
     sums.DTYPE: r"sums wrote OutputTensor as float32 of shape \{1\} instead of int32 of shape \{1\}$",
     sums.SHAPE: r"sums wrote OutputTensor as int32 of shape \{2\} instead of int32 of shape \{1\}$",
-    sums.MISSING: r"sums answered ok, and the file of OutputTensor cannot be read: no such file or folder$",
+    sums.MISSING: r"sums answered ok, and the file of OutputTensor cannot be read: no such file$",
     sums.ERROR: r"sums answered: E_INVALIDARG at once$",
     sums.WRONG_ID: r'sums answered with another id than 2: \{"id": 3, "ok": true\}$',
     sums.NEITHER: r'answered neither ok: true nor error, invalid or unsupported with a text: \{"id": 2, "ok": 1\}$',
