@@ -129,7 +129,7 @@ def _model(document: Document) -> Exit:
     names: set[str] = set()  # of the YAML document that is being printed
     for step in evaluate_model(model, os.curdir):
         if step.diagnostics:
-            console.problems(step.diagnostics, document)
+            console.problems((one if one.line else at_pointer(one) for one in step.diagnostics), document)
             return Exit.FAILED
         if step.remark is not None:
             say(f"# {step.remark}")
