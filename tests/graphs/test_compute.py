@@ -165,3 +165,38 @@ def test_values_that_a_constraint_refuses_are_findings() -> None:
     found, findings = collected(results(desc, inputs))
     assert found is None
     assert findings[0].rule
+
+
+@pytest.mark.parametrize("sizes", [(2, 3), (3, 2)])
+def test_a_tensor_is_there_for_all_its_readers_as_large_as_the_largest_needs(sizes: tuple[int, int]) -> None:
+    """A constant and a result that two steps read, each of its own size, with a step between them."""
+    asked: list[tuple[str, int]] = []
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:
+        asked.append((name, tensor.element_count))
+        values = np.arange(1, tensor.element_count + 1, dtype=np.float32)
+        return to_bytes(TensorDesc("FLOAT32", values.shape), values)
+        yield
+
+    steps = [
+        one("n", "ELEMENT_WISE_NEGATE", "w", "y", size=3),
+        one("a", "ELEMENT_WISE_ABS", "y", "a", size=sizes[0]),
+        one("s", "ELEMENT_WISE_SIGN", "w", "s", size=2),
+        one("b", "ELEMENT_WISE_IDENTITY", "y", "b", size=sizes[1]),
+    ]
+    found, findings = ran(steps, ["a", "s", "b"], load)
+    assert (findings, asked) == ([], [("w", 3)])
+    assert {name: each.values.tolist() for name, each in found.outputs.items()} == {
+        "a": [1, 2, 3][: sizes[0]],
+        "s": [1, 1],
+        "b": [-1, -2, -3][: sizes[1]],
+    }
+
+
+def test_what_is_wrong_with_a_step_stands_at_the_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any) -> None:
+        raise TooMuchWork("many sums")
+
+    monkeypatch.setattr("dmlcheck.reference.engine.evaluate", refuse)
+    _, (finding,) = ran([one("n", "ELEMENT_WISE_NEGATE", "x", "y")], ["y"], loading({"x": [1, 2, 3]}))
+    assert (finding.rule, finding.path) == ("too-much-work", ("nodes", 0))
