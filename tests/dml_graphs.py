@@ -6,7 +6,9 @@ numbers in it, and what an offset leads to otherwise: text, bytes (of a struct),
 
 from __future__ import annotations
 
+import random
 import struct
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -257,3 +259,31 @@ def _total(part: Any) -> int:
 
 
 _PREFIX = "DML_TENSOR_DATA_TYPE_"
+
+
+# ---- changed bytes
+
+
+def mutations(data: bytes) -> list[Callable[[random.Random], bytes]]:
+    """Return ways to change a file: bytes, numbers, cut short, parts twice or not at all."""
+
+    def bytes_changed(draw: random.Random) -> bytes:
+        changed = bytearray(data)
+        for _ in range(draw.choice([1, 1, 2, 8])):
+            changed[draw.randrange(len(changed))] = draw.choice([0, 1, 4, 0x7F, 0x80, 0xFF, draw.randrange(256)])
+        return bytes(changed)
+
+    def number_changed(draw: random.Random) -> bytes:
+        changed = bytearray(data)
+        value = draw.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, draw.randrange(2 * len(data))])
+        struct.pack_into("<I", changed, draw.randrange(0, len(data) - 4, 4), value)
+        return bytes(changed)
+
+    def cut(draw: random.Random) -> bytes:
+        return data[: draw.randrange(len(data))]
+
+    def doubled(draw: random.Random) -> bytes:
+        place = draw.randrange(len(data))
+        return data[:place] + data[draw.randrange(len(data)) :]
+
+    return [bytes_changed, number_changed, cut, doubled]

@@ -14,6 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
 import yaml
 from click.testing import CliRunner
 from dml_graphs import matmul_add
@@ -171,6 +172,8 @@ def lay_out(folder: Path) -> None:
         for name, text in files(page):
             write(folder / name, text)
     (folder / "Partition_0.bin").write_bytes(matmul_add())
+    np.arange(25, dtype=np.float32).tofile(folder / "w_0.bin")
+    np.savez(folder / "inputs.npz", model_input=np.array([1, 0, 0, 0, 2], dtype=np.float32))
     for name, text in (("cases", "columns"), ("conformance", "columns"), ("conformance", "sum")):
         (folder / name).mkdir(exist_ok=True)
         shutil.copy(folder / f"{text}.yaml", folder / name)

@@ -11,10 +11,11 @@ import click
 from dmlcheck.cases.find import is_report
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_formats import FORMATS, folder_option, written
+from dmlcheck.cli.model_formats import IMPORTED, folder_option, written
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.formats.exporting import Imported
+from dmlcheck.reports.diagnostics import at_pointer
 
 CASES = "cases"  # the format of what `import` writes
 
@@ -24,18 +25,19 @@ CASES = "cases"  # the format of what `import` writes
     epilog=examples(
         "import dxdispatch model.json -o imported",
         "import onnx models/ -o imported",
+        "import graph Partition_0.bin -o imported",
     ),
 )
-@click.argument("form", type=click.Choice(list(FORMATS)), metavar="[dxdispatch|onnx]")
+@click.argument("form", type=click.Choice(list(IMPORTED)), metavar="[dxdispatch|onnx|graph]")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
 def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     """Write the models of files and folders as case files."""
-    importer = import_module(f"{FORMATS[form].package}.importer")
-    found = [file for path in paths for file in _models(path, FORMATS[form].endings)]
+    importer = import_module(f"{IMPORTED[form].package}.importer")
+    found = [file for path in paths for file in _models(path, IMPORTED[form].endings)]
     imported: list[Imported] = written(folder, CASES, lambda: importer.import_(found, folder)) if found else []
     if not found:
-        endings = " or ".join(FORMATS[form].endings)
+        endings = " or ".join(IMPORTED[form].endings)
         say(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     for one in imported:
         _print(one)
@@ -47,7 +49,8 @@ def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
 def _print(imported: Imported) -> None:
     """Say what became of a file."""
     if imported.document is not None:
-        Console().problems(imported.problems, imported.document)
+        problems = imported.problems if imported.document.text else map(at_pointer, imported.problems)
+        Console().problems(problems, imported.document)
     for remark in imported.remarks:
         say(f"{imported.source}: {remark}")
     if imported.file is not None:

@@ -30,6 +30,7 @@ FORMATS = {
     "dxdispatch": Format("dmlcheck.formats.dxdispatch", (".json",)),
     "onnx": Format("dmlcheck.formats.onnx", (".onnx",)),
 }
+IMPORTED = {**FORMATS, "graph": Format("dmlcheck.formats.dml_graph", (".bin",))}  # which has no exporter
 
 
 folder_option = click.option(

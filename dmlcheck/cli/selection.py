@@ -185,3 +185,8 @@ def selector(expression: str | None) -> Callable[[str], bool]:
         return matcher(expression)
     except ExpressionError as error:
         raise click.UsageError(str(error)) from None
+
+
+def is_graph(path: str) -> bool:
+    """Whether a file is taken for a DirectML graph, by how its name ends."""
+    return path.lower().endswith(".bin")

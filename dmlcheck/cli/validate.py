@@ -13,7 +13,7 @@ from dmlcheck.cases.records import CaseFile
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
-from dmlcheck.cli.selection import files_of, say_empty, say_no_cases
+from dmlcheck.cli.selection import files_of, is_graph, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
@@ -79,17 +79,21 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
     descs: list[Validated] = []
     documents: dict[str, Document] = {}
     asked = Asked(**given)
-    models, graphs = _models(files, asked, dims), _graphs(files, asked)
-    if (models or graphs) and asked.all_levels:
-        raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
-    has_wrong_file = any(model.is_wrong for model in models) or any(graph.is_wrong for graph in graphs)
+    models = _models(files, asked, dims)
+    graph_files = [file for file in files if is_graph(file)]
+    has_wrong_file = any(model.is_wrong for model in models)
     empty: list[str] = []
-    others = [file for file in files if not (_is_model(file) or _is_graph(file))]
-    for file in _case_files(others, are_beside=bool(models or graphs)):
+    others = [file for file in files if not (_is_model(file) or is_graph(file))]
+    for file in _case_files(others, are_beside=bool(models or graph_files)):
+        graph_files.extend(file.graphs)
         empty.extend([] if file.cases or file.problems or file.broken else [file.document.name])
         documents[file.document.name] = file.document
-        has_wrong_file = has_wrong_file or bool(file.problems or file.broken)
+        has_wrong_file = has_wrong_file or bool(file.problems or file.broken.keys() - file.of_graphs)
         descs.extend(validated(file, asked))
+    graphs = _graphs(graph_files, asked)
+    if (models or graphs) and asked.all_levels:
+        raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
+    has_wrong_file = has_wrong_file or any(graph.is_wrong for graph in graphs)
     checked = bool(descs) or any(model.checked for model in models) or any(graph.checked for graph in graphs)
     _print(_Found(descs, models, graphs, documents), form, asked.directml_version)
     descs.extend(desc for model in models for desc in model.descs)
@@ -153,13 +157,8 @@ def _print_text(found: _Found) -> None:
             print_page(graph_lines(graph, console.style))
 
 
-def _is_graph(path: str) -> bool:
-    return path.lower().endswith(".bin")
-
-
-def _graphs(files: Iterable[str], asked: Asked) -> list[GraphResult]:
-    """Return what is found of the DirectML graphs among some files."""
-    paths = [path for path in files if _is_graph(path)]
+def _graphs(paths: list[str], asked: Asked) -> list[GraphResult]:
+    """Return what is found of DirectML graphs."""
     if not paths:
         return []
     from dmlcheck.running.graphs import validated_graph

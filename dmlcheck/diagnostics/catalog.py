@@ -314,8 +314,9 @@ RULES: dict[str, Rule] = {
         "file",
         "a dispatchable of a DxDispatch model is not a DirectML operator",
         "the dispatchable {name} is of type {type}, not a DirectML operator; it is not checked",
-        "DxDispatch also runs HLSL shaders, ONNX models and serialized graphs. dmlcheck does not check them as parts "
-        "of a DxDispatch model. `dmlcheck validate` takes an ONNX model (`.onnx`) or a graph (`.bin`) by itself.",
+        "DxDispatch also runs HLSL shaders and ONNX models. dmlcheck does not check them as parts of a DxDispatch "
+        "model. `dmlcheck validate` takes an ONNX model (`.onnx`) by itself. A dispatchable of type "
+        "`dmlSerializedGraph` is checked if its `sourcePath` ends in `.bin`.",
         '{"resources": {}, "dispatchables": {"add": {"type": "hlsl", "sourcePath": "add.hlsl"}}, "commands": []}\n',
     ),
     # ---- desc

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -25,7 +26,8 @@ _WIDTH = 110  # characters
 class Written(NamedTuple):
     """A case to write: its name, valid desc and values; `more` are its other keys, those that are None left out.
 
-    Elements of outputs that a mask of NumPy hides are left open.
+    Values are arrays, or in the notation of case files (`{random: ...}`). Elements of outputs that a mask of NumPy
+    hides are left open.
     """
 
     name: str
@@ -43,7 +45,7 @@ def write_cases(place: Folder, stem: str, cases: Sequence[Written], comment: str
     lines = [f"# {line}".rstrip() for line in comment.splitlines()]
     lines += [f"{key}: {flow(value)}" for key, value in defaults.items()]
     files = _Files(place, stem)
-    if len(cases) == 1 and cases[0].name == stem:
+    if len(cases) == 1 and cases[0].name == os.path.basename(stem):
         lines += _case_lines(files, cases[0])
     else:
         lines.append("cases:")
@@ -63,10 +65,10 @@ class _Files:
         self.taken: set[str] = set()
 
     def write(self, case: str, label: str, values: Array) -> str:
-        """Write values and return the path that the case file has for them."""
+        """Write values and return the path that the case file, which is beside their folder, has for them."""
         stem = free_name(f"{safe_name(case)}.{tensor_file(label).removesuffix('.npy')}", self.taken)
         self.place.write(f"{self.stem}/{stem}.npy", npy_bytes(values))
-        return f"{self.stem}/{stem}.npy"
+        return f"{os.path.basename(self.stem)}/{stem}.npy"
 
 
 def _case_lines(files: _Files, case: Written) -> Iterator[str]:
@@ -100,8 +102,11 @@ def _field_lines(files: _Files, case: str, field: str, given: Any, parts: Sequen
         yield from (f"  {line}" for line in _value_lines(files, case, "- ", values, part))
 
 
-def _value_lines(files: _Files, case: str, before: str, values: Array, part: Part) -> Iterator[str]:
+def _value_lines(files: _Files, case: str, before: str, values: Array | dict[str, Any], part: Part) -> Iterator[str]:
     """Yield the values of a tensor after its name; many, and NaN with bits of its own, are written to a file."""
+    if isinstance(values, dict):
+        yield f"  {before}{flow(values)}"
+        return
     tensor = part.tensor
     elements = laid_out(tensor, values) if _only_repeats(tensor) else None
     shown = values if elements is None else elements

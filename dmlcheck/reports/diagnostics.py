@@ -13,6 +13,12 @@ LineOf = Callable[[int], str]
 _COLUMNS = 100  # that a note beside the caret may go up to
 
 
+def at_pointer(diagnostic: Diagnostic) -> Diagnostic:
+    """Return a diagnostic of a file without lines, with its pointer in the message."""
+    place = f"{diagnostic.pointer}: " if diagnostic.pointer else ""
+    return diagnostic._replace(message=place + diagnostic.message)
+
+
 def diagnostic_text(diagnostic: Diagnostic, line_of: LineOf | None = None, style: Style = PLAIN) -> str:
     """Return a diagnostic as people read it: place, rule, message, the source line with a caret, what to do."""
     diagnostic = shown_diagnostic(diagnostic)

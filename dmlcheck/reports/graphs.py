@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.reports.diagnostics import diagnostic_text
+from dmlcheck.reports.diagnostics import at_pointer, diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.graphs import GraphResult
 from dmlcheck.running.legality import Validated
@@ -23,8 +23,7 @@ def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:
         if entry.operator is not None and entry.diagnostics:
             yield f"{visible(entry.label)}: {visible(entry.operator)} is not valid{_at(entry)}:"
         for problem in (*entry.diagnostics, *entry.notes):
-            place = f"{problem.pointer}: " if problem.pointer else ""
-            yield diagnostic_text(problem._replace(message=place + problem.message), None, style)
+            yield diagnostic_text(at_pointer(problem), None, style)
     yield ""
     if graph.checked:
         yield f"{visible(graph.file)}:"

@@ -79,16 +79,21 @@ class Asked(NamedTuple):
 
 
 def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
-    """Validate every desc of a file; what is wrong with the file itself comes first."""
+    """Validate every desc of a file but for those of graphs, which are validated as wholes.
+
+    What is wrong with the file itself comes first.
+    """
+    of_graphs = file.of_graphs
     name = file.document.name
     if file.problems:
         yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
     for note in file.notes:
         yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
     errors = 0
-    for number, case in enumerate(file.cases):
+    cases = [case for case in file.cases if case.id not in of_graphs]
+    for number, case in enumerate(cases):
         if errors > MAX_PROBLEMS:
-            rest = len(file.cases) - number
+            rest = len(cases) - number
             yield too_many(name, f"{counted(rest, 'more desc')} {is_or_are(rest)} not checked")
             return
         broken = file.broken.get(case.id)

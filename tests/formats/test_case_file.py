@@ -149,3 +149,18 @@ def test_an_array_of_tensors_is_a_list(tmp_path: Path) -> None:
     parts = [np.array([1], np.float32), np.array([2, 3], np.float32)]
     read = yaml.safe_load(written(tmp_path, Written("x", desc, {"InputTensors": parts})))
     assert read["inputs"] == {"InputTensors": [[1], [2, 3]]}
+
+
+def test_values_may_be_in_the_notation_of_case_files(tmp_path: Path) -> None:
+    text = written(tmp_path, Written("x", SMALL, {"InputTensor": {"random": {"seed": 1, "low": -1, "high": 1}}}))
+    assert "inputs:\n  InputTensor: {random: {seed: 1, low: -1, high: 1}}\n" in text
+    (values,) = values_of(tmp_path)
+    assert values.shape == (2,)
+
+
+def test_a_case_file_in_a_folder_names_its_values_beside_it(tmp_path: Path) -> None:
+    values = np.arange(200, dtype=np.float32)
+    text = written(tmp_path, Written("y", identity(tensor(200), tensor(200)), {"InputTensor": values}), stem="x/y")
+    assert "\noperator: DML_OPERATOR_ELEMENT_WISE_IDENTITY\n" in text
+    (case,) = load_cases(tmp_path / "x" / "y.yaml")
+    assert prepare(case, case.level).inputs["InputTensor"].tolist() == values.tolist()

@@ -46,7 +46,7 @@ class Edges:
         source = self._known.get(end.edge) if end.edge else None
         path = ("desc", *end.path)
         if not end.edge:
-            text = f"{_field(end)} of the node {_quoted(node.name)} has a desc and no name of what it reads"
+            text = f"{label_of(end)} of the node {_quoted(node.name)} has a desc and no name of what it reads"
             yield Finding("dangling-edge", path, {"problem": text}, "let an edge of the graph bring it")
         elif source is None:
             yield self._dangling(node, end.edge, path)
@@ -95,7 +95,7 @@ class Edges:
 def _between(source: _Source, written: Tensor, node: Node, end: End) -> Iterator[Finding]:
     """Yield where a tensor as it is written is not what its reader takes: each has sizes and strides of its own."""
     path = ("desc", *end.path)
-    head = f"{_field(end)} of the node {_quoted(node.name)}"
+    head = f"{label_of(end)} of the node {_quoted(node.name)}"
     name = _quoted(source.node.name if source.node is not None else "")
     if _type(written) != _type(end.tensor):
         text = f"{head} is {_shown(end.tensor)}, and the node {name} writes {_shown(written)} to {_quoted(end.edge)}"
@@ -116,8 +116,8 @@ def _from_constant(source: _Source, constant: Constant, node: Node, end: End) ->
         return
     name = _quoted(source.node.name if source.node is not None else "")
     text = (
-        f"{_field(end)} of the node {_quoted(node.name)} takes {counted(needed, 'byte')}, and the constant {name} has "
-        f"{len(constant.data):,}"
+        f"{label_of(end)} of the node {_quoted(node.name)} takes {counted(needed, 'byte')}, and the constant "
+        f"{name} has {len(constant.data):,}"
     )
     help = "a constant must have at least the bytes that are read"
     yield Finding("edge-mismatch", ("desc", *end.path, "TotalTensorSizeInBytes"), {"problem": text}, help)
@@ -146,7 +146,8 @@ def _shown(tensor: Tensor) -> str:
     return cut(_type(tensor), 100)
 
 
-def _field(end: End) -> str:
+def label_of(end: End) -> str:
+    """Return the name that reports give the tensor at an end of an edge: `InputTensors[1]`."""
     return "".join(f"[{step}]" if isinstance(step, int) else step for step in end.path)
 
 

@@ -44,13 +44,13 @@ def _tensors(
     bindings = model.bindings(dispatch)
     arrays = []
     for part in parts:
-        data = yield from _bound(part, bindings, dispatch, resources)
+        data = yield from bound_bytes(part, bindings, dispatch, resources)
         if data is not None:
             arrays.append(viewed(part.tensor, data.view(NUMPY_TYPES[part.tensor.data_type])))
     return arrays
 
 
-def _bound(
+def bound_bytes(
     part: Part, bindings: Mapping[str, Any], dispatch: Command, resources: Mapping[str, Resource]
 ) -> Checking[Array | None]:
     """Return the bytes that are bound to a tensor, None where there are none or too few."""

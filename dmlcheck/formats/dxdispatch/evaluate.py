@@ -18,10 +18,10 @@ from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.dispatch import bound_inputs, bound_outputs
 from dmlcheck.formats.dxdispatch.form import wrong_type
+from dmlcheck.formats.dxdispatch.graphs import dispatched_graph
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
-from dmlcheck.reference import engine
-from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.graphs.compute import results
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -67,6 +67,8 @@ def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iter
             return
         if step is not None:
             yield step
+            if step.diagnostics:
+                return
 
 
 def _carried_out(
@@ -81,6 +83,9 @@ def _carried_out(
     if command.kind == "dispatch":
         if target in model.others:
             return Step(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML")
+        if target in model.graphs:
+            wrong = dispatched_graph(command, model, resources)
+            return Step(diagnostics=wrong) if wrong else None
         yield from _dispatched(descs[target], command, model, resources)
         return None
     if target not in resources:
@@ -101,14 +106,12 @@ def _dispatched(
     inputs, wrong_inputs = collected(bound_inputs(desc, command, model, resources))
     outputs, wrong_outputs = collected(bound_outputs(desc, command, model, resources))
     yield from (*wrong_inputs, *wrong_outputs)
-    if not wrong_inputs and not wrong_outputs:
-        try:
-            results = engine.run(desc, inputs)
-        except TooMuchWork as error:
-            yield Finding("too-much-work", command.path, {"problem": str(error)})
-            return
-        for label, values in outputs.items():
-            values[...] = results[label]
+    if wrong_inputs or wrong_outputs:
+        return
+    found, wrong = collected(results(desc, inputs))
+    yield from (finding._replace(path=command.path) for finding in wrong)
+    for label, computed in (found or {}).items():
+        outputs[label][...] = computed.values
 
 
 def _elements(command: Command, resource: Resource) -> Checking[Array | None]:

@@ -111,6 +111,9 @@ def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[
         if target in model.others:
             yield f"{target} is not imported: {model.others[target]} is not DirectML"
             continue
+        if target in model.graphs:
+            yield f"{target} is not imported: `dmlcheck import graph` makes cases of {model.graphs[target]}"
+            continue
         case = model.operators[target]
         desc, findings = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
         if desc is None or findings:

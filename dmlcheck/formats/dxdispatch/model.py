@@ -22,7 +22,10 @@ class Command(NamedTuple):
 
 
 class Model(NamedTuple):
-    """A DxDispatch model: resources as given, DirectML dispatchables as cases, the kinds of others, and commands."""
+    """A DxDispatch model: resources as given, DirectML dispatchables as cases, the kinds of others, and commands.
+
+    `graphs` has the files of DirectML graphs, by the names of their dispatchables.
+    """
 
     document: Document
     resources: Mapping[str, Mapping[str, Any]]
@@ -30,6 +33,7 @@ class Model(NamedTuple):
     others: Mapping[str, str]
     commands: tuple[Command, ...]
     problems: tuple[Diagnostic, ...] = ()
+    graphs: Mapping[str, str] = {}
 
     @property
     def origin(self) -> FileOrigin:
@@ -55,4 +59,25 @@ def case_file(model: Model, name: str | None = None) -> CaseFile:
     for other, kind in model.others.items():
         finding = Finding("not-directml", ("dispatchables", other), {"name": other, "type": kind})
         notes.append(model.origin.diagnostic(finding)._replace(severity=NOTE))
-    return CaseFile(model.document, cases, {}, model.problems, tuple(notes))
+    file = CaseFile(model.document, cases, {}, model.problems, tuple(notes))
+    return _with_graphs(file, model, prefix) if model.graphs else file
+
+
+def _with_graphs(file: CaseFile, model: Model, prefix: str) -> CaseFile:
+    """Return a case file with the operators of the graphs that its model dispatches."""
+    from dmlcheck.formats.dml_graph.cases import node_cases
+    from dmlcheck.formats.dml_graph.read import read_graph
+
+    cases, broken, problems = list(file.cases), dict(file.broken), list(file.problems)
+    graphs: dict[str, frozenset[str]] = {}
+    for name, path in model.graphs.items():
+        graph = read_graph(path)
+        if isinstance(graph, Diagnostic):
+            problems.append(graph)
+            continue
+        origin = FileOrigin(model.document, (("dispatchables", name),))
+        own = node_cases(graph, Case(f"{prefix}::{name}", name, model.document.name, "", None, {}, origin=origin))
+        cases += (case for case, _ in own)
+        broken.update({case.id: tuple(map(origin.diagnostic, findings)) for case, findings in own if findings})
+        graphs[path] = graphs.get(path, frozenset()) | {case.id for case, _ in own}
+    return file._replace(cases=tuple(cases), broken=broken, problems=tuple(problems), graphs=graphs)

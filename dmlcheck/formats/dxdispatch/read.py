@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -24,7 +25,8 @@ from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
 
-_OTHER_KINDS = ("hlsl", "onnx", "dmlserializedgraph")
+_GRAPH = "dmlserializedgraph"
+_OTHER_KINDS = ("hlsl", "onnx", _GRAPH)
 _COMMANDS = ("dispatch", "print", "writefile")
 _SECTIONS: tuple[tuple[str, type, str], ...] = (
     ("resources", dict, "a mapping"),
@@ -43,6 +45,7 @@ class _Dispatchables(NamedTuple):
     given: Mapping[str, Any] | None
     operators: Mapping[str, Case]
     others: Mapping[str, str]
+    graphs: Mapping[str, str]
     descs: Mapping[str, OperatorDesc | None] = {}
     bindings: Mapping[str, Mapping[str, Binding]] = {}
 
@@ -70,7 +73,8 @@ def _model(document: Document) -> Checking[Model]:
         told += len(findings)
         if told > MAX_PROBLEMS:
             break
-    return Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
+    model = Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
+    return model._replace(graphs=dispatchables.graphs)
 
 
 def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
@@ -92,15 +96,41 @@ def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
 def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Checking[_Dispatchables]:
     operators: dict[str, Case] = {}
     others: dict[str, str] = {}
+    graphs: dict[str, str] = {}
     for name, raw in (given or {}).items():
         kind = yield from _kind(name, raw)
-        if kind is not None and kind.lower() in _OTHER_KINDS:
+        if kind is not None and kind.lower() == _GRAPH and _ends_as_graph(raw):
+            file = yield from _graph(name, raw["sourcePath"], document)
+            graphs.update({name: file} if file is not None else {})
+        elif kind is not None and kind.lower() in _OTHER_KINDS:
             others[name] = kind
         elif kind is not None:
             case = yield from _operator(name, kind, raw, document)
             if case is not None:
                 operators[name] = case
-    return _Dispatchables(given, operators, others)
+    return _Dispatchables(given, operators, others, graphs)
+
+
+def _ends_as_graph(raw: Mapping[str, Any]) -> bool:
+    """Whether a dispatchable is a DirectML graph as ONNX Runtime writes it, by how the name of its file ends."""
+    return str(raw.get("sourcePath")).lower().endswith(".bin")
+
+
+def _graph(name: str, given: Any, document: Document) -> Checking[str | None]:
+    """Read where the file of a graph is, which must lie in the folder tree of the model."""
+    from dmlcheck.files.npy import find  # which imports NumPy
+
+    path: Path = ("dispatchables", name, "sourcePath")
+    wrong = list(file_path_findings(given, path))
+    if wrong:
+        yield from wrong
+        return None
+    folder = os.path.dirname(document.name)
+    _, problem = find(folder, given)
+    if problem is None:
+        return os.path.join(folder, given)
+    yield Finding("file-not-found", path, {"path": given, "problem": problem})
+    return None
 
 
 def _kind(name: str, raw: Any) -> Checking[str | None]:
@@ -219,7 +249,7 @@ def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Res
         yield wrong_type((*path, "type"), "type", given_kind, "dispatch, print or writeFile")
         return None
     if kind == "dispatch":
-        readable = dispatchables.operators, dispatchables.others
+        readable = dispatchables.operators, dispatchables.others, dispatchables.graphs
         target = yield from _target(raw, "dispatchable", path, dispatchables.given, *readable)
         yield from _dispatch_findings(raw, target, path, dispatchables, resources)
     else:

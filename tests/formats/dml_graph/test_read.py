@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from dml_graphs import (
     gemm,
     graph,
     matmul_add,
+    mutations,
     named_constant,
     operator,
     raw_constant,
@@ -148,29 +148,6 @@ def test_a_graph_of_too_many_nodes_is_refused(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("dmlcheck.formats.dml_graph.read.MOST_NODES", 3)
     assert len(read(matmul_add(nodes=[gemm()])).nodes) == 3
     assert "it has more than 3 nodes, and dmlcheck reads no more" in refused(matmul_add()).message
-
-
-def mutations(data: bytes) -> list[Callable[[random.Random], bytes]]:
-    def bytes_changed(draw: random.Random) -> bytes:
-        changed = bytearray(data)
-        for _ in range(draw.choice([1, 1, 2, 8])):
-            changed[draw.randrange(len(changed))] = draw.choice([0, 1, 4, 0x7F, 0x80, 0xFF, draw.randrange(256)])
-        return bytes(changed)
-
-    def number_changed(draw: random.Random) -> bytes:
-        changed = bytearray(data)
-        value = draw.choice([0, 1, 2**31 - 1, 2**31, 2**32 - 1, draw.randrange(2 * len(data))])
-        struct.pack_into("<I", changed, draw.randrange(0, len(data) - 4, 4), value)
-        return bytes(changed)
-
-    def cut(draw: random.Random) -> bytes:
-        return data[: draw.randrange(len(data))]
-
-    def doubled(draw: random.Random) -> bytes:
-        place = draw.randrange(len(data))
-        return data[:place] + data[draw.randrange(len(data)) :]
-
-    return [bytes_changed, number_changed, cut, doubled]
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -1,0 +1,99 @@
+"""DirectML graphs as case files: one for each operator, with the constants that it reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.record import Checking, Diagnostic, collected
+from dmlcheck.diagnostics.wording import cut
+from dmlcheck.files.document import Document
+from dmlcheck.files.yaml_text import one_line
+from dmlcheck.formats.case_file import FORM, Written, write_cases
+from dmlcheck.formats.dml_graph.constants import Constants, constants_of
+from dmlcheck.formats.dml_graph.literals import inputs_of
+from dmlcheck.formats.dml_graph.read import read_graph
+from dmlcheck.formats.dml_graph.records import Constant, Graph
+from dmlcheck.formats.dml_graph.steps import steps_of
+from dmlcheck.formats.export_folder import Folder, free_name, safe_name
+from dmlcheck.formats.exporting import Imported, finish
+from dmlcheck.graphs.buffers import Array, from_bytes
+from dmlcheck.graphs.records import Step
+from dmlcheck.specs.records import INPUT
+from dmlcheck.values.layouts import wide_span
+
+_COMMENT = """\
+From the DirectML graph {} by dmlcheck {}: a node's desc, and the constants that it reads.
+Inputs that other nodes bring are random. What an implementation gives is compared with the reference."""
+_MOST = 200  # characters of a name
+
+
+def import_(paths: Iterable[str], folder: str) -> list[Imported]:
+    """Write a folder of case files for each graph among files, and say what became of each graph.
+
+    Files with the constants of others are left out. OSError when the folder cannot be written, Occupied when it holds
+    something else than an earlier import.
+    """
+    paths = list(paths)
+    constants = _constant_files(paths) if len(paths) > 1 else frozenset()
+    with Folder(folder, FORM) as place:
+        taken: set[str] = set()
+        imported = [_imported(path, place, taken) for path in paths if os.path.realpath(path) not in constants]
+        finish(place, imported)
+    return imported
+
+
+def _constant_files(paths: Iterable[str]) -> frozenset[str]:
+    """Return the files that graphs have constants in."""
+    graphs = ((path, read_graph(path)) for path in paths)
+    files = [
+        os.path.join(os.path.dirname(path), f"{node.desc.file}.bin")
+        for path, graph in graphs
+        if isinstance(graph, Graph)
+        for node in graph.nodes
+        if isinstance(node.desc, Constant) and node.desc.file and "\0" not in node.desc.file
+    ]
+    return frozenset(map(os.path.realpath, files))
+
+
+def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
+    name = path.replace(os.sep, "/")
+    document = Document(name, "")
+    graph = read_graph(path)
+    if isinstance(graph, Diagnostic):
+        return Imported(name, problems=(graph,), document=document)
+    steps, findings = collected(steps_of(graph))
+    stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
+    stems: set[str] = set()
+    remarks, constants = [], constants_of(graph, path)
+    for step in steps:
+        case, wrong = collected(_case(step, name, constants))
+        findings += wrong
+        if isinstance(case, Written):
+            file = f"{stem}/{free_name(safe_name(step.name), stems)}"
+            write_cases(place, file, [case], _COMMENT.format(one_line(name), __version__))
+        elif case is not None:
+            remarks.append(case)
+    problems = tuple(finding.diagnostic()._replace(file=name) for finding in findings)
+    return Imported(name, stem if stems else None, len(stems), tuple(remarks), problems, document)
+
+
+def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str | None]:
+    """Return a step as a case, or why it is none; None where a constant is wrong."""
+    name = cut(step.name, _MOST)
+    wide = wide_span(step.desc)
+    if wide is not None:
+        return f"{name} is not imported: {wide}"
+    arrays: dict[str, Array] = {}
+    for part in step.desc.tensors(INPUT):
+        if step.inputs[part.label] in constants.nodes:
+            data = yield from constants.load(step.inputs[part.label], part.tensor)
+            if data is None:
+                return None
+            arrays[part.label] = from_bytes(part.tensor, data)
+    inputs = inputs_of(step.desc, arrays)
+    if inputs is None:
+        return f"{name} is not imported: no values for its inputs were found"
+    source = f"DirectML graph {os.path.basename(file)}, node {name}"
+    return Written(name, step.desc, inputs, more={"source": source})

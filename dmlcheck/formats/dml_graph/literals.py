@@ -1,0 +1,85 @@
+"""Values for the inputs of a node by itself: those of constants, and random ones where other nodes would bring them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dmlcheck.cases.prepare import too_large, value_findings
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.graphs.buffers import Array
+from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL, integer_range
+from dmlcheck.specs.records import INPUT
+from dmlcheck.values.generators import random, sequence
+
+_FLOATS = (-1, 1)
+_WHOLE = (0, 100)  # of integers that are no index and have more than 8 bits
+
+Literal = dict[str, Any]
+
+
+def inputs_of(desc: OperatorDesc, constants: Mapping[str, Array]) -> dict[str, Any] | None:
+    """Return the values of a desc's inputs by field, of constants an array and of others a notation of case files.
+
+    None where nothing was found that the operator's constraints take, or this machine does not hold.
+    """
+    for made in _candidates(desc):
+        values: Mapping[str, Any] = {**made, **constants}
+        if too_large(desc, _by_field(desc, made), {}) is not None:
+            return None
+        arrays = {label: _array(values[label], part.tensor) for label, part in _inputs(desc)}
+        if not value_findings(desc, _by_field(desc, arrays), NEWEST_LEVEL):
+            return _by_field(desc, values)
+    return None
+
+
+def _candidates(desc: OperatorDesc) -> Iterator[dict[str, Literal]]:
+    """Yield values to try: random ones, then integers that are all different, then 0."""
+    drawn = {label: {"random": _range(part, desc, seed)} for seed, (label, part) in enumerate(_inputs(desc), 1)}
+    whole = [label for label, part in _inputs(desc) if DATA_TYPES[part.tensor.data_type].kind != "float"]
+    yield drawn
+    yield {**drawn, **{label: {"sequence": {"start": 0, "step": 1}} for label in whole}}
+    yield {**drawn, **{label: {"sequence": {"start": 0, "step": 0}} for label in whole}}
+
+
+def _inputs(desc: OperatorDesc) -> Iterator[tuple[str, Part]]:
+    return ((part.label, part) for part in desc.tensors(INPUT))
+
+
+def _range(part: Part, desc: OperatorDesc, seed: int) -> Literal:
+    """Return which random numbers a tensor may have: of indices those that are inside what they index."""
+    kind, bits = DATA_TYPES[part.tensor.data_type]
+    low, high = _FLOATS if kind == "float" else _WHOLE if bits > 8 else integer_range(part.tensor.data_type)
+    if kind != "float" and "Indices" in part.label:
+        low, high = 0, _indexed(part, desc) - 1
+    return {"seed": seed, "low": low, "high": high}
+
+
+def _indexed(part: Part, desc: OperatorDesc) -> int:
+    """Return how many places an index may name, in any dimension that it may be about."""
+    sizes = desc.tensors()[0].tensor.sizes
+    if part.label.startswith("Batch"):
+        return sizes[0]
+    axis = desc.get("Axis")
+    return sizes[axis] if isinstance(axis, int) and axis < len(sizes) else min(sizes)
+
+
+def _array(given: Any, tensor: TensorDesc) -> Array:
+    if not isinstance(given, dict):
+        return given  # type: ignore[no-any-return]
+    count = tensor.element_count
+    ((kind, of),) = given.items()
+    if kind == "random":
+        flat = random(tensor.data_type, count, of["seed"], of["low"], of["high"])
+    else:
+        flat = sequence(tensor.data_type, count, of["start"], of["step"])
+    return flat.reshape(tensor.sizes)
+
+
+def _by_field(desc: OperatorDesc, values: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in desc.spec.inputs:
+        parts = [values[part.label] for part in desc.parts[field.name]]
+        if parts:
+            found[field.name] = parts[0] if field.type == "TENSOR_DESC" else parts
+    return found

@@ -1,0 +1,1 @@
+"""Graphs of descs: steps whose tensors have names, computed in order."""

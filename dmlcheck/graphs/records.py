@@ -1,0 +1,22 @@
+"""A step of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.files.document import Path
+
+
+class Step(NamedTuple):
+    """A valid desc to compute: its name, the tensors that it reads and writes by label, and where it stands.
+
+    An output that nobody reads is left out, or has an empty name.
+    """
+
+    name: str
+    desc: OperatorDesc
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    path: Path = ()

@@ -1,0 +1,105 @@
+"""The values of a graph's inputs."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Finding, collected
+from dmlcheck.formats.dml_graph.given import load_given
+
+ROW = TensorDesc("UINT16", (1, 2))
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def given(place: str | None, name: str = "x", tensor: TensorDesc = ROW) -> tuple[list[int] | None, list[Finding]]:
+    data, findings = collected(load_given(place, name, tensor))
+    return None if data is None else data.tolist(), findings
+
+
+def saved(place: str, **arrays: Any) -> str:
+    """Save arrays as a file, or where the name has no ending as files in a folder."""
+    if place.endswith(".npz"):
+        np.savez_compressed(place, **arrays)
+    else:
+        Path(place).mkdir()
+        for name, values in arrays.items():
+            np.save(Path(place, name), values)
+    return place
+
+
+@pytest.mark.parametrize("place", ["in.npz", "in"])
+@pytest.mark.parametrize("values", [[1, 2], [[1, 2]], [[1], [2]]])
+def test_an_array_is_found_by_the_name_of_the_input(place: str, values: Any) -> None:
+    saved(place, y=np.zeros(2), x=np.array(values, dtype=np.uint16))
+    assert given(place) == ([1, 0, 2, 0], [])
+
+
+def test_elements_are_in_row_major_order_however_the_file_has_them() -> None:
+    saved("in.npz", x=np.asfortranarray(np.array([[1, 2], [3, 4]], dtype=">u2")))
+    assert given("in.npz", tensor=TensorDesc("UINT16", (2, 2))) == ([1, 0, 2, 0, 3, 0, 4, 0], [])
+
+
+def test_a_strided_input_is_given_as_it_lies_in_memory() -> None:
+    """Two elements three apart reach over four."""
+    saved("in.npz", x=np.array([1, 2, 3, 4], dtype=np.uint8))
+    assert given("in.npz", tensor=TensorDesc("UINT8", (2,), (3,))) == ([1, 2, 3, 4], [])
+
+
+@pytest.mark.parametrize("place", ["in.npz", "in"])
+@pytest.mark.parametrize(
+    ("arrays", "rule", "words"),
+    [
+        ({"y": np.zeros(2)}, "missing-tensor", "the input 'x' of the graph has no values under --inputs"),
+        ({"x": np.zeros(2)}, "value-not-representable", "x is an array of float64, which UINT16 cannot hold"),
+        ({"x": np.zeros((3, 1), np.uint16)}, "element-count", "3 elements {3, 1}; the graph reads 2 of {1, 2}"),
+        ({"x": np.zeros(9999, np.uint16)}, "file-not-found", "far more than the graph reads"),
+        ({"x": np.array([None, 1])}, "file-not-found", "it contains Python objects"),
+    ],
+)
+def test_what_is_no_such_array_is_a_mistake(place: str, arrays: dict[str, Any], rule: str, words: str) -> None:
+    data, (finding,) = given(saved(place, **arrays))
+    assert (data, finding.rule) == (None, rule)
+    assert words in finding.message
+
+
+def test_without_a_file_the_option_is_named() -> None:
+    data, (finding,) = given(None)
+    assert (data, finding.rule) == (None, "missing-tensor")
+    assert "--inputs FILE.npz" in str(finding.help)
+
+
+@pytest.mark.parametrize("data", [b"", b"PK\x03\x04", b"\x93NUMPY"])
+def test_a_file_that_is_no_archive_is_a_mistake(data: bytes) -> None:
+    Path("in.npz").write_bytes(data)
+    assert [finding.rule for finding in given("in.npz")[1]] == ["file-not-found"]
+
+
+def test_a_file_that_is_not_there_is_a_mistake() -> None:
+    data, (finding,) = given("absent.npz")
+    assert (data, finding.rule) == (None, "file-not-found")
+    assert "no such file or folder" in finding.message
+
+
+def test_an_archive_may_have_what_is_no_array() -> None:
+    with zipfile.ZipFile("in.npz", "w") as archive:
+        archive.writestr("x.npy", b"text")
+    data, (finding,) = given("in.npz")
+    assert (data, finding.rule) == (None, "file-not-found")
+    assert "it does not begin as a .npy file does" in finding.message
+
+
+def test_a_name_does_not_lead_out_of_the_folder() -> None:
+    saved("in", x=np.zeros(2, np.uint16))
+    np.save("outside.npy", np.zeros(2, np.uint16))
+    data, (finding,) = given("in", "../outside")
+    assert (data, finding.rule) == (None, "file-not-found")
