@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.records import OutputResult
@@ -15,22 +16,9 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation import validate
 
 Array = np.ndarray[Any, Any]
 F32 = np.float32
-
-
-def tensor(*sizes: int, data_type: str = "FLOAT32") -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes)}
-
-
-def valid(operator: str, **raw: Any) -> OperatorDesc:
-    desc, findings = validate(f"DML_OPERATOR_{operator}", raw, NEWEST_LEVEL)
-    assert desc is not None
-    assert findings == []
-    return desc
 
 
 def judged(desc: OperatorDesc, inputs: dict[str, Any], found: Array, label: str = "OutputTensor") -> OutputResult:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
 from dmlcheck.comparison.known_faults import likely_cause
 from dmlcheck.comparison.tolerances import limit_for
@@ -13,26 +14,13 @@ from dmlcheck.comparison.variants import explaining, variants
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation import validate
 
 RANDOM = np.random.default_rng(11)
 
 
-def tensor(data_type: str, *sizes: int) -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes)}
-
-
-def valid(operator: str, **raw: Any) -> OperatorDesc:
-    desc, findings = validate(f"DML_OPERATOR_{operator}", raw, NEWEST_LEVEL)
-    assert desc is not None
-    assert findings == []
-    return desc
-
-
 def gemm(**fields: Any) -> OperatorDesc:
     names = ("ATensor", "BTensor", "CTensor", "OutputTensor")
-    tensors = {name: tensor("FLOAT32", 1, 1, 9, 9) for name in names}
+    tensors = {name: tensor(1, 1, 9, 9) for name in names}
     attributes = {"TransA": "NONE", "TransB": "TRANSPOSE", "Alpha": 1.5, "Beta": 0.5}
     return valid("GEMM", **{**tensors, **attributes, **fields})
 
@@ -92,7 +80,11 @@ def test_one_wrong_element_is_not_enough() -> None:
 
 
 def identity(data_type: str, *sizes: int) -> OperatorDesc:
-    return valid("ELEMENT_WISE_IDENTITY", InputTensor=tensor(data_type, *sizes), OutputTensor=tensor(data_type, *sizes))
+    return valid(
+        "ELEMENT_WISE_IDENTITY",
+        InputTensor=tensor(*sizes, data_type=data_type),
+        OutputTensor=tensor(*sizes, data_type=data_type),
+    )
 
 
 def test_64_bit_integers_through_fewer_bits_are_found() -> None:
@@ -110,7 +102,7 @@ def test_64_bit_integers_through_fewer_bits_are_found() -> None:
 
 def test_integers_that_are_limited_or_read_as_signed_are_found() -> None:
     x = np.array([250, 100, 200, 7], np.uint8)
-    both = {name: tensor("UINT8", 4) for name in ("ATensor", "BTensor", "OutputTensor")}
+    both = {name: tensor(4, data_type="UINT8") for name in ("ATensor", "BTensor", "OutputTensor")}
     add = valid("ELEMENT_WISE_ADD", **both)
     # 500, 200, 400 and 14: 255 where they wrap
     assert causes(add, {"ATensor": x, "BTensor": x}, np.array([255, 200, 255, 14], np.uint8)) == [
@@ -130,10 +122,10 @@ def test_halves_that_are_rounded_away_from_zero_are_found() -> None:
     zero = {"DataType": "UINT8", "Sizes": [32], "Strides": [0]}
     desc = valid(
         "ELEMENT_WISE_QUANTIZE_LINEAR",
-        InputTensor=tensor("FLOAT32", 32),
+        InputTensor=tensor(32),
         ScaleTensor=one,
         ZeroPointTensor=zero,
-        OutputTensor=tensor("UINT8", 32),
+        OutputTensor=tensor(32, data_type="UINT8"),
     )
     inputs = {"InputTensor": x, "ScaleTensor": np.ones(32, np.float32), "ZeroPointTensor": np.zeros(32, np.uint8)}
     assert causes(desc, inputs, np.arange(1, 65, 2, dtype=np.uint8)) == ["halves were rounded away from zero"]

@@ -6,28 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.comparison.wrong_output import WrongOutput, changed_inputs
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation import validate
 
+NEGATION = valid("ELEMENT_WISE_NEGATE", InputTensor=tensor(4), OutputTensor=tensor(4))
 GIVEN = np.array([1, 2, 3, 4], np.float32)
-
-
-def negation() -> OperatorDesc:
-    sizes = {"DataType": "FLOAT32", "Sizes": [4]}
-    fields = {"InputTensor": sizes, "OutputTensor": sizes}
-    desc, findings = validate("DML_OPERATOR_ELEMENT_WISE_NEGATE", fields, NEWEST_LEVEL)
-    assert desc is not None
-    assert findings == []
-    return desc
 
 
 def of(actual: list[float], wrong: list[bool]) -> WrongOutput:
     """Return an output of NEGATE that should be -1, -2, -3, -4."""
-    desc = negation()
+    desc = NEGATION
     tensor = desc.parts["OutputTensor"][0].tensor
     found = np.array(actual, np.float32)
     limit = limit_for(desc, None)
@@ -78,8 +68,8 @@ def test_an_output_is_right_for_what_it_is_within_the_tolerance_of() -> None:
 
 def test_inputs_that_nothing_changes_are_the_same_ones() -> None:
     inputs: dict[str, Any] = {"InputTensor": GIVEN}
-    assert changed_inputs(negation(), inputs, lambda _, values: values + 0) is inputs
-    assert changed_inputs(negation(), inputs, lambda _, values: -values)["InputTensor"].tolist() == [-1, -2, -3, -4]
+    assert changed_inputs(NEGATION, inputs, lambda _, values: values + 0) is inputs
+    assert changed_inputs(NEGATION, inputs, lambda _, values: -values)["InputTensor"].tolist() == [-1, -2, -3, -4]
 
 
 def test_an_input_that_holds_something_is_asked_of_floats() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
-from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.graphs import compute
 from dmlcheck.graphs.buffers import Array, to_bytes
@@ -19,19 +19,8 @@ from dmlcheck.graphs.records import Step
 from dmlcheck.reference.work import TooMuchWork
 
 
-def tensor(*sizes: int, data_type: str = "FLOAT32") -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes)}
-
-
-def desc_of(operator: str, **fields: Any) -> OperatorDesc:
-    reading = read_desc(operator, fields)
-    assert reading.desc is not None
-    assert reading.findings == ()
-    return reading.desc
-
-
 def one(name: str, operator: str, reads: str, writes: str, size: int = 3) -> Step:
-    desc = desc_of(operator, InputTensor=tensor(size), OutputTensor=tensor(size))
+    desc = valid(operator, InputTensor=tensor(size), OutputTensor=tensor(size))
     return Step(name, desc, {"InputTensor": reads}, {"OutputTensor": writes}, ("nodes", 0))
 
 
@@ -62,7 +51,7 @@ def test_one_step_reads_what_another_writes() -> None:
 
 def test_a_tensor_is_loaded_once_for_all_that_read_it() -> None:
     asked: list[str] = []
-    desc = desc_of("ELEMENT_WISE_ADD", ATensor=tensor(3), BTensor=tensor(3), OutputTensor=tensor(3))
+    desc = valid("ELEMENT_WISE_ADD", ATensor=tensor(3), BTensor=tensor(3), OutputTensor=tensor(3))
     twice = Step("add", desc, {"ATensor": "w", "BTensor": "w"}, {"OutputTensor": "z"})
     found, _ = ran([twice], ["z"], loading({"w": [1, 2, 3]}, asked))
     assert asked == ["w"]
@@ -103,7 +92,7 @@ def test_more_than_is_written_cannot_be_read() -> None:
 
 def test_what_is_computed_from_undefined_elements_is_named() -> None:
     """ARGMAX of a row with NaN: which index it gives is undefined."""
-    desc = desc_of(
+    desc = valid(
         "ARGMAX",
         InputTensor=tensor(1, 3),
         OutputTensor=tensor(1, 1, data_type="UINT32"),
@@ -111,7 +100,7 @@ def test_what_is_computed_from_undefined_elements_is_named() -> None:
         AxisDirection="INCREASING",
     )
     argmax = Step("argmax", desc, {"InputTensor": "x"}, {"OutputTensor": "y"})
-    same = desc_of(
+    same = valid(
         "ELEMENT_WISE_IDENTITY",
         InputTensor=tensor(1, 1, data_type="UINT32"),
         OutputTensor=tensor(1, 1, data_type="UINT32"),
@@ -124,7 +113,7 @@ def test_what_is_computed_from_undefined_elements_is_named() -> None:
     assert found.outputs["y"].unspecified.all()
 
 
-NEGATE = desc_of("ELEMENT_WISE_NEGATE", InputTensor=tensor(3), OutputTensor=tensor(3))
+NEGATE = valid("ELEMENT_WISE_NEGATE", InputTensor=tensor(3), OutputTensor=tensor(3))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +130,7 @@ def test_what_the_engine_cannot_do_is_a_finding(error: Exception, rule: str, mon
 
 def test_an_output_that_no_memory_holds_is_refused_before_it_is_made() -> None:
     wide = {"DataType": "FLOAT32", "Sizes": [2], "Strides": [2**28], "TotalTensorSizeInBytes": 2**30 + 4}
-    desc = desc_of("ELEMENT_WISE_NEGATE", InputTensor=tensor(2), OutputTensor=wide)
+    desc = valid("ELEMENT_WISE_NEGATE", InputTensor=tensor(2), OutputTensor=wide)
     found, (finding,) = collected(results(desc, {"InputTensor": np.zeros(2, dtype=np.float32)}))
     assert (found, finding.rule) == (None, "too-much-work")
     assert "the strides of OutputTensor spread 2 elements over" in finding.message
@@ -149,7 +138,7 @@ def test_an_output_that_no_memory_holds_is_refused_before_it_is_made() -> None:
 
 def test_values_that_a_constraint_refuses_are_findings() -> None:
     """Indices of SCATTER_ELEMENTS name each element at most once."""
-    desc = desc_of(
+    desc = valid(
         "SCATTER",
         InputTensor=tensor(1, 1, 1, 3),
         IndicesTensor=tensor(1, 1, 1, 2, data_type="UINT32"),

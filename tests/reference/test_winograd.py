@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.known_faults import likely_cause
@@ -19,8 +20,6 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.errors import Arithmetic
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.validation import validate
 
 Array = np.ndarray[Any, Any]
 F32 = np.float32
@@ -28,23 +27,17 @@ POINTS = {4: (0, 1, -1, 2, -2), 6: (0, 1, -1, 2, -2, Fraction(1, 2), Fraction(-1
 
 
 def convolution(x: tuple[int, ...], taps: tuple[int, ...], output: tuple[int, ...], **fields: Any) -> OperatorDesc:
-    tensors = {"InputTensor": x, "FilterTensor": taps, "OutputTensor": output}
-    desc, findings = validate(
-        "CONVOLUTION",
-        {
-            **{name: {"DataType": "FLOAT32", "Sizes": list(sizes)} for name, sizes in tensors.items()},
-            "Mode": "CROSS_CORRELATION",
-            "Direction": "FORWARD",
-            **{name: [1, 1] for name in ("Strides", "Dilations")},
-            **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
-            "GroupCount": 1,
-            **fields,
-        },
-        NEWEST_LEVEL,
-    )
-    assert desc is not None
-    assert findings == []
-    return desc
+    given = {
+        "InputTensor": tensor(*x),
+        "FilterTensor": tensor(*taps),
+        "OutputTensor": tensor(*output),
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        **{name: [1, 1] for name in ("Strides", "Dilations")},
+        **{name: [0, 0] for name in ("StartPadding", "EndPadding", "OutputPadding")},
+        "GroupCount": 1,
+    }
+    return valid("CONVOLUTION", **{**given, **fields})
 
 
 def polynomial(roots: list[Any]) -> list[Any]:

@@ -6,21 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from valid_descs import tensor, valid
 
-from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.formats.dml_graph.literals import inputs_of
-
-
-def tensor(*sizes: int, data_type: str = "FLOAT32") -> dict[str, Any]:
-    return {"DataType": data_type, "Sizes": list(sizes)}
-
-
-def desc_of(operator: str, **fields: Any) -> OperatorDesc:
-    reading = read_desc(operator, fields)
-    assert reading.desc is not None
-    assert reading.findings == ()
-    return reading.desc
 
 
 def drawn(seed: int, low: int, high: int) -> dict[str, Any]:
@@ -33,12 +21,12 @@ def drawn(seed: int, low: int, high: int) -> dict[str, Any]:
 )
 def test_every_input_is_random_in_the_range_of_its_type(data_type: str, low: int, high: int) -> None:
     part = tensor(3, data_type=data_type)
-    desc = desc_of("ELEMENT_WISE_ADD", ATensor=part, BTensor=part, OutputTensor=part)
+    desc = valid("ELEMENT_WISE_ADD", ATensor=part, BTensor=part, OutputTensor=part)
     assert inputs_of(desc, {}) == {"ATensor": drawn(1, low, high), "BTensor": drawn(2, low, high)}
 
 
 def test_a_constant_is_its_values() -> None:
-    desc = desc_of("ELEMENT_WISE_ADD", ATensor=tensor(3), BTensor=tensor(3), OutputTensor=tensor(3))
+    desc = valid("ELEMENT_WISE_ADD", ATensor=tensor(3), BTensor=tensor(3), OutputTensor=tensor(3))
     given = np.arange(3, dtype=np.float32)
     found = inputs_of(desc, {"BTensor": given})
     assert found is not None
@@ -47,13 +35,13 @@ def test_a_constant_is_its_values() -> None:
 
 
 def test_the_parts_of_an_array_of_tensors_are_listed() -> None:
-    desc = desc_of("JOIN", InputTensors=[tensor(1, 2), tensor(1, 3)], OutputTensor=tensor(1, 5), Axis=1)
+    desc = valid("JOIN", InputTensors=[tensor(1, 2), tensor(1, 3)], OutputTensor=tensor(1, 5), Axis=1)
     assert inputs_of(desc, {}) == {"InputTensors": [drawn(1, -1, 1), drawn(2, -1, 1)]}
 
 
 def test_indices_are_inside_the_axis() -> None:
     """The axis has five places, the other dimension two."""
-    desc = desc_of(
+    desc = valid(
         "GATHER",
         InputTensor=tensor(2, 5),
         IndicesTensor=tensor(1, 3, data_type="INT64"),
@@ -68,7 +56,7 @@ def test_indices_are_inside_the_axis() -> None:
 
 def test_indices_that_must_differ_are_counted_up() -> None:
     """Of four random indices below four, two are nearly always the same; SCATTER refuses that."""
-    desc = desc_of(
+    desc = valid(
         "SCATTER",
         InputTensor=tensor(1, 4),
         IndicesTensor=tensor(1, 4, data_type="UINT32"),
@@ -84,4 +72,4 @@ def test_indices_that_must_differ_are_counted_up() -> None:
 def test_what_this_machine_does_not_hold_has_no_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dmlcheck.values.memory.available_bytes", lambda: 2**20)
     large = tensor(2**20)
-    assert inputs_of(desc_of("ELEMENT_WISE_ABS", InputTensor=large, OutputTensor=large), {}) is None
+    assert inputs_of(valid("ELEMENT_WISE_ABS", InputTensor=large, OutputTensor=large), {}) is None

@@ -8,8 +8,14 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import closest, did_you_mean
-from dmlcheck.files import yaml
-from dmlcheck.formats.onnx.from_onnx.provider.registrations import Typed, is_registered, registrations
+from dmlcheck.formats.onnx.from_onnx.provider.registrations import (
+    Typed,
+    is_registered,
+    parameters_of_row,
+    read_registered,
+    registrations,
+    types_of_row,
+)
 
 DOMAINS_OF_RUNTIME = ("", "ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc")
 _NOT_TYPES = ("versions", "inputs", "outputs")
@@ -47,22 +53,14 @@ class Kernels(NamedTuple):
 @cache
 def kernels() -> Kernels:
     """Return what the CPU provider registers."""
-    document = yaml.read(os.path.join(os.path.dirname(__file__), "cpu_kernels.yaml"))
-    if document.problems:
-        raise ValueError(document.problems[0].message)
-    source, sets = document.value["source"], document.value["types"]
-    rows = {name: tuple(_kernel(row, sets) for row in given) for name, given in document.value["kernels"].items()}
-    return Kernels(f"{source['project']} {source['release']}", rows, frozenset(document.value["names"]))
+    value, release = read_registered(os.path.join(os.path.dirname(__file__), "cpu_kernels.yaml"))
+    rows = {name: tuple(_kernel(row, value["types"]) for row in given) for name, given in value["kernels"].items()}
+    return Kernels(release, rows, frozenset(value["names"]))
 
 
 def _kernel(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Kernel:
-    types = {
-        name: frozenset(each for word in words.split() for each in sets.get(word, [word]))
-        for name, words in row.items()
-        if name not in _NOT_TYPES
-    }
-    inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
-    return Kernel(tuple(map(_range, str(row["versions"]).split())), types, inputs, outputs)
+    versions = tuple(map(_range, str(row["versions"]).split()))
+    return Kernel(versions, types_of_row(row, sets, _NOT_TYPES), *parameters_of_row(row))
 
 
 def _range(text: str) -> range:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -71,23 +71,41 @@ class Registrations(NamedTuple):
 @cache
 def registrations() -> Registrations:
     """Return what the provider registers."""
-    document = yaml.read(os.path.join(os.path.dirname(__file__), "registrations.yaml"))
+    value, release = read_registered(os.path.join(os.path.dirname(__file__), "registrations.yaml"))
+    rows = {name: tuple(_row(row, value["types"]) for row in given) for name, given in value["operators"].items()}
+    return Registrations(release, value["source"]["opset"], value["device"]["level"], rows)
+
+
+def read_registered(path: str) -> tuple[Any, str]:
+    """Return a file of what a provider registers, and the release of ONNX Runtime that it is of."""
+    document = yaml.read(path)
     if document.problems:
         raise ValueError(document.problems[0].message)
-    source, sets = document.value["source"], document.value["types"]
-    rows = {name: tuple(_row(row, sets) for row in given) for name, given in document.value["operators"].items()}
-    release, level = f"{source['project']} {source['release']}", document.value["device"]["level"]
-    return Registrations(release, source["opset"], level, rows)
+    source = document.value["source"]
+    return document.value, f"{source['project']} {source['release']}"
 
 
 def _row(row: Mapping[str, Any], sets: Mapping[str, list[str]]) -> Row:
-    types = {name: _types(words, sets) for name, words in row.items() if name not in Row._fields}
-    inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
+    types = types_of_row(row, sets, Row._fields)
+    inputs, outputs = parameters_of_row(row)
     return Row(tuple(row["versions"]), types, tuple(row.get("on_cpu", ())), row.get("query"), inputs, outputs)
 
 
-def _types(words: str, sets: Mapping[str, list[str]]) -> frozenset[str]:
-    return frozenset(name for word in words.split() for name in sets.get(word, [word]))
+def types_of_row(
+    row: Mapping[str, Any], sets: Mapping[str, list[str]], others: Collection[str]
+) -> dict[str, frozenset[str]]:
+    """Return the types of each parameter of a row; a word may stand for a set of them. `others` are its other keys."""
+    return {
+        name: frozenset(each for word in words.split() for each in sets.get(word, [word]))
+        for name, words in row.items()
+        if name not in others
+    }
+
+
+def parameters_of_row(row: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the type parameters of the inputs and the outputs of a row: T where it has none."""
+    inputs, outputs = (tuple(row.get(side, "T").split()) for side in ("inputs", "outputs"))
+    return inputs, outputs
 
 
 def is_registered(operator: str) -> bool:
