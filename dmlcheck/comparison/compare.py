@@ -92,28 +92,25 @@ def allowed(
 ) -> dict[str, Array]:
     """Return how far each element of outputs may be from what is expected, infinity where it is left open."""
     every = {name: np.ones(tensor.sizes, dtype=bool) for name, (tensor, _) in expected.items()}
-    found = {name: np.zeros(tensor.sizes) for name, (tensor, _) in expected.items()}
+    found = {name: np.full(tensor.sizes, np.inf) for name, (tensor, _) in expected.items()}
+
+    def narrow(name: str, at: Array, bound: Bound, width: Callable[..., Array]) -> None:
+        tensor, values = expected[name]
+        wanted, most = values.reshape(-1)[at], found[name].reshape(-1)
+        unit = ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
+        own = width(wanted, wanted, tensor.data_type, limit, bound) * unit
+        most[at] = np.fmin(most[at], np.where(bound.unspecified, np.inf, own))
+
+    has_sums = False
     with np.errstate(all="ignore"):
         for name, at, bound in bounds(every):
-            tensor, values = expected[name]
-            wanted = values.reshape(-1)[at]
-            units = _judge(wanted, wanted, tensor.data_type, limit, bound).allowed * _units_of(wanted, tensor)
-            found[name].reshape(-1)[at] = np.where(bound.unspecified, np.inf, units)
-        for name, at, bound in () if limit.is_own else bounds(every, is_likely=True):
-            tensor, values = expected[name]
-            wanted = values.reshape(-1)[at]
-            likely = _likely(wanted, wanted, tensor.data_type, limit, bound)
-            most = np.maximum(likely.published, MOST_LIKELY * likely.derived.allowed) * _units_of(wanted, tensor)
-            if bound.terms > 1 and limit.is_capped:
-                found[name].reshape(-1)[at] = np.fmin(
-                    found[name].reshape(-1)[at], np.where(bound.unspecified, np.inf, most)
-                )
+            has_sums = has_sums or bound.terms > 1
+            narrow(name, at, bound, lambda *given: _judge(*given).allowed)
+        is_capped = has_sums and limit.is_capped and not limit.is_own
+        for name, at, bound in bounds(every, is_likely=True) if is_capped else ():
+            if bound.terms > 1:
+                narrow(name, at, bound, lambda *given: _likely(*given).most)
     return found
-
-
-def _units_of(wanted: Array, tensor: TensorDesc) -> Any:
-    """Return units in the last place of numbers, 1 of integers."""
-    return ulp(wanted.astype(np.float64), tensor.data_type) if tensor.data_type in FORMATS else 1.0
 
 
 def _equal(tensor: TensorDesc, limit: Limit, is_open: Array | None) -> Comparison:
@@ -179,7 +176,7 @@ class _Tally:
         self.base, self.limit = base, limit
         self.sizes, self.data_type, self.elements = base.sizes, base.data_type, base.elements
         self.mismatches = self.unlikely = self.unlimited = self.terms = 0
-        self.has_unlimited = self.is_capped = False
+        self.has_unlimited = self.has_capped = False
         self.squares = 0.0
         self.unspecified = base.unspecified
         self.max_ulp: int | float = 0.0
@@ -233,11 +230,12 @@ class _Tally:
     def _note_capped(self, at: Array, judged: _Judged, refused: Array) -> None:
         """Note elements that are within the bound, and too many times their likely error off."""
         if refused.any():
-            self.is_capped = True
+            self.has_capped = True
             share, most = judged.share / MOST_LIKELY, judged.allowed * MOST_LIKELY
             capped = judged._replace(accepted=~refused, share=share, allowed=most)
-            self.max_share = max(self.max_share, _number(share[refused].max()))
-            self._note_refused(at, capped, partial(self._element, at, capped))
+            element = partial(self._element, at, capped)
+            self._note_refused(at, capped, element)
+            self._note_closest(capped, element)
 
     def _note(self, places: Array, judged: _Judged) -> None:
         """Note the elements at some positions: the refused ones, the one most off, and the closest to its bound."""
@@ -301,7 +299,10 @@ class _Tally:
             profile=tuple(map(_number, self.stretches)) if self.mismatches else (),
             bound=self.limit.text(self.data_type, self.allowed),
             decided_by=self.limit.decided_by(
-                self.data_type, self.terms, is_rounded=self.is_rounded, most_likely=MOST_LIKELY if self.is_capped else 0
+                self.data_type,
+                self.terms,
+                is_rounded=self.is_rounded,
+                most_likely=MOST_LIKELY if self.has_capped else 0,
             ),
             unlikely=self.unlikely,
             likely_share=self.likely_share if self.unlikely else None,
@@ -354,7 +355,7 @@ class _Likely(NamedTuple):
 
     `derived` is by the formula alone. A published tolerance that is much wider than that is none for likely errors:
     `share` and `accepted` are then those of the formula; `is_published` marks what it accepts, `published` has its
-    width.
+    width in units.
     """
 
     derived: _Judged
@@ -362,6 +363,11 @@ class _Likely(NamedTuple):
     accepted: Array
     is_published: Array
     published: Array
+
+    @property
+    def most(self) -> Array:
+        """How far off a sum may be, in units: so many times its likely error, or what is published."""
+        return np.maximum(self.published, MOST_LIKELY * self.derived.allowed)
 
 
 def _likely(wanted: Array, found: Array, data_type: str, limit: Limit, bound: Bound) -> _Likely:

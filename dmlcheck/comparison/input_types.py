@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -44,8 +44,7 @@ class Judged(NamedTuple):
 
     def bounds_of(self, asked: Mapping[str, Array], *, is_likely: bool = False, limit: Limit, unit: str = "") -> Bounds:
         """Return the bounds of some elements in an arithmetic, or of a unit that rounds factors in one way."""
-        arithmetic: dict[str, Any] = {"is_likely": is_likely, "unit": unit, "algorithms": limit.algorithms}
-        return bounds(self.desc, self.inputs, asked, limit.accumulate, limit.inputs, **arithmetic)
+        return bounds(self.desc, self.inputs, asked, **limit.arithmetic, is_likely=is_likely, unit=unit)
 
     def made_by(self, unit: str, limit: Limit) -> dict[str, Array]:
         """Return the outputs, unrounded, of a unit that rounds every factor in one way."""

@@ -33,6 +33,11 @@ class Limit(NamedTuple):
     is_capped: bool = True
     algorithms: tuple[str, ...] = ()
 
+    @property
+    def arithmetic(self) -> dict[str, Any]:
+        """What `reference.bounds.bounds` takes of it."""
+        return {"accumulate": self.accumulate, "factors": self.inputs, "algorithms": self.algorithms}
+
     def has_bound(self, data_type: str) -> bool:
         """Whether it may accept elements that differ, whatever the formula: an operator's own limit is for floats."""
         if self.tolerance is not None and self.tolerance.exact:

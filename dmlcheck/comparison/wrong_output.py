@@ -74,12 +74,7 @@ class WrongOutput(NamedTuple):
     def is_right_for(self, predicted: Array, desc: OperatorDesc, inputs: Inputs, limit: Limit | None = None) -> bool:
         """Whether what was found is within the tolerance of a prediction, which a desc and its inputs give."""
         limit = limit or self.limit
-        arithmetic: dict[str, Any] = {
-            "accumulate": limit.accumulate,
-            "factors": limit.inputs,
-            "algorithms": limit.algorithms,
-        }
-        bounds_of = partial(bounds, desc, inputs, **arithmetic)
+        bounds_of = partial(bounds, desc, inputs, **limit.arithmetic)
         expected, actual = {self.label: (self.tensor, predicted)}, {self.label: self.actual}
         return not compare(expected, actual, limit, bounds_of)[self.label].result.mismatches
 

@@ -85,8 +85,9 @@ def worst_text(worst: Worst) -> str:
     share = "" if largest is None else f", {share_text(largest)}"
     where = str(worst.of_ulp) + (", where the tolerance is infinite" if worst.is_unlimited else "")
     if worst.of_share not in (None, worst.of_ulp):
-        closest = share.removeprefix(", ").removesuffix(" of the tolerance")
-        where, share = f"{where}; closest to its tolerance: {closest}, {worst.of_share}", ""
+        place = "closest to" if (worst.max_share or 0.0) <= 1 else "furthest beyond"
+        closest = share.removeprefix(", ").removesuffix(" of the tolerance").removesuffix(" the tolerance")
+        where, share = f"{where}; {place} its tolerance: {closest}, {worst.of_share}", ""
     name = f"{worst.operator} {worst.data_type}".rstrip()
     error = error_text(worst.max_ulp, worst.data_type, is_unrounded=worst.is_unrounded)
     return f"largest error of {name}: {error}{share}, {where}"

@@ -202,8 +202,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        arithmetic: dict[str, Any] = {"is_likely": is_likely, "algorithms": limit.algorithms}
-        return bounds(desc, inputs, asked, limit.accumulate, limit.inputs, **arithmetic)
+        return bounds(desc, inputs, asked, **limit.arithmetic, is_likely=is_likely)
 
     return bounds_of
 

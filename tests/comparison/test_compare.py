@@ -727,6 +727,7 @@ def test_a_sum_that_is_beyond_32_likely_errors_is_wrong(
         assert result.worst is not None
         assert result.worst.place == (1,)
         assert result.worst.share == result.max_share == 129 / 128
+        assert result.closest == result.worst
         assert result.bound == "128 ULP"
         assert result.decided_by.endswith("; at most 32 times the likely error")
 

@@ -205,6 +205,8 @@ def test_an_error_whose_bound_is_infinite_has_no_share_of_it() -> None:
     other = Spot("b.yaml::two", "OutputTensor", (1,))
     text = worst_text(alone._replace(max_share=0.25, of_share=other))
     assert text == worst_text(alone) + "; closest to its tolerance: 25 %, b.yaml::two OutputTensor[1]"
+    beyond = worst_text(alone._replace(max_share=2.5, of_share=other))
+    assert beyond == worst_text(alone) + "; furthest beyond its tolerance: 2.5 times, b.yaml::two OutputTensor[1]"
 
 
 def test_one_place_may_be_the_worst_in_both_ways() -> None:
