@@ -12,9 +12,9 @@ import pytest
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
-from dmlcheck.formats.onnx.to_onnx.mappings import build
-from dmlcheck.formats.onnx.to_onnx.proto import model_proto
+from dmlcheck.onnx.export.four_bits import with_bytes
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.proto import model_proto
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.values.number_formats import NUMPY_TYPES

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dmlcheck
-from dmlcheck.formats.onnx.foreign_models import fields_of
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart, Node
-from dmlcheck.formats.onnx.from_onnx.operators import counterpart
-from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided
+from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.node import Counterpart, Node
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.tensors import Strided
+from dmlcheck.onnx.operators.provider.mapping import counterparts
+from dmlcheck.onnx.operators.shared import counterpart
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 

@@ -8,11 +8,11 @@ import numpy as np
 from onnx_nodes import fields
 
 from dmlcheck.descs.read import read_desc
-from dmlcheck.formats.onnx.foreign_models import fields_of
-from dmlcheck.formats.onnx.from_onnx.node import Node
-from dmlcheck.formats.onnx.from_onnx.padded import padded
-from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
-from dmlcheck.formats.onnx.from_onnx.tensors import Strided, type_name
+from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.tensors import Strided, type_name
+from dmlcheck.onnx.operators.provider.mapping import counterparts
 from dmlcheck.validation import minimum_level
 
 

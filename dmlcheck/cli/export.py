@@ -16,7 +16,7 @@ from dmlcheck.cli.model_formats import FORMATS, folder_option, written
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import select, selector
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.exporting import Exported
+from dmlcheck.folders.exporting import Exported
 
 
 @click.command(

@@ -14,7 +14,7 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.model_formats import IMPORTED, folder_option, written
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.exporting import Imported
+from dmlcheck.folders.exporting import Imported
 from dmlcheck.reports.diagnostics import at_pointer
 
 CASES = "cases"  # the format of what `import` writes

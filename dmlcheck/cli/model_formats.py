@@ -9,8 +9,8 @@ import click
 
 from dmlcheck.cli.console import say
 from dmlcheck.cli.options import complete_files
-from dmlcheck.formats.export_folder import Occupied, check
-from dmlcheck.formats.exporting import Unavailable
+from dmlcheck.folders.export_folder import Occupied, check
+from dmlcheck.folders.exporting import Unavailable
 
 T = TypeVar("T")
 
@@ -28,7 +28,7 @@ class Format(NamedTuple):
 
 FORMATS = {
     "dxdispatch": Format("dmlcheck.formats.dxdispatch", (".json",)),
-    "onnx": Format("dmlcheck.formats.onnx", (".onnx",)),
+    "onnx": Format("dmlcheck.onnx", (".onnx",)),
 }
 IMPORTED = {**FORMATS, "graph": Format("dmlcheck.formats.dml_graph", (".bin",))}  # which has no exporter
 

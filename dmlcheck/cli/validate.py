@@ -177,8 +177,8 @@ def _models(files: Iterable[str], asked: Asked, sizes: dict[str, int]) -> list[M
         raise click.UsageError("--dim is for ONNX models, and none of the files is one")
     if not paths:
         return []
-    from dmlcheck.formats.exporting import Unavailable
-    from dmlcheck.formats.onnx.exporter import require
+    from dmlcheck.folders.exporting import Unavailable
+    from dmlcheck.onnx.exporter import require
 
     try:
         require()

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
-from dmlcheck.formats.onnx.to_onnx.mappings import build
-from dmlcheck.formats.onnx.to_onnx.records import Graph, Inexpressible
 from dmlcheck.implementations import Failure, Unavailable, Unsupported
+from dmlcheck.onnx.export.four_bits import with_bytes
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Graph, Inexpressible
 from dmlcheck.reference.engine import Array
 
 CPU = "CPUExecutionProvider"
@@ -103,7 +103,7 @@ class OnnxRuntime:
 
     def _model(self, desc: OperatorDesc) -> Model:
         if self._last is None or self._last[0] is not desc:
-            from dmlcheck.formats.onnx.to_onnx.proto import model_proto
+            from dmlcheck.onnx.proto import model_proto
 
             graph = with_bytes(build(desc))
             self._last = desc, Model(graph, model_proto(graph).SerializeToString(deterministic=True))

@@ -9,8 +9,8 @@ from typing import Any
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import find, is_inside
 from dmlcheck.files.plain import open_plain
+from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
-from dmlcheck.formats.export_folder import read_manifest
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import MOST, code_text, said
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION

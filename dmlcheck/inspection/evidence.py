@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from dmlcheck.cases.records import Case
-from dmlcheck.formats.onnx.to_onnx.mappings import mappings
+from dmlcheck.onnx.export.mappings import mappings
 from dmlcheck.specs.names import short_operator
 
 _PATTERNS = {

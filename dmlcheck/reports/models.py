@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from dmlcheck.diagnostics.record import NOTE, Diagnostic
 from dmlcheck.diagnostics.wording import counted, visible
-from dmlcheck.formats.onnx.model_nodes import NO_PROVIDER
+from dmlcheck.onnx.model.nodes import NO_PROVIDER
 from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.legality import Validated

@@ -12,7 +12,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.npy import npy_bytes
 from dmlcheck.files.yaml_text import flow
-from dmlcheck.formats.case_file import desc_lines
+from dmlcheck.folders.case_file import desc_lines
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

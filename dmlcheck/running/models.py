@@ -13,12 +13,12 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.formats.onnx.backend_tests import Unreadable, opset_of
-from dmlcheck.formats.onnx.foreign_models import fields_of
-from dmlcheck.formats.onnx.from_onnx.node import Counterpart
-from dmlcheck.formats.onnx.from_onnx.provider.registrations import registrations
-from dmlcheck.formats.onnx.model_file import read_whole, symbols_of
-from dmlcheck.formats.onnx.model_nodes import ModelNode, Unusable, nodes_and_fusions
+from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.backend_tests.read import Unreadable, opset_of
+from dmlcheck.onnx.descs.node import Counterpart
+from dmlcheck.onnx.model.file import read_whole, symbols_of
+from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
+from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.running.legality import Asked, Validated, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
 from dmlcheck.validation import check, deviations, minimum_level

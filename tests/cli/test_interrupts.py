@@ -16,7 +16,7 @@ from commandline import GOOD, dmlcheck, many, spawned, write
 
 from dmlcheck.cli.interrupts import SIGNALS, Interrupts
 from dmlcheck.cli.outcome import Outcome
-from dmlcheck.formats.export_folder import Folder
+from dmlcheck.folders.export_folder import Folder
 
 
 def test_an_interrupt_between_results_ends_the_run_at_once() -> None:

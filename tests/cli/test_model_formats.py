@@ -10,8 +10,8 @@ import pytest
 
 from dmlcheck.cli import main
 from dmlcheck.cli.model_formats import FORMATS, written
-from dmlcheck.formats.export_folder import Folder, Occupied
-from dmlcheck.formats.exporting import Unavailable
+from dmlcheck.folders.export_folder import Folder, Occupied
+from dmlcheck.folders.exporting import Unavailable
 
 
 @pytest.mark.parametrize("form", FORMATS)

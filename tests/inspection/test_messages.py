@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from dmlcheck.diagnostics.catalog import RULES
-from dmlcheck.formats.onnx.from_onnx.node import Node
-from dmlcheck.formats.onnx.from_onnx.provider.mapping import counterparts
 from dmlcheck.inspection import messages
 from dmlcheck.inspection.messages import explained, nearest
+from dmlcheck.onnx.descs.node import Node
+from dmlcheck.onnx.operators.provider.mapping import counterparts
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.validation.constraint_words import WORDS

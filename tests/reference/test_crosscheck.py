@@ -39,11 +39,11 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
-from dmlcheck.formats.onnx.to_onnx.four_bits import with_bytes
-from dmlcheck.formats.onnx.to_onnx.mappings import build, mappings
-from dmlcheck.formats.onnx.to_onnx.records import Inexpressible, Node
 from dmlcheck.implementations import Failure, Unsupported
 from dmlcheck.implementations.reference import Reference
+from dmlcheck.onnx.export.four_bits import with_bytes
+from dmlcheck.onnx.export.mappings import build, mappings
+from dmlcheck.onnx.export.records import Inexpressible, Node
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.specs.load import full_name, load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -55,8 +55,8 @@ runtime = pytest.importorskip("onnxruntime", reason="the package onnxruntime is 
 
 from onnx.reference import ReferenceEvaluator  # noqa: E402
 
-from dmlcheck.formats.onnx.to_onnx.proto import model_proto  # noqa: E402
 from dmlcheck.implementations.onnxruntime import OnnxRuntime, refuse_inexact  # noqa: E402
+from dmlcheck.onnx.proto import model_proto  # noqa: E402
 
 Array = np.ndarray[Any, Any]
 Inputs = dict[str, Any]

@@ -10,14 +10,14 @@ from dmlcheck.diagnostics.record import Checking, Diagnostic, collected
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
-from dmlcheck.formats.case_file import FORM, Written, write_cases
+from dmlcheck.folders.case_file import FORM, Written, write_cases
+from dmlcheck.folders.export_folder import Folder, free_name, safe_name
+from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dml_graph.constants import Constants, constants_of
 from dmlcheck.formats.dml_graph.literals import inputs_of
 from dmlcheck.formats.dml_graph.read import read_graph
 from dmlcheck.formats.dml_graph.records import Constant, Graph
 from dmlcheck.formats.dml_graph.steps import steps_of
-from dmlcheck.formats.export_folder import Folder, free_name, safe_name
-from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
 from dmlcheck.specs.records import INPUT

@@ -7,12 +7,12 @@ from typing import Any
 
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.folders.export_folder import Folder
+from dmlcheck.folders.exporting import Exported, each, ready
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.outputs import outputs_of
 from dmlcheck.formats.dxdispatch.scripts import README, RUN_CMD, RUN_SH
 from dmlcheck.formats.dxdispatch.write import digest_of, folder_name, model_files
-from dmlcheck.formats.export_folder import Folder
-from dmlcheck.formats.exporting import Exported, each, ready
 
 FORM = "dxdispatch"
 

@@ -12,15 +12,15 @@ from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
-from dmlcheck.formats.case_file import FORM, Written, write_cases
+from dmlcheck.folders.case_file import FORM, Written, write_cases
+from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
+from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dxdispatch.descs import unsupported
 from dmlcheck.formats.dxdispatch.dispatch import bound_inputs
 from dmlcheck.formats.dxdispatch.model import Command, Model, is_model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
-from dmlcheck.formats.export_folder import Folder, free_name, read_manifest, safe_name
-from dmlcheck.formats.exporting import Imported, finish
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 _COMMENT = """\

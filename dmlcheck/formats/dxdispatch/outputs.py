@@ -7,7 +7,7 @@ from typing import NamedTuple
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import Header, find, read_elements
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.export_folder import tensor_file
+from dmlcheck.folders.export_folder import tensor_file
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.layouts import Array, viewed
 from dmlcheck.values.number_formats import NUMPY_TYPES

@@ -15,9 +15,9 @@ import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.files.npy import npy_bytes
+from dmlcheck.folders.export_folder import tensor_file
 from dmlcheck.formats.dxdispatch.descs import desc_of
 from dmlcheck.formats.dxdispatch.outputs import OUTPUTS, outputs_of
-from dmlcheck.formats.export_folder import tensor_file
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.layouts import laid_out

@@ -11,8 +11,8 @@ from commandline import dmlcheck
 from dml_graphs import gemm, matmul_add, operator, save, tensor
 
 from dmlcheck import load_cases
+from dmlcheck.folders.exporting import Imported
 from dmlcheck.formats.dml_graph.importer import import_
-from dmlcheck.formats.exporting import Imported
 
 OFF_BY_ONE = """
 from dmlcheck.implementations.reference import Reference

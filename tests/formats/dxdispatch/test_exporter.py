@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from dxdispatch_cases import CASES, COUNT, FOLDED, dmlcheck, export
 
-from dmlcheck.formats import export_folder
+from dmlcheck.folders import export_folder
 from dmlcheck.formats.dxdispatch import exporter
 
 

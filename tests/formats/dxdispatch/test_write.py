@@ -17,7 +17,7 @@ from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.json import parse_json
-from dmlcheck.formats import exporting
+from dmlcheck.folders import exporting
 from dmlcheck.formats.dxdispatch import descs, write
 from dmlcheck.formats.dxdispatch.model import Model
 from dmlcheck.formats.dxdispatch.read import read_model

@@ -1,0 +1,88 @@
+"""Cases on their way to another format, or from one: those that can go, and what became of each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.prepare import prepare
+from dmlcheck.cases.records import Case, in_order
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.files.document import Document
+from dmlcheck.folders.export_folder import Folder
+
+
+class Unavailable(ValueError):
+    """A format that cannot be written or read here; the message says why, and how to get what it takes."""
+
+
+class Exported(NamedTuple):
+    """What became of one case: the folder that it went to, or why it did not, with what is wrong where it is wrong."""
+
+    case: str
+    folder: str | None = None
+    reason: str | None = None
+    problems: tuple[Diagnostic, ...] = ()
+
+
+class Imported(NamedTuple):
+    """What became of one file: the case file that was written, or None, remarks, and what is wrong with the file."""
+
+    source: str
+    file: str | None = None
+    cases: int = 0
+    remarks: tuple[str, ...] = ()
+    problems: tuple[Diagnostic, ...] = ()
+    document: Document | None = None
+
+
+def finish(place: Folder, imported: Iterable[Imported]) -> None:
+    """End the folder of an import with what became of each file."""
+    left_out: list[dict[str, str]] = []
+    for one in imported:
+        if one.file is not None:
+            place.entries[one.file] = {"source": one.source, "file": one.file}
+        left_out.extend({"source": one.source, "reason": remark} for remark in one.remarks)
+    place.finish(left_out)
+
+
+class Ready(NamedTuple):
+    """A case that can be run anywhere: its valid desc, its inputs as an implementation takes them, and its outputs.
+
+    `has_any` says that some expected elements are `any`.
+    """
+
+    case: Case
+    desc: OperatorDesc
+    inputs: dict[str, Any]
+    expected: Mapping[str, Any]
+    has_any: bool = False
+
+
+def each(cases: Iterable[Case], export: Callable[[Case], Exported]) -> list[Exported]:
+    """Export cases one by one, and say what became of each; one that this machine cannot hold ends none of the others.
+
+    So much memory was asked for at once that there is enough again for what follows.
+    """
+    exported = []
+    for case in cases:
+        try:
+            exported.append(export(case))
+        except MemoryError:
+            params = {"tensors": "its tensors", "need": "did not fit into memory", "have": "too little"}
+            problem = case.origin.diagnostic(Finding("tensor-too-large", ("desc",), params))
+            exported.append(Exported(case.id, reason="it does not fit into memory", problems=(problem,)))
+    return exported
+
+
+def ready(case: Case, *, with_outputs: bool = False) -> Ready | Exported:
+    """Return a case with its inputs, and with the outputs that it gives, or why there is nothing of it to run."""
+    if case.is_negative:
+        return Exported(case.id, reason="a negative case: nothing to run")
+    if case.is_plain_desc:
+        return Exported(case.id, reason="a plain desc: nothing to run")
+    prepared = prepare(case if with_outputs else case._replace(outputs=None), case.level)
+    if prepared.desc is None or prepared.findings:
+        return Exported(case.id, reason="it is not valid", problems=in_order(case.origin, prepared.findings))
+    return Ready(case, prepared.desc, prepared.inputs, prepared.expected, bool(prepared.is_any))

@@ -1,0 +1,165 @@
+"""Models that dmlcheck did not write: the operator of ONNX is looked up, and its values say what the tensors are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dmlcheck import validation
+from dmlcheck.cases.prepare import value_findings
+from dmlcheck.folders.case_file import Written
+from dmlcheck.onnx.backend_tests.read import (
+    DOMAINS,
+    BackendTest,
+    constant,
+    first_line,
+    opset_of,
+    tensor_of,
+    valueless,
+)
+from dmlcheck.onnx.descs.node import Array, Counterpart, Node, Refused
+from dmlcheck.onnx.descs.tensors import Strided, plain, type_name
+from dmlcheck.onnx.operators.exact.mapping import imported
+from dmlcheck.onnx.schemas import defaults_of, schema_of
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+
+def foreign_case(test: BackendTest, source: str) -> Written:
+    """Return a model of one operator as a case; Refused where DirectML has no such operator, or not of these values."""
+    node = _only_node(test)
+    try:
+        return _written(imported(node), source)
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise Refused(f"its {node.type} does not go with its values: {first_line(error)}") from None
+
+
+# ---- the node
+
+
+def _only_node(test: BackendTest) -> Node:
+    """Return the only operator of a model with its attributes, those that are left out by their defaults."""
+    constants, nodes = _apart(test.model.graph)
+    values = {**test.inputs, **constants}
+    if len(nodes) != 1:
+        raise Refused(f"the model has {len(nodes)} operators, and a case has one")
+    (node,) = nodes
+    empty = next((name for name, output in test.outputs.items() if not output.size), None)
+    if empty is not None:
+        raise Refused(f"{empty} has no elements, and a tensor of DirectML has at least one")
+    opset = opset_of(test.model)
+    graphs = {attribute.name: attribute.g for attribute in node.attribute if _is_graph(attribute)}
+    return Node(
+        node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
+        opset,
+        {**attributes_of(node, opset), **graphs},
+        tuple(values.get(name) if name else None for name in node.input),
+        tuple(test.outputs.get(name) if name else None for name in node.output),
+    )
+
+
+def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
+    """Return the constants of a graph by name, and its nodes that are none."""
+    values = {tensor.name: constant(tensor, tensor.name) for tensor in graph.initializer}
+    nodes = []
+    for node in graph.node:
+        given = tensor_of(node) if node.op_type == "Constant" and node.domain in DOMAINS else None
+        if given is None:
+            nodes.append(node)
+        else:
+            values[node.output[0]] = constant(given, node.output[0])
+    return values, nodes
+
+
+def attributes_of(node: Any, opset: int) -> dict[str, Any]:
+    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
+
+    Refused where an attribute has no value.
+    """
+    from onnx import helper
+
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
+    schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
+    attributes = {} if schema is None else defaults_of(schema)
+    attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))
+    return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
+
+
+def _is_graph(attribute: Any) -> bool:
+    return attribute.HasField("g") or bool(attribute.graphs)
+
+
+def _plain(value: Any) -> Any:
+    from onnx import TensorProto
+
+    if isinstance(value, TensorProto):
+        return _numbers(value)
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
+
+
+def _numbers(tensor: Any) -> Array | None:
+    """Return the values of a tensor, None where the model does not have them all."""
+    from onnx import numpy_helper
+
+    try:
+        return None if tensor.data_location else numpy_helper.to_array(tensor)
+    except (TypeError, ValueError):
+        return None
+
+
+# ---- the case
+
+
+def _written(found: Counterpart, source: str) -> Written:
+    """Return an operator and its fields as a case; Refused where the operator does not take them."""
+    fields, values = fields_of(found.fields), _values(found.fields)
+    desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
+    if desc is None or findings:
+        reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
+        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {reasons}")
+    inputs = {field.name: values[field.name] for field in desc.spec.inputs if field.name in values}
+    compared = values.keys() - found.uncompared
+    outputs = {field.name: values[field.name] for field in desc.spec.outputs if field.name in compared}
+    wrong = value_findings(desc, inputs, NEWEST_LEVEL)
+    if wrong:
+        raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
+    return Written("", desc, inputs, outputs, {"source": source, "note": found.note})
+
+
+def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return fields with a tensor desc for every array: tensors have its type, sizes and strides."""
+    return {name: _each(_tensor, value) if _is_of_tensors(value) else value for name, value in given.items()}
+
+
+def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of the fields that are tensors."""
+    return {name: _each(_logical, value) for name, value in given.items() if _is_of_tensors(value)}
+
+
+def _each(made: Callable[[Any], Any], value: Any) -> Any:
+    return list(map(made, value)) if isinstance(value, list) else made(value)
+
+
+def _is_of_tensors(value: Any) -> bool:
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, (np.ndarray, Strided))
+
+
+def _tensor(values: Array | Strided) -> dict[str, Any]:
+    array = values.values if isinstance(values, Strided) else values
+    tensor: dict[str, Any] = {"DataType": type_name(array), "Sizes": list(array.shape) or [1]}
+    if isinstance(values, Strided):
+        tensor["Strides"] = list(values.strides)
+    return tensor
+
+
+def _logical(values: Array | Strided) -> Array:
+    """Return values with at least one dimension, truth values as 0 and 1."""
+    array = values.values if isinstance(values, Strided) else values
+    array = array.reshape(array.shape or (1,))
+    return array.view("u1") if array.dtype == bool else plain(array)

@@ -1,0 +1,246 @@
+"""ONNX's backend tests as they lie on disk: a model, and the values in the folders test_data_set_* beside it.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import counted, cut
+from dmlcheck.files.plain import TooLarge, read_plain, reason
+from dmlcheck.onnx.descs.node import Array, Refused
+from dmlcheck.onnx.descs.tensors import four_bits
+from dmlcheck.onnx.export.records import BYTES_OF, TYPES
+
+MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
+_MOST_SAID = 1000  # characters of a message of a library
+DOMAINS = ("", "ai.onnx")
+_DATA = re.compile(r"test_data_set_?(\d*)")
+KNOWN = frozenset((*TYPES.values(), "BOOL"))
+
+
+class Unreadable(Exception):
+    """A file that is not what it should be; the message is the rest of a sentence about it."""
+
+    def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
+        super().__init__(problem)
+        self.name = path.replace(os.sep, "/")
+        self.rule = rule
+
+    def diagnostic(self) -> Diagnostic:
+        """Return what is wrong with the file."""
+        message = str(self) if self.rule == "file-not-found" else f"the file {self}"
+        return Diagnostic(self.rule, message, file=self.name)
+
+
+class BackendTest(NamedTuple):
+    """A model with one data set: values by the names that the graph has for them."""
+
+    model: Any
+    inputs: Mapping[str, Array]
+    outputs: Mapping[str, Array]
+
+
+# ---- files
+
+
+def read_model(path: str) -> Any:
+    """Return a file as an onnx.ModelProto that onnx itself finds valid."""
+    from onnx import checker
+
+    model = parsed_model(path, _bytes(path))
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Refused(f"the model {unknown}")
+    attributes = (attribute.t for node in model.graph.node for attribute in node.attribute)
+    for tensor in (*model.graph.initializer, *attributes):
+        _check_inside(tensor)
+    try:
+        checker.check_model(model)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        raise Refused(f"onnx finds the model wrong: {first_line(error)}") from None
+    return model
+
+
+def parsed_model(path: str, data: bytes) -> Any:
+    """Return what a file holds as an onnx.ModelProto with a graph and an opset."""
+    from onnx import ModelProto
+
+    model = _parsed(ModelProto(), path, data, "an ONNX model")
+    if not model.HasField("graph") or not model.opset_import:
+        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    return model
+
+
+def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
+    """Return a message of protobuf with what a file holds."""
+    try:
+        message.ParseFromString(data)
+    except (import_module("google.protobuf.message").DecodeError, ValueError, RuntimeError) as error:
+        raise Unreadable(path, f"is not {what}: {first_line(error)}") from None
+    return message
+
+
+def _bytes(path: str) -> bytes:
+    try:
+        return read_plain(path, MOST_PROTOBUF)
+    except TooLarge:
+        raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large") from None
+    except (OSError, ValueError) as error:
+        raise Unreadable(path, reason(error), "file-not-found") from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says, which may have a whole node in it."""
+    return cut((str(error).strip().splitlines() or [type(error).__name__])[0], _MOST_SAID)
+
+
+def tests_of(path: str, model: Any) -> Iterator[BackendTest]:
+    """Yield the model with each of its data sets."""
+    folder = os.path.dirname(path)
+    sets = {int(found[1] or 0): found[0] for found in map(_DATA.fullmatch, _listed(folder or ".")) if found}
+    if not sets:
+        raise Refused("there is no folder test_data_set_0 beside the model")
+    given = {tensor.name for tensor in model.graph.initializer}
+    inputs = [value for value in model.graph.input if value.name not in given]
+    for _, data in sorted(sets.items()):
+        place = os.path.join(folder, data)
+        yield BackendTest(model, _values(place, "input", inputs), _values(place, "output", model.graph.output))
+
+
+def _listed(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError as error:
+        raise Unreadable(folder, f"cannot be read: {error.strerror or error}", "file-not-found") from None
+
+
+def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
+    """Return the tensors in the files of a data set by the names of the graph's inputs or outputs."""
+    from onnx import TensorProto
+
+    values = {}
+    for index, info in enumerate(infos):
+        path = os.path.join(folder, f"{kind}_{index}.pb")
+        if not info.type.HasField("tensor_type"):
+            form = (info.type.WhichOneof("value") or "nothing").removesuffix("_type")
+            raise Refused(f"{info.name} is no tensor, but {form}, which DirectML does not have")
+        if not os.path.isfile(path):
+            raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
+        tensor = _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX")
+        try:
+            values[info.name] = _array(tensor, info.name)
+        except ValueError as error:
+            raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
+        declared = info.type.tensor_type.elem_type
+        if declared != tensor.data_type:
+            raise Refused(
+                f"{info.name} is {element_type(tensor.data_type)} in its file and {element_type(declared)} in the model"
+            )
+    return values
+
+
+# ---- tensors
+
+
+def _array(tensor: Any, name: str) -> Array:
+    """Return a tensor's values; ValueError where it has not as many as its shape says."""
+    from onnx import numpy_helper
+
+    _check_inside(tensor)
+    kind = element_type(tensor.data_type)
+    if kind not in KNOWN:
+        raise Refused(f"{name} is {kind}, a type that DirectML does not have")
+    values: Array = numpy_helper.to_array(tensor)
+    if kind in BYTES_OF:
+        values = four_bits(values, kind)
+    if values.shape != tuple(tensor.dims):
+        raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
+    return values
+
+
+def constant(tensor: Any, name: str) -> Array:
+    """Return the values that a model itself gives a tensor; onnx finds wrong ones fine, some versions more of them."""
+    try:
+        return _array(tensor, name)
+    except ValueError as error:
+        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+
+
+_NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
+
+
+def valueless(node: Any) -> str | None:
+    """Return which attribute of a node has no value, and why, or None."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+        if not attribute.type:
+            return f"its attribute {attribute.name} has no type"
+    return None
+
+
+def tensor_of(node: Any) -> Any:
+    """Return the tensor that a Constant gives, or None where it gives text or a sparse one.
+
+    Refused where an attribute has no value.
+    """
+    from onnx import helper, numpy_helper
+
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
+    for attribute in node.attribute:
+        given = helper.get_attribute_value(attribute)
+        if attribute.name == "value":
+            return given
+        if attribute.name in _NUMBERS:
+            return numpy_helper.from_array(np.array(given, _NUMBERS[attribute.name]))
+    return None
+
+
+def _check_inside(tensor: Any) -> None:
+    """Refuse a tensor whose values lie in another file, which may be any file."""
+    if tensor.data_location or tensor.external_data:
+        raise Refused(
+            f"the values of {tensor.name or 'a tensor'} lie in another file, and only the model's own are read"
+        )
+
+
+def element_type(number: int) -> str:
+    """Return ONNX's name of an element type."""
+    return _element_types().get(number, f"of type {number}")
+
+
+@cache
+def _element_types() -> Mapping[int, str]:
+    from onnx import TensorProto
+
+    return {value: name for name, value in TensorProto.DataType.items()}
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own operators that a model asks for."""
+    return max((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+
+
+def unknown_opset(model: Any) -> str | None:
+    """Return what is to be said of a model of an opset that this onnx does not have, or None."""
+    import onnx
+
+    known, opset = onnx.defs.onnx_opset_version(), opset_of(model)
+    lowest = min((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+    if lowest < 1:
+        return f"asks for opset {lowest}, and the first opset is 1"
+    if opset <= known:
+        return None
+    return f"asks for opset {opset}, and onnx {onnx.__version__} has opsets up to {known}: install a newer onnx"

@@ -1,0 +1,92 @@
+"""Descs as ONNX Runtime's DirectML provider makes them: most of its tensors have at least four dimensions.
+
+The source is TensorDesc.cpp and the classes of DmlOperator*.cpp: where they put new dimensions, and which keep those of
+ONNX's tensors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.onnx.descs.node import Array, Counterpart
+from dmlcheck.onnx.descs.tensors import Strided
+
+# Operators whose tensors keep the dimensions that they have.
+_OWN_RANK = frozenset(
+    [
+        "ARGMAX",
+        "ARGMIN",
+        "FOLD",
+        "GATHER",
+        "GATHER_ELEMENTS",
+        "GATHER_ND1",
+        "MULTIHEAD_ATTENTION",
+        "NONZERO_COORDINATES",
+        "ONE_HOT",
+        "REDUCE",
+        "SCATTER_ND",
+        "SLICE1",
+    ]
+)
+# How many dimensions come before the new ones; in the tensors of all other operators they come first.
+_BEFORE_NEW = {
+    "BATCH_NORMALIZATION": 4,
+    "CONVOLUTION": 2,
+    "CONVOLUTION_INTEGER": 2,
+    "QUANTIZED_LINEAR_CONVOLUTION": 2,
+}
+# What the lists with a number for each dimension have for a new one.
+_NEW = {
+    "Dilations": 1,
+    "EndPadding": 0,
+    "OutputPadding": 0,
+    "Repeats": 1,
+    "StartPadding": 0,
+    "Strides": 1,
+    "WindowSize": 1,
+}
+
+
+def padded(given: Counterpart) -> Counterpart:
+    """Return an operator whose tensors have four dimensions where they had less, and whose axes count in those."""
+    ranks = [_rank(value) for value in given.fields.values() if _rank(value)]
+    least, at = given.least, _BEFORE_NEW.get(given.operator, 0)
+    if given.operator in _OWN_RANK or min(ranks, default=least) >= least:
+        return given
+    more = max(0, least - max(ranks))
+    fields = {
+        name: _tensors(value, least, at) if _rank(value) else _field(name, value, more)
+        for name, value in given.fields.items()
+    }
+    return given._replace(fields=fields)
+
+
+def _rank(value: Any) -> int:
+    first = value[0] if isinstance(value, list) and value else value
+    array = first.values if isinstance(first, Strided) else first
+    return array.ndim or 1 if isinstance(array, np.ndarray) else 0
+
+
+def _field(name: str, value: Any, more: int) -> Any:
+    if name == "Axis":
+        return value + more
+    if name == "Axes":
+        return [axis + more for axis in value]
+    return [_NEW[name]] * more + list(value) if name in _NEW else value
+
+
+def _tensors(value: Any, least: int, at: int) -> Any:
+    return [_tensor(each, least, at) for each in value] if isinstance(value, list) else _tensor(value, least, at)
+
+
+def _tensor(value: Array | Strided, least: int, at: int) -> Array | Strided:
+    array = value.values if isinstance(value, Strided) else np.atleast_1d(value)
+    ones = (1,) * (least - array.ndim)
+    wider = array.reshape(*array.shape[:at], *ones, *array.shape[at:])
+    return (
+        Strided(wider, (*value.strides[:at], *(0 for _ in ones), *value.strides[at:]))
+        if isinstance(value, Strided)
+        else wider
+    )

@@ -1,0 +1,254 @@
+"""A graph as it grows: the tensors of a desc, nodes, and the short runs of nodes that many mappings need.
+
+What changes nothing adds no node: a value comes back as it is.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.onnx.export.records import TYPES, Constant, Graph, Inexpressible, Node, Value
+from dmlcheck.specs.names import MAX_ELEMENTS
+
+OPSET = 17
+
+Maker = Callable[["Builder", OperatorDesc], None]
+
+
+class Builder:
+    """The graph of one desc."""
+
+    def __init__(self, desc: OperatorDesc, opset: int = OPSET) -> None:
+        self.desc = desc
+        self.opset = opset
+        self.nodes: list[Node] = []
+        self.inputs: dict[str, Value] = {}
+        self.outputs: dict[str, Value] = {}
+        self.constants: list[Constant] = []
+        self.values: list[Value] = []
+        self.count = 0
+
+    def at_least(self, opset: int) -> None:
+        """Ask for an opset that has what is used."""
+        self.opset = max(self.opset, opset)
+
+    # ---- the tensors of the desc
+
+    def has(self, name: str) -> bool:
+        """Whether the desc has an optional tensor or tensors of this field."""
+        return bool(self.desc.parts.get(name))
+
+    def tensor(self, label: str) -> TensorDesc:
+        """Return the tensor of a label (`InputTensors[0]` for a part of an array); Inexpressible if absent."""
+        for part in self.desc.tensors():
+            if part.label == label:
+                return part.tensor
+        raise Inexpressible(f"{label} is left out")
+
+    def input(self, label: str) -> Value:
+        """Return the input of a tensor's label; Inexpressible if absent."""
+        if label not in self.inputs:
+            self.inputs[label] = _value(label, self.tensor(label))
+        return self.inputs[label]
+
+    def optional(self, label: str) -> Value | None:
+        """Return the input of a tensor that may be left out."""
+        return self.input(label) if self.has(label) else None
+
+    def output(self, label: str, value: Value) -> None:
+        """Let a value be the output of a tensor's label, in the shape and type that the desc gives it."""
+        tensor = self.tensor(label)
+        value = self.reshape(self.cast(value, tensor.data_type), tensor.sizes)
+        result = _value(label, tensor)
+        if not self._renamed(value.name, label):
+            self.nodes.append(Node("Identity", (value.name,), (label,), {}))
+        self.outputs[label] = result
+
+    def _renamed(self, name: str, label: str) -> bool:
+        """Give the last node's only output the name of a graph output, if that is what it makes."""
+        last = self.nodes[-1] if self.nodes else None
+        if last is None or last.outputs != (name,):
+            return False
+        self.nodes[-1] = last._replace(outputs=(label,))
+        return True
+
+    def graph(self) -> Graph:
+        """Return what was built, its inputs and outputs in the order of the desc's tensors."""
+        labels = [part.label for part in self.desc.tensors()]
+        return Graph(
+            self.desc.spec.operator,
+            self.opset,
+            tuple(self.nodes),
+            tuple(self.inputs[label] for label in labels if label in self.inputs),
+            tuple(self.outputs[label] for label in labels if label in self.outputs),
+            tuple(self.constants),
+            tuple(self.values),
+        )
+
+    # ---- constants and nodes
+
+    def constant(
+        self, elements: Sequence[float], data_type: str = "INT64", sizes: Sequence[int] | None = None
+    ) -> Value:
+        """Return a constant, by default a vector of INT64; `sizes` () makes it a scalar."""
+        shape = (len(elements),) if sizes is None else tuple(sizes)
+        value = Value(self._name("constant"), data_type, shape)
+        self.constants.append(Constant(value, tuple(elements)))
+        return value
+
+    def scalar(self, value: float, data_type: str) -> Value:
+        """Return a number as a constant without dimensions."""
+        return self.constant([value], data_type, ())
+
+    def node(
+        self,
+        type: str,
+        inputs: Sequence[Value | None],
+        sizes: Sequence[int],
+        data_type: str,
+        element: str | None = None,
+        /,
+        **attributes: Any,
+    ) -> Value:
+        """Add an operator of one output, whose shape and type are given, and return that.
+
+        Attributes that are None are left out. All else goes by position, so that any mapping can be their `**`.
+        """
+        (value,) = self.nodes_of(type, inputs, [(sizes, data_type, element)], **attributes)
+        return value
+
+    def nodes_of(
+        self,
+        type: str,
+        inputs: Sequence[Value | None],
+        outputs: Sequence[tuple[Sequence[int], str, str | None]],
+        /,
+        **attributes: Any,
+    ) -> tuple[Value, ...]:
+        """Add an operator of several outputs and return them; Inexpressible where one is larger than any tensor."""
+        if any(math.prod(sizes) > MAX_ELEMENTS for sizes, _, _ in outputs):
+            raise Inexpressible(f"{type} would give more elements on the way than a tensor can have")
+        values = tuple(Value(self._name(type.lower()), kind, tuple(sizes), own) for sizes, kind, own in outputs)
+        self.values += values
+        names = ["" if value is None else value.name for value in inputs]
+        while names and not names[-1]:
+            names.pop()
+        kept = {key: value for key, value in attributes.items() if value is not None}
+        self.nodes.append(Node(type, tuple(names), tuple(value.name for value in values), kept))
+        return values
+
+    def _name(self, stem: str) -> str:
+        self.count += 1
+        return f"{stem}_{self.count}"
+
+    # ---- other types and shapes
+
+    def cast(self, value: Value, data_type: str, element: str | None = None) -> Value:
+        """Return a value in another type."""
+        if (value.data_type, value.element) == (data_type, element):
+            return value
+        to = element or TYPES[data_type]
+        return self.node("Cast", [value], value.sizes, data_type, element, to=to)
+
+    def reshape(self, value: Value, sizes: Sequence[int]) -> Value:
+        """Return a value in another shape."""
+        if tuple(sizes) == value.sizes:
+            return value
+        return self.node("Reshape", [value, self.constant(sizes)], sizes, value.data_type, value.element)
+
+    def flatten(self, value: Value) -> Value:
+        """Return a value as a vector, or without dimensions where it has one element."""
+        count = math.prod(value.sizes)
+        return self.reshape(value, (count,) if count > 1 else ())
+
+    def last_dimensions(self, value: Value, count: int) -> Value:
+        """Return a value in its last dimensions; Inexpressible where those before them have more than one place."""
+        kept = value.sizes[len(value.sizes) - count :]
+        if math.prod(value.sizes) != math.prod(kept):
+            raise Inexpressible(f"the dimensions of {value.name} that are ignored are not all of size 1")
+        return self.reshape(value, kept)
+
+    def transpose(self, value: Value, order: Sequence[int]) -> Value:
+        """Return a value with its axes in another order."""
+        if list(order) == sorted(order):
+            return value
+        sizes = tuple(value.sizes[axis] for axis in order)
+        return self.node("Transpose", [value], sizes, value.data_type, value.element, perm=list(order))
+
+    # ---- some of the elements, and more of them
+
+    def gather(self, value: Value, axis: int, indices: Sequence[int]) -> Value:
+        """Return the elements of an axis that constant indices name."""
+        if len(indices) == value.sizes[axis] and list(indices) == list(range(len(indices))):
+            return value
+        sizes = (*value.sizes[:axis], len(indices), *value.sizes[axis + 1 :])
+        return self.node("Gather", [value, self.constant(indices)], sizes, value.data_type, axis=axis)
+
+    def slice(
+        self,
+        value: Value,
+        starts: Sequence[int],
+        ends: Sequence[int],
+        sizes: Sequence[int],
+        axes: Sequence[int] | None = None,
+        steps: Sequence[int] | None = None,
+    ) -> Value:
+        """Return a window of a value, of these sizes, between starts and ends of all axes or of some."""
+        bounds = [self.constant(numbers) for numbers in (starts, ends, axes, steps) if numbers is not None]
+        return self.node("Slice", [value, *bounds], sizes, value.data_type)
+
+    def first_of(self, value: Value, axes: Sequence[int]) -> Value:
+        """Return the first of the elements along some axes, which keep a size of 1."""
+        axes = [axis for axis in axes if value.sizes[axis] > 1]
+        if not axes:
+            return value
+        sizes = [1 if axis in axes else size for axis, size in enumerate(value.sizes)]
+        return self.slice(value, [0] * len(axes), [1] * len(axes), sizes, axes)
+
+    def pad(
+        self,
+        value: Value,
+        before: Sequence[int],
+        after: Sequence[int],
+        fill: Value | None = None,
+        mode: str = "constant",
+    ) -> Value:
+        """Return a value with elements added at the ends of its dimensions."""
+        if not any((*before, *after)):
+            return value
+        sizes = tuple(size + low + high for size, low, high in zip(value.sizes, before, after, strict=True))
+        inputs = [value, self.constant([*before, *after]), fill]
+        return self.node("Pad", inputs, sizes, value.data_type, mode=mode)
+
+    def expand(self, value: Value, sizes: Sequence[int]) -> Value:
+        """Return a value repeated along its dimensions of size 1."""
+        if tuple(sizes) == value.sizes:
+            return value
+        return self.node("Expand", [value, self.constant(sizes)], sizes, value.data_type)
+
+    def fill(self, sizes: Sequence[int], number: float, data_type: str) -> Value:
+        """Return a value whose elements are all the same, without having them all in the model."""
+        return self.expand(self.scalar(number, data_type), sizes)
+
+    # ---- arithmetic with one number
+
+    def times(self, value: Value, factor: float) -> Value:
+        """Return a value times a number of its type."""
+        return value if factor == 1 else self.with_number("Mul", value, factor)
+
+    def plus(self, value: Value, summand: float) -> Value:
+        """Return a value plus a number of its type."""
+        return value if summand == 0 else self.with_number("Add", value, summand)
+
+    def with_number(self, type: str, value: Value, number: float) -> Value:
+        """Apply an operator of two inputs to a value and a number of its type."""
+        return self.node(type, [value, self.scalar(number, value.data_type)], value.sizes, value.data_type)
+
+
+def _value(label: str, tensor: TensorDesc) -> Value:
+    if tensor.data_type not in TYPES:
+        raise Inexpressible(f"{label} is {tensor.data_type}")
+    return Value(label, tensor.data_type, tensor.sizes)

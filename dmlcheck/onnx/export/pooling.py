@@ -1,0 +1,143 @@
+"""Pooling: windows over the spatial dimensions, whose number ONNX rounds down, or with ceil_mode up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.onnx.export.builder import Builder, Maker
+from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.onnx.export.representable import as_float32
+from dmlcheck.onnx.export.requirements import BYTES, FLOATS, positive, require_type
+from dmlcheck.specs.shapes import pooled, pooled_like
+
+
+def window(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the attributes of a window; its dilations only where they are not all 1, ceil_mode only where it is on."""
+    dilations = positive(desc, "Dilations") if "Dilations" in desc.values else []
+    return {
+        "kernel_shape": list(desc.values["WindowSize"]),
+        "pads": [*desc.values["StartPadding"], *desc.values["EndPadding"]],
+        "strides": list(desc.values["Strides"]),
+        "dilations": dilations if any(step > 1 for step in dilations) else None,
+        "ceil_mode": 1 if _is_rounded_up(desc) else None,
+    }
+
+
+def _is_rounded_up(desc: OperatorDesc) -> bool:
+    """Say whether the sizes of a desc are rounded up, all that have a rest."""
+    values = desc.values
+    input, output = (values[name].sizes for name in ("InputTensor", "OutputTensor"))
+    given = [
+        values[name] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding", "Dilations") if name in values
+    ]
+    down = pooled(input, *given)
+    if down is None or output[2:] == down:
+        return False
+    if output[2:] != pooled_like([size + 1 for size in down], input, *given):
+        raise Inexpressible("ONNX rounds the sizes of all dimensions up, or of none")
+    return True
+
+
+def average(g: Builder, desc: OperatorDesc) -> None:
+    """AVERAGE_POOLING and AVERAGE_POOLING1: dilations came with opset 19."""
+    _one(g, desc, "AveragePool", 19, count_include_pad=int(bool(desc.values["IncludePadding"])))
+
+
+def lp(g: Builder, desc: OperatorDesc) -> None:
+    """LP_POOLING and LP_POOLING1: dilations came with opset 18."""
+    _one(g, desc, "LpPool", 18, p=desc.values["P"])
+
+
+def _one(g: Builder, desc: OperatorDesc, type: str, opset: int, **attributes: Any) -> None:
+    x = g.input("InputTensor")
+    require_type(type, x, FLOATS)
+    shape = window(desc)
+    if shape["dilations"] or shape["ceil_mode"]:
+        g.at_least(opset)
+    sizes = g.tensor("OutputTensor").sizes
+    g.output("OutputTensor", g.node(type, [x], sizes, x.data_type, **shape, **attributes))
+
+
+def maximum(g: Builder, desc: OperatorDesc) -> None:
+    """MAX_POOLING to MAX_POOLING2: indices count in the whole tensor in both."""
+    x = g.input("InputTensor")
+    require_type("MaxPool", x, (*FLOATS, *BYTES))
+    sizes = g.tensor("OutputTensor").sizes
+    if not g.has("OutputIndicesTensor"):
+        g.output("OutputTensor", g.node("MaxPool", [x], sizes, x.data_type, **window(desc)))
+        return
+    values, places = g.nodes_of("MaxPool", [x], [(sizes, x.data_type, None), (sizes, "INT64", None)], **window(desc))
+    g.output("OutputTensor", values)
+    g.output("OutputIndicesTensor", places)
+
+
+def region(g: Builder, desc: OperatorDesc) -> None:
+    """ROI_POOLING: MaxRoiPool has the same formulas."""
+    x, regions = g.input("InputTensor"), g.input("ROITensor")
+    parts = desc.values["PooledSize"]
+    made = g.node(
+        "MaxRoiPool",
+        [x, g.reshape(regions, regions.sizes[-2:])],
+        g.tensor("OutputTensor").sizes,
+        x.data_type,
+        pooled_shape=[parts.Height, parts.Width],
+        spatial_scale=as_float32(desc.values["SpatialScale"]),
+    )
+    g.output("OutputTensor", made)
+
+
+def region_align(g: Builder, desc: OperatorDesc) -> None:
+    """ROI_ALIGN and ROI_ALIGN1: the average of as many samples as are fixed, around pixel centres in the middle.
+
+    What both read within half an element of the input's edges differs, and is left open by DirectML.
+    """
+    _require_like_roi_align(desc)
+    x, regions, images = (g.input(name) for name in ("InputTensor", "ROITensor", "BatchIndicesTensor"))
+    sizes = g.tensor("OutputTensor").sizes
+    made = g.node(
+        "RoiAlign",
+        [x, g.reshape(regions, regions.sizes[-2:]), g.cast(g.reshape(images, images.sizes[-1:]), "INT64")],
+        sizes,
+        x.data_type,
+        coordinate_transformation_mode="half_pixel",
+        mode="avg",
+        output_height=sizes[2],
+        output_width=sizes[3],
+        sampling_ratio=desc.values["MinimumSamplesPerOutput"],
+        spatial_scale=as_float32(desc.values["SpatialScaleX"]),
+    )
+    g.output("OutputTensor", made)
+
+
+def _require_like_roi_align(desc: OperatorDesc) -> None:
+    """Refuse what ONNX's RoiAlign does otherwise."""
+    values = desc.values
+    for name, wanted in (("ReductionFunction", "AVERAGE"), ("InterpolationMode", "LINEAR")):
+        if values[name] != wanted:
+            raise Inexpressible(f"ONNX's RoiAlign has no {name} {values[name]} like DirectML's")
+    if as_float32(values["SpatialScaleY"]) != as_float32(values["SpatialScaleX"]):
+        raise Inexpressible("ONNX's RoiAlign has one factor for both coordinates")
+    if (values.get("InputPixelOffset", 0.5), values.get("OutputPixelOffset", -0.5)) != (0.5, -0.5):
+        raise Inexpressible("ONNX's RoiAlign has no such InputPixelOffset and OutputPixelOffset")
+    if values.get("AlignRegionsToCorners"):
+        raise Inexpressible("ONNX's RoiAlign does not align regions to corners")
+    if as_float32(values["OutOfBoundsInputValue"]) != 0:
+        raise Inexpressible("ONNX's RoiAlign reads 0 outside of the input")
+    least = values["MinimumSamplesPerOutput"]
+    if not least or least != values["MaximumSamplesPerOutput"]:
+        raise Inexpressible("ONNX's RoiAlign takes a fixed number of samples, or as many as the region is large")
+
+
+MAPPINGS: dict[str, Maker] = {
+    "AVERAGE_POOLING": average,
+    "AVERAGE_POOLING1": average,
+    "LP_POOLING": lp,
+    "LP_POOLING1": lp,
+    "MAX_POOLING": maximum,
+    "MAX_POOLING1": maximum,
+    "MAX_POOLING2": maximum,
+    "ROI_ALIGN": region_align,
+    "ROI_ALIGN1": region_align,
+    "ROI_POOLING": region,
+}

@@ -1,0 +1,164 @@
+"""Cases as folders in the layout of ONNX's backend tests: a model, its inputs, and the outputs that they must give.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.records import Case
+from dmlcheck.folders.export_folder import Folder
+from dmlcheck.folders.exporting import Exported, Ready, Unavailable, each, ready
+from dmlcheck.onnx import metadata
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Graph, Inexpressible
+from dmlcheck.onnx.proto import model_proto, tensor_of
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.specs.records import OUTPUT
+
+FORM = "onnx"
+INSTALL = "python -m pip install onnx"
+MODEL = "model.onnx"
+DATA = "test_data_set_0"
+LIMITS = "data.json"  # where ONNX's runner looks for the tolerance of a test
+_RTOL, _ATOL = 1e-3, 1e-7  # ONNX's own, where a test has none
+_MOST_BYTES = 2**31 - 1  # a protobuf holds no more
+_UNSAFE = re.compile(r"[^A-Za-z0-9]+")
+_MAX_NAME = 40  # characters of a case's name in its folder's
+
+
+class Tensors(NamedTuple):
+    """The values of a graph's inputs and outputs, by label, and which outputs the case itself gives."""
+
+    inputs: Mapping[str, Any]
+    outputs: Mapping[str, Any]
+    given: tuple[str, ...]
+
+
+def export(cases: Iterable[Case], folder: str) -> list[Exported]:
+    """Write a folder for each case that ONNX can express, and say what became of each case.
+
+    OSError when the folder cannot be written, Occupied when it holds something else than an earlier export, Unavailable
+    without onnx.
+    """
+    require()
+    with Folder(folder, FORM) as place:
+        exported = each(cases, lambda case: _exported(case, place))
+        left_out = [{"case": one.case, "reason": one.reason} for one in exported if one.reason is not None]
+        place.finish(left_out)
+    return exported
+
+
+def require() -> None:
+    """Raise Unavailable where onnx cannot be imported."""
+    try:
+        import onnx  # noqa: F401 - what everything here is made with
+    except ImportError as error:
+        raise Unavailable(f"ONNX's files need the package {error.name or 'onnx'}; install it with: {INSTALL}") from None
+
+
+def _exported(case: Case, place: Folder) -> Exported:
+    going = ready(case, with_outputs=True)
+    if isinstance(going, Exported):
+        return going
+    if going.has_any:
+        return Exported(case.id, reason="elements of its outputs are `any`, which ONNX cannot say")
+    try:
+        graph = build(going.desc)
+        model = model_proto(graph)
+        tensors = _tensors(going)
+        limits = _limits(going)
+    except (Inexpressible, TooMuchWork) as reason:
+        return Exported(case.id, reason=str(reason))
+    largest = max(array.nbytes for array in (*tensors.inputs.values(), *tensors.outputs.values()))
+    if largest > _MOST_BYTES - 2**16:
+        return Exported(case.id, reason="a tensor takes more than 2 GiB, which a protobuf cannot hold")
+    name = _folder_name(going, len(place.entries))
+    for file, data in _files(going, graph, model, tensors, limits):
+        place.write(f"{name}/{file}", data)
+    place.entries[name] = {"folder": name, "operator": going.desc.spec.operator, "cases": [case.id]}
+    return Exported(case.id, name)
+
+
+def _folder_name(going: Ready, number: int) -> str:
+    """Return a name that is short, no other case has, and ONNX's runner takes: that begins with test_."""
+    words = _UNSAFE.sub("_", going.case.name)[:_MAX_NAME].strip("_").lower()
+    return f"test_{going.desc.spec.short.lower()}_{words}_{number:05}"
+
+
+# ---- values
+
+
+def _tensors(going: Ready) -> Tensors:
+    """Return the values of a case; outputs that it does not give are the reference engine's."""
+    outputs = {label: values for label, (_, values) in going.expected.items()}
+    inputs = {part.label: values for part, values in going.desc.inputs_with(going.inputs)}
+    labels = [part.label for part in going.desc.tensors(OUTPUT)]
+    if any(label not in outputs for label in labels):
+        outputs = {**_of_reference(going), **outputs}
+    return Tensors(inputs, {label: outputs[label] for label in labels}, tuple(going.expected))
+
+
+def _of_reference(going: Ready) -> dict[str, Any]:
+    from dmlcheck.reference import engine
+
+    return engine.run(going.desc, going.inputs)
+
+
+# ---- files
+
+
+def _files(
+    going: Ready, graph: Graph, model: Any, tensors: Tensors, limits: dict[str, float] | None
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a case's folder, each with its name."""
+    metadata.add(model, going.case, going.desc, tensors.given)
+    yield MODEL, model.SerializeToString(deterministic=True)
+    for kind, values, arrays in (("input", graph.inputs, tensors.inputs), ("output", graph.outputs, tensors.outputs)):
+        for index, value in enumerate(values):
+            tensor = tensor_of(value, arrays[value.name])
+            yield f"{DATA}/{kind}_{index}.pb", tensor.SerializeToString(deterministic=True)
+    if limits is not None:
+        yield LIMITS, (json.dumps(limits) + "\n").encode()
+
+
+# ---- the tolerance of ONNX's runner
+
+
+def _limits(going: Ready) -> dict[str, float] | None:
+    """Return the rtol and atol of a test, |difference| <= atol + rtol * |expected|; None where ONNX's own must do.
+
+    ONNX has no words for units in the last place, nor for a bound of each element: what the widest bound has beyond
+    rtol is the atol. Inexpressible where the documentation leaves an element open, as ONNX cannot except it.
+    """
+    from dmlcheck.comparison.tolerances import limit_for
+
+    own = going.case.tolerance
+    limit = limit_for(going.desc, own)
+    largest = _largest_bound(going)
+    if not any(limit.has_bound(part.tensor.data_type) for part in going.desc.tensors(OUTPUT)):
+        return {"rtol": 0.0, "atol": largest}
+    if own is not None and own.ulp is None:
+        return {"rtol": float(own.relative or 0), "atol": float(own.absolute or 0)}
+    return {"rtol": _RTOL, "atol": largest} if largest > _ATOL else None
+
+
+def _largest_bound(going: Ready) -> float:
+    """Return the most that an element may differ by beyond rtol, as far as that follows from the operator's formula."""
+    import numpy as np
+
+    from dmlcheck.reference.bounds import bounds
+
+    largest = 0.0
+    every = {part.label: np.ones(part.tensor.sizes, dtype=bool) for part in going.desc.tensors(OUTPUT)}
+    for label, _, bound in bounds(going.desc, going.inputs, every):
+        if bound.unspecified.any() or bound.others:
+            raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
+        with np.errstate(invalid="ignore"):
+            beyond = bound.slack - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)
+        largest = max(largest, float(beyond[np.isfinite(beyond)].max(initial=0)))
+    return largest

@@ -1,0 +1,168 @@
+"""A whole model for its nodes: read without its weights, with sizes for its symbolic dimensions, functions inlined.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from graphlib import CycleError
+from itertools import islice
+from typing import Any, NamedTuple
+
+from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, first_line, parsed_model, unknown_opset
+from dmlcheck.onnx.model.bytes import MOST_BYTES, model_bytes
+from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
+
+MOST_NODES = 200_000  # of a model
+MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
+_MOST_DEPTH = 100  # calls within calls: newer versions of onnx go no deeper, and older ones take a stack for each
+MOST_VALUES = 1024  # elements of an initializer that are kept: shapes, axes, scales
+
+
+class Model(NamedTuple):
+    """An onnx.ModelProto without its weights, of which only types and sizes are left, and their names.
+
+    ONNX's own domain is "" in it. `symbols` are the names that the file gives to sizes.
+    """
+
+    proto: Any
+    weights: frozenset[str]
+    symbols: frozenset[str] = frozenset()
+
+
+def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
+    """Return a model without its weights; Unreadable where a file is none.
+
+    `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
+    """
+    model = parsed_model(path, model_bytes(path))
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Unreadable(path, unknown)
+    if not all(isinstance(name, str) for name in _names(model)):
+        raise Unreadable(path, "has names that are not UTF-8")
+    weights: set[str] = set()
+    symbols: set[str] = set()
+    for graph in graphs_of(model.graph):
+        weights |= _strip(graph)
+        symbols |= _give_sizes(graph, sizes)
+    whole = _inlined(path, model) if model.functions else model
+    if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
+        raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")
+    _name_domains(whole)
+    return Model(whole, frozenset(weights), frozenset(symbols))
+
+
+def elements(sizes: Iterable[int], most: int) -> int:
+    """Return how many elements a tensor of some sizes has, or a number above `most`: all digits of it may be many."""
+    count = 1
+    for size in sorted(map(abs, sizes)):  # a size of 0 comes before all that are large
+        count *= size
+        if count > most:
+            return count
+    return count
+
+
+def symbols_of(model: Any) -> list[str]:
+    """Return the names of the sizes that a model's inputs leave open, in their order."""
+    given = (value.type.tensor_type.shape.dim for value in model.graph.input if value.type.HasField("tensor_type"))
+    return list(dict.fromkeys(dim.dim_param for dims in given for dim in dims if dim.dim_param))
+
+
+def _names(model: Any) -> Iterator[Any]:
+    """Yield the names of a model: protobuf gives bytes for one that is not UTF-8."""
+    yield from (entry.domain for entry in model.opset_import)
+    for graph in graphs_of(model.graph):
+        yield from _names_of_values(graph)
+        yield from _names_of_nodes(graph)
+    for function in model.functions:
+        yield from (function.name, function.domain, *function.input, *function.output, *function.attribute)
+        yield from (attribute.name for attribute in function.attribute_proto)
+        yield from (entry.domain for entry in function.opset_import)
+        yield from _names_of_nodes(function)
+        for graph in islice(graphs_of(function), 1, None):
+            yield from _names_of_values(graph)
+            yield from _names_of_nodes(graph)
+
+
+def _names_of_values(graph: Any) -> Iterator[Any]:
+    for value in (*graph.input, *graph.output, *graph.value_info, *graph.initializer):
+        yield value.name
+    for value in (*graph.input, *graph.output, *graph.value_info):
+        yield from (dim.dim_param for dim in value.type.tensor_type.shape.dim)
+
+
+def _names_of_nodes(graph: Any) -> Iterator[Any]:
+    for node in graph.node:
+        yield from (node.name, node.op_type, node.domain, *node.input, *node.output)
+        for attribute in node.attribute:
+            yield from (attribute.name, attribute.ref_attr_name)
+
+
+def _name_domains(model: Any) -> None:
+    """Give ONNX's own domain its empty name, which is the only one that onnx knows of nodes."""
+    for named in (*model.opset_import, *nodes_of(model.graph)):
+        if named.domain in DOMAINS:
+            named.domain = ""
+
+
+def _strip(graph: Any) -> set[str]:
+    """Put the types and sizes of large initializers, and of those in other files, where a graph has those of values.
+
+    Return their names.
+    """
+    from onnx import TensorProto, helper
+
+    large = [
+        tensor
+        for tensor in graph.initializer
+        if elements(tensor.dims, MOST_VALUES) > MOST_VALUES or tensor.data_location == TensorProto.EXTERNAL
+    ]
+    known = {tensor.name for tensor in graph.initializer}
+    stripped = {tensor.name for tensor in large}
+    infos = [helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)) for tensor in large]
+    _replace(graph.value_info, [*(info for info in graph.value_info if info.name not in stripped), *infos])
+    _replace(graph.initializer, [tensor for tensor in graph.initializer if tensor.name not in stripped])
+    _replace(graph.input, [value for value in graph.input if value.name not in known])
+    return stripped
+
+
+def _replace(field: Any, kept: list[Any]) -> None:
+    """Give a repeated field other parts; nothing is copied where all stay."""
+    if len(kept) != len(field) or any(one is not other for one, other in zip(kept, field, strict=True)):
+        del field[:]
+        field.extend(kept)
+
+
+def _give_sizes(graph: Any, sizes: Mapping[str, int]) -> set[str]:
+    """Put numbers in the place of the sizes that are named so, and return the names of all."""
+    values = (*graph.input, *graph.output, *graph.value_info)
+    named = [dim for value in values for dim in value.type.tensor_type.shape.dim if dim.dim_param]
+    names = {str(dim.dim_param) for dim in named}
+    for dim in named:
+        if dim.dim_param in sizes:
+            dim.dim_value = sizes[dim.dim_param]
+    return names
+
+
+def _inlined(path: str, model: Any) -> Any:
+    """Return a model without functions: where it calls one, its nodes stand."""
+    from onnx import checker, inliner
+
+    try:
+        size = inlined_size(model)
+        if size.depth > _MOST_DEPTH:
+            raise Unreadable(path, f"has functions that call each other more than {_MOST_DEPTH} deep")
+        for number, most, what in ((size.nodes, MOST_INLINED, "nodes"), (size.bytes, MOST_BYTES, "bytes")):
+            if number > most:
+                problem = f"has more than {most:,} {what} when its functions are inlined"
+                raise Unreadable(path, problem, "file-too-large")
+        whole = inliner.inline_local_functions(model)
+    except CycleError:  # some versions of onnx do not come back from one
+        raise Unreadable(path, "has functions that call each other in a circle") from None
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        raise Unreadable(path, f"has functions that cannot be inlined: {first_line(error)}") from None
+    if len(model.graph.node) > 0 and not whole.graph.node:
+        raise Unreadable(path, "has functions that cannot be inlined: no node is left")
+    return whole

@@ -1,0 +1,424 @@
+"""The nodes of a model one by one, each as the descs that ONNX Runtime's DirectML provider makes of it, or why not.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from itertools import count, islice, zip_longest
+from typing import Any, NamedTuple, TypeVar
+
+from dmlcheck.diagnostics.wording import cut, dimensions_text
+from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
+from dmlcheck.onnx.backend_tests.read import KNOWN, first_line, tensor_of
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, UnknownValues
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.model.file import Model
+from dmlcheck.onnx.model.fusions import fusions
+from dmlcheck.onnx.model.inference import (
+    Graph,
+    Scope,
+    contradicted,
+    merged,
+    schema_of_node,
+    tensors_of,
+    type_of,
+    values_of,
+    version_of,
+)
+from dmlcheck.onnx.model.inlined_functions import inlined
+from dmlcheck.onnx.model.inlined_size import graphs_of
+from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
+from dmlcheck.onnx.model.placement import origin_of_outputs, placed
+from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
+from dmlcheck.onnx.operators.provider.mapping import counterparts
+from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
+from dmlcheck.onnx.provider.registrations import (
+    Typed,
+    left_to_others,
+    registrations,
+    row_of,
+    without_descs,
+)
+
+NO_PROVIDER = "no-provider"
+MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each
+_MOST_PREFIX = 1000  # characters of where a node is, which is repeated for each node inside
+_MOST_SHOWN = 200  # characters of sizes
+_EMPTY = "there is nothing to compute: a tensor has no elements"
+_PLACED = {
+    CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
+    HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
+}
+_SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
+# Whose descs leave out inputs that have no elements.
+_WITHOUT_EMPTY = ("Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
+_UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
+_CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
+_NO_MORE = object()
+_NEVER = 2**31  # an opset
+_Made = TypeVar("_Made")
+
+
+class Unusable(NamedTuple):
+    """Why there is no desc of a node: the rule of the note, or of the error, the words, and what to do.
+
+    `root` says where sizes that are not known begin.
+    """
+
+    rule: str
+    reason: str
+    help: str | None = None
+    root: str = ""
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the node is wrong, or ONNX Runtime does not load the model because of it."""
+        return self.rule in ("onnx-syntax", NO_PROVIDER)
+
+
+class ModelNode(NamedTuple):
+    """A node: its name, or that of its first output, its operator with the version, and what becomes of it.
+
+    `number` counts the nodes of a model. One that ONNX Runtime makes of others has their numbers in `replaced`. One
+    that it only may make has `is_possible`, the name of a node of it, and no descs.
+    """
+
+    name: str
+    operator: str
+    found: Sequence[Counterpart] | Unusable
+    number: int = 0
+    replaced: tuple[int, ...] = ()
+    is_possible: bool = False
+
+
+def nodes_of(model: Model) -> Iterator[ModelNode]:
+    """Yield the nodes of a model, those of inner graphs after the node that has them."""
+    yield from (node for node in nodes_and_fusions(model) if not (node.replaced or node.is_possible))
+
+
+def nodes_and_fusions(model: Model) -> Iterator[ModelNode]:
+    """Yield the nodes of a model, and after those of each graph what ONNX Runtime makes of several of them."""
+    proto = model.proto
+    opsets = {entry.domain: int(entry.version) for entry in proto.opset_import}
+    used = frozenset(name for inner in graphs_of(proto.graph) for name in _read_in(inner))
+    of = Graph(opsets, {}, proto.ir_version, used, not model.symbols, iter(range(MOST_INLINED)))
+    of = of._replace(numbers=count())
+    yield from _walk(proto.graph, of, ChainMap(), model.weights)
+
+
+def _read_in(graph: Any) -> Iterator[str]:
+    yield from (value.name for value in graph.output)
+    yield from (name for node in graph.node for name in node.input)
+
+
+def _walk(
+    graph: Any, of: Graph, outer: ChainMap[str, Value], weights: frozenset[str], given: Sequence[Any] = ()
+) -> Generator[ModelNode, None, list[Value]]:
+    """Yield the nodes of a graph, and return its outputs; `given` are the types that a node gives to its inputs."""
+    declared = {value.name: limited(value.type) for value in (*graph.value_info, *graph.output)}
+    scope = outer.new_child({"": Value(None)})
+    for value, inferred in zip_longest(graph.input, islice(given, len(graph.input))):
+        given_value = Value(merged(inferred, limited(value.type)), None, GIVEN)
+        scope[value.name] = given_value._replace(
+            root=f"the input {of.prefix}{value.name}" if given_value.is_open else ""
+        )
+    scope.update((name, Value(declared[name], None, CONSTANT)) for name in declared.keys() & weights)
+    scope.update((tensor.name, initial(tensor)) for tensor in graph.initializer)
+    of = of._replace(declared=declared, outputs=frozenset(value.name for value in graph.output))
+    visited = []
+    for node, found in _visits(graph.node, of, scope):
+        numbered = found._replace(number=next(of.numbers))
+        visited.append((node, numbered))
+        yield numbered
+        yield from _walk_inside(node, of, scope, weights)
+    yield from _fused(visited, of, scope)
+    return [scope.get(value.name, Value(declared[value.name])) for value in graph.output]
+
+
+def _walk_inside(node: Any, of: Graph, scope: ChainMap[str, Value], weights: frozenset[str]) -> Iterator[ModelNode]:
+    """Yield the nodes of the graphs inside a node, and give the scope the types that its outputs have of them."""
+    graphs = [(attribute.name, attribute.g) for attribute in node.attribute if attribute.HasField("g")]
+    if not graphs:
+        return
+    inputs = [scope.get(name, Value(None)) for name in node.input]
+    opset = of.opsets.get("", 1)
+    types = types_given(node, inputs, opset)
+    outputs = []
+    for name, graph in graphs:
+        prefix = cut(f"{of.prefix}{_name(node)}/{name}", _MOST_PREFIX) + "/"
+        outputs.append((yield from _walk(graph, of._replace(prefix=prefix), scope, weights, types)))
+    for name, inferred in zip(node.output, types_taken(node, inputs, outputs, opset), strict=False):
+        if name:
+            scope[name] = scope[name]._replace(type=merged(inferred, scope[name].type))
+
+
+def _fused(visited: Sequence[tuple[Any, ModelNode]], of: Graph, scope: ChainMap[str, Value]) -> Iterator[ModelNode]:
+    """Yield the nodes that ONNX Runtime makes of several nodes of a graph that DirectML takes."""
+    inner = (part for node, _ in visited for attribute in node.attribute if attribute.HasField("g")
+             for part in graphs_of(attribute.g))  # fmt: skip
+    kept = of.outputs.union(*map(_read_in, inner))
+    nodes = [(type_of(node), node, _is_taken(one.found)) for node, one in visited]
+    made = fusions(nodes, scope, kept, of.opsets.get("", 1))
+    for operator, place in made.possible:
+        yield ModelNode(visited[place][1].name, f"{operator}-1", (), is_possible=True)
+    for node, replaced in made.fusions:
+        node.name = _name(visited[replaced[-1]][0])
+        output = node.output[0]
+        node.output[0] = f"{output}/fused"
+        inside = of._replace(declared={}, used=frozenset((*node.input, *node.output)))
+        found = _visited(node, inside, scope.new_child())
+        yield found._replace(replaced=tuple(visited[place][1].number for place in replaced))
+
+
+def _is_taken(found: Sequence[Counterpart] | Unusable) -> bool:
+    return not isinstance(found, Unusable) or found.rule == "unknown-sizes"
+
+
+def _name(node: Any) -> str:
+    return str(node.name or next(filter(None, node.output), node.op_type))
+
+
+def _constant(node: Any) -> Value | None:
+    """Return the value of a Constant, None of other nodes and of one that is wrong."""
+    if node.op_type != "Constant" or node.domain or not node.output:
+        return None
+    try:
+        given = tensor_of(node)
+        return Value(None, None, CONSTANT) if given is None else initial(given)
+    except (AttributeError, Refused, TypeError, ValueError):  # attributes of wrong types, which onnx tells
+        return None
+
+
+# ---- a node
+
+
+def _visits(nodes: Iterable[Any], of: Graph, scope: Scope) -> Iterator[tuple[Any, ModelNode]]:
+    """Yield each node with what becomes of it; a constant gives the scope its value only."""
+    for node in nodes:
+        value = _constant(node)
+        if value is None:
+            yield node, _visited(node, of, scope)
+        else:
+            scope[node.output[0]] = value
+
+
+def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
+    """Return what becomes of a node, and give the scope its outputs."""
+    name = of.prefix + _name(node)
+    version = version_of(node, of.opsets)
+    operator = f"{type_of(node)}-{version}"
+    try:
+        inputs, outputs = values_of(node, of, scope)
+    except Refused as wrong:
+        root = _root_of_output(node, name)
+        scope.update((output, Value(of.declared.get(output), root=root)) for output in node.output)
+        return ModelNode(name, operator, Unusable("onnx-syntax", str(wrong)))
+    wrong_type = contradicted(node, of, outputs)
+    if wrong_type is not None:
+        scope.update(zip(node.output, outputs, strict=True))
+        return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
+    row = row_of(type_of(node), version)
+    typed = _typed(node, version, of, inputs, outputs)
+    place = placed(node, inputs, row.on_cpu if row else ())
+    if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
+        place = ""
+    found = _found(node, version, of, inputs, outputs, typed, place)
+    if isinstance(found, Unusable) and found.rule == NO_PROVIDER:
+        inside = ChainMap({}, scope)
+        found = _of_function(node, of, inputs, inside, found)
+        outputs = [
+            value if value.is_sized else inside.get(name, value)
+            for name, value in zip(node.output, outputs, strict=True)
+        ]
+    is_taken = not isinstance(found, Unusable) or found.rule not in ("runs-elsewhere", NO_PROVIDER)
+    origin = origin_of_outputs(node, inputs, place, is_taken=is_taken, is_static=of.is_static)
+    before = next((value.root for value in inputs if value.root and value.is_open), "")
+    root = before or _root_of_output(node, name)
+    for output, value in zip(node.output, outputs, strict=True):
+        is_root = value.is_open and (before or not value.is_sized)
+        scope[output] = value._replace(origin=origin, root=root if is_root else "")
+    if isinstance(found, Unusable) and found.rule == "unknown-sizes":
+        found = found._replace(root=root)
+    return ModelNode(name, operator, found)
+
+
+def _root_of_output(node: Any, name: str) -> str:
+    return f"the output of {node.op_type} {name}"
+
+
+def _is_computed_at_load(node: Any, version: int, of: Graph, typed: Sequence[Typed]) -> bool:
+    """Whether ONNX Runtime computes a node of constants: the CPU has a kernel, or those that come in its place have."""
+    if _has_function(node, of):
+        return True
+    return not_taken(type_of(node), version, typed, converts=False) is None
+
+
+# ---- what becomes of it
+
+
+def _found(
+    node: Any,
+    version: int,
+    of: Graph,
+    inputs: Sequence[Value],
+    outputs: Sequence[Value],
+    typed: Sequence[Typed],
+    place: str,
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of a node that nothing is wrong with, or why it has none.
+
+    The rule is NO_PROVIDER where neither DirectML nor the CPU takes it as it is.
+    """
+    made = _node(node, of, inputs, outputs)
+    left = None if place == CONSTANT else _mapped(made, lambda one: left_to_others(one, version, typed))
+    if isinstance(left, Unusable):
+        return left
+    if left is not None:
+        has_function = _has_function(node, of)
+        problem = not_taken(made.type, version, typed, converts=not has_function)
+        return Unusable("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
+    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or without_descs(made.type))
+
+
+def _described(
+    node: Any, of: Graph, made: Node, inputs: Sequence[Value], outputs: Sequence[Value], elsewhere: str | None
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of a node that the provider takes; `elsewhere` says why it has none all the same."""
+    if elsewhere is not None:
+        return Unusable("runs-elsewhere", elsewhere)
+    read, given = (
+        [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
+        for names, values in ((node.input, inputs), (node.output, outputs))
+    )
+    needed = read if made.type in _SIZED_BY_INPUTS else [*read, *given]
+    left_open = next(filter(None, (_left_open(name, value) for name, value in needed)), None)
+    if left_open is not None:
+        return Unusable("unknown-sizes", left_open)
+    full = given if made.type in _WITHOUT_EMPTY else [*read, *given]
+    if any(0 in (value.sizes or ()) for _, value in full):
+        return Unusable("runs-elsewhere", _EMPTY)
+    return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
+
+
+def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
+    """Return that no provider takes a node: why DirectML does not, and why the CPU does not."""
+    operator, release = type_of(node), registrations().release
+    if schema_of_node(node, of.opsets) is not None or is_known(operator):
+        return Unusable(NO_PROVIDER, f"{left}, and {problem}", _UNTAKEN)
+    if node.domain not in DOMAINS_OF_RUNTIME:
+        reason = f"{release} has no operators of the domain {node.domain}, so that no provider takes it"
+        return Unusable(NO_PROVIDER, reason, meant(operator) or _CUSTOM)
+    return Unusable(NO_PROVIDER, f"{release} has no operator {operator}", meant(operator))
+
+
+def _of_function(
+    node: Any, of: Graph, inputs: Sequence[Value], scope: Scope, untaken: Unusable
+) -> Sequence[Counterpart] | Unusable:
+    """Return the descs of the nodes that ONNX Runtime puts in the place of one that no provider takes as it is.
+
+    The scope is given their values.
+    """
+    if not _has_function(node, of):
+        return untaken
+    if next(of.inlining, _NO_MORE) is _NO_MORE:
+        reason = f"more than {MOST_INLINED:,} nodes are defined by others, as it is, and dmlcheck follows no more"
+        return Unusable("not-mapped", reason)
+    parts = inlined(
+        node, schema_of_node(node, of.opsets), of.opsets.get("", 1), [value.type for value in inputs], f"{_name(node)}/"
+    )
+    used = frozenset(name for part in parts for name in (*part.input, *part.output))
+    made: list[Counterpart] = []
+    for _, one in _visits(parts, of._replace(declared={}, used=used), scope):
+        if not isinstance(one.found, Unusable):
+            made += one.found
+        elif one.found.rule == "unknown-sizes":
+            return one.found
+        elif one.found.rule == "onnx-syntax":  # the function is not for these types
+            return untaken
+        elif one.found.rule != "runs-elsewhere":
+            rule = NO_PROVIDER if one.found.rule == NO_PROVIDER else "not-mapped"
+            return one.found._replace(
+                rule=rule, reason=f"of {one.operator}, which comes in its place: {one.found.reason}"
+            )
+    return made or Unusable("runs-elsewhere", untaken.reason)
+
+
+def _has_function(node: Any, of: Graph) -> bool:
+    """Whether ONNX defines a node's operator by others that the opset has."""
+    schema = schema_of_node(node, of.opsets)
+    if schema is None:
+        return False
+    versions = (*schema.function_opset_versions, *schema.context_dependent_function_opset_versions)
+    return min(versions, default=_NEVER) <= of.opsets.get("", 1)
+
+
+def _typed(node: Any, version: int, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> list[Typed]:
+    """Return the values of a node with the type parameters that they are of."""
+    schema = schema_of_node(node, of.opsets)
+    taken, given = _parameters(type_of(node), version) if schema is None else (schema.inputs, schema.outputs)
+    typed = []
+    for kind, values, names, parameters in (
+        ("input", inputs, node.input, taken), ("output", outputs, node.output, given)
+    ):  # fmt: skip
+        for index, (value, name) in enumerate(zip(values, names, strict=True)):
+            parameter = parameters[min(index, len(parameters) - 1)]
+            if name and value.element:
+                typed.append(Typed(parameter.type_str, value.element, f"{kind} {parameter.name or index}"))
+    return typed
+
+
+class _Parameter(NamedTuple):
+    """What stands in for a parameter of a schema: its type parameter; it has no name."""
+
+    type_str: str
+    name: str = ""
+
+
+def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Parameter]]:
+    row = row_of(operator, version) or next(iter(kernels_of(operator, version)), None)
+    inputs, outputs = (("",), ("",)) if row is None else (row.inputs, row.outputs)
+    return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
+
+
+def _left_open(name: str, value: Value) -> str | None:
+    """Return what is not known of a value's sizes, or None."""
+    if value.parts is not None:
+        return next(filter(None, (_left_open(f"a tensor of {name}", part) for part in value.parts)), None)
+    if value.is_sized:
+        return None
+    if value.sizes is None:
+        return f"the sizes of {name} are not known"
+    shown = cut(", ".join(str(size) if size != "" else "?" for size in value.sizes), _MOST_SHOWN)
+    if not all(isinstance(size, int) for size in value.sizes):
+        return f"the sizes of {name} are [{shown}]"
+    if len(value.sizes) > MOST_DIMENSIONS:
+        return f"{name} has {dimensions_text(len(value.sizes))}, more than a tensor can have"
+    return f"{name} has the sizes [{shown}], more elements than a tensor can have"
+
+
+def _node(node: Any, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
+    def array(value: Value | None) -> Any:
+        return value.array() if value is not None and value.is_sized and value.element in KNOWN else None
+
+    taken = tensors_of(node, inputs)
+    unknown = frozenset(index for index, value in enumerate(taken) if value is not None and value.numbers is None)
+    opset = of.opsets.get("", 1)
+    made = [value if name else None for name, value in zip(node.output, outputs, strict=True)]
+    given = tuple(map(array, taken)), tuple(map(array, made))
+    untyped = frozenset(index for index, name in enumerate(node.output) if name and given[1][index] is None)
+    return Node(type_of(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
+
+
+def _mapped(node: Node, make: Callable[[Node], _Made]) -> _Made | Unusable:
+    """Return what is made of a node, or why nothing is: its attributes and inputs are not what they should be."""
+    try:
+        return make(node)
+    except UnknownValues as reason:
+        return Unusable("unknown-sizes", str(reason))
+    except Refused as reason:
+        return Unusable("not-mapped", str(reason))
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        return Unusable("not-mapped", f"{node.type} does not go with its inputs: {first_line(error)}")

@@ -1,0 +1,52 @@
+"""Which nodes ONNX Runtime computes itself, though the provider could: when it loads a model, and on the CPU.
+
+The sources are its core/optimizer/constant_folding.cc, and GetCpuPreferredNodes in
+core/framework/fallback_cpu_capability.cc.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
+
+_MOST = 100  # elements of a constant that is read on the CPU
+_HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are floats of 8 bits
+_KEPT = "DequantizeLinear"  # of constants, for the integer operators that it may become a part of
+_ON_CPU = ("SequenceLength", "Shape", "Size")  # whose outputs are on the CPU, whoever computes them
+
+
+def placed(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
+    """Return CONSTANT for a node that is computed when a model is loaded, HOST for one that stays on the CPU, or "".
+
+    `on_cpu` are the inputs that the provider itself reads on the CPU.
+    """
+    named = [(index, value) for index, (name, value) in enumerate(zip(node.input, inputs, strict=True)) if name]
+    origins = {value.origin for _, value in named}
+    if origins == {CONSTANT}:
+        return "" if node.op_type == _KEPT else CONSTANT
+    if HOST not in origins:
+        return ""
+    return HOST if all(_stays(value, is_read_on_cpu=index in on_cpu) for index, value in named) else ""
+
+
+def _stays(value: Value, *, is_read_on_cpu: bool) -> bool:
+    """Whether an input does not keep its node from the CPU."""
+    if value.element in _HALVES or value.element.startswith("FLOAT8"):
+        return False
+    if value.origin == CONSTANT:
+        return value.has_at_most(_MOST)
+    return value.origin == GIVEN or (value.origin == HOST and not is_read_on_cpu)
+
+
+def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_taken: bool, is_static: bool) -> str:
+    """Return what the outputs of a node come from, where `placed` says what becomes of it, or else the provider.
+
+    `is_static` says that no size of the model is left to a run: a Shape is then a constant.
+    """
+    if node.op_type in _ON_CPU and not node.domain:
+        return CONSTANT if node.op_type == "Shape" and is_static and inputs[0].is_sized else HOST
+    if place or is_taken:
+        return place
+    return HOST if any(value.origin == HOST for value in inputs) else ""

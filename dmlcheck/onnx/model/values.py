@@ -1,0 +1,280 @@
+"""The values of a model before it runs: their types, their sizes, and the numbers of those that are constant.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.onnx.backend_tests.read import KNOWN, element_type
+from dmlcheck.onnx.descs.node import Array
+from dmlcheck.onnx.descs.tensors import four_bits
+from dmlcheck.onnx.export.records import BYTES_OF
+from dmlcheck.onnx.model.file import MOST_VALUES, elements
+
+_COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
+_MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them
+_MOST_FOLLOWED = 100  # dimensions: more than any array has
+_MOST_PARTS = 256  # tensors of a sequence that are followed
+MOST_DIMENSIONS = 32  # that arrays of all versions of NumPy have
+CONSTANT = "constant"
+HOST = "host"
+GIVEN = "given"
+_OF_INDICES = ("INT32", "INT64")
+_OF_SIZES = ("Shape", "Size")
+_ARITHMETIC = frozenset(
+    [
+        "Abs",
+        "Add",
+        "And",
+        "ArgMax",
+        "ArgMin",
+        "BitShift",
+        "BitwiseAnd",
+        "BitwiseNot",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Cast",
+        "CastLike",
+        "Ceil",
+        "Clip",
+        "Compress",
+        "Concat",
+        "ConstantOfShape",
+        "CumSum",
+        "Div",
+        "Equal",
+        "Exp",
+        "Expand",
+        "Flatten",
+        "Floor",
+        "Gather",
+        "GatherElements",
+        "GatherND",
+        "Greater",
+        "GreaterOrEqual",
+        "Identity",
+        "Less",
+        "LessOrEqual",
+        "Log",
+        "Max",
+        "Mean",
+        "Min",
+        "Mod",
+        "Mul",
+        "Neg",
+        "NonZero",
+        "Not",
+        "Or",
+        "Pad",
+        "Pow",
+        "Range",
+        "Reciprocal",
+        "ReduceL1",
+        "ReduceMax",
+        "ReduceMean",
+        "ReduceMin",
+        "ReduceProd",
+        "ReduceSum",
+        "ReduceSumSquare",
+        "Reshape",
+        "Round",
+        "ScatterElements",
+        "ScatterND",
+        "Shape",
+        "Sign",
+        "Size",
+        "Slice",
+        "Split",
+        "Sqrt",
+        "Squeeze",
+        "Sub",
+        "Sum",
+        "Tile",
+        "Transpose",
+        "Trilu",
+        "Unsqueeze",
+        "Where",
+        "Xor",
+    ]
+)
+_SELECTING = ("Compress", "NonZero")  # whose sizes are not inferred
+
+
+class Value(NamedTuple):
+    """A value: an onnx.TypeProto or None, its numbers where they are few and known, and what it comes from.
+
+    `origin` is CONSTANT for what is in the model, HOST for what is on the CPU, and GIVEN for inputs of a graph.
+    `parts` are the tensors of a sequence, None where they are not known. `root` says where it begins that the sizes, or
+    the numbers that sizes may follow from, are not known.
+    """
+
+    type: Any
+    numbers: Array | None = None
+    origin: str = ""
+    parts: tuple[Value, ...] | None = None
+    root: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether sizes are not known, of this value or of what follows from its numbers."""
+        if not self.is_sized:
+            return self.parts is None
+        return self.numbers is None and self.element in _OF_INDICES and self.has_at_most(MOST_VALUES)
+
+    @property
+    def element(self) -> str:
+        """ONNX's name of the type of the elements, "" where it is no tensor or not known."""
+        is_tensor = self.type is not None and self.type.HasField("tensor_type")
+        return element_type(self.type.tensor_type.elem_type) if is_tensor and self.type.tensor_type.elem_type else ""
+
+    @property
+    def sizes(self) -> tuple[int | str, ...] | None:
+        """The sizes, the names of those that are open in their places ("" for none); None where there are none."""
+        if self.type is None or not self.type.tensor_type.HasField("shape"):
+            return None
+        return tuple(map(_size, self.type.tensor_type.shape.dim))
+
+    @property
+    def known(self) -> tuple[int, ...] | None:
+        """The sizes where all are known, and an array can have them."""
+        sizes = self.sizes
+        if sizes is None or len(sizes) > MOST_DIMENSIONS:
+            return None
+        known = tuple(size for size in sizes if isinstance(size, int))
+        if len(known) < len(sizes) or elements((size or 1 for size in known), _COUNTABLE) >= _COUNTABLE:
+            return None  # NumPy counts no size of 0
+        return known
+
+    @property
+    def is_sized(self) -> bool:
+        """Whether all sizes are known, and an array can have them."""
+        return self.known is not None
+
+    def has_at_most(self, most: int) -> bool:
+        """Whether all sizes are known, and make no more elements than that."""
+        known = self.known
+        return known is not None and elements(known, most) <= most
+
+    def array(self) -> Array:
+        """Return the numbers, or an array of type and sizes that takes no memory."""
+        if self.numbers is not None:
+            return self.numbers
+        return np.broadcast_to(_zero(self.element), self.known or ())
+
+
+def _size(dim: Any) -> int | str:
+    return int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else str(dim.dim_param)
+
+
+def _zero(element: str) -> Array:
+    from onnx import TensorProto, helper
+
+    if element in BYTES_OF:
+        return four_bits(np.zeros((), BYTES_OF[element].lower()), element)
+    return np.zeros((), helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element)))
+
+
+def limited(type: Any) -> Any:
+    """Return a type, without its sizes where they are long: each value that is made of it may have as many."""
+    if type is None or (type.ByteSize() <= _MOST_BYTES and len(type.tensor_type.shape.dim) <= _MOST_FOLLOWED):
+        return type
+    from onnx import helper
+
+    is_tensor = type.HasField("tensor_type")
+    return helper.make_tensor_type_proto(type.tensor_type.elem_type, None) if is_tensor else None
+
+
+def initial(tensor: Any) -> Value:
+    """Return an initializer, or the value of a Constant."""
+    from onnx import TensorProto, helper, numpy_helper
+
+    of = limited(helper.make_tensor_type_proto(tensor.data_type, list(tensor.dims)))
+    kind = element_type(tensor.data_type)
+    is_outside = tensor.data_location == TensorProto.EXTERNAL
+    if kind not in KNOWN or elements(tensor.dims, MOST_VALUES) > MOST_VALUES or is_outside:
+        return Value(of, None, CONSTANT)
+    try:
+        numbers = numpy_helper.to_array(tensor)
+    except (ValueError, TypeError):  # not as many as the sizes say
+        return Value(of, None, CONSTANT)
+    return Value(of, four_bits(numbers, kind) if kind in BYTES_OF else numbers, CONSTANT)
+
+
+def of_numbers(numbers: Array) -> Value:
+    """Return the value of numbers that were computed."""
+    from onnx import helper
+
+    kind = helper.np_dtype_to_tensor_dtype(numbers.dtype)
+    return Value(helper.make_tensor_type_proto(kind, list(numbers.shape)), numbers)
+
+
+def parts_of(node: Any, inputs: Sequence[Value]) -> tuple[Value, ...] | None:
+    """Return the tensors of the sequence that a node makes; None where it makes none, or they are not known."""
+    if node.op_type in ("SequenceConstruct", "SequenceEmpty"):
+        return tuple(inputs) if len(inputs) <= _MOST_PARTS else None
+    if node.op_type not in ("SequenceErase", "SequenceInsert") or not inputs or inputs[0].parts is None:
+        return None
+    parts, is_insert = list(inputs[0].parts), node.op_type == "SequenceInsert"
+    place: int | None = len(parts) if is_insert else len(parts) - 1
+    if len(inputs) > 1 + is_insert:
+        numbers = inputs[1 + is_insert].numbers
+        place = None if numbers is None or numbers.size != 1 else int(numbers.reshape(-1)[0])
+    if place is None or not -len(parts) <= place < len(parts) + is_insert:
+        return None
+    parts[place : place if is_insert else place + 1 or None] = [inputs[1]] if is_insert else []
+    return tuple(parts) if len(parts) <= _MOST_PARTS else None
+
+
+def computed(node: Any, inputs: Sequence[Value], outputs: Sequence[Value], opsets: Mapping[str, int]) -> list[Array]:
+    """Return the outputs of a node that computes few numbers from known ones, [] for all others."""
+    if node.op_type not in _ARITHMETIC or node.domain:
+        return []
+    if node.op_type not in _SELECTING and not all(value.has_at_most(MOST_VALUES) for value in outputs):
+        return []
+    if node.op_type in _OF_SIZES and inputs and inputs[0].is_sized:
+        sizes = np.array(inputs[0].sizes, np.int64)
+        begin, end = (_attribute(node, name, default) for name, default in (("start", 0), ("end", None)))
+        return [sizes[begin:end] if node.op_type == "Shape" else np.array(sizes.prod(), np.int64)]
+    if not inputs or any(value.numbers is None for value in inputs):
+        return []
+    results = _evaluated(node, [value.numbers for value in inputs], opsets)
+    return results if all(result.size <= MOST_VALUES for result in results) else []
+
+
+def _attribute(node: Any, name: str, default: Any) -> Any:
+    return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
+
+
+def _float(node: Any, name: str, default: float) -> float:
+    return next((float(attribute.f) for attribute in node.attribute if attribute.name == name), default)
+
+
+def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:
+    from onnx.reference import ReferenceEvaluator
+
+    if node.op_type == "Unsqueeze" and len(inputs) == 1:
+        return _unsqueezed(node, inputs[0])
+    if node.op_type == "Clip" and len(inputs) == 1 and node.attribute:
+        low, high = (_float(node, name, default) for name, default in (("min", -np.inf), ("max", np.inf)))
+        return [np.clip(inputs[0], low, high).astype(inputs[0].dtype)]
+    given = dict(zip([name for name in node.input if name], inputs, strict=True))
+    try:
+        with np.errstate(all="ignore"):
+            results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
+    except Exception:  # noqa: BLE001 - whatever an evaluator says: the numbers stay unknown
+        return []
+    return [np.asarray(result) for result in results]
+
+
+def _unsqueezed(node: Any, values: Array) -> list[Array]:
+    """Return what an Unsqueeze makes whose axes are an attribute: the evaluator takes them as an input only."""
+    axes = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), ())
+    try:
+        return [np.expand_dims(values, axes)]
+    except ValueError:  # axes that the output does not have, or twice the same
+        return []

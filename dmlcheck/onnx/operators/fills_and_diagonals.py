@@ -1,0 +1,47 @@
+"""Tensors made from numbers, and diagonals of matrices."""
+
+from __future__ import annotations
+
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, number
+from dmlcheck.onnx.descs.tensors import type_name
+
+_LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
+
+
+def _constant(node: Node) -> Counterpart:
+    """FILL_VALUE_CONSTANT of what the output has everywhere."""
+    output = node.output()
+    given = output if node.has_outputs else node.get("value")
+    value = 0 if given is None else given.reshape(-1)[0]
+    fields = {"ValueDataType": type_name(output), "Value": number(value, output.dtype)}
+    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})
+
+
+def _sequence(node: Node) -> Counterpart:
+    output = node.output()
+    given = [node.known(index) for index in (0, 2)]
+    start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
+    fields = {"ValueDataType": type_name(output), "ValueStart": start, "ValueDelta": delta}
+    return Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})
+
+
+def _triangle(node: Node) -> Counterpart:
+    """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
+    first = (node.numbers("k", 1) or [0])[0]
+    begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
+    value = {"ValueDataType": type_name(node.output()), "Value": 0}
+    ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
+    return Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})
+
+
+def _ones(node: Node) -> Counterpart:
+    fields = {"Offset": node.get("k", 0), "Value": 1}
+    return Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})
+
+
+OPERATORS: dict[str, Maker] = {
+    "ConstantOfShape": _constant,
+    "EyeLike": _ones,
+    "Range": _sequence,
+    "Trilu": _triangle,
+}

@@ -1,0 +1,293 @@
+"""Attention of transformers, onnxruntime's own: MULTIHEAD_ATTENTION, and what comes before and after it.
+
+From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp, DmlOperatorQAttention.cpp and
+DmlOperatorGroupQueryAttention.cpp of ONNX Runtime's DirectML provider.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Makers, Node, Refused, number
+from dmlcheck.onnx.descs.steps import Tensor, identity, join, product, step, unary, window
+from dmlcheck.onnx.descs.tensors import Strided, empty, empty_like, repeated
+
+_FIRST_DIAGONAL = -(2**31)
+
+
+class _Mask(NamedTuple):
+    """MaskTensor with what it holds, and the operators that make it."""
+
+    tensor: Tensor | None = None
+    kind: str = "NONE"
+    steps: tuple[Counterpart, ...] = ()
+
+
+def _numbers(node: Node, size: int) -> dict[str, Any]:
+    """Return the fields that are numbers, for heads of a size."""
+    scale = node.get("scale")
+    return {
+        "Scale": number(1 / sqrt(size) if scale is None else scale),
+        "MaskFilterValue": number(node.get("mask_filter_value", -10000.0)),
+    }
+
+
+# ---- query, key and value, already multiplied
+
+
+def _multi_head(node: Node) -> Counterpart:
+    """MULTIHEAD_ATTENTION of queries, keys and values; five dimensions are stacked, keys of four are earlier ones."""
+    query, heads = node.input(0), node.positive("num_heads")
+    if query.ndim not in (3, 5):
+        raise Refused(f"{node.type} of a query of {query.ndim} dimensions")
+    size = query.shape[4] if query.ndim == 5 else query.shape[2] // heads
+    if size < 1:
+        raise Refused(f"{node.type} of {heads} heads, which a query of the sizes {list(query.shape)} does not have")
+    tensors: dict[str, Any] = dict(_given(node))
+    mask, kind = _mask(node, heads)
+    if mask is not None:
+        tensors["MaskTensor"] = mask
+    outputs = {"OutputTensor": 0, "OutputPresentKeyTensor": 1, "OutputPresentValueTensor": 2}
+    made = {name: node.output(index) for name, index in outputs.items() if node.gives(index)}
+    fields = {**_numbers(node, size), "HeadCount": heads, "MaskType": kind}
+    return Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})
+
+
+def _given(node: Node) -> dict[str, Array]:
+    """Return the inputs by the fields that they are, but for the mask and for a past of no steps."""
+    key = node.optional(1)
+    is_past = key is not None and key.ndim == 4
+    names = {
+        0: "StackedQueryKeyValueTensor" if node.input(0).ndim == 5 else "QueryTensor",
+        3: "BiasTensor",
+        5: "RelativePositionBiasTensor",
+        6: "PastKeyTensor",
+        7: "PastValueTensor",
+        1: "PastKeyTensor"
+        if is_past
+        else "StackedKeyValueTensor"
+        if key is not None and key.ndim == 5
+        else "KeyTensor",
+        2: "PastValueTensor" if is_past else "ValueTensor",
+    }
+    return {name: node.input(index) for index, name in names.items() if node.has(index) and node.input(index).size}
+
+
+def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
+    """Return the mask in its form, and the name of that: lengths of keys, their bounds, or a mark for each."""
+    mask, query = node.optional(4), node.input(0)
+    if mask is None:
+        return None, "NONE"
+    if mask.ndim == 1:
+        is_length = mask.shape[0] == query.shape[0]
+        return (mask[None], "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
+    return repeated(_marks(node, mask), (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
+
+
+def _marks(node: Node, mask: Array) -> Array:
+    """Return a mask of keys in four dimensions: batch, heads, queries, keys."""
+    if mask.ndim not in (2, 3, 4):
+        raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions, not of 1 to 4")
+    return mask.reshape((mask.shape[0], *(1,) * (4 - mask.ndim), *mask.shape[1:]))
+
+
+# ---- with the product that makes query, key and value
+
+
+class _Sizes(NamedTuple):
+    """The sizes of an attention: batch, steps, heads, and the elements of all heads in keys and in values."""
+
+    batch: int
+    length: int
+    heads: int
+    keys: int
+    values: int
+
+    @property
+    def all(self) -> tuple[int, int, int]:
+        """The sizes of query, key and value side by side."""
+        return self.batch, self.length, 2 * self.keys + self.values
+
+
+def _sizes(node: Node, *, own: Sequence[int] | None = None) -> _Sizes:
+    """Return the sizes that input and weights say; `own` are the sizes of query, key and value where they differ."""
+    x, weights, heads = node.input(0), node.input(1), node.positive("num_heads")
+    if (x.ndim, weights.ndim) != (3, 2):
+        raise Refused(f"{node.type} whose input has {x.ndim} dimensions and whose weights have {weights.ndim}")
+    given = list(own or [weights.shape[1] // 3] * 3)
+    are_of_heads = len(given) == 3 and all(size > 0 and size % heads == 0 for size in given)
+    if not are_of_heads or given[0] != given[1] or sum(given) != weights.shape[1]:
+        raise Refused(f"{node.type} of {heads} heads, whose weights of {weights.shape[1]} columns are {given}")
+    return _Sizes(x.shape[0], x.shape[1], heads, given[0], given[2])
+
+
+def _attention(node: Node) -> list[Counterpart]:
+    """GEMM of all three, their heads put side by side, MULTIHEAD_ATTENTION; values of another size are cut off."""
+    x, weights, bias = node.input(0), node.input(1), node.optional(2)
+    sizes = _sizes(node, own=node.get("qkv_hidden_sizes"))
+    made = empty_like(x, sizes.all)
+    more = {} if bias is None else {"CTensor": repeated(bias, sizes.all)}
+    multiply = product(x, repeated(weights, (sizes.batch, *weights.shape)), made, **more, Beta=1)
+    apart, tensors = _heads_apart(made, sizes)
+    mask = _mask_of_product(node, 3, sizes)
+    attend = _attend(node, sizes, mask, {**tensors, "RelativePositionBiasTensor": node.optional(5)})
+    return [multiply, *apart, *mask.steps, attend]
+
+
+def _attend(node: Node, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, Any]) -> Counterpart:
+    fields = {**_numbers(node, sizes.keys // sizes.heads), "HeadCount": sizes.heads, "MaskType": mask.kind}
+    output = node.output()
+    return step("MULTIHEAD_ATTENTION", **tensors, MaskTensor=mask.tensor, OutputTensor=output, **fields)
+
+
+def _heads_apart(made: Array, sizes: _Sizes) -> tuple[list[Counterpart], dict[str, Array]]:
+    """Return what brings the heads of query, key and value side by side, and the tensors that come of it."""
+    if sizes.keys == sizes.values:
+        stacked = _stacked(made, sizes, 3)
+        return [stacked], {"StackedQueryKeyValueTensor": stacked.fields["OutputTensor"]}
+    query_key = empty_like(made, (sizes.batch, sizes.length, 2 * sizes.keys))
+    value = empty_like(made, (sizes.batch, sizes.length, sizes.values))
+    stacked = _stacked(query_key, sizes, 2)
+    cut = [window(made, query_key, (0, 0, 0)), window(made, value, (0, 0, 2 * sizes.keys))]
+    return [*cut, stacked], {"ValueTensor": value, "StackedQueryKeyTensor": stacked.fields["OutputTensor"]}
+
+
+def _stacked(x: Array, sizes: _Sizes, count: int) -> Counterpart:
+    """Return a copy of tensors that lie one after the other, with those of each head one after the other."""
+    size = sizes.keys // sizes.heads
+    made = empty_like(x, (sizes.batch, sizes.length, sizes.heads, count, size))
+    row = sizes.heads * count * size
+    return identity(Strided(made, (sizes.length * row, row, size, sizes.heads * size, 1)), made)
+
+
+def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
+    """Return the mask: lengths, ends and starts, or a mark for each pair, of which a larger square is cut."""
+    mask = node.optional(index)
+    if mask is None:
+        return _Mask()
+    if mask.ndim == 1:
+        groups = mask.shape[0] // sizes.batch
+        if groups not in (1, 2) or mask.shape[0] % sizes.batch:
+            raise Refused(f"{node.type} with a mask of {mask.shape[0]} numbers for a batch of {sizes.batch}")
+        kind = "KEY_SEQUENCE_LENGTH" if groups == 1 else "KEY_SEQUENCE_END_START"
+        return _Mask(mask.reshape(groups, sizes.batch), kind)
+    marks = _marks(node, mask)
+    outer = (sizes.batch, sizes.heads)
+    square = (*outer, sizes.length, sizes.length)
+    if mask.ndim == 4 and mask.shape[2] != sizes.length:
+        cut = empty_like(mask, square)
+        whole = repeated(marks, (*outer, *mask.shape[2:]))
+        return _Mask(cut, "BOOLEAN", (window(whole, cut, (0, 0, 0, 0)),))
+    return _Mask(repeated(marks, square), "BOOLEAN")
+
+
+# ---- quantized
+
+
+def _quantized_attention(node: Node) -> list[Counterpart]:
+    """MATRIX_MULTIPLY_INTEGER_TO_FLOAT, then as Attention; earlier steps are cut apart, and joined again."""
+    sizes, past = _sizes(node), node.optional(8)
+    steps = 0 if past is None else _steps_of(node, past, sizes)
+    made = empty_like(node.output(), sizes.all)
+    stacked = _stacked(made, sizes, 3)
+    is_causal = node.whole("unidirectional", 0) and not node.has(5)
+    mask = _causal(sizes, steps) if is_causal else _mask_of_product(node, 5, sizes)
+    cut, tensors, joined = _earlier(node, past, sizes, steps)
+    attend = _attend(node, sizes, mask, {"StackedQueryKeyValueTensor": stacked.fields["OutputTensor"], **tensors})
+    return [_quantized_product(node, sizes, made), stacked, *mask.steps, *cut, attend, *joined]
+
+
+def _quantized_product(node: Node, sizes: _Sizes, made: Array) -> Counterpart:
+    weights, bias = node.input(1), node.optional(2)
+    return step(
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        ATensor=node.input(0),
+        AScaleTensor=np.atleast_1d(node.input(3)),
+        AZeroPointTensor=_vector(node.optional(6)),
+        BTensor=repeated(weights, (sizes.batch, *weights.shape)),
+        BScaleTensor=np.atleast_1d(node.input(4)),
+        BZeroPointTensor=_vector(node.optional(7)),
+        BiasTensor=None if bias is None else repeated(bias, sizes.all),
+        OutputTensor=made,
+    )
+
+
+def _vector(values: Array | None) -> Array | None:
+    return None if values is None else np.atleast_1d(values)
+
+
+def _steps_of(node: Node, past: Array, sizes: _Sizes) -> int:
+    head = sizes.keys // sizes.heads
+    if past.ndim != 5 or (*past.shape[:3], past.shape[4]) != (2, sizes.batch, sizes.heads, head):
+        raise Refused(f"{node.type} whose earlier steps have the sizes {list(past.shape)}")
+    return int(past.shape[3])
+
+
+def _causal(sizes: _Sizes, earlier: int) -> _Mask:
+    """Return a mask whose ones are the keys up to the step of the query."""
+    total = earlier + sizes.length
+    marks = empty((1, 1, sizes.length, total), np.int32)
+    diagonals = {"DiagonalFillBegin": _FIRST_DIAGONAL, "DiagonalFillEnd": earlier + 1}
+    fill = step("DIAGONAL_MATRIX1", OutputTensor=marks, ValueDataType="INT32", Value=1, **diagonals)
+    return _Mask(repeated(marks, (sizes.batch, sizes.heads, sizes.length, total)), "BOOLEAN", (fill,))
+
+
+def _earlier(
+    node: Node, past: Array | None, sizes: _Sizes, steps: int
+) -> tuple[list[Counterpart], dict[str, Array], list[Counterpart]]:
+    """Return what cuts keys and values of earlier steps apart, their tensors, and what joins the present ones."""
+    if past is None:
+        return [], {}, []
+    outer, head = (1, sizes.batch, sizes.heads), sizes.keys // sizes.heads
+    part = empty_like(past, (*outer, steps, head))
+    present = empty_like(node.output(1), (*outer, steps + sizes.length, head))
+    cut = [window(past, part, (which, 0, 0, 0, 0)) for which in (0, 1)]
+    tensors = {
+        "PastKeyTensor": part,
+        "PastValueTensor": part,
+        "OutputPresentKeyTensor": present,
+        "OutputPresentValueTensor": present,
+    }
+    return cut, tensors, [join([present, present], node.output(1), 0)]
+
+
+# ---- more heads in queries than in keys
+
+
+def _grouped(node: Node) -> list[Counterpart]:
+    """MULTIHEAD_ATTENTION1 in FLOAT32; the past steps are those of input 5 for one step, and none for several."""
+    inputs = [node.input(index) for index in range(3)]
+    outputs = [node.output(index) for index in range(3)]
+    if any(x.ndim != 3 for x in inputs):
+        raise Refused(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
+    wide = [x if x.dtype == np.float32 else empty(x.shape, np.float32) for x in (*inputs, *outputs)]
+    before = [unary("CAST", x, y) for x, y in zip(inputs, wide[:3], strict=True) if x is not y]
+    after = [unary("CAST", y, x) for x, y in zip(outputs, wide[3:], strict=True) if x is not y]
+    batch, length, _ = inputs[0].shape
+    past = empty((batch,), np.int32)
+    none = step("FILL_VALUE_CONSTANT", OutputTensor=past, ValueDataType="INT32", Value=0)
+    return [*before, *([] if length == 1 else [none]), _attend_in_groups(node, wide, past), *after]
+
+
+def _attend_in_groups(node: Node, wide: Sequence[Array], past: Array) -> Counterpart:
+    names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor", "OutputPresentKeyTensor",
+             "OutputPresentValueTensor")  # fmt: skip
+    hidden, heads = wide[0].shape[2], node.positive("num_heads")
+    if hidden < heads:
+        raise Refused(f"{node.type} of {heads} heads in {hidden} elements")
+    counts = {"QueryHeadCount": heads, "KeyValueHeadCount": node.positive("kv_num_heads")}
+    fields = {**_numbers(node, hidden // heads), **counts, "MaskType": "NONE"}
+    tensors = dict(zip(names, wide, strict=True))
+    return step("MULTIHEAD_ATTENTION1", **tensors, PastSequenceLengthsTensor=past, **fields)
+
+
+OPERATORS: dict[str, Maker] = {"com.microsoft.MultiHeadAttention": _multi_head}
+SEVERAL: dict[str, Makers] = {
+    "com.microsoft.Attention": _attention,
+    "com.microsoft.GroupQueryAttention": _grouped,
+    "com.microsoft.QAttention": _quantized_attention,
+}

@@ -1,0 +1,93 @@
+"""RNN, GRU and LSTM, which ONNX and DirectML have with the gates in the same order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, number
+from dmlcheck.onnx.descs.tensors import converted
+
+_DIRECTIONS = {"forward": "FORWARD", "reverse": "BACKWARD", "bidirectional": "BIDIRECTIONAL"}
+_DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
+
+# ONNX's functions in lower case: DirectML's activation, and the fields that are alpha and beta with their defaults.
+_FUNCTIONS: dict[str, tuple[str, dict[str, float | None]]] = {
+    "affine": ("LINEAR", {"Alpha": None, "Beta": None}),
+    "elu": ("ELU", {"Alpha": 1.0}),
+    "hardsigmoid": ("HARD_SIGMOID", {"Alpha": 0.2, "Beta": 0.5}),
+    "leakyrelu": ("LEAKY_RELU", {"Alpha": 0.01}),
+    "relu": ("RELU", {}),
+    "scaledtanh": ("SCALED_TANH", {"Alpha": None, "Beta": None}),
+    "sigmoid": ("SIGMOID", {}),
+    "softplus": ("SOFTPLUS", {}),
+    "softsign": ("SOFTSIGN", {}),
+    "tanh": ("TANH", {}),
+    "thresholdedrelu": ("THRESHOLDED_RELU", {"Alpha": 1.0}),
+}
+
+
+def _recurrent(type: str, node: Node) -> Counterpart:
+    direction = _DIRECTIONS.get(node.get("direction", "forward"))
+    if direction is None or node.opset < 7:
+        raise Refused(f"{type} of opset {node.opset} with direction {node.get('direction')!r}")
+    node.only_outputs(3 if type == "LSTM" else 2)
+    fields = {**_tensors(type, node), "Direction": direction, **_own(type, node)}
+    return Counterpart(type, {**fields, "ActivationDescs": list(_activations(type, node, direction))})
+
+
+def _tensors(type: str, node: Node) -> dict[str, Array]:
+    """Return the tensors in DirectML's four dimensions; with layout 1 the batch comes first in ONNX's."""
+    is_batch_first = bool(node.get("layout", 0))
+
+    def sequence(x: Array) -> Array:
+        return np.moveaxis(x, 0, -2) if is_batch_first else x
+
+    made = {
+        "InputTensor": sequence(node.input(0))[None],
+        "WeightTensor": node.input(1)[None],
+        "RecurrenceTensor": node.input(2)[None],
+    }
+    states = {5: "HiddenInitTensor", **({6: "CellMemInitTensor"} if type == "LSTM" else {})}
+    made |= {name: sequence(node.input(index))[None] for index, name in states.items() if node.has(index)}
+    rows = {3: "BiasTensor", **({7: "PeepholeTensor"} if type == "LSTM" else {})}
+    made |= {name: node.input(index)[None, None] for index, name in rows.items() if node.has(index)}
+    if node.has(4):
+        made["SequenceLengthsTensor"] = converted(node.input(4), np.uint32)[None, None, None]
+    for index, name in enumerate(("OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor")):
+        if node.gives(index):
+            made[name] = sequence(node.output(index))[(None,) * (4 - node.output(index).ndim)]
+    return made
+
+
+def _own(type: str, node: Node) -> dict[str, Any]:
+    """Return the fields that only one of the networks has."""
+    clip = node.get("clip")
+    if type == "LSTM":
+        used = {"ClipThreshold": number(clip or 0.0), "UseClipThreshold": clip is not None}
+        return {**used, "CoupleInputForget": bool(node.get("input_forget", 0))}
+    if clip is not None:
+        raise Refused(f"{type} with clip, which DirectML has for LSTM alone")
+    return {"LinearBeforeReset": bool(node.get("linear_before_reset", 0))} if type == "GRU" else {}
+
+
+def _activations(type: str, node: Node, direction: str) -> Iterator[dict[str, Any]]:
+    """Yield the activations; their numbers are in two lists, in the order of those that have them."""
+    ways = 2 if direction == "BIDIRECTIONAL" else 1
+    names = node.get("activations") or _DEFAULTS[type] * ways
+    given = {field: iter(node.get(f"activation_{field.lower()}") or []) for field in ("Alpha", "Beta")}
+    for name in names[: len(_DEFAULTS[type]) * ways]:
+        if name.lower() not in _FUNCTIONS:
+            raise Refused(f"{type} with the activation {name}")
+        short, fields = _FUNCTIONS[name.lower()]
+        values = {field: next(given[field], default) for field, default in fields.items()}
+        if None in values.values():
+            raise Refused(f"{type} with the activation {name} without its numbers")
+        steepness = {"Steepness": 1} if short == "SOFTPLUS" else {}
+        yield {"Type": f"ACTIVATION_{short}", **{field: number(v) for field, v in values.items()}, **steepness}
+
+
+OPERATORS: dict[str, Maker] = {name: partial(_recurrent, name) for name in _DEFAULTS}

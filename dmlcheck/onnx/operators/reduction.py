@@ -1,0 +1,65 @@
+"""Reductions along axes, and what is grouped along them."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
+from dmlcheck.onnx.descs.tensors import sized
+
+
+def _reduce(function: str, node: Node) -> Counterpart:
+    """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
+    x = np.atleast_1d(node.input(0))
+    axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
+    if not axes and not node.get("noop_with_empty_axes"):
+        axes = list(range(x.ndim))
+    elif not axes and node.has_outputs and function not in ("SUM", "AVERAGE", "MULTIPLY", "MIN", "MAX"):
+        raise Refused(f"{node.type} of no axes, of which versions of ONNX say different things")
+    sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
+    tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
+    return Counterpart("REDUCE", {"Function": function, **tensors, "Axes": axes})
+
+
+def _index(operator: str, node: Node) -> Counterpart:
+    """ARGMAX and ARGMIN: the last of equal elements is what DECREASING gives."""
+    x = np.atleast_1d(node.input(0))
+    axis = axis_of(node.get("axis", 0), x.ndim)
+    sizes = [1 if place == axis else size for place, size in enumerate(x.shape)]
+    direction = "DECREASING" if node.get("select_last_index", 0) else "INCREASING"
+    tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
+    return Counterpart(operator, {**tensors, "Axes": [axis], "AxisDirection": direction})
+
+
+def _grouped(operator: str, node: Node) -> Counterpart:
+    """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 along all axes from one on."""
+    x = np.atleast_1d(node.input(0))
+    axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)
+    axes = [axis] if node.opset >= 13 else list(range(axis, x.ndim))
+    return Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})
+
+
+_REDUCE = {
+    "ReduceL1": "L1",
+    "ReduceL2": "L2",
+    "ReduceLogSum": "LOG_SUM",
+    "ReduceLogSumExp": "LOG_SUM_EXP",
+    "ReduceMax": "MAX",
+    "ReduceMean": "AVERAGE",
+    "ReduceMin": "MIN",
+    "ReduceProd": "MULTIPLY",
+    "ReduceSum": "SUM",
+    "ReduceSumSquare": "SUM_SQUARE",
+}
+
+
+OPERATORS: dict[str, Maker] = {
+    **{name: partial(_reduce, function) for name, function in _REDUCE.items()},
+    "ArgMax": partial(_index, "ARGMAX"),
+    "ArgMin": partial(_index, "ARGMIN"),
+    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX1"),
+    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX1"),
+    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX1"),
+}

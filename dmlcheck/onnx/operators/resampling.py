@@ -1,0 +1,180 @@
+"""Resampling: Resize and Upsample as RESAMPLE2 (`provider.resized` has RESAMPLE3), RoiAlign as ROI_ALIGN1."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.tensors import unsigned
+
+_HALF = Fraction(1, 2)
+
+
+class _Axis(NamedTuple):
+    """A dimension: its sizes, the factor between them, and the part of the input that is taken, from 0 to 1."""
+
+    size: int
+    resized: int
+    scale: Fraction
+    start: Fraction = Fraction(0)
+    end: Fraction = Fraction(1)
+
+
+_Line = tuple[Fraction, Fraction, Fraction]  # s, a and b, where element o of the output lies at (o + a) / s - b
+
+
+def _half_pixel(axis: _Axis) -> _Line:
+    return axis.scale, _HALF, _HALF
+
+
+def _corner(axis: _Axis) -> _Line:
+    return axis.scale, Fraction(0), Fraction(0)
+
+
+def _half_pixel_of_pytorch(axis: _Axis) -> _Line:
+    return _half_pixel(axis) if axis.resized > 1 else _corner(axis)
+
+
+def _symmetric(axis: _Axis) -> _Line:
+    """Around the middle of the input, also where its size times the scale is not whole."""
+    whole = axis.scale * axis.size
+    return axis.scale, _HALF, _HALF - Fraction(axis.size, 2) * (1 - axis.resized / whole)
+
+
+def _corners(axis: _Axis) -> _Line:
+    """From the first element to the last."""
+    if axis.scale * axis.size != axis.resized and axis.size > 1:
+        raise Refused("Resize with align_corners and sizes that are rounded, of which ONNX says different things")
+    if min(axis.size, axis.resized) == 1:
+        return Fraction(1), Fraction(0), Fraction(0)
+    return Fraction(axis.resized - 1, axis.size - 1), Fraction(0), Fraction(0)
+
+
+def _cropped(axis: _Axis) -> _Line:
+    """From the first to the last element of a part of the input, all of it inside; of one, the middle of the part."""
+    last = axis.size - 1
+    if not 0 <= axis.start <= axis.end <= 1:
+        raise Refused("Resize with tf_crop_and_resize backwards, or beyond the input's edges")
+    length = (axis.end - axis.start) * last
+    if axis.resized == 1 or not length:
+        return Fraction(1), Fraction(0), -axis.start * last - (length / 2 if axis.resized == 1 else 0)
+    return (axis.resized - 1) / length, Fraction(0), -axis.start * last
+
+
+_LINES: dict[str, Callable[[_Axis], _Line]] = {
+    "align_corners": _corners,
+    "asymmetric": _corner,
+    "half_pixel": _half_pixel,
+    "half_pixel_symmetric": _symmetric,
+    "pytorch_half_pixel": _half_pixel_of_pytorch,
+    "tf_crop_and_resize": _cropped,
+    "tf_half_pixel_for_nn": lambda axis: (axis.scale, _HALF, Fraction(0)),
+}
+
+# The direction that a coordinate is rounded in, and what is added to it before, by nearest_mode.
+_NEAREST: dict[str, tuple[str, Fraction]] = {
+    "ceil": ("INCREASING", Fraction(0)),
+    "floor": ("DECREASING", Fraction(0)),
+    "round_prefer_ceil": ("DECREASING", _HALF),
+    "round_prefer_floor": ("INCREASING", -_HALF),
+}
+_MODES = {"linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
+
+
+def _resize(node: Node) -> Counterpart:
+    """RESAMPLE2: the element nearest of all is one of a coordinate half an element to a side."""
+    if node.opset < 11:
+        return _upsample(node)
+    mode = node.get("coordinate_transformation_mode", "half_pixel")
+    if mode not in _LINES:
+        raise Refused(f"Resize with {mode}")
+    axes = _axes(node)
+    if node.get("antialias", 0) and node.get("mode") == "linear" and any(axis.scale < 1 for axis in axes):
+        raise Refused("Resize with a filter that DirectML does not document")
+    return _resample(node, list(map(_LINES[mode], axes)), node.get("nearest_mode", "round_prefer_floor"))
+
+
+def _upsample(node: Node) -> Counterpart:
+    """Resize before opset 11: coordinates are scaled alone, and rounded down."""
+    given = node.get("scales")
+    values = node.known(1) if given is None else np.asarray(given)
+    if values is None:
+        raise Refused(f"{node.type} without scales")
+    return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor")
+
+
+def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> Counterpart:
+    mode = _MODES.get(node.get("mode", "nearest"))
+    if mode is None:
+        raise Refused(f"Resize in mode {node.get('mode')}, which DirectML does not have")
+    direction, moved = _NEAREST[nearest] if mode == "NEAREST_NEIGHBOR" else ("INCREASING", Fraction(0))
+    fields = {
+        "InterpolationMode": mode,
+        "RoundingDirection": direction,
+        "Scales": [number(float(scale)) for scale, _, _ in lines],
+        "InputPixelOffsets": [number(float(offset - moved)) for _, _, offset in lines],
+        "OutputPixelOffsets": [number(float(-shift)) for _, shift, _ in lines],
+    }
+    return Counterpart("RESAMPLE2", {**node.tensors(), **fields})
+
+
+def _axes(node: Node) -> list[_Axis]:
+    """Return what is known of every dimension; those that `axes` does not name stay as they are."""
+    x, output = node.input(0), node.output()
+    named = [axis_of(axis, x.ndim) for axis in node.get("axes") or range(x.ndim)]
+    axes = [_Axis(size, size, Fraction(1)) for size in x.shape]
+    roi = node.known(1) if node.get("coordinate_transformation_mode") == "tf_crop_and_resize" else None
+    for place, (axis, scale) in enumerate(zip(named, _scales(node, named), strict=True)):
+        axes[axis] = _Axis(x.shape[axis], output.shape[axis], scale)
+        if roi is not None and roi.size:
+            start, end = (Fraction(float(roi[at])) for at in (place, place + len(named)))
+            axes[axis] = axes[axis]._replace(start=start, end=end)
+    return axes
+
+
+def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
+    """Return the scales that are given, or follow from the sizes that are."""
+    x, scales = node.input(0), node.known(2)
+    if scales is not None and scales.size:
+        return [Fraction(float(scale)) for scale in scales]
+    sizes = node.numbers("sizes", 3) or []
+    each = [Fraction(size, x.shape[axis]) for axis, size in zip(axes, sizes, strict=True)]
+    one = {"not_larger": min, "not_smaller": max}.get(node.get("keep_aspect_ratio_policy", "stretch"))
+    return each if one is None else [one(each)] * len(each)
+
+
+def _regions(node: Node) -> Counterpart:
+    regions, scale = node.input(1), node.get("spatial_scale", 1.0)
+    mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
+    if mode == "output_half_pixel" and ((regions[:, 2:] - regions[:, :2]).astype("f8") * number(scale) < 1).any():
+        raise Refused("RoiAlign that widens regions of less than an element")
+    if node.get("mode", "avg") != "avg":
+        raise Refused("RoiAlign of maxima, of which ONNX says different things")
+    return aligned(node, mode)
+
+
+def aligned(node: Node, mode: str) -> Counterpart:
+    """Return ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
+    x, regions, images = node.input(0), node.input(1), node.input(2)
+    scale, count = number(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
+    fields = {
+        "ReductionFunction": "MAX" if node.get("mode", "avg") == "max" else "AVERAGE",
+        "InterpolationMode": "LINEAR",
+        "SpatialScaleX": scale,
+        "SpatialScaleY": scale,
+        "InputPixelOffset": 0.5 if mode == "half_pixel" else 0,
+        "OutputPixelOffset": -0.5,
+        "OutOfBoundsInputValue": 0,
+        "MinimumSamplesPerOutput": count or 1,
+        "MaximumSamplesPerOutput": count or 2**32 - 1,
+        "AlignRegionsToCorners": 0,
+    }
+    tensors = {"InputTensor": x, "ROITensor": regions, "BatchIndicesTensor": unsigned(images)}
+    return Counterpart("ROI_ALIGN1", {**tensors, "OutputTensor": node.output(), **fields})
+
+
+OPERATORS: dict[str, Maker] = {"Resize": _resize, "RoiAlign": _regions, "Upsample": _upsample}

@@ -1,0 +1,1 @@
+"""What ONNX Runtime takes: the operators that are registered with its DirectML provider, and on its CPU."""

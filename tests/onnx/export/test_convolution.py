@@ -1,0 +1,96 @@
+"""Convolutions as ONNX graphs: the values of their formulas in plain loops."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import expect, f32, made, whole
+from windows import GAPS, STEPS, convolved
+
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Inexpressible
+
+Array = np.ndarray[Any, Any]
+
+
+def transposed(
+    x: Array,
+    kernel: Array,
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    low: Sequence[int],
+    high: Sequence[int],
+    more: Sequence[int],
+    groups: int = 1,
+) -> Array:
+    """Add to the output what each input element gives it, the filter as it is stored; then cut, or add zeros."""
+    own, count = x.shape[1] // groups, kernel.shape[1]
+    spans = [
+        (size - 1) * step + (reach - 1) * gap + 1
+        for size, step, reach, gap in zip(x.shape[2:], strides, kernel.shape[2:], dilations, strict=True)
+    ]
+    made = np.zeros(
+        (x.shape[0], count * groups, *(span + extra for span, extra in zip(spans, more, strict=True))), x.dtype
+    )
+    for c, place in itertools.product(range(x.shape[1]), itertools.product(*map(range, x.shape[2:]))):
+        group = c // own
+        for reach in itertools.product(*map(range, kernel.shape[2:])):
+            at = tuple(p * s + k * d for p, s, k, d in zip(place, strides, reach, dilations, strict=True))
+            values = np.outer(x[(slice(None), c, *place)], kernel[(c, slice(None), *reach)])
+            made[(slice(None), slice(group * count, (group + 1) * count), *at)] += values
+    ends = [size - cut for size, cut in zip(made.shape[2:], high, strict=True)]
+    return made[(slice(None), slice(None), *(slice(a, b) for a, b in zip(low, ends, strict=True)))].copy()
+
+
+FORWARD = {"Mode": "CROSS_CORRELATION", "Direction": "FORWARD", "OutputPadding": [0, 0], "GroupCount": 1}
+
+
+@pytest.mark.parametrize("mode", ["CROSS_CORRELATION", "CONVOLUTION"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_convolution_slides_the_filter_in_groups(mode: str, groups: int) -> None:
+    x, kernel, bias = whole(2, 4, 5, 6), whole(6, 4 // groups, 2, 3, step=3), whole(1, 6, 1, 1)
+    turned = kernel[:, :, ::-1, ::-1] if mode == "CONVOLUTION" else kernel
+    wanted = convolved(x, turned, *GAPS, groups) + bias
+    inputs = {"InputTensor": x, "FilterTensor": kernel, "BiasTensor": bias}
+    expect("CONVOLUTION", inputs, {"OutputTensor": wanted}, **(FORWARD | STEPS | {"Mode": mode, "GroupCount": groups}))
+
+
+@pytest.mark.parametrize("mode", ["CROSS_CORRELATION", "CONVOLUTION"])
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_backward_convolution_is_transposed_and_flips_once_more(mode: str, groups: int) -> None:
+    x, kernel = whole(1, 4, 3, 4), whole(4, 3, 2, 3, step=3)
+    turned = kernel[:, :, ::-1, ::-1] if mode == "CONVOLUTION" else kernel
+    wanted = transposed(x, turned, *GAPS, (0, 0), groups)
+    fields = FORWARD | STEPS | {"Mode": mode, "Direction": "BACKWARD", "GroupCount": groups}
+    inputs = {"InputTensor": x, "FilterTensor": kernel}
+    expect("CONVOLUTION", inputs, {"OutputTensor": wanted}, by=("onnxruntime",), **fields)
+
+
+def test_output_padding_adds_zeros_and_larger_sizes_show_what_is_cut() -> None:
+    x, kernel = whole(1, 2, 3, 4), whole(2, 3, 2, 3, step=3)
+    fields = FORWARD | STEPS | {"Direction": "BACKWARD"}
+    inputs = {"InputTensor": x, "FilterTensor": kernel}
+    plain = transposed(x, kernel, *GAPS, (0, 0))
+    zeros = np.pad(plain, [(0, 0), (0, 0), (0, 2), (0, 1)])
+    expect("CONVOLUTION", inputs, {"OutputTensor": zeros}, by=("onnxruntime",), **(fields | {"OutputPadding": [2, 1]}))
+    larger = transposed(x, kernel, [1, 2], [2, 1], [1, 0], [0, 1], (0, 0))
+    assert larger.shape != plain.shape
+    expect("CONVOLUTION", inputs, {"OutputTensor": larger}, by=("onnxruntime",), **fields)
+
+
+def test_a_fused_activation_comes_after_the_bias() -> None:
+    x, kernel, bias = whole(1, 2, 3, 3), whole(2, 2, 1, 1), f32([[[[-4]], [[2]]]])
+    steps = {"Strides": [1, 1], "Dilations": [1, 1], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    wanted = np.maximum(convolved(x, kernel, *steps.values()) + bias, 0)
+    fields = FORWARD | steps | {"FusedActivation": {"Type": "ACTIVATION_RELU"}}
+    inputs = {"InputTensor": x, "FilterTensor": kernel, "BiasTensor": bias}
+    expect("CONVOLUTION", inputs, {"OutputTensor": wanted}, **fields)
+    desc = made(
+        "CONVOLUTION", inputs, {"OutputTensor": wanted}, **(fields | {"FusedActivation": {"Type": "ACTIVATION_TANH"}})
+    )
+    with pytest.raises(Inexpressible, match="a fused ACTIVATION_TANH is a node of its own in ONNX"):
+        build(desc)

@@ -1,0 +1,168 @@
+"""Pooling and regions as ONNX graphs: the values of their formulas in plain loops."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_models import expect, f32, made, whole
+from windows import pooled
+
+from dmlcheck import validation
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.onnx.export.mappings import build
+from dmlcheck.onnx.export.records import Inexpressible
+from dmlcheck.specs.names import NEWEST_LEVEL
+
+Array = np.ndarray[Any, Any]
+
+
+SHAPE = {"WindowSize": [2, 3], "Strides": [1, 2], "StartPadding": [1, 0], "EndPadding": [0, 2]}
+
+
+PLACES = ([2, 3], [1, 2], [1, 0], [0, 2])
+
+
+@pytest.mark.parametrize("include", [False, True])
+@pytest.mark.parametrize("dilations", [None, [2, 1]])
+def test_an_average_counts_padding_only_where_asked_to(include: bool, dilations: Sequence[int] | None) -> None:
+    x = whole(1, 2, 4, 5)
+    mean = (lambda part: part.mean(2)) if include else (lambda part: np.nanmean(part, 2))
+    wanted = pooled(x, mean, *PLACES, dilations, fill=0 if include else math.nan)
+    fields = {**SHAPE, "IncludePadding": include}
+    operator = "AVERAGE_POOLING1" if dilations else "AVERAGE_POOLING"
+    if dilations:
+        fields["Dilations"] = dilations
+    expect(operator, {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, **fields)
+
+
+@pytest.mark.parametrize("operator", ["AVERAGE_POOLING", "LP_POOLING", "MAX_POOLING1"])
+def test_sizes_that_are_rounded_up_in_all_dimensions_with_a_rest_are_ceil_mode(operator: str) -> None:
+    fields = {"WindowSize": [2, 2], "Strides": [2, 2], "StartPadding": [0, 0], "EndPadding": [0, 0]}
+    fields |= {"AVERAGE_POOLING": {"IncludePadding": 0}, "LP_POOLING": {"P": 2}}.get(operator, {})
+    for sizes, output, mode in (([1, 1, 5, 4], [3, 2], 1), ([1, 1, 5, 5], [3, 3], 1), ([1, 1, 5, 5], [2, 2], None)):
+        graph = build(pooling_of(operator, sizes, output, fields))
+        assert [node.attributes.get("ceil_mode") for node in graph.nodes if node.type.endswith("Pool")] == [mode]
+    with pytest.raises(Inexpressible, match="all dimensions up, or of none"):
+        build(pooling_of(operator, [1, 1, 5, 5], [3, 2], fields))
+
+
+def pooling_of(operator: str, sizes: list[int], output: list[int], fields: dict[str, Any]) -> OperatorDesc:
+    tensors = {
+        name: {"DataType": "FLOAT32", "Sizes": of} for name, of in (("Input", sizes), ("Output", [1, 1, *output]))
+    }
+    desc, problems = validation.validate(
+        f"DML_OPERATOR_{operator}", {f"{name}Tensor": of for name, of in tensors.items()} | fields, NEWEST_LEVEL
+    )
+    assert desc is not None
+    assert not problems
+    return desc
+
+
+@pytest.mark.parametrize(("order", "dilations"), [(1, None), (2, None), (2, [2, 1])])
+def test_lp_pooling_takes_the_root_of_the_sum_of_powers(order: int, dilations: Sequence[int] | None) -> None:
+    x = whole(1, 2, 4, 5)
+    wanted = pooled(x, lambda part: (np.abs(part) ** order).sum(2) ** (1 / order), *PLACES, dilations, fill=0)
+    fields = {**SHAPE, "P": order, **({"Dilations": dilations} if dilations else {})}
+    expect("LP_POOLING1" if dilations else "LP_POOLING", {"InputTensor": x}, {"OutputTensor": wanted}, 1e-6, **fields)
+
+
+@pytest.mark.parametrize(
+    ("operator", "dilations"), [("MAX_POOLING", None), ("MAX_POOLING1", None), ("MAX_POOLING2", [2, 1])]
+)
+def test_max_pooling_ignores_padding_and_counts_indices_in_the_whole_tensor(
+    operator: str, dilations: Sequence[int] | None
+) -> None:
+    x = -np.arange(40, dtype=np.float32).reshape(1, 2, 4, 5) * 7 % 41
+    wanted = pooled(x, lambda part: np.nanmax(part, 2), *PLACES, dilations)
+    outputs = {"OutputTensor": wanted}
+    if operator != "MAX_POOLING":  # all elements differ
+        outputs["OutputIndicesTensor"] = np.array([np.flatnonzero(x == each)[0] for each in wanted.flat], np.uint32)
+        outputs["OutputIndicesTensor"] = outputs["OutputIndicesTensor"].reshape(wanted.shape)
+    fields = {**SHAPE, **({"Dilations": dilations} if dilations else {})}
+    expect(operator, {"InputTensor": x}, outputs, by=("onnxruntime",), **fields)
+
+
+def test_a_region_is_pooled_by_its_rounded_corners() -> None:
+    x = np.arange(32, dtype=np.float32).reshape(1, 2, 4, 4)
+    regions = f32([[[[0, 0, 0, 3, 3], [0, 2, 4, 6, 6]]]])  # the image, then x1 y1 x2 y2; the scale halves them
+    # region 0: columns and rows 0 to round(1.5) = 2; region 1: columns 1 to 3, rows 2 to 3
+    wanted = np.zeros((2, 2, 1, 1), np.float32)
+    wanted[0, :, 0, 0] = x[0, :, 0:3, 0:3].max((1, 2))
+    wanted[1, :, 0, 0] = x[0, :, 2:4, 1:4].max((1, 2))
+    fields = {"SpatialScale": 0.5, "PooledSize": {"Height": 1, "Width": 1}}
+    expect(
+        "ROI_POOLING", {"InputTensor": x, "ROITensor": regions}, {"OutputTensor": wanted}, by=("onnxruntime",), **fields
+    )
+
+
+def test_a_region_is_split_into_height_and_width() -> None:
+    x = np.arange(16, dtype=np.float32).reshape(1, 1, 4, 4)
+    wanted = f32([[[[13, 15]]]])  # one row of two halves
+    fields = {"SpatialScale": 1, "PooledSize": {"Height": 1, "Width": 2}}
+    inputs = {"InputTensor": x, "ROITensor": f32([[[[0, 0, 0, 3, 3]]]])}
+    expect("ROI_POOLING", inputs, {"OutputTensor": wanted}, by=("onnxruntime",), **fields)
+
+
+ALIGN = {
+    "ReductionFunction": "AVERAGE",
+    "InterpolationMode": "LINEAR",
+    "SpatialScaleX": 0.5,
+    "SpatialScaleY": 0.5,
+    "OutOfBoundsInputValue": 0,
+    "MinimumSamplesPerOutput": 2,
+    "MaximumSamplesPerOutput": 2,
+}
+
+
+ALIGN1 = {"InputPixelOffset": 0.5, "OutputPixelOffset": -0.5, "AlignRegionsToCorners": False}
+
+
+def aligned(x: Array, regions: Array, images: Array, sizes: Sequence[int], scale: float, samples: int) -> Array:
+    """Follow the page's formulas for samples inside of the input, with the y scale taken from the y sizes."""
+    made = np.empty((len(regions), x.shape[1], *sizes))
+    for r, (region, image) in enumerate(zip(regions * scale, images, strict=True)):
+        steps = [(region[2 + axis] - region[axis]) / (sizes[1 - axis] * samples) for axis in (0, 1)]
+        for row, column in np.ndindex(*sizes):
+            total = np.zeros(x.shape[1])
+            for j, i in np.ndindex(samples, samples):
+                across = (column * samples + i + 0.5) * steps[0] + region[0] - 0.5
+                down = (row * samples + j + 0.5) * steps[1] + region[1] - 0.5
+                for y, wy in ((math.floor(down), 1 - down % 1), (math.floor(down) + 1, down % 1)):
+                    for z, wz in ((math.floor(across), 1 - across % 1), (math.floor(across) + 1, across % 1)):
+                        total += x[image, :, min(y, x.shape[2] - 1), min(z, x.shape[3] - 1)] * wy * wz
+            made[r, :, row, column] = total / samples**2
+    return made.astype(np.float32)
+
+
+@pytest.mark.parametrize(("operator", "fields"), [("ROI_ALIGN", ALIGN), ("ROI_ALIGN1", ALIGN | ALIGN1)])
+def test_a_region_is_aligned_by_samples_between_elements(operator: str, fields: dict[str, Any]) -> None:
+    x = whole(2, 2, 5, 6)
+    regions = f32([[1, 2, 9, 8], [2, 1, 7, 4]])
+    images = np.array([1, 0], np.uint32)
+    wanted = aligned(x, regions, images, (2, 3), 0.5, 2)
+    inputs = {"InputTensor": x, "ROITensor": regions, "BatchIndicesTensor": images}
+    expect(operator, inputs, {"OutputTensor": wanted}, 1e-5, **fields)
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason"),
+    [
+        ({"InterpolationMode": "NEAREST_NEIGHBOR"}, "InterpolationMode NEAREST_NEIGHBOR"),
+        ({"ReductionFunction": "MAX"}, "ReductionFunction MAX"),
+        ({"SpatialScaleY": 1}, "one factor"),
+        ({"InputPixelOffset": 0}, "no such InputPixelOffset"),
+        ({"AlignRegionsToCorners": True}, "corners"),
+        ({"OutOfBoundsInputValue": 1}, "reads 0 outside"),
+        ({"MaximumSamplesPerOutput": 3}, "fixed number of samples"),
+    ],
+)
+def test_what_roi_align_does_otherwise_is_refused(changed: dict[str, Any], reason: str) -> None:
+    x = whole(1, 1, 4, 4)
+    inputs = {"InputTensor": x, "ROITensor": f32([[0, 0, 2, 2]]), "BatchIndicesTensor": np.array([0], np.uint32)}
+    desc = made("ROI_ALIGN1", inputs, {"OutputTensor": x[:, :, :1, :1]}, **(ALIGN | ALIGN1 | changed))
+    with pytest.raises(Inexpressible, match=reason):
+        build(desc)

@@ -1,0 +1,31 @@
+"""What several operators of ONNX ask of a desc."""
+
+from __future__ import annotations
+
+import pytest
+
+from dmlcheck.descs.read import read_desc
+from dmlcheck.onnx.export.records import Inexpressible, Value
+from dmlcheck.onnx.export.requirements import FLOATS, positive, require_few_indices, require_type
+
+
+def test_a_type_that_an_operator_lacks_is_named_with_it() -> None:
+    require_type("Elu", Value("x", "FLOAT16", (2,)), FLOATS)
+    with pytest.raises(Inexpressible, match=r"^ONNX's Elu has no INT8$"):
+        require_type("Elu", Value("x", "INT8", (2,)), FLOATS)
+
+
+def test_a_model_holds_indices_up_to_32_mebibytes() -> None:
+    require_few_indices(2**22)
+    with pytest.raises(Inexpressible, match="would hold 4,194,305 indices"):
+        require_few_indices(2**22 + 1)
+
+
+def test_numbers_that_onnx_wants_to_be_positive_are_not_0() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [1, 1, 4, 4]}
+    fields = {"InputTensor": tensor, "OutputTensor": tensor, "Strides": [1, 2], "WindowSize": [0, 1]}
+    desc = read_desc("AVERAGE_POOLING", fields | {"StartPadding": [0, 0], "EndPadding": [0, 0]}).desc
+    assert desc is not None
+    assert positive(desc, "Strides") == [1, 2]
+    with pytest.raises(Inexpressible, match=r"^WindowSize has a 0$"):
+        positive(desc, "WindowSize")

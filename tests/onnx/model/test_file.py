@@ -1,0 +1,211 @@
+"""Whole models as they are read: without weights, with sizes for symbolic dimensions, functions inlined."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
+
+from dmlcheck.onnx.backend_tests.read import Unreadable
+from dmlcheck.onnx.model import file as model_file
+from dmlcheck.onnx.model.file import elements, read_whole, symbols_of
+from dmlcheck.onnx.model.inlined_size import graphs_of
+
+onnx = pytest.importorskip("onnx")
+helper = onnx.helper
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_weights_are_left_out_and_small_constants_kept() -> None:
+    large = helper.make_tensor("large", 1, [33, 33], [0.0] * 1089)
+    nodes = [node("Reshape", "x to", "r"), node("MatMul", "r large", "m"), node("Add", "m w", "y")]
+    made = read_whole(
+        save(model(nodes, {"x": [33, 33]}, {"y": [33, 33]}, [large, weight("w", [33]), numbers("to", [33, 33])])), {}
+    )
+    assert made.weights == {"large", "w"}
+    assert [constant.name for constant in made.proto.graph.initializer] == ["to"]
+    sizes = {
+        info.name: [dim.dim_value for dim in info.type.tensor_type.shape.dim] for info in made.proto.graph.value_info
+    }
+    assert sizes == {"large": [33, 33], "w": [33]}
+
+
+def test_initializers_that_are_inputs_too_are_no_inputs() -> None:
+    made = model([node("Add", "x w", "y")], {"x": [4], "w": [4]}, {"y": [4]}, [weight("w", [4])])
+    assert [value.name for value in read_whole(save(made), {}).proto.graph.input] == ["x"]
+
+
+def test_symbolic_sizes_are_given_by_name() -> None:
+    whole = read_whole(save(attention_layer()), {"batch": 2})
+    (x,) = whole.proto.graph.input
+    assert [dim.dim_value or dim.dim_param for dim in x.type.tensor_type.shape.dim] == [2, "sequence", 768]
+    assert symbols_of(whole.proto) == ["sequence"]
+    assert symbols_of(read_whole(save(residual_block()), {}).proto) == ["batch"]
+
+
+def test_inner_graphs_are_found() -> None:
+    inner = helper.make_graph([node("Relu", "x", "z")], "inner", [], [tensor("z", [4])])
+    outer = model([node("If", "c", "y", then_branch=inner, else_branch=inner)], {"x": [4]}, {"y": [4]})
+    assert [graph.name for graph in graphs_of(outer.graph)] == ["g", "inner", "inner"]
+
+
+def test_names_that_are_not_utf_8_are_refused() -> None:
+    data = model([node("Relu", "x", "y", "abc")], {"x": [4]}, {"y": [4]}).SerializeToString()
+    Path("a.onnx").write_bytes(data.replace(b"abc", b"a\xffc"))
+    with pytest.raises(Unreadable, match="names that are not UTF-8"):
+        read_whole("a.onnx", {})
+
+
+def test_functions_that_call_each_other_in_a_circle_are_refused() -> None:
+    opsets = [helper.make_opsetid("own", 1)]
+    functions = [
+        helper.make_function("own", name, ["a"], ["b"], [node(other, "a", "b", domain="own")], opsets)
+        for name, other in (("There", "Back"), ("Back", "There"))
+    ]
+    made = model([node("There", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=functions)
+    with pytest.raises(Unreadable, match="has functions that call each other in a circle"):
+        read_whole(save(made), {})
+
+
+def test_functions_that_grow_without_end_are_refused() -> None:
+    """Each of 16 functions calls the next one twice: 2^16 nodes are more than 50,000."""
+    opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
+    functions = [
+        helper.make_function(
+            "own",
+            name,
+            ["a"],
+            ["b"],
+            [node(other, "a", "m", domain="own"), node(other, "m", "b", domain="own")],
+            opsets,
+        )
+        for name, other in itertools.pairwise(f"F{index}" for index in range(16))
+    ]
+    last = helper.make_function("own", "F15", ["a"], ["b"], [node("Relu", "a", "m"), node("Relu", "m", "b")], opsets)
+    made = model([node("F0", "x", "y", domain="own")], {"x": [4]}, {"y": [4]}, functions=[*functions, last])
+    with pytest.raises(Unreadable, match="has more than 50,000 nodes when its functions are inlined"):
+        read_whole(save(made), {})
+
+
+def test_a_model_of_an_opset_that_onnx_does_not_have_is_refused() -> None:
+    newest = onnx.defs.onnx_opset_version()
+    read_whole(save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, opset=newest)), {})
+    path = save(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}, opset=newest + 1))
+    said = f"asks for opset {newest + 1}, and onnx {onnx.__version__} has opsets up to {newest}: install a newer onnx"
+    with pytest.raises(Unreadable, match=re.escape(said)):
+        read_whole(path, {})
+
+
+@pytest.mark.parametrize("opset", [0, -1, -(2**63)])
+def test_an_opset_below_1_is_refused(opset: int) -> None:
+    made = model([node("Shape", "", "y")], {"x": [4]}, {"y": [4]}, opset=opset)
+    with pytest.raises(Unreadable, match=f"asks for opset {opset}, and the first opset is 1"):
+        read_whole(save(made), {})
+    made.opset_import.append(helper.make_opsetid("ai.onnx", 17))
+    with pytest.raises(Unreadable, match="and the first opset is 1"):
+        read_whole(save(made), {})
+
+
+def of_functions(*functions: list[Any], calls: int = 1, **attributes: Any) -> Any:
+    """Return a model that calls the first of some functions, F0, which have these nodes."""
+    opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("", 17)]
+    made = [
+        helper.make_function("own", f"F{index}", ["a"], ["b"], nodes, opsets, attributes=list(attributes))
+        for index, nodes in enumerate(functions)
+    ]
+    called = [node("F0", "x", f"y{index}", domain="own", **attributes) for index in range(calls)]
+    return model(called, {"x": [4]}, {"y0": [4]}, functions=made)
+
+
+@pytest.mark.parametrize("name", [b"Relu", b"F0", b"bee", b"own", b"attr", b"wide"])
+def test_names_in_functions_that_are_not_utf_8_are_refused(name: bytes) -> None:
+    branch = helper.make_graph([node("Neg", "a", "bee")], "branch", [tensor("a", ["wide"])], [])
+    body = [node("Relu", "a", "m"), node("If", "m", "b", attr=branch)]
+    data = of_functions(body).SerializeToString()
+    assert name in data
+    Path("a.onnx").write_bytes(data.replace(name, b"\xff" + name[1:]))
+    with pytest.raises(Unreadable, match="names that are not UTF-8"):
+        read_whole("a.onnx", {})
+
+
+def test_names_and_attributes_that_inlining_multiplies_are_refused() -> None:
+    """A name of 100,000 characters in 2,000 nodes is 200 MB, and so is an attribute."""
+    nodes = [node("Relu", "a", f"b{index}") for index in range(2000)]
+    made = of_functions([*nodes, node("Relu", "a", "b")])
+    made.graph.node[0].input[0] = made.graph.input[0].name = "n" * 100_000
+    said = "has more than 134,217,728 bytes when its functions are inlined"
+    with pytest.raises(Unreadable, match=said):
+        read_whole(save(made), {})
+    for one in nodes:
+        one.attribute.add(name="s", ref_attr_name="s", type=3)
+    with pytest.raises(Unreadable, match=said):
+        read_whole(save(of_functions([*nodes, node("Relu", "a", "b")], s="s" * 100_000)), {})
+
+
+def test_a_model_of_more_than_2_gib_is_refused_and_not_empty() -> None:
+    """1,100 calls of a function with an attribute of 2 MB; protobuf gives an empty model for such a one."""
+    made = of_functions([node("Relu", "a", "b"), node("Mine", "a", "c", domain="other", s="s" * 2_000_000)], calls=1100)
+    with pytest.raises(Unreadable, match="bytes when its functions are inlined"):
+        read_whole(save(made), {})
+
+
+def test_a_model_that_comes_back_empty_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("onnx.inliner.inline_local_functions", lambda _: onnx.ModelProto())
+    with pytest.raises(Unreadable, match="no node is left"):
+        read_whole(save(of_functions([node("Relu", "a", "b")])), {})
+
+
+def test_calls_have_a_depth() -> None:
+    def chain(length: int) -> Any:
+        inner = [[node(f"F{index + 1}", "a", "b", domain="own")] for index in range(length - 1)]
+        return of_functions(*inner, [node("Relu", "a", "b")])
+
+    assert len(read_whole(save(chain(99)), {}).proto.graph.node) == 1
+    with pytest.raises(Unreadable, match="functions that call each other more than 100 deep"):
+        read_whole(save(chain(101)), {})
+
+
+def test_nodes_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = helper.make_graph([node("Relu", "x", "z")], "inner", [], [])
+    made = save(model([node("If", "c", "y", then_branch=inner, else_branch=inner)], {"x": [4]}, {"y": [4]}))
+    monkeypatch.setattr(model_file, "MOST_NODES", 3)
+    read_whole(made, {})
+    monkeypatch.setattr(model_file, "MOST_NODES", 2)
+    with pytest.raises(Unreadable, match="has more than 2 nodes, and dmlcheck reads no more"):
+        read_whole(made, {})
+
+
+@pytest.mark.parametrize(
+    ("sizes", "number"),
+    [([], 1), ([2, 3], 6), ([0, 2**62], 0), ([2**62, 0], 0), ([5, 2, 2], 20), ([-5, 3], 15)],
+)
+def test_elements_are_counted(sizes: list[int], number: int) -> None:
+    assert elements(sizes, 20) == number
+
+
+def test_many_elements_are_not_counted_to_the_end() -> None:
+    """The product has 3 million digits."""
+    assert 1000 < elements([2**62] * 200_000, 1000) < 2**73
+    assert 1000 < elements([-(2**62)] * 200_000, 1000) < 2**124
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"no model", "is not an ONNX model"),
+        (b"", "it has no graph or no opset"),
+        (b"\x3a\x04\x0a\x02\x0a\x05", "is not an ONNX model"),  # an input that is longer than its node
+    ],
+)
+def test_what_is_no_model_is_refused(data: bytes, said: str) -> None:
+    Path("a.onnx").write_bytes(data)
+    with pytest.raises(Unreadable, match=said):
+        read_whole("a.onnx", {})

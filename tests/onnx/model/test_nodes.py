@@ -1,0 +1,754 @@
+"""The nodes of whole models: what each becomes, and why some have no descs."""
+
+from __future__ import annotations
+
+import tracemalloc
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from whole_models import (
+    FLOAT,
+    FLOAT16,
+    INT64,
+    attention_layer,
+    mobile_block,
+    model,
+    node,
+    numbers,
+    quantized_block,
+    residual_block,
+    save,
+    tensor,
+    weight,
+)
+
+from dmlcheck.onnx.model import nodes as model_nodes
+from dmlcheck.onnx.model.file import read_whole
+from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_of
+
+helper = pytest.importorskip("onnx.helper")
+onnx = pytest.importorskip("onnx")
+TensorProto = onnx.TensorProto
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def found(made: Any, sizes: Mapping[str, int] | None = None) -> list[ModelNode]:
+    return list(nodes_of(read_whole(save(made), sizes or {})))
+
+
+def becomes(one: ModelNode) -> str:
+    """Return the operator of a node, or the rule of the note."""
+    return one.found.rule if isinstance(one.found, Unusable) else "+".join(each.operator for each in one.found)
+
+
+def by_name(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
+    return {one.name: becomes(one) for one in found(made, sizes)}
+
+
+def reason(made: Any, name: str) -> str:
+    (one,) = (one for one in found(made) if one.name == name)
+    assert isinstance(one.found, Unusable)
+    return one.found.reason
+
+
+def test_a_block_of_resnet_becomes_the_operators_of_the_provider() -> None:
+    assert by_name(residual_block(), {"batch": 4}) == {
+        "conv1": "CONVOLUTION",
+        "norm1": "BATCH_NORMALIZATION",
+        "relu1": "ACTIVATION_RELU",
+        "conv2": "CONVOLUTION",
+        "add": "ELEMENT_WISE_ADD",
+        "pool": "MAX_POOLING",
+        "average": "AVERAGE_POOLING",
+        "flatten": "ELEMENT_WISE_IDENTITY",
+        "gemm": "GEMM",
+        "softmax": "ACTIVATION_SOFTMAX1",
+    }
+
+
+def test_a_block_of_mobilenet_is_mapped_with_the_attributes_of_its_opset() -> None:
+    nodes = {one.name: one for one in found(mobile_block())}
+    assert nodes["clip1"].operator == "Clip-6"
+    assert nodes["depthwise"].operator == "Conv-1"
+    (clip,), (depthwise,) = nodes["clip1"].found, nodes["depthwise"].found
+    assert (clip.operator, clip.fields["Min"], clip.fields["Max"]) == ("ELEMENT_WISE_CLIP", 0, 6)
+    assert depthwise.fields["GroupCount"] == 96
+
+
+def test_a_layer_of_bert_is_mapped_where_its_open_sizes_are_given() -> None:
+    made = by_name(attention_layer(), {"batch": 2, "sequence": 128})
+    assert made["scores"] == "GEMM"
+    assert made["norm"] == "MEAN_VARIANCE_NORMALIZATION2"
+    assert {made[name] for name in ("shape", "batch", "length", "batch1", "split")} == {"runs-elsewhere"}
+    assert "unknown-sizes" not in made.values()
+    assert "onnx-syntax" not in made.values()
+
+
+def test_the_sizes_of_a_reshape_follow_from_what_the_model_reckons() -> None:
+    nodes = {one.name: one for one in found(attention_layer(), {"batch": 2, "sequence": 128})}
+    (scores,) = nodes["scores"].found
+    assert scores.fields["OutputTensor"].shape == (2, 12, 128, 128)
+
+
+def test_open_sizes_are_said_by_their_names() -> None:
+    assert reason(attention_layer(), "project_q") == "the sizes of x are [batch, sequence, 768]"
+
+
+def test_a_quantized_block_is_mapped() -> None:
+    made = by_name(quantized_block())
+    assert made == {
+        "quantize": "ELEMENT_WISE_QUANTIZE_LINEAR",
+        "convolve": "QUANTIZED_LINEAR_CONVOLUTION",
+        "dequantize": "ELEMENT_WISE_DEQUANTIZE_LINEAR",
+    }
+
+
+def test_weights_of_gigabytes_that_are_not_there_take_no_memory() -> None:
+    """32 products of 16384x16384 are 32 GiB of weights in FLOAT; gathers and scales convert indices and types."""
+    side = 16384
+    chain = [node("MatMul", f"x{index} w{index}", f"x{index + 1}", f"m{index}") for index in range(32)]
+    indexed = [
+        node("Gather", "table indices", "g", "gather"),
+        node("TopK", "x32 k", "t ti", "top"),
+        node("DequantizeLinear", "packed s", "d", "dequantize", axis=0),
+        node("MaxPool", "image", "p pi", "pool", kernel_shape=[1, 1]),
+    ]
+    weights = [weight(f"w{index}", [side, side]) for index in range(32)]
+    weights += [weight("table", [2**20, 4096]), weight("packed", [side, side], 3), weight("s", [side])]
+    inputs = {"x0": [side, side], "image": [1, 1, side, side]}
+    made = model([*chain, *indexed], inputs, {"t": [side, 5]}, [*weights, numbers("k", [5])], opset=13)
+    made.graph.input.append(tensor("indices", [2**15, 2**12], INT64))
+    made.graph.output.append(tensor("pi", [1, 1, side, side], INT64))
+    save(made)
+    tracemalloc.start()
+    try:
+        made_of = {one.name: becomes(one) for one in nodes_of(read_whole("model.onnx", {}))}
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert made_of["m31"] == "GEMM"
+    assert (made_of["gather"], made_of["top"]) == ("GATHER", "TOP_K1")
+    assert made_of["pool"] == "MAX_POOLING2"
+    assert made_of["dequantize"] == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    assert most < 2**24
+
+
+def test_what_is_constant_is_computed_when_the_model_is_loaded() -> None:
+    made = model(
+        [node("Add", "a a", "b", "sum"), node("Add", "x b", "y", "last")], {"x": [4]}, {"y": [4]}, [weight("a", [4])]
+    )
+    assert by_name(made) == {"sum": "runs-elsewhere", "last": "ELEMENT_WISE_ADD"}
+    assert "all its inputs are constant" in reason(made, "sum")
+
+
+def test_what_the_provider_does_not_register_runs_elsewhere() -> None:
+    made = model([node("Det", "x", "y", "det"), node("Relu", "x", "z", "relu")], {"x": [4, 4]}, {"y": []})
+    assert by_name(made) == {"det": "runs-elsewhere", "relu": "ACTIVATION_RELU"}
+    assert reason(made, "det").endswith("does not register Det")
+
+
+def test_what_onnx_runtime_has_fused_for_directml_is_not_called_the_cpus() -> None:
+    made = model([node("DmlFusedConv", "x", "y", "one", domain="com.microsoft.dml")], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"one": "not-mapped"}
+
+
+def test_a_newer_version_of_an_operator_is_another_one() -> None:
+    made = model([node("Reshape", "x to", "y", "reshape")], {"x": [4, 4]}, {"y": [16]}, [numbers("to", [16])], opset=23)
+    versions = "Reshape-5, Reshape-13, Reshape-14, Reshape-19, Reshape-21"
+    assert reason(made, "reshape").endswith(f"has {versions}, not Reshape-23: export the model with an opset below 23")
+
+
+def test_a_type_that_is_not_registered_runs_elsewhere() -> None:
+    made = model([node("Relu", "x", "y", "relu")], {"x": [4]}, {"y": [4]}, kind=11)
+    assert "input X is DOUBLE" in reason(made, "relu")
+
+
+def test_numbers_that_only_a_run_makes_are_unknown() -> None:
+    made = model([node("TopK", "x k", "y i", "top")], {"x": [4]}, {"y": ["n"]})
+    made.graph.input.append(tensor("k", [1], INT64))
+    assert by_name(made) == {"top": "unknown-sizes"}
+
+
+def test_a_node_that_no_desc_fits_is_not_called_legal() -> None:
+    gelu = node("Gelu", "x", "y", "gelu", approximate="tanh")
+    half = node("BiasSplitGelu", "x b", "z", "half", domain="com.microsoft")
+    made = model([half, gelu], {"x": [4, 7], "b": [7]}, {"z": [4, 3]}, opset=20)
+    assert by_name(made) == {"half": "not-mapped", "gelu": "runs-elsewhere"}
+    assert reason(made, "half").endswith("of the sizes [4, 7], which have no halves")
+
+
+@pytest.mark.parametrize(
+    ("type", "attributes"),
+    [
+        ("MatMulNBits", {"K": 16, "N": 4, "block_size": [16]}),
+        ("MultiHeadAttention", {"num_heads": [4]}),
+        ("MultiHeadAttention", {"num_heads": weight("outside", [1])}),
+        ("Attention", {"num_heads": 4, "qkv_hidden_sizes": 5}),
+        ("GroupNorm", {"groups": "four"}),
+        ("NhwcConv", {"strides": 2}),
+    ],
+)
+def test_attributes_of_a_wrong_type_are_no_crash(type: str, attributes: dict[str, Any]) -> None:
+    made = node(type, "x x x x", "y", "one", domain="com.microsoft", **attributes)
+    assert by_name(model([made], {"x": [2, 5, 16]}, {"y": [2, 5, 16]}))["one"] in (
+        "not-mapped",
+        "no-provider",
+        "runs-elsewhere",
+    )
+
+
+def test_the_nodes_of_branches_and_loops_are_visited() -> None:
+    branch = helper.make_graph([node("Relu", "x", "z", "relu")], "then", [], [tensor("z", [4])])
+    other = helper.make_graph([node("Neg", "x", "z2", "neg")], "else", [], [tensor("z2", [4])])
+    chosen = node("If", "c", "y", "choose", then_branch=branch, else_branch=other)
+    made = model([chosen, node("Abs", "y", "w", "abs")], {"x": [4]}, {"w": [4]})
+    made.graph.input.append(tensor("c", [], 9))
+    assert by_name(made) == {
+        "choose": "runs-elsewhere",
+        "choose/else_branch/neg": "ELEMENT_WISE_NEGATE",
+        "choose/then_branch/relu": "ACTIVATION_RELU",
+        "abs": "ELEMENT_WISE_ABS",
+    }
+    assert reason(made, "choose").endswith("it runs one of its graphs, whose nodes are checked")
+
+
+def test_branches_are_visited_before_a_node_that_is_wrong() -> None:
+    branch = helper.make_graph([node("Relu", "x", "z", "relu")], "one", [], [tensor("z", [4])])
+    chosen = node("If", "c", "y", "choose", then_branch=branch, else_branch=branch)
+    made = model([chosen, node("NonZero", "x", "", "bad")], {"x": [4]}, {"y": [4]})
+    made.graph.input.append(tensor("c", [], 9))
+    assert by_name(made) == {
+        "choose": "runs-elsewhere",
+        "choose/else_branch/relu": "ACTIVATION_RELU",
+        "choose/then_branch/relu": "ACTIVATION_RELU",
+        "bad": "onnx-syntax",
+    }
+
+
+@pytest.mark.parametrize("imported", ["", "ai.onnx"])
+def test_the_domain_of_onnx_has_two_names(imported: str) -> None:
+    last = [node("Relu", "x", "y", "relu", domain="ai.onnx"), node("Reshape", "y to", "z", "reshape")]
+    made = model(last, {"x": [4]}, {"z": [2, 2]}, [numbers("to", [2, 2])])
+    made.opset_import[0].domain = imported
+    assert by_name(made) == {"relu": "ACTIVATION_RELU", "reshape": "ELEMENT_WISE_IDENTITY"}
+
+
+def test_more_dimensions_than_an_array_can_have_are_no_crash() -> None:
+    made = model([node("Relu", "x", "y", "relu")], {"x": [1] * 70}, {"y": [1] * 70})
+    assert reason(made, "relu") == "x has 70 dimensions, more than a tensor can have"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "said"),
+    [
+        ([2**62] * 100, "x has 100 dimensions, more than a tensor can have"),
+        ([2**62] * 101, "the sizes of x are not known"),  # which are no longer followed
+        ([2**62] * 3, f"x has the sizes [{2**62}, {2**62}, {2**62}], more elements than a tensor can have"),
+        ([0, 2**62], f"x has the sizes [0, {2**62}], more elements than a tensor can have"),
+    ],
+)
+def test_sizes_beyond_all_arrays_are_no_crash(sizes: list[int], said: str) -> None:
+    assert reason(model([node("Relu", "x", "y", "relu")], {"x": sizes}, {"y": sizes}), "relu") == said
+    made = model([node("Add", "x z", "y", "add")], {"z": sizes}, {"y": sizes}, [weight("x", sizes)])
+    assert reason(made, "add") == said
+
+
+def test_nodes_that_others_come_in_the_place_of_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One in a branch, one beside it; a Softplus has a function too, and is registered."""
+    branch = helper.make_graph([node("HardSwish", "x", "z", "in")], "branch", [], [tensor("z", [4])])
+    nodes = [
+        node("If", "c", "y", "if", then_branch=branch),
+        node("HardSwish", "x", "w", "out"),
+        node("Softplus", "x", "s"),
+    ]
+    made = model(nodes, {"x": [4], "c": []}, {"w": [4]})
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 2)
+    assert by_name(made)["out"] == "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"
+    monkeypatch.setattr(model_nodes, "MOST_INLINED", 1)
+    assert by_name(made)["if/then_branch/in"] == "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"
+    assert by_name(made)["out"] == "not-mapped"
+    assert by_name(made)["s"] == "ACTIVATION_SOFTPLUS"
+    assert reason(made, "out") == "more than 1 nodes are defined by others, as it is, and dmlcheck follows no more"
+
+
+def test_long_sizes_are_cut_in_a_message() -> None:
+    told = reason(model([node("Relu", "x", "y", "relu")], {"x": ["n" * 2000]}, {"y": [4]}), "relu")
+    assert told == f"the sizes of x are [{'n' * 197}...]"
+
+
+def test_a_custom_operator_before_an_addition_is_no_crash() -> None:
+    """Nothing is known of its output; what the model declares of the sum is small."""
+    nodes = [node("Mine", "x", "m", "mine", domain="own"), node("Add", "m c", "y", "add")]
+    made = model(nodes, {"x": [4]}, {"y": [4]}, [helper.make_tensor("c", 1, [4], [1, 2, 3, 4])])
+    assert by_name(made) == {"mine": "no-provider", "add": "unknown-sizes"}
+
+
+@pytest.mark.parametrize("kind", [0, 999])
+@pytest.mark.parametrize("type", ["Reshape", "Identity", "Concat", "Gelu", "Mine", "Shape", "Where"])
+def test_types_that_onnx_does_not_have_are_no_crash(type: str, kind: int) -> None:
+    """As a declared type, as that of an input, and as that of a constant."""
+    domain = {"Gelu": "com.microsoft", "Mine": "own"}.get(type, "")
+    nodes = [node("Mine", "x", "m", domain="own")]
+    nodes += [node(type, f"{name} to", f"{name}_of", domain=domain) for name in ("m", "x", "c")]
+    made = model(
+        [*nodes, node("Shape", "x", "s"), node(type, "s c", "s_of", domain=domain)],
+        {"x": [2, 2]},
+        {"m_of": [4]},
+        [TensorProto(name="c", data_type=kind, dims=[2, 2]), numbers("to", [4])],
+        kind=kind,
+        infos=[tensor(name, [2, 2], kind) for name in ("m", "s_of", "x_of")],
+    )
+    assert "m" in by_name(made)
+
+
+def test_a_constant_without_a_value_is_an_error_of_the_node() -> None:
+    made = node("Constant", "", "c", "constant")
+    made.attribute.add(name="value", ref_attr_name="what", type=4)
+    said = "its attribute value is that of a function, what, and it is in none"
+    assert reason(model([made, node("Add", "x c", "y")], {"x": [4]}, {"y": [4]}), "constant") == said
+
+
+@pytest.mark.parametrize("domain", ["", "com.microsoft", "own"])
+def test_an_attribute_without_a_value_is_an_error_of_the_node(domain: str) -> None:
+    """One that refers to an attribute of a function, in which the node is not, and one of no type."""
+    made = node("Gelu", "x", "y", "gelu", domain=domain)
+    made.attribute.add(name="approximate", ref_attr_name="how", type=3)
+    said = "its attribute approximate is that of a function, how, and it is in none"
+    assert reason(model([made], {"x": [4]}, {"y": [4]}, opset=20), "gelu") == said
+    made.attribute[0].CopyFrom(onnx.AttributeProto(name="approximate", s=b"tanh"))
+    assert reason(model([made], {"x": [4]}, {"y": [4]}), "gelu") == "its attribute approximate has no type"
+
+
+def test_a_shape_of_nothing_is_no_crash() -> None:
+    made = model([node("Shape", "", "y", "own", domain="own"), node("Shape", "", "z", "onnx")], {}, {"y": [4]})
+    assert by_name(made) == {"own": "no-provider", "onnx": "onnx-syntax"}
+
+
+@pytest.mark.parametrize("inputs", ["x", "-", ""])
+def test_a_map_of_what_is_no_sequence_is_no_crash(inputs: str) -> None:
+    body = helper.make_graph([node("Relu", "e", "z", "relu")], "body", [tensor("e", [4])], [tensor("z", [4])])
+    made = model([node("SequenceMap", inputs, "y", "map", body=body)], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"map": "runs-elsewhere", "map/body/relu": "ACTIVATION_RELU"}
+
+
+def test_sizes_that_double_with_each_node_are_not_followed_to_the_end() -> None:
+    """34 nodes, beside an If: numbers that are joined to themselves, and indices whose dimensions add up."""
+    branch = helper.make_graph([node("Relu", "x", "z")], "branch", [], [tensor("z", [4])])
+    chosen = node("If", "c", "w", "choose", then_branch=branch, else_branch=branch)
+    joined = [node("Concat", f"n{i} n{i}", f"n{i + 1}", axis=0) for i in range(34)]
+    gathered = [node("Gather", f"g{i} g{i}", f"g{i + 1}") for i in range(34)]
+    made = model([chosen, *joined, *gathered], {"x": [4], "c": []}, {}, [numbers("n0", [1])])
+    made.graph.output.extend(tensor(name, [4], INT64) for name in ("n34", "g34"))
+    made.graph.input.append(tensor("g0", [1, 1], INT64))
+    names = by_name(made)
+    assert names["n34"] == "runs-elsewhere"
+    assert names["g34"] == "unknown-sizes"
+
+
+def test_a_sequence_that_grows_is_followed_to_a_number_of_tensors() -> None:
+    """Joined after 200 and after 2,000 tensors."""
+    grown = [node("SequenceInsert", f"s{i} x", f"s{i + 1}") for i in range(2000)]
+    joins = [node("ConcatFromSequence", f"s{i}", f"y{i}", axis=0) for i in (200, 2000)]
+    made = model([node("SequenceConstruct", "x", "s0"), *grown, *joins], {"x": [4]}, {"y200": [4], "y2000": [4]})
+    names = by_name(made)
+    assert (names["y200"], names["y2000"]) == ("JOIN", "unknown-sizes")
+
+
+def test_a_long_name_is_cut_where_it_is_repeated() -> None:
+    """For each of the nodes inside of a node, and inside of these."""
+    inner = helper.make_graph([node("Relu", "x", "z", "in")], "inner", [], [])
+    outer = helper.make_graph([node("If", "c", "w", "m" * 600, then_branch=inner)], "outer", [], [])
+    made = model([node("If", "c", "y", "n" * 600, then_branch=outer)], {"x": [4], "c": []}, {"y": [4]})
+    names = [one.name for one in found(made)]
+    long = f"{'n' * 600}/then_branch/"
+    assert names[1] == long + "m" * 600
+    assert names[2] == f"{long}{'m' * (997 - len(long))}.../in"
+
+
+def test_functions_of_the_model_are_inlined() -> None:
+    body = [node("Relu", "a", "b", "inner")]
+    opsets = [helper.make_opsetid("", 17)]
+    function = helper.make_function("own", "Twice", ["a"], ["b"], body, opsets)
+    made = model([node("Twice", "x", "y", "outer", domain="own")], {"x": [4]}, {"y": [4]}, functions=[function])
+    assert list(by_name(made).values()) == ["ACTIVATION_RELU"]
+
+
+@pytest.mark.parametrize(
+    ("type", "opset", "kind", "operators"),
+    [
+        ("HardSwish", 17, FLOAT, "ACTIVATION_HARD_SIGMOID+ELEMENT_WISE_MULTIPLY"),
+        ("HardSwish", 22, FLOAT, "ELEMENT_WISE_MULTIPLY"),  # HardSigmoid-22 is the CPU's
+        ("Mish", 18, FLOAT16, "ACTIVATION_SOFTPLUS+ACTIVATION_TANH+ELEMENT_WISE_MULTIPLY"),
+        ("Gelu", 20, FLOAT, "runs-elsewhere"),  # the CPU has it of this type alone
+    ],
+)
+def test_what_neither_the_provider_nor_the_cpu_takes_is_inlined(
+    type: str, opset: int, kind: int, operators: str
+) -> None:
+    one = node(type, "x", "y", "one")
+    assert by_name(model([one], {"x": [4]}, {"y": [4]}, opset=opset, kind=kind)) == {"one": operators}
+
+
+def test_gelu_of_float16_is_inlined_and_given_to_the_next_node() -> None:
+    nodes = [node("Gelu", "x", "g", "gelu"), node("Relu", "g", "y", "relu")]
+    gelu, relu = found(model(nodes, {"x": [4, 5]}, {"y": [4, 5]}, opset=20, kind=FLOAT16))
+    assert gelu.operator == "Gelu-20"
+    assert [each.operator for each in gelu.found] == [
+        *["CAST"] * 3,
+        "ELEMENT_WISE_SQRT",
+        "ELEMENT_WISE_DIVIDE",
+        "ELEMENT_WISE_ERF",
+        "ELEMENT_WISE_ADD",
+        "ELEMENT_WISE_MULTIPLY",
+        "ELEMENT_WISE_MULTIPLY",
+    ]
+    assert relu.found[0].fields["InputTensor"].shape == (1, 1, 4, 5)
+
+
+def test_a_group_normalization_is_inlined_with_the_sizes_that_its_function_computes() -> None:
+    """The mean of each of 2 groups of 4 x 3 x 3 elements, in each of 2 images."""
+    one = node("GroupNormalization", "x s b", "y", "one", num_groups=2)
+    weights = [weight("s", [8]), weight("b", [8])]
+    nodes = [one, node("Relu", "y", "z", "relu")]
+    made, relu = found(model(nodes, {"x": [2, 8, 3, 3]}, {"z": ["a", "b", "c", "d"]}, weights, opset=21))
+    means = [each.fields["InputTensor"].shape for each in made.found if each.operator == "REDUCE"]
+    assert means == [(2, 2, 36)] * 2
+    assert relu.found[0].fields["InputTensor"].shape == (2, 8, 3, 3)
+
+
+def test_open_sizes_of_a_node_that_is_inlined_are_said_as_the_model_names_them() -> None:
+    made = model([node("HardSwish", "x", "y", "one")], {"x": ["n"]}, {"y": ["n"]})
+    assert reason(made, "one") == "the sizes of x are [n]"
+
+
+def test_a_constant_that_could_be_inlined_is_computed_when_the_model_is_loaded() -> None:
+    made = model([node("HardSwish", "w", "y", "one")], {}, {"y": [4]}, [weight("w", [4])])
+    assert "all its inputs are constant" in reason(made, "one")
+
+
+@pytest.mark.parametrize(
+    ("nodes", "said"),
+    [
+        ([node("Relu", "nothing", "y", "bad")], "it reads 'nothing', which is no input"),
+        ([node("Relu", "x x", "y", "bad")], "input size 2 not in range"),
+        ([node("NoSuch", "x", "y", "bad")], "ONNX has no operator NoSuch"),
+        ([node("MatMul", "x w", "y", "bad")], "Incompatible dimensions"),
+        ([node("Not", "x", "y", "bad")], "unsupported type: tensor(float)"),
+        ([node("Constant", "", "c", "bad", value=3)], "Mismatched attribute type"),
+        ([node("Constant", "", "c", "bad", value_int="three")], "Mismatched attribute type"),
+        ([node("Constant", "", "", "bad", value_int=1)], "has zero input and zero output"),
+    ],
+)
+def test_a_broken_node_is_an_error_that_names_it(nodes: list[Any], said: str) -> None:
+    made = model(nodes, {"x": [4, 4]}, {"y": [4, 4]}, [weight("w", [5, 5])])
+    (one,) = found(made)
+    assert isinstance(one.found, Unusable)
+    assert (one.name, one.found.rule) == ("bad", "onnx-syntax")
+    assert said in one.found.reason
+
+
+def test_a_name_that_two_values_have_is_an_error_of_the_second() -> None:
+    nodes = [node("Relu", "x", "y", "first"), node("Neg", "x", "y", "second"), node("Neg", "y", "x", "third")]
+    made = model(nodes, {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"first": "ACTIVATION_RELU", "second": "onnx-syntax", "third": "onnx-syntax"}
+    assert reason(made, "third") == "it makes 'x', and another value has that name"
+
+
+def test_a_constant_in_another_file_is_not_read() -> None:
+    made = model([node("Constant", "", "c", value=weight("", [4])), node("Add", "x c", "y")], {"x": [4]}, {"y": [4]})
+    assert by_name(made) == {"y": "ELEMENT_WISE_ADD"}
+
+
+def test_a_node_without_a_name_goes_by_its_first_output() -> None:
+    assert list(by_name(model([node("Relu", "x", "y")], {"x": [4]}, {"y": [4]}))) == ["y"]
+
+
+def test_operators_that_nobody_knows_have_the_sizes_that_the_model_gives() -> None:
+    other = node("NoSuch", "x", "y", "other", domain="com.microsoft")
+    last = node("Relu", "y", "z", "relu")
+    made = model([other, last], {"x": [4]}, {"z": [4]})
+    assert by_name(made) == {"other": "no-provider", "relu": "unknown-sizes"}
+    assert by_name(model([other, last], {"x": [4]}, {"z": [4]}, infos=[tensor("y", [4])]))["relu"] == "ACTIVATION_RELU"
+
+
+def test_the_sizes_of_fused_operators_follow_from_their_inputs() -> None:
+    own = {"domain": "com.microsoft"}
+    made = model(
+        [
+            node("FusedMatMul", "x w", "a", "product", transB=1, **own),
+            node("Gelu", "a", "b", "gelu", **own),
+            node("SkipLayerNormalization", "b a gamma", "c", "normalize", **own),
+            node("MultiHeadAttention", "c c c", "d", "attend", num_heads=4, **own),
+            node("Relu", "d", "y", "relu"),
+        ],
+        {"x": [2, 5, 16]},
+        {"y": ["a", "b", "c"]},
+        [weight("w", [32, 16]), weight("gamma", [32])],
+    )
+    assert by_name(made) == {
+        "product": "GEMM",
+        "gelu": "ACTIVATION_GELU",
+        "normalize": "ELEMENT_WISE_ADD+MEAN_VARIANCE_NORMALIZATION2",
+        "attend": "MULTIHEAD_ATTENTION",
+        "relu": "ACTIVATION_RELU",
+    }
+    (relu,) = found(made)[-1].found
+    assert relu.fields["InputTensor"].shape == (1, 2, 5, 32)
+
+
+def test_a_constant_exponent_is_an_attribute() -> None:
+    two = helper.make_tensor("two", 1, [], [2.0])
+    (made,) = found(model([node("Pow", "x two", "y")], {"x": [4]}, {"y": [4]}, [two]))
+    assert (becomes(made), made.found[0].fields["Exponent"]) == ("ELEMENT_WISE_CONSTANT_POW", 2)
+    assert by_name(model([node("Pow", "x z", "y")], {"x": [4], "z": []}, {"y": [4]})) == {"y": "ELEMENT_WISE_POW"}
+
+
+def test_an_input_that_is_left_out_is_not_unknown() -> None:
+    six = helper.make_tensor("six", 1, [], [6.0])
+    assert by_name(model([node("Clip", "x - six", "y")], {"x": [4]}, {"y": [4]}, [six])) == {"y": "ELEMENT_WISE_CLIP1"}
+
+
+def test_a_copy_has_the_sizes_of_what_it_copies() -> None:
+    (made,) = found(model([node("Flatten", "x", "y")], {"x": [2, 3, 4, 5]}, {"y": [2, 60]}))
+    assert made.found[0].fields["OutputTensor"].shape == (2, 3, 4, 5)
+
+
+def test_types_of_all_inputs_of_onnx_runtimes_own_operators_are_checked() -> None:
+    def rotary(positions: int) -> Any:
+        inputs = [
+            tensor("x", [1, 2, 4, 8]),
+            tensor("ids", [1, 4], positions),
+            tensor("c", [16, 4]),
+            tensor("s", [16, 4]),
+        ]
+        made = model(
+            [node("RotaryEmbedding", "x ids c s", "y", "rotary", domain="com.microsoft")], {}, {"y": [1, 2, 4, 8]}
+        )
+        made.graph.input.extend(inputs)
+        return made
+
+    assert by_name(rotary(INT64))["rotary"] != "runs-elsewhere"
+    said = "input 1 is INT32, which the DirectML provider of ONNX Runtime 1.24 does not take there"
+    assert reason(rotary(TensorProto.INT32), "rotary") == f"{said}, and the CPU takes INT64 as input 1, not INT32"
+
+
+def test_an_operator_that_onnx_got_later_is_onnx_runtimes_own_version_before() -> None:
+    normalized = node("LayerNormalization", "x s", "y", "norm")
+    for opset, version in ((13, 1), (17, 17)):
+        made = model([normalized], {"x": [2, 8]}, {"y": [2, 8]}, [weight("s", [8])], opset=opset)
+        (one,) = found(made)
+        assert one.operator == f"LayerNormalization-{version}"
+        assert not isinstance(one.found, Unusable)
+
+
+def test_an_output_that_nothing_reads_counts() -> None:
+    inputs = {"x": [2, 3, 8], "s": [2, 3, 8]}
+    outputs = node("SkipLayerNormalization", "x s g", "y mean", "norm", domain="com.microsoft")
+    made = model([outputs], inputs, {"y": [2, 3, 8]}, [weight("g", [8])])
+    assert reason(made, "norm").endswith("with the output mean")
+
+
+def test_sizes_of_outputs_that_no_desc_has_may_be_open() -> None:
+    """The provider copies for Reshape, and has a row of coordinates for each element for NonZero."""
+    nodes = [node("NonZero", "x", "places", "find"), node("Cast", "x", "shape", "cast", to=INT64)]
+    nodes.append(node("Reshape", "x shape", "y", "reshape"))
+    assert by_name(model(nodes, {"x": [3]}, {"y": ["a", "b", "c"]})) == {
+        "find": "NONZERO_COORDINATES",
+        "cast": "CAST",
+        "reshape": "ELEMENT_WISE_IDENTITY",
+    }
+
+
+def test_parts_without_elements_are_left_out() -> None:
+    nodes = [node("Concat", "x empty", "y", "join", axis=1), node("Concat", "empty empty", "z", "nothing", axis=1)]
+    made = found(model(nodes, {"x": [2, 3], "empty": [2, 0]}, {"y": [2, 3], "z": [2, 0]}))
+    assert [becomes(one) for one in made] == ["JOIN", "runs-elsewhere"]
+    assert len(made[0].found[0].fields["InputTensors"]) == 1
+
+
+def test_a_past_of_no_steps_is_no_empty_node() -> None:
+    past = "past_key past_value"
+    attend = node("MultiHeadAttention", f"x x x - - - {past}", "y", "attend", domain="com.microsoft", num_heads=4)
+    inputs = {"x": [2, 5, 32], "past_key": [2, 4, 0, 8], "past_value": [2, 4, 0, 8]}
+    assert by_name(model([attend], inputs, {"y": [2, 5, 32]})) == {"attend": "MULTIHEAD_ATTENTION"}
+
+
+def test_a_resize_leaves_its_regions_empty() -> None:
+    """As exporters of opset 11 and 12 do: the input is asked for, and only one mode reads it."""
+    scales = helper.make_tensor("scales", FLOAT, [4], [1.0, 1.0, 2.0, 2.0])
+    made = model(
+        [node("Resize", "x roi scales", "y", "resize")],
+        {"x": [1, 3, 4, 4]},
+        {"y": [1, 3, 8, 8]},
+        [helper.make_tensor("roi", FLOAT, [0], []), scales],
+        opset=11,
+    )
+    assert by_name(made)["resize"].startswith("RESAMPLE")
+
+
+# ---- what no provider takes
+
+
+def of_kind(made: Any, *kinds: int, opset: int = 17) -> Any:
+    """Return a model of one node with inputs a, b, c of some types."""
+    whole = model([made], {}, {}, opset=opset)
+    for name, kind in zip("abc", kinds, strict=False):
+        whole.graph.input.append(tensor(name, [1, 4, 8, 8], kind))
+    whole.graph.output.append(tensor("y", [1, 4, 8, 8], kinds[0]))
+    return whole
+
+
+DOUBLE, BFLOAT16 = 11, 16
+
+
+@pytest.mark.parametrize(  # ONNX Runtime 1.24.4 makes no session of the ones, and one of the others
+    ("made", "kinds", "opset", "expected"),
+    [
+        (node("MatMul", "a b", "y"), (BFLOAT16, BFLOAT16), 17, "no-provider"),
+        (node("MatMul", "a b", "y"), (DOUBLE, DOUBLE), 17, "runs-elsewhere"),
+        (node("MatMul", "a b", "y"), (FLOAT16, FLOAT16), 17, "GEMM"),
+        (node("Conv", "a b", "y"), (DOUBLE, DOUBLE), 17, "no-provider"),
+        (node("Add", "a b", "y"), (BFLOAT16, BFLOAT16), 17, "no-provider"),
+        (node("Det", "a", "y"), (FLOAT,), 17, "runs-elsewhere"),
+        (node("Det", "a", "y"), (FLOAT16,), 17, "runs-elsewhere"),
+        (node("Det", "a", "y"), (DOUBLE,), 17, "no-provider"),
+        (node("HardSwish", "a", "y"), (DOUBLE,), 17, "no-provider"),
+        (node("Gelu", "a", "y"), (DOUBLE,), 20, "no-provider"),
+        (node("MeanVarianceNormalization", "a", "y"), (DOUBLE,), 17, "no-provider"),
+        (node("DeformConv", "a b c", "y"), (FLOAT, FLOAT, FLOAT), 19, "no-provider"),
+        (node("FastGelu", "a", "y", domain="com.microsoft"), (DOUBLE,), 17, "runs-elsewhere"),
+        (node("BiasGelu", "a b", "y", domain="com.microsoft"), (DOUBLE, DOUBLE), 17, "no-provider"),
+        (node("BiasSoftmax", "a b", "y", domain="com.microsoft"), (FLOAT, FLOAT), 17, "no-provider"),
+        (node("Mine", "a", "y", domain="com.example"), (FLOAT,), 17, "no-provider"),
+        (node("Conv", "a b", "y", domain="com.microsoft.nchwc"), (FLOAT, FLOAT), 17, "runs-elsewhere"),
+    ],
+)
+def test_what_neither_directml_nor_the_cpu_takes_is_an_error(
+    made: Any, kinds: Sequence[int], opset: int, expected: str
+) -> None:
+    assert by_name(of_kind(made, *kinds, opset=opset)) == {"y": expected}
+
+
+def untaken(made: Any, *kinds: int) -> tuple[str, str | None]:
+    (one,) = found(of_kind(made, *kinds))
+    assert isinstance(one.found, Unusable)
+    assert one.found.is_error
+    return one.found.reason, one.found.help
+
+
+def test_a_node_that_no_provider_takes_says_why_and_what_to_do() -> None:
+    double, help = untaken(node("Conv", "a b", "y"), DOUBLE, DOUBLE)
+    assert double.endswith("1.24 does not take there, and the CPU takes FLOAT as input X, not DOUBLE")
+    assert help is not None
+    assert "cast to a type that one of them takes" in help
+    groups, _ = untaken(node("SkipGroupNorm", "a", "y", domain="com.microsoft"), FLOAT)
+    assert groups.endswith("does not register com.microsoft.SkipGroupNorm, and the CPU has no kernel for it")
+    misspelt = untaken(node("SkipLayerNormalisation", "a", "y", domain="com.microsoft"), FLOAT)
+    assert misspelt == (
+        "ONNX Runtime 1.24 has no operator com.microsoft.SkipLayerNormalisation",
+        "did you mean com.microsoft.SkipLayerNormalization?",
+    )
+    custom, help = untaken(node("Mine", "a", "y", domain="com.example"), FLOAT)
+    assert custom == "ONNX Runtime 1.24 has no operators of the domain com.example, so that no provider takes it"
+    assert help is not None
+    assert "custom operators" in help
+
+
+def test_a_part_of_a_function_that_no_provider_takes_is_named() -> None:
+    told, _ = untaken(node("HardSwish", "a", "y"), DOUBLE)
+    assert told.startswith("of HardSigmoid-6, which comes in its place: ")
+
+
+def test_a_misspelt_operator_of_onnx_is_wrong_and_the_right_one_is_offered() -> None:
+    (one,) = found(of_kind(node("Sofmax", "a", "y"), FLOAT))
+    assert one.found == Unusable("onnx-syntax", "ONNX has no operator Sofmax; did you mean Softmax?")
+    (one,) = found(of_kind(node("Gelu", "a", "y"), FLOAT))
+    assert one.found == Unusable("onnx-syntax", "ONNX has no operator Gelu in opset 17, but from 20 on")
+
+
+def test_constants_without_a_kernel_of_the_cpu_are_computed_by_directml() -> None:
+    """Of FLOAT16 the CPU has no Mul; a Transpose it has."""
+    halves = [weight("a", [4, 4], FLOAT16), weight("b", [4, 4], FLOAT16)]
+    nodes = [node("Mul", "a b", "m", "product"), node("Transpose", "a", "t", "turned")]
+    made = model(nodes, {}, {"m": [4, 4], "t": [4, 4]}, halves, kind=FLOAT16)
+    assert by_name(made) == {"product": "ELEMENT_WISE_MULTIPLY", "turned": "runs-elsewhere"}
+
+
+# ---- what the model declares
+
+
+def declared(*infos: Any, outputs: Mapping[str, Sequence[Any]] | None = None) -> Any:
+    nodes = [node("MatMul", "x w", "m", "product"), node("Relu", "m", "r", "relu"), node("MatMul", "r v", "y", "next")]
+    weights = [weight("w", [8, 3]), weight("v", [3, 2])]
+    return model(nodes, {"x": ["n", 8]}, outputs or {"y": ["n", 2]}, weights, infos=infos)
+
+
+@pytest.mark.parametrize(
+    ("info", "problem"),
+    [
+        (tensor("m", [5, 5]), "of the sizes [n, 3], and the model declares [5, 5]"),
+        (tensor("m", ["n", 3, 1]), "of the sizes [n, 3], and the model declares [n, 3, 1]"),
+        (tensor("m", [5, 3], INT64), "FLOAT, and the model declares INT64"),
+        (tensor("m", ["n", 3], FLOAT16), "FLOAT, and the model declares FLOAT16"),
+    ],
+)
+def test_a_declared_type_that_is_not_the_inferred_one_is_an_error_of_that_node(info: Any, problem: str) -> None:
+    nodes = {one.name: one.found for one in found(declared(info), {"n": 4})}
+    assert nodes["product"] == Unusable("onnx-syntax", f"its output m is {problem.replace('[n', '[4')}")
+    assert not isinstance(nodes["relu"], Unusable)
+    assert not isinstance(nodes["next"], Unusable)
+    wrong = {one.name for one in found(declared(info)) if isinstance(one.found, Unusable) and one.found.is_error}
+    assert wrong == {"product"}
+
+
+@pytest.mark.parametrize("info", [tensor("m", ["n", 3]), tensor("m", [4, "k"]), tensor("m", ["", ""])])
+def test_what_a_declared_type_leaves_open_is_no_contradiction(info: Any) -> None:
+    assert not any(isinstance(one.found, Unusable) for one in found(declared(info), {"n": 4}))
+
+
+def test_of_the_outputs_of_a_graph_the_types_must_be_right_and_not_the_sizes() -> None:
+    made = declared(outputs={"y": [7, 7]})
+    assert by_name(made, {"n": 4})["next"] == "GEMM"
+    made.graph.output[0].type.tensor_type.elem_type = INT64
+    assert reason(made, "next") == "its output y is FLOAT, and the model declares INT64"
+
+
+def test_sizes_that_onnx_infers_wrongly_are_no_contradiction() -> None:
+    made = model([node("STFT", "x s - l", "y", "stft")], {"x": [1, 128, 1]}, {}, infos=[tensor("y", [1, 15, 9, 2])])
+    made.graph.initializer.extend(helper.make_tensor(name, INT64, [], [size]) for name, size in (("s", 8), ("l", 16)))
+    assert by_name(made)["stft"] != "onnx-syntax"
+
+
+# ---- where sizes that are not known begin
+
+
+def roots(made: Any, sizes: Mapping[str, int] | None = None) -> dict[str, str]:
+    return {one.name: one.found.root for one in found(made, sizes) if isinstance(one.found, Unusable)}
+
+
+def test_unknown_sizes_have_a_root() -> None:
+    nodes = [
+        node("NonZero", "x", "places", "nonzero"),
+        node("Shape", "places", "s", "shape"),
+        node("Gather", "s one", "count", "count"),
+        node("Unsqueeze", "count zero", "counts", "counts"),
+        node("Expand", "value counts", "wide", "expand"),
+        node("Relu", "wide", "r", "relu"),
+        node("Reshape", "z target", "t", "reshape"),
+        node("Abs", "t", "u", "abs"),
+        node("Neg", "z", "known", "neg"),
+    ]
+    constants = [numbers("zero", [0]), helper.make_tensor("one", INT64, [], [1]), weight("value", [1])]
+    made = model(nodes, {"x": [4], "z": ["n", 2]}, {}, constants)
+    made.graph.input.append(tensor("target", ["d"], INT64))
+    told = roots(made, {"n": 3, "d": 2})
+    assert told.pop("expand") == told.pop("relu") == "the output of NonZero nonzero"
+    assert told.pop("abs") == "the input target"
+    assert set(told.values()) <= {""}
+    assert roots(made)["neg"] == "the input z"

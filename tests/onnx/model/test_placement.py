@@ -1,0 +1,126 @@
+"""Nodes that ONNX Runtime computes when it loads a model, or on the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from whole_models import FLOAT, FLOAT16, INT64, model, node, save, weight
+
+from dmlcheck.onnx.model.file import read_whole
+from dmlcheck.onnx.model.nodes import Unusable, nodes_of
+from dmlcheck.onnx.model.placement import origin_of_outputs, placed
+from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
+from dmlcheck.onnx.provider.registrations import row_of
+
+helper = pytest.importorskip("onnx.helper")
+ADD = node("Add", "a b", "y")
+
+
+def value(origin: str, *sizes: int, kind: int = FLOAT) -> Value:
+    return Value(helper.make_tensor_type_proto(kind, list(sizes)), None, origin)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "place"),
+    [
+        (value(CONSTANT, 2), value(CONSTANT, 9000), CONSTANT),
+        (value(HOST, 2), value(HOST, 2), HOST),
+        (value(HOST, 2), value(CONSTANT, 100), HOST),
+        (value(HOST, 2), value(CONSTANT, 101), ""),  # a large constant
+        (value(HOST, 2), value(GIVEN, 9000), HOST),
+        (value(GIVEN, 2), value(GIVEN, 2), ""),
+        (value(CONSTANT, 2), value(GIVEN, 2), ""),
+        (value(HOST, 2), value("", 2), ""),  # what the provider makes
+        (value(HOST, 2), value(CONSTANT, 2, kind=FLOAT16), ""),
+        (value(HOST, 2), value(CONSTANT, 2, kind=16), ""),  # BFLOAT16
+        (value(HOST, 2), value(CONSTANT, 2, kind=17), ""),  # FLOAT8E4M3FN
+        (value(HOST, 2), value(CONSTANT, 2, kind=3), HOST),  # INT8
+    ],
+)
+def test_a_node_stays_on_the_cpu_if_nothing_keeps_it_from_there(first: Value, second: Value, place: str) -> None:
+    assert placed(ADD, [first, second], ()) == placed(ADD, [second, first], ()) == place
+
+
+def test_what_the_provider_reads_on_the_cpu_does_not_keep_a_node_there() -> None:
+    fill = node("ConstantOfShape", "s", "y")
+    assert placed(fill, [value(HOST, 2)], ()) == HOST
+    assert placed(fill, [value(HOST, 2)], (0,)) == ""
+    assert placed(node("Slice", "x a b", "y"), [value(HOST, 2), value(CONSTANT, 1), value(CONSTANT, 1)], (1, 2)) == HOST
+
+
+def test_inputs_that_are_left_out_do_not_count() -> None:
+    assert placed(node("Clip", "x - b", "y"), [value(HOST), Value(None), value(CONSTANT)], (1, 2)) == HOST
+    assert placed(node("RandomNormal", "", "y"), [], ()) == ""
+
+
+def test_a_dequantize_linear_of_constants_is_kept() -> None:
+    constants = [value(CONSTANT, 2), value(CONSTANT)]
+    assert placed(node("DequantizeLinear", "x s", "y"), constants, ()) == ""
+    assert placed(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
+
+
+def origin(made: Any, inputs: list[Value], place: str = "", *, is_taken: bool = True, is_static: bool = False) -> str:
+    return origin_of_outputs(made, inputs, place, is_taken=is_taken, is_static=is_static)
+
+
+def test_sizes_are_on_the_cpu_and_constant_where_no_size_has_a_name() -> None:
+    shape, known, unknown = node("Shape", "x", "y"), value("", 2), Value(None)
+    assert origin(shape, [known]) == HOST
+    assert origin(shape, [known], is_static=True) == CONSTANT
+    assert origin(shape, [unknown], is_static=True) == HOST
+    assert origin(node("Size", "x", "y"), [known], is_static=True) == HOST
+    assert origin(node("SequenceLength", "s", "y"), [unknown], is_static=True) == HOST
+
+
+def test_the_cpu_goes_on_with_what_the_provider_does_not_take() -> None:
+    assert origin(ADD, [value(HOST), value(CONSTANT)], HOST) == HOST
+    assert origin(ADD, [value(HOST), value("")], is_taken=False) == HOST
+    assert origin(ADD, [value(HOST), value("")]) == ""
+    assert origin(ADD, [value(""), value("")], is_taken=False) == ""
+
+
+def test_a_fill_of_a_shape_is_computed_by_the_provider_unless_the_shape_is_constant(tmp_path: Any) -> None:
+    nodes = [
+        node("Shape", "x", "s", "shape"),
+        node("ConstantOfShape", "s", "f", "fill"),
+        node("Add", "x f", "y", "add"),
+    ]
+
+    def fill(size: int | str) -> Any:
+        path = save(model(nodes, {"x": [size, 4]}, {"y": [size, 4]}), str(tmp_path / "model.onnx"))
+        return next(each.found for each in nodes_of(read_whole(path, {"batch": 2})) if each.name == "fill")
+
+    assert [each.operator for each in fill("batch")] == ["FILL_VALUE_CONSTANT"]
+    folded = fill(2)
+    assert isinstance(folded, Unusable)
+    assert "when it loads the model" in folded.reason
+
+
+def test_large_tables_of_positions_are_gathered_by_the_provider(tmp_path: Any) -> None:
+    nodes = [
+        node("Shape", "x", "s", "shape"),
+        node("Gather", "s zero", "n", "length"),
+        node("Gather", "table n", "p", "position"),
+        node("Add", "x p", "y", "add"),
+    ]
+    constants = [helper.make_tensor("zero", INT64, [], [0]), weight("table", [512, 4])]
+    path = save(model(nodes, {"x": ["n", 4]}, {"y": ["n", 4]}, constants), str(tmp_path / "model.onnx"))
+    found = {each.name: each.found for each in nodes_of(read_whole(path, {"n": 3}))}
+    assert isinstance(found["length"], Unusable)
+    assert [each.operator for each in found["position"]] == ["GATHER"]
+
+
+def test_the_provider_reads_the_inputs_on_the_cpu_that_onnx_runtime_lists() -> None:
+    listed = {  # typed in from OperatorRegistration.cpp of ONNX Runtime 1.17, requiredConstantCpuInputs
+        ("Slice", 13): (1, 2, 3, 4),
+        ("Pad", 18): (1, 2, 3),
+        ("ConstantOfShape", 9): (0,),
+        ("Resize", 13): (1, 2, 3),
+        ("Range", 11): (0, 1, 2),
+        ("MaxUnpool", 11): (2,),
+        ("TopK", 11): (1,),
+        ("Gather", 13): (),
+    }
+    rows = {key: row_of(*key) for key in listed}
+    assert {key: row.on_cpu for key, row in rows.items() if row} == listed

@@ -1,0 +1,150 @@
+"""Values of models before a run: types and sizes without memory, and the numbers of constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from whole_models import INT64, node, numbers, weight
+
+from dmlcheck.onnx.descs.tensors import type_name
+from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, limited, of_numbers, parts_of
+
+TensorProto = pytest.importorskip("onnx").TensorProto
+helper = pytest.importorskip("onnx.helper")
+
+
+def value(*sizes: Any, kind: int = 1) -> Value:
+    return Value(helper.make_tensor_type_proto(kind, list(sizes)))
+
+
+def results(made: Any, inputs: Sequence[Value], *outputs: Value) -> list[Any]:
+    return [each.tolist() for each in computed(made, inputs, outputs, {"": 17})]
+
+
+def test_an_array_of_sizes_alone_takes_no_memory() -> None:
+    array = value(65536, 65536, kind=10).array()
+    assert (array.shape, array.dtype, array.base.nbytes) == ((65536, 65536), np.float16, 2)
+    assert type_name(value(4, kind=22).array()) == "INT4"
+
+
+def test_sizes_are_known_open_or_not_there() -> None:
+    assert (value(2, "n").sizes, value(2, "n").is_sized) == ((2, "n"), False)
+    assert (value(2, 3).sizes, value(2, 3).is_sized) == ((2, 3), True)
+    assert (value().sizes, value().is_sized) == ((), True)
+    assert (Value(None).sizes, Value(None).element) == (None, "")
+    assert (value(-1).sizes, value(-1).is_sized) == (("",), False)
+    assert not value(2**40, 2**40).is_sized
+    assert (value(*[1] * 32).is_sized, value(*[1] * 33).is_sized) == (True, False)
+    assert (value(0, 2**58).is_sized, value(0, 2**59).is_sized) == (True, False)  # of bytes that NumPy can count
+
+
+def test_whether_elements_are_few_is_said_of_known_sizes() -> None:
+    assert (value(2, 3).has_at_most(6), value(2, 3).has_at_most(5)) == (True, False)
+    assert (value(0, 3).has_at_most(0), value(2, "n").has_at_most(100), Value(None).has_at_most(1)) == (
+        True,
+        False,
+        False,
+    )
+
+
+def test_a_type_whose_sizes_are_long_is_one_without() -> None:
+    short, long = (helper.make_tensor_type_proto(10, ["n" * length]) for length in (4000, 4100))
+    assert limited(short) is short
+    assert (Value(limited(long)).element, Value(limited(long)).sizes) == ("FLOAT16", None)
+    assert limited(helper.make_sequence_type_proto(long)) is None
+    assert limited(None) is None
+    many = initial(TensorProto(name="many", data_type=1, dims=[1] * 101))
+    assert (many.element, many.sizes, many.numbers) == ("FLOAT", None, None)
+
+
+def test_small_constants_have_their_numbers() -> None:
+    assert initial(numbers("a", [3, 4])).numbers.tolist() == [3, 4]
+    assert initial(numbers("a", [3, 4])).origin == CONSTANT
+    assert initial(weight("w", [1025])).numbers is None
+    assert initial(weight("outside", [4])).numbers is None
+    assert initial(TensorProto(name="short", data_type=1, dims=[4], raw_data=b"1234")).numbers is None
+
+
+def test_shapes_are_reckoned_with() -> None:
+    assert results(node("Shape", "x", "y"), [value(2, 3, 5)], value(3, kind=INT64)) == [[2, 3, 5]]
+    assert results(node("Shape", "x", "y", start=1, end=2), [value(2, 3, 5)], value(1, kind=INT64)) == [[3]]
+    assert results(node("Size", "x", "y"), [value(2, 3, 5)], value(kind=INT64)) == [30]
+    known = [of_numbers(np.array([2, 3])), of_numbers(np.array([5]))]
+    assert results(node("Concat", "a b", "y", axis=0), known, value(3, kind=INT64)) == [[2, 3, 5]]
+
+
+FIVE, EIGHT = of_numbers(np.array(5)), of_numbers(np.array([8.0], np.float32))
+
+
+@pytest.mark.parametrize(
+    ("made", "opset", "inputs", "output", "expected"),
+    [
+        (node("Unsqueeze", "x", "y", axes=[0]), 12, [FIVE], value(1, kind=INT64), [5]),
+        (node("Unsqueeze", "x", "y", axes=[-1, 0]), 11, [FIVE], value(1, 1, kind=INT64), [[5]]),
+        (node("Unsqueeze", "x a", "y"), 13, [FIVE, of_numbers(np.array([0]))], value(1, kind=INT64), [5]),
+        (node("Reciprocal", "x", "y"), 13, [EIGHT], value(1), [0.125]),
+        (node("Sqrt", "x", "y"), 13, [of_numbers(np.array([16.0], np.float32))], value(1), [4]),
+        (node("Clip", "x", "y", max=6.0), 10, [EIGHT], value(1), [6]),
+        (node("Clip", "x", "y", min=6.0), 10, [EIGHT], value(1), [8]),
+        (node("Clip", "x", "y"), 10, [EIGHT], value(1), [8]),
+        (node("GreaterOrEqual", "x x", "y"), 12, [FIVE, FIVE], value(kind=9), True),
+        (node("NonZero", "x", "y"), 13, [of_numbers(np.array([0, 3, 4]))], value(1, "", kind=INT64), [[1, 2]]),
+        (
+            node("Tile", "x n", "y"),
+            13,
+            [of_numbers(np.array([7])), of_numbers(np.array([2]))],
+            value(2, kind=INT64),
+            [7, 7],
+        ),
+    ],
+)
+def test_more_operators_are_reckoned_with(
+    made: Any, opset: int, inputs: list[Value], output: Value, expected: Any
+) -> None:
+    assert [each.tolist() for each in computed(made, inputs, [output], {"": opset})] == [expected]
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "output"),
+    [
+        (node("NonZero", "x", "y"), [of_numbers(np.ones((2, 513)))], value(2, "", kind=INT64)),  # 2,052 numbers
+        (node("Unsqueeze", "x", "y", axes=[0, 0]), [FIVE], value(1, 1, kind=INT64)),
+        (node("Shape", "x", "y"), [value(2, "n")], value(2, kind=INT64)),
+        (node("Add", "x x", "y"), [value(2)], value(2)),
+        (node("Expand", "x s", "y"), [of_numbers(np.ones(1)), of_numbers(np.array([2000]))], value(2000)),
+        (node("Relu", "x", "y"), [of_numbers(np.ones(1))], value(1)),
+    ],
+)
+def test_what_is_not_known_or_large_is_not_reckoned(made: Any, inputs: list[Value], output: Value) -> None:
+    assert results(made, inputs, output) == []
+
+
+@pytest.mark.parametrize(
+    ("operator", "place", "left"),
+    [
+        ("SequenceErase", 0, [3]),
+        ("SequenceErase", -1, [2]),
+        ("SequenceErase", 2, None),  # which ONNX does not allow: there are two
+        ("SequenceErase", -3, None),
+        ("SequenceInsert", 0, [5, 2, 3]),
+        ("SequenceInsert", -1, [2, 5, 3]),
+        ("SequenceInsert", 2, [2, 3, 5]),
+        ("SequenceInsert", 3, None),
+    ],
+)
+def test_a_sequence_changes_at_a_place_that_it_has(operator: str, place: int, left: list[int] | None) -> None:
+    sequence, at = Value(None, parts=(value(2), value(3))), of_numbers(np.array(place))
+    inputs = [sequence, value(5), at] if operator == "SequenceInsert" else [sequence, at]
+    made = parts_of(node(operator, " ".join("abc"[: len(inputs)]), "y"), inputs)
+    assert (None if made is None else [part.sizes for part in made]) == (left and [(size,) for size in left])
+
+
+def test_a_sequence_has_a_number_of_parts_that_are_followed() -> None:
+    full = Value(None, parts=(value(1),) * 256)
+    assert parts_of(node("SequenceConstruct", "x", "s"), full.parts or ()) == full.parts
+    assert parts_of(node("SequenceConstruct", "x", "s"), [value(1)] * 257) is None
+    assert parts_of(node("SequenceInsert", "s x", "t"), [full, value(1)]) is None
+    assert len(parts_of(node("SequenceErase", "s", "t"), [full]) or ()) == 255

@@ -1,0 +1,348 @@
+"""Attention: the descs that the sources of ONNX Runtime's DirectML provider make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import Desc, descs, found, zeros
+
+from dmlcheck.onnx.descs.node import Refused
+
+OWN = "com.microsoft."
+QUERY = zeros(2, 5, 32)  # four heads of eight elements
+WEIGHTS, BIAS = zeros(32, 96), zeros(96)
+SCALE = 0.35355338  # 1 / sqrt(8), rounded to FLOAT32
+NUMBERS = {"Scale": SCALE, "MaskFilterValue": -10000, "HeadCount": 4}
+PLAIN = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 1}
+STACKED = Desc(
+    "ELEMENT_WISE_IDENTITY",
+    {"InputTensor": "FLOAT32 2 5 4 3 8 by 480 96 8 32 1", "OutputTensor": "FLOAT32 2 5 4 3 8"},
+    "1_0",
+)
+
+
+# ---- MultiHeadAttention
+
+
+def attention(*inputs: Any, **attributes: Any) -> Any:
+    return found(f"{OWN}MultiHeadAttention", inputs, QUERY, num_heads=4, **attributes)
+
+
+def test_attention_of_three_tensors_has_the_scale_of_its_heads() -> None:
+    """Heads of 32 / 4 = 8 elements are scaled by 1 / sqrt(8)."""
+    made = attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32))
+    assert made.operator == "MULTIHEAD_ATTENTION"
+    assert {name for name, value in made.fields.items() if isinstance(value, np.ndarray)} == {
+        "QueryTensor",
+        "KeyTensor",
+        "ValueTensor",
+        "OutputTensor",
+    }
+    assert (made.fields["HeadCount"], made.fields["MaskType"], made.fields["MaskFilterValue"]) == (4, "NONE", -10000)
+    assert made.fields["Scale"] == pytest.approx(0.35355339, abs=1e-7)
+    assert attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32), scale=0.5).fields["Scale"] == 0.5
+
+
+def test_five_dimensions_are_stacked_tensors() -> None:
+    made = attention(zeros(2, 5, 4, 3, 8))
+    assert made.fields["StackedQueryKeyValueTensor"].shape == (2, 5, 4, 3, 8)
+    assert "QueryTensor" not in made.fields
+    made = attention(QUERY, zeros(2, 7, 4, 2, 8))
+    assert (made.fields["StackedKeyValueTensor"].shape, "KeyTensor" in made.fields) == ((2, 7, 4, 2, 8), False)
+
+
+def test_keys_and_values_of_four_dimensions_are_those_of_earlier_steps() -> None:
+    made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8))
+    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
+    assert not {"KeyTensor", "ValueTensor"} & made.fields.keys()
+    earlier = zeros(2, 4, 3, 8)
+    made = attention(QUERY, zeros(2, 4, 7, 8), zeros(2, 4, 7, 8), None, None, None, earlier, earlier)
+    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 7, 8)
+
+
+def test_a_past_of_no_steps_is_left_out() -> None:
+    key, empty, earlier = zeros(2, 7, 32), zeros(2, 4, 0, 8), zeros(2, 4, 3, 8)
+    made = attention(QUERY, key, key, None, None, None, earlier, earlier)
+    assert made.fields["PastKeyTensor"].shape == made.fields["PastValueTensor"].shape == (2, 4, 3, 8)
+    made = attention(QUERY, key, key, None, None, None, empty, empty)
+    assert not {"PastKeyTensor", "PastValueTensor"} & made.fields.keys()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "shape"),
+    [
+        ((2,), "KEY_SEQUENCE_LENGTH", (1, 2)),
+        ((8,), "KEY_QUERY_SEQUENCE_LENGTH_START_END", (8,)),
+        ((2, 7), "BOOLEAN", (2, 4, 5, 7)),
+        ((2, 5, 7), "BOOLEAN", (2, 4, 5, 7)),
+        ((2, 4, 5, 7), "BOOLEAN", (2, 4, 5, 7)),
+    ],
+)
+def test_a_mask_goes_by_its_dimensions(sizes: tuple[int, ...], kind: str, shape: tuple[int, ...]) -> None:
+    made = attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32), None, zeros(*sizes, dtype="int32"))
+    mask = made.fields["MaskTensor"]
+    assert (made.fields["MaskType"], getattr(mask, "values", mask).shape) == (kind, shape)
+
+
+def test_bias_and_earlier_steps_have_fields_of_their_own() -> None:
+    keys = zeros(2, 7, 32)
+    past = zeros(2, 4, 3, 8)
+    made = attention(QUERY, keys, keys, zeros(96), None, zeros(2, 4, 5, 10), past, past)
+    assert made.fields["BiasTensor"].shape == (96,)
+    assert made.fields["RelativePositionBiasTensor"].shape == (2, 4, 5, 10)
+    assert made.fields["PastKeyTensor"] is past
+
+
+# ---- Attention
+
+
+def product(bias: str | None) -> Desc:
+    more = {} if bias is None else {"CTensor": bias}
+    tensors = {"ATensor": "FLOAT32 2 5 32", "BTensor": "FLOAT32 2 32 96 by 0 96 1", "OutputTensor": "FLOAT32 2 5 96"}
+    return Desc("GEMM", {**tensors, **more, **PLAIN}, "4_0")
+
+
+def attend(kind: str = "NONE", **more: str) -> Desc:
+    tensors = {"StackedQueryKeyValueTensor": "FLOAT32 2 5 4 3 8", **more, "OutputTensor": "FLOAT32 2 5 32"}
+    return Desc("MULTIHEAD_ATTENTION", {**tensors, **NUMBERS, "MaskType": kind}, "6_1")
+
+
+def test_attention_multiplies_stacks_and_attends() -> None:
+    assert descs(f"{OWN}Attention", [QUERY, WEIGHTS, BIAS], QUERY, num_heads=4) == [
+        product("FLOAT32 2 5 96 by 0 0 1"),
+        STACKED,
+        attend(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kind", "mask"),
+    [
+        ((2,), "KEY_SEQUENCE_LENGTH", "INT32 1 2"),
+        ((4,), "KEY_SEQUENCE_END_START", "INT32 2 2"),
+        ((2, 5), "BOOLEAN", "INT32 2 4 5 5 by 5 0 0 1"),
+        ((2, 5, 5), "BOOLEAN", "INT32 2 4 5 5 by 25 0 5 1"),
+        ((2, 1, 5, 5), "BOOLEAN", "INT32 2 4 5 5 by 25 0 5 1"),
+    ],
+)
+def test_the_mask_of_attention_repeats_to_all_pairs(sizes: tuple[int, ...], kind: str, mask: str) -> None:
+    made = descs(f"{OWN}Attention", [QUERY, WEIGHTS, None, zeros(*sizes, dtype="int32")], QUERY, num_heads=4)
+    assert made == [product(None), STACKED, attend(kind, MaskTensor=mask)]
+
+
+def test_a_mask_for_more_steps_is_cut() -> None:
+    mask = zeros(2, 1, 9, 9, dtype="int32")
+    *_, cut, last = descs(f"{OWN}Attention", [QUERY, WEIGHTS, None, mask], QUERY, num_heads=4)
+    assert cut == Desc(
+        "SLICE1",
+        {
+            "InputTensor": "INT32 2 4 9 9 by 81 0 9 1",
+            "OutputTensor": "INT32 2 4 5 5",
+            "InputWindowOffsets": [0, 0, 0, 0],
+            "InputWindowSizes": [2, 4, 5, 5],
+            "InputWindowStrides": [1, 1, 1, 1],
+        },
+        "2_1",
+    )
+    assert last == attend("BOOLEAN", MaskTensor="INT32 2 4 5 5")
+
+
+def test_values_of_another_size_are_cut_off_before_the_heads_are_stacked() -> None:
+    """64 columns are query and key, 16 the value: four heads of four elements."""
+    inputs = [QUERY, zeros(32, 80), None, None, None, zeros(2, 4, 5, 5)]
+    made = descs(f"{OWN}Attention", inputs, zeros(2, 5, 16), num_heads=4, qkv_hidden_sizes=[32, 32, 16], scale=0.5)
+    assert [each.operator for each in made] == [
+        "GEMM",
+        "SLICE1",
+        "SLICE1",
+        "ELEMENT_WISE_IDENTITY",
+        "MULTIHEAD_ATTENTION",
+    ]
+    _, query_key, value, stacked, last = made
+    assert (query_key.fields["OutputTensor"], query_key.fields["InputWindowOffsets"]) == ("FLOAT32 2 5 64", [0, 0, 0])
+    assert (value.fields["OutputTensor"], value.fields["InputWindowOffsets"]) == ("FLOAT32 2 5 16", [0, 0, 64])
+    assert stacked.fields["InputTensor"] == "FLOAT32 2 5 4 2 8 by 320 64 8 32 1"
+    assert last.fields == {
+        "ValueTensor": "FLOAT32 2 5 16",
+        "StackedQueryKeyTensor": "FLOAT32 2 5 4 2 8",
+        "RelativePositionBiasTensor": "FLOAT32 2 4 5 5",
+        "OutputTensor": "FLOAT32 2 5 16",
+        **NUMBERS,
+        "Scale": 0.5,
+        "MaskType": "NONE",
+    }
+    assert {each.level for each in made} == {"1_0", "3_0", "4_0", "6_1"}
+
+
+@pytest.mark.parametrize(
+    ("inputs", "attributes", "said"),
+    [
+        ([QUERY, WEIGHTS], {}, "has no attribute num_heads"),
+        ([QUERY, WEIGHTS], {"num_heads": 0}, "num_heads of com.microsoft.Attention is 0"),
+        ([QUERY, WEIGHTS], {"num_heads": 2.5}, "is 2.5, not a whole number"),
+        ([QUERY, WEIGHTS], {"num_heads": 5}, "of 5 heads"),
+        ([QUERY, zeros(32, 97)], {"num_heads": 4}, "97 columns"),
+        ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [32, 32]}, r"are \[32, 32\]"),
+        ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [0, 0, 96]}, r"are \[0, 0, 96\]"),
+        ([QUERY, WEIGHTS], {"num_heads": 4, "qkv_hidden_sizes": [64, 64, -32]}, r"are \[64, 64, -32\]"),
+        ([zeros(5, 32), WEIGHTS], {"num_heads": 4}, "has 2 dimensions"),
+        ([QUERY], {"num_heads": 4}, "has no input 1"),
+        ([QUERY, WEIGHTS, None, zeros(3)], {"num_heads": 4}, "3 numbers for a batch of 2"),
+        ([QUERY, WEIGHTS, None, zeros(1, 1, 1, 1, 1)], {"num_heads": 4}, "mask of 5 dimensions"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(inputs: list[Any], attributes: dict[str, Any], said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        descs(f"{OWN}Attention", inputs, QUERY, **attributes)
+
+
+# ---- QAttention
+
+
+def test_quantized_attention_with_earlier_steps_cuts_and_joins_them() -> None:
+    """Three earlier steps and five new ones; the causal mask has ones up to three diagonals right of the main one."""
+    bytes_of = [zeros(2, 5, 32, dtype="uint8"), zeros(32, 96, dtype="uint8")]
+    zero = zeros(dtype="uint8")
+    inputs = [*bytes_of, BIAS, zeros(), zeros(), None, zero, zero, zeros(2, 2, 4, 3, 8)]
+    made = descs(f"{OWN}QAttention", inputs, QUERY, zeros(2, 2, 4, 8, 8), num_heads=4, unidirectional=1)
+    multiply, stacked, diagonals, key, value, last, joined = made
+    assert multiply == Desc(
+        "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
+        {
+            "ATensor": "UINT8 2 5 32",
+            "AScaleTensor": "FLOAT32 1",
+            "AZeroPointTensor": "UINT8 1",
+            "BTensor": "UINT8 2 32 96 by 0 96 1",
+            "BScaleTensor": "FLOAT32 1",
+            "BZeroPointTensor": "UINT8 1",
+            "BiasTensor": "FLOAT32 2 5 96 by 0 0 1",
+            "OutputTensor": "FLOAT32 2 5 96",
+        },
+        "6_2",
+    )
+    assert stacked == STACKED
+    assert diagonals == Desc(
+        "DIAGONAL_MATRIX1",
+        {
+            "OutputTensor": "INT32 1 1 5 8",
+            "ValueDataType": "INT32",
+            "Value": 1,
+            "DiagonalFillBegin": -2147483648,
+            "DiagonalFillEnd": 4,
+        },
+        "5_1",
+    )
+    assert [each.fields["InputWindowOffsets"] for each in (key, value)] == [[0, 0, 0, 0, 0], [1, 0, 0, 0, 0]]
+    assert key.fields["InputTensor"] == "FLOAT32 2 2 4 3 8"
+    earlier, present = "FLOAT32 1 2 4 3 8", "FLOAT32 1 2 4 8 8"
+    assert last == attend(
+        "BOOLEAN",
+        MaskTensor="INT32 2 4 5 8 by 0 0 8 1",
+        PastKeyTensor=earlier,
+        PastValueTensor=earlier,
+        OutputPresentKeyTensor=present,
+        OutputPresentValueTensor=present,
+    )
+    fields = {"InputTensors": [present, present], "OutputTensor": "FLOAT32 2 2 4 8 8", "Axis": 0}
+    assert joined == Desc("JOIN", fields, "3_0")
+
+
+def test_quantized_attention_without_zero_points_and_steps_is_three_descs() -> None:
+    inputs = [zeros(2, 5, 32, dtype="int8"), zeros(32, 96, dtype="int8"), None, zeros(1), zeros(96)]
+    multiply, stacked, last = descs(f"{OWN}QAttention", inputs, QUERY, num_heads=4)
+    assert not {"AZeroPointTensor", "BZeroPointTensor", "BiasTensor"} & multiply.fields.keys()
+    assert multiply.fields["BScaleTensor"] == "FLOAT32 96"
+    assert (stacked, last) == (STACKED, attend())
+
+
+def test_earlier_steps_of_other_sizes_are_refused() -> None:
+    inputs = [QUERY, WEIGHTS, BIAS, zeros(), zeros(), None, None, None, zeros(2, 2, 3, 3, 8)]
+    with pytest.raises(Refused, match="earlier steps have the sizes"):
+        descs(f"{OWN}QAttention", inputs, QUERY, zeros(2, 2, 4, 8, 8), num_heads=4)
+
+
+# ---- GroupQueryAttention
+
+
+def grouped(length: int, dtype: str) -> list[Desc]:
+    """Return the descs of four heads for queries and two for keys, whose present ones have room for nine steps."""
+    keys, present = zeros(2, length, 16, dtype=dtype), zeros(2, 2, 9, 8, dtype=dtype)
+    query, lengths = zeros(2, length, 32, dtype=dtype), zeros(2, 1, dtype="int32")
+    inputs = [query, keys, keys, present, present, lengths, zeros(1, dtype="int32")]
+    return descs(f"{OWN}GroupQueryAttention", inputs, query, present, present, num_heads=4, kv_num_heads=2)
+
+
+def in_groups(length: int) -> Desc:
+    return Desc(
+        "MULTIHEAD_ATTENTION1",
+        {
+            "QueryTensor": f"FLOAT32 2 {length} 32",
+            "KeyTensor": f"FLOAT32 2 {length} 16",
+            "ValueTensor": f"FLOAT32 2 {length} 16",
+            "PastSequenceLengthsTensor": "INT32 2",
+            "OutputTensor": f"FLOAT32 2 {length} 32",
+            "OutputPresentKeyTensor": "FLOAT32 2 2 9 8",
+            "OutputPresentValueTensor": "FLOAT32 2 2 9 8",
+            "Scale": SCALE,
+            "MaskFilterValue": -10000,
+            "QueryHeadCount": 4,
+            "KeyValueHeadCount": 2,
+            "MaskType": "NONE",
+        },
+        "6_3",
+    )
+
+
+def test_one_step_of_groups_is_one_desc() -> None:
+    assert grouped(1, "float32") == [in_groups(1)]
+
+
+def test_several_steps_of_groups_have_no_past() -> None:
+    zero = Desc("FILL_VALUE_CONSTANT", {"OutputTensor": "INT32 2", "ValueDataType": "INT32", "Value": 0}, "4_0")
+    assert grouped(5, "float32") == [zero, in_groups(5)]
+
+
+def test_groups_of_half_precision_are_computed_in_float32() -> None:
+    *before, last, one, two, three = grouped(1, "float16")
+    assert [each.fields for each in before] == [
+        {"InputTensor": f"FLOAT16 2 1 {size}", "OutputTensor": f"FLOAT32 2 1 {size}"} for size in (32, 16, 16)
+    ]
+    assert last == in_groups(1)
+    sizes = ("2 1 32", "2 2 9 8", "2 2 9 8")
+    assert [each.fields for each in (one, two, three)] == [
+        {"InputTensor": f"FLOAT32 {size}", "OutputTensor": f"FLOAT16 {size}"} for size in sizes
+    ]
+    assert {each.operator for each in (*before, one, two, three)} == {"CAST"}
+    assert {each.level for each in (*before, one)} == {"3_1"}
+
+
+def test_packed_query_key_and_value_of_groups_are_refused() -> None:
+    with pytest.raises(Refused, match="has no input 1"):
+        descs(f"{OWN}GroupQueryAttention", [zeros(2, 1, 64)], QUERY, num_heads=4, kv_num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "heads", "said"),
+    [
+        ([zeros(2, 4, 5, 8), QUERY, QUERY], 4, r"have \[4, 3, 3\] dimensions, not 3 each"),
+        ([QUERY, QUERY, QUERY], 33, "of 33 heads in 32 elements"),
+    ],
+)
+def test_grouped_attention_that_has_no_desc_is_refused(inputs: list[Any], heads: int, said: str) -> None:
+    present = zeros(2, 2, 5, 8)
+    with pytest.raises(Refused, match=said):
+        descs(f"{OWN}GroupQueryAttention", inputs, QUERY, present, present, num_heads=heads, kv_num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("query", "heads", "said"),
+    [
+        (zeros(5, 32), 4, "of a query of 2 dimensions"),
+        (QUERY, 33, r"of 33 heads, which a query of the sizes \[2, 5, 32\] does not have"),
+    ],
+)
+def test_attention_of_several_heads_that_has_no_desc_is_refused(query: Any, heads: int, said: str) -> None:
+    with pytest.raises(Refused, match=said):
+        descs(f"{OWN}MultiHeadAttention", [query, QUERY, QUERY], QUERY, num_heads=heads)

@@ -1,0 +1,90 @@
+"""ONNX's operators that follow indices, sort, count or add up along an axis, as DirectML's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.onnx.descs.node import Refused
+
+X = zeros(2, 3)
+
+
+def indices(*sizes: int) -> Any:
+    return zeros(*sizes, dtype="int64")
+
+
+def test_gathering_gives_all_tensors_one_number_of_dimensions() -> None:
+    made = found("Gather", [X, indices(2, 2)], zeros(2, 2, 2), axis=1)
+    assert made.operator == "GATHER"
+    assert made.fields["InputTensor"].shape == (1, 2, 3)
+    assert made.fields["IndicesTensor"].shape == (1, 2, 2)
+    assert fields(made) == {"Axis": 2, "IndexDimensions": 2}
+
+
+def test_gathering_in_more_dimensions_counts_them() -> None:
+    made = found("GatherND", [zeros(2, 3, 4), indices(2, 1)], zeros(2, 4), batch_dims=1)
+    assert made.operator == "GATHER_ND1"
+    assert fields(made) == {"InputDimensionCount": 3, "IndicesDimensionCount": 2, "BatchDimensionCount": 1}
+    made = found("GatherElements", [X, indices(1, 3)], zeros(1, 3), axis=-2)
+    assert (made.operator, fields(made)) == ("GATHER_ELEMENTS", {"Axis": 0})
+
+
+def test_scattering_replaces_elements_and_combines_none() -> None:
+    made = found("ScatterElements", [X, indices(1, 3), zeros(1, 3)], X, axis=1)
+    assert (made.operator, fields(made)) == ("SCATTER", {"Axis": 1})
+    made = found("ScatterND", [X, indices(1, 1), zeros(1, 3)], X)
+    assert (made.operator, fields(made)) == ("SCATTER_ND", {"InputDimensionCount": 2, "IndicesDimensionCount": 2})
+    with pytest.raises(
+        Refused, match=r"^ScatterElements that combines updates with elements by add, which DirectML's does not$"
+    ):
+        found("ScatterElements", [X, indices(1, 3), zeros(1, 3)], X, reduction="add")
+
+
+def test_one_hot_keeps_the_axis_of_the_output() -> None:
+    made = found("OneHot", [indices(2), np.array(3), zeros(2)], zeros(2, 3))
+    assert made.operator == "ONE_HOT"
+    assert made.fields["IndicesTensor"].shape == (2, 1)
+    assert made.fields["ValuesTensor"].shape == (1, 2)
+    assert fields(made) == {"Axis": 1}
+    whole, half = (np.array([1, number], np.float32) for number in (2, 2.5))
+    assert found("OneHot", [whole, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.int64
+    assert found("OneHot", [half, np.array(3), zeros(2)], zeros(2, 3)).fields["IndicesTensor"].dtype == np.float32
+
+
+def test_the_largest_have_indices_without_sign_and_an_order() -> None:
+    made = found("TopK", [X, np.array([2])], zeros(2, 2), indices(2, 2), largest=0)
+    assert made.operator == "TOP_K1"
+    assert made.fields["OutputIndexTensor"].dtype == np.uint64
+    assert fields(made) == {"Axis": 1, "K": 2, "AxisDirection": "INCREASING"}
+    with pytest.raises(Refused, match="TopK in any order"):
+        found("TopK", [X, np.array([2])], zeros(2, 2), indices(2, 2), sorted=0)
+
+
+def test_lengths_of_sequences_lie_along_the_batches() -> None:
+    made = found("ReverseSequence", [X, np.array([1, 2, 2])], X, batch_axis=1, time_axis=0)
+    assert made.operator == "REVERSE_SUBSEQUENCES"
+    assert made.fields["SequenceLengthsTensor"].tolist() == [[1, 2, 2]]
+    assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
+    assert fields(made) == {"Axis": 0}
+
+
+@pytest.mark.parametrize(
+    ("type", "operator", "name"),
+    [("CumSum", "CUMULATIVE_SUMMATION", "HasExclusiveSum"), ("CumProd", "CUMULATIVE_PRODUCT", "HasExclusiveProduct")],
+)
+def test_running_sums_have_an_axis_a_direction_and_may_leave_the_element_out(
+    type: str, operator: str, name: str
+) -> None:
+    made = found(type, [X, np.array(-1)], X, reverse=1, exclusive=1)
+    assert (made.operator, fields(made)) == (operator, {"Axis": 1, "AxisDirection": "DECREASING", name: 1})
+
+
+def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
+    made = found("NonZero", [np.array([[0, 5], [7, 0]])], np.array([[0, 1], [1, 0]]))
+    assert made.operator == "NONZERO_COORDINATES"
+    assert made.fields["OutputCountTensor"].tolist() == [2]
+    assert made.fields["OutputCoordinatesTensor"].tolist() == [[0, 1], [1, 0], [None, None], [None, None]]

@@ -1,0 +1,69 @@
+"""ONNX's normalizations as DirectML's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.onnx.descs.node import Refused
+
+X = zeros(2, 3, 4, 4)
+
+
+def test_statistics_of_channels_lie_along_them() -> None:
+    made = found("BatchNormalization", [X, *[zeros(3)] * 4], X, epsilon=0.5)
+    assert made.operator == "BATCH_NORMALIZATION"
+    for name in ("ScaleTensor", "BiasTensor", "MeanTensor", "VarianceTensor"):
+        assert made.fields[name].shape == (1, 3, 1, 1)
+    assert fields(made) == {"Spatial": 1, "Epsilon": 0.5}
+    with pytest.raises(Refused, match="in training"):
+        found("BatchNormalization", [X, *[zeros(3)] * 4], X, training_mode=1)
+
+
+def test_an_instance_is_what_follows_batch_and_channel() -> None:
+    made = found("InstanceNormalization", [X, zeros(3), zeros(3)], X)
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION1"
+    assert fields(made) == {"Axes": [2, 3], "NormalizeVariance": 1, "Epsilon": 1e-5}
+
+
+def test_a_layer_is_what_follows_its_axis() -> None:
+    made = found("LayerNormalization", [X, zeros(4, 4), zeros(4)], X, axis=-2, epsilon=0.5)
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION2"
+    assert (made.fields["ScaleTensor"].shape, made.fields["BiasTensor"].shape) == ((1, 1, 4, 4), (1, 1, 1, 4))
+    assert fields(made) == {"Axes": [2, 3], "UseMean": 1, "UseVariance": 1, "Epsilon": 0.5}
+    assert made.note is None
+    made = found("LayerNormalization", [X, zeros(4)], X, zeros(2, 3, 4, 1), zeros(2, 3, 4, 1))
+    assert "BiasTensor" not in made.fields
+    assert made.note == "Mean and InvStdDev are not compared."
+
+
+def test_a_mean_square_needs_no_mean() -> None:
+    made = found("RMSNormalization", [X, zeros(4, 4)], X, axis=2, epsilon=0.5)
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION2"
+    assert made.fields["ScaleTensor"].shape == (1, 1, 4, 4)
+    assert fields(made) == {"Axes": [2, 3], "UseMean": 0, "UseVariance": 1, "Epsilon": 0.5}
+
+
+@pytest.mark.parametrize(("opset", "count", "shape"), [(18, 2, (1, 2, 1, 1, 1)), (21, 6, (1, 2, 3, 1, 1))])
+def test_groups_of_channels_are_a_dimension_of_their_own(opset: int, count: int, shape: tuple[int, ...]) -> None:
+    x = np.arange(2 * 6 * 4, dtype=np.float32).reshape(2, 6, 2, 2)
+    made = found("GroupNormalization", [x, zeros(count), zeros(count)], -x, opset=opset, num_groups=2)
+    assert made.operator == "MEAN_VARIANCE_NORMALIZATION1"
+    assert (made.fields["ScaleTensor"].shape, made.fields["BiasTensor"].shape) == (shape, shape)
+    assert made.fields["InputTensor"].tolist() == x.reshape(2, 2, 3, 2, 2).tolist()
+    assert made.fields["OutputTensor"].tolist() == (-x).reshape(2, 2, 3, 2, 2).tolist()
+    assert fields(made) == {"Axes": [2, 3, 4], "NormalizeVariance": 1, "Epsilon": 1e-5}
+    with pytest.raises(Refused, match=r"GroupNormalization of 4 groups, which sizes \[2, 6, 2, 2\] do not have"):
+        found("GroupNormalization", [x, zeros(6), zeros(6)], x, opset=21, num_groups=4)
+
+
+def test_a_local_response_is_one_across_channels() -> None:
+    made = found("LRN", [X], X, size=3, alpha=0.5, beta=0.75, bias=1.0)
+    assert made.operator == "LOCAL_RESPONSE_NORMALIZATION"
+    assert fields(made) == {"CrossChannel": 1, "LocalSize": 3, "Alpha": 0.5, "Beta": 0.75, "Bias": 1}
+
+
+def test_a_norm_has_an_axis_and_an_order() -> None:
+    made = found("LpNormalization", [X], X, p=1)
+    assert (made.operator, fields(made)) == ("LP_NORMALIZATION", {"Axis": 3, "Epsilon": 0, "P": 1})

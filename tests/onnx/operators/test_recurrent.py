@@ -1,0 +1,130 @@
+"""ONNX's RNN, GRU and LSTM as DirectML's: dimensions, directions, activations, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.onnx.descs.node import Counterpart, Refused
+
+GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
+
+
+def tensors(type: str, ways: int = 1) -> list[Any]:
+    """Return X, W and R of five steps, a batch of three, an input size of two and a hidden size of four."""
+    rows = 4 * GATES[type]
+    return [zeros(5, 3, 2), zeros(ways, rows, 2), zeros(ways, rows, 4)]
+
+
+def sizes(made: Counterpart) -> dict[str, tuple[int, ...]]:
+    return {name: value.shape for name, value in made.fields.items() if isinstance(value, np.ndarray)}
+
+
+def types(made: Counterpart) -> list[dict[str, Any]]:
+    return [
+        {name.removeprefix("ACTIVATION_"): value for name, value in each.items()}
+        for each in made.fields["ActivationDescs"]
+    ]
+
+
+def test_every_tensor_has_four_dimensions() -> None:
+    lengths = np.array([1, 5, 3], np.int32)
+    more = [zeros(2, 32), lengths, zeros(2, 3, 4), zeros(2, 3, 4), zeros(2, 12)]
+    outputs = zeros(5, 2, 3, 4), zeros(2, 3, 4), zeros(2, 3, 4)
+    made = found("LSTM", [*tensors("LSTM", 2), *more], *outputs, direction="bidirectional", hidden_size=4)
+    assert sizes(made) == {
+        "InputTensor": (1, 5, 3, 2),
+        "WeightTensor": (1, 2, 16, 2),
+        "RecurrenceTensor": (1, 2, 16, 4),
+        "BiasTensor": (1, 1, 2, 32),
+        "SequenceLengthsTensor": (1, 1, 1, 3),
+        "HiddenInitTensor": (1, 2, 3, 4),
+        "CellMemInitTensor": (1, 2, 3, 4),
+        "PeepholeTensor": (1, 1, 2, 12),
+        "OutputSequenceTensor": (5, 2, 3, 4),
+        "OutputSingleTensor": (1, 2, 3, 4),
+        "OutputCellSingleTensor": (1, 2, 3, 4),
+    }
+    assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
+
+
+def test_what_is_left_out_stays_out() -> None:
+    made = found("GRU", [*tensors("GRU"), None, None, zeros(1, 3, 4)], None, zeros(1, 3, 4))
+    assert set(sizes(made)) == {
+        "InputTensor", "WeightTensor", "RecurrenceTensor", "HiddenInitTensor", "OutputSingleTensor",
+    }  # fmt: skip
+    assert (fields(made)["Direction"], fields(made)["LinearBeforeReset"]) == ("FORWARD", False)
+
+
+def test_the_batch_may_be_the_first_dimension() -> None:
+    x = np.arange(30, dtype=np.float32).reshape(3, 5, 2)
+    state, sequence = (np.arange(n, dtype=np.float32) for n in (12, 60))
+    inputs = [x, *tensors("RNN")[1:], None, None, state.reshape(3, 1, 4)]
+    made = found("RNN", inputs, sequence.reshape(3, 5, 1, 4), state.reshape(3, 1, 4), layout=1)
+    assert np.array_equal(made.fields["InputTensor"], x.transpose(1, 0, 2)[None])
+    assert np.array_equal(made.fields["HiddenInitTensor"][0, 0], state.reshape(3, 4))
+    assert np.array_equal(made.fields["OutputSequenceTensor"][:, 0], sequence.reshape(3, 5, 4).swapaxes(0, 1))
+    assert np.array_equal(made.fields["OutputSingleTensor"][0, 0], state.reshape(3, 4))
+
+
+@pytest.mark.parametrize(
+    ("type", "own"), [("RNN", ["TANH"]), ("GRU", ["SIGMOID", "TANH"]), ("LSTM", ["SIGMOID", "TANH", "TANH"])]
+)
+def test_without_activations_they_are_the_usual_ones(type: str, own: list[str]) -> None:
+    made = found(type, tensors(type), zeros(5, 1, 3, 4))
+    assert [each["Type"] for each in types(made)] == [f"ACTIVATION_{name}" for name in own]
+    both = found(type, tensors(type, 2), zeros(5, 2, 3, 4), direction="bidirectional")
+    assert types(both) == types(made) * 2
+
+
+def test_numbers_go_to_the_activations_that_have_them() -> None:
+    names = ["Affine", "Tanh", "hardSigmoid", "LeakyRelu", "ThresholdedRelu", "Softplus"]
+    made = found(
+        "LSTM",
+        tensors("LSTM", 2),
+        zeros(5, 2, 3, 4),
+        direction="bidirectional",
+        activations=names,
+        activation_alpha=[2.0, 0.25, 0.5],
+        activation_beta=[3.0],
+    )
+    assert types(made) == [
+        {"Type": "ACTIVATION_LINEAR", "Alpha": 2, "Beta": 3},
+        {"Type": "ACTIVATION_TANH"},
+        {"Type": "ACTIVATION_HARD_SIGMOID", "Alpha": 0.25, "Beta": 0.5},
+        {"Type": "ACTIVATION_LEAKY_RELU", "Alpha": 0.5},
+        {"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 1},
+        {"Type": "ACTIVATION_SOFTPLUS", "Steepness": 1},
+    ]
+
+
+def test_attributes_become_fields() -> None:
+    made = found("LSTM", tensors("LSTM"), zeros(5, 1, 3, 4), direction="reverse", clip=0.5, input_forget=1)
+    assert fields(made) | {"ActivationDescs": None} == {
+        "Direction": "BACKWARD",
+        "ClipThreshold": 0.5,
+        "UseClipThreshold": True,
+        "CoupleInputForget": True,
+        "ActivationDescs": None,
+    }
+    plain = fields(found("LSTM", tensors("LSTM"), zeros(5, 1, 3, 4)))
+    assert (plain["UseClipThreshold"], plain["CoupleInputForget"]) == (False, False)
+    assert fields(found("GRU", tensors("GRU"), zeros(5, 1, 3, 4), linear_before_reset=1))["LinearBeforeReset"] is True
+
+
+@pytest.mark.parametrize(
+    ("type", "attributes", "says"),
+    [
+        ("RNN", {"clip": 1.0}, "RNN with clip, which DirectML has for LSTM alone"),
+        ("RNN", {"activations": ["Sin"]}, "RNN with the activation Sin"),
+        ("RNN", {"activations": ["ScaledTanh"], "activation_alpha": [1.0]}, "ScaledTanh without its numbers"),
+        ("RNN", {"direction": "sideways"}, "direction 'sideways'"),
+        ("RNN", {"opset": 1}, "RNN of opset 1"),
+    ],
+)
+def test_what_directml_has_not_is_refused(type: str, attributes: dict[str, Any], says: str) -> None:
+    with pytest.raises(Refused, match=says):
+        found(type, tensors(type), zeros(5, 1, 3, 4), **attributes)

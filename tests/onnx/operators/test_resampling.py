@@ -1,0 +1,160 @@
+"""ONNX's resampling as DirectML's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import fields, found, zeros
+
+from dmlcheck.onnx.descs.node import Refused
+
+X = zeros(1, 1, 4, 5)
+
+
+def lines(made: Any, axis: int) -> tuple[float, float, float]:
+    """Return scale, input offset and output offset of an axis."""
+    names = ("Scales", "InputPixelOffsets", "OutputPixelOffsets")
+    scale, before, after = (made.fields[name][axis] for name in names)
+    return scale, before, after
+
+
+def scaled(words: str, height: int, **attributes: Any) -> Any:
+    """Return what becomes of a Resize of 4 rows to some, of which it gives the sizes."""
+    sizes = np.array([1, 1, height, 5])
+    attributes = {"coordinate_transformation_mode": words, "mode": "linear", **attributes}
+    return found("Resize", [X, None, None, sizes], zeros(*sizes), **attributes)
+
+
+@pytest.mark.parametrize(
+    ("mode", "height", "expected"),
+    [
+        ("half_pixel", 8, (2, 0.5, -0.5)),
+        ("pytorch_half_pixel", 8, (2, 0.5, -0.5)),
+        ("pytorch_half_pixel", 1, (0.25, 0, 0)),
+        ("asymmetric", 6, (1.5, 0, 0)),
+        ("tf_half_pixel_for_nn", 8, (2, 0, -0.5)),
+        ("align_corners", 7, (2, 0, 0)),
+        ("align_corners", 1, (1, 0, 0)),
+        ("half_pixel_symmetric", 8, (2, 0.5, -0.5)),
+    ],
+)
+def test_coordinates_are_offsets_and_scales(mode: str, height: int, expected: tuple[float, float, float]) -> None:
+    made = scaled(mode, height)
+    assert made.operator == "RESAMPLE2"
+    assert lines(made, 2) == expected
+    assert made.fields["InterpolationMode"] == "LINEAR"
+
+
+def test_a_symmetric_resize_is_around_the_middle_of_what_was_rounded() -> None:
+    """4 * 0.6 is 2.4, and 2 is 5/6 of it: the first element is 4 / 2 * 1/6 = 1/3 further inside."""
+    scales = np.array([1, 1, 0.6, 1], np.float32)
+    attributes = {"coordinate_transformation_mode": "half_pixel_symmetric", "mode": "linear"}
+    made = found("Resize", [X, None, scales], zeros(1, 1, 2, 5), **attributes)
+    assert lines(made, 2) == pytest.approx((0.6, 0.5 - 1 / 3, -0.5))
+
+
+@pytest.mark.parametrize(
+    ("roi", "height", "expected"),
+    [
+        ((1 / 3, 1), 5, (2, -1, 0)),  # from row 1 to row 3 in 4 steps
+        ((0, 0.5), 1, (1, -0.75, 0)),  # the middle of rows 0 to 1.5
+        ((1 / 3, 1 / 3), 4, (1, -1, 0)),
+    ],
+)
+def test_a_part_of_the_input_is_taken(roi: tuple[float, float], height: int, expected: Any) -> None:
+    sizes = np.array([height])
+    part = np.array(roi, np.float64)
+    attributes = {"coordinate_transformation_mode": "tf_crop_and_resize", "mode": "linear", "axes": [-2]}
+    made = found("Resize", [X, part, None, sizes], zeros(1, 1, height, 5), opset=18, **attributes)
+    assert lines(made, 2) == pytest.approx(expected)
+    assert lines(made, 3) == (1, 0, 0)
+    for wrong in ([0, 1.5], [-0.5, 1], [1, 0.5]):
+        with pytest.raises(Refused, match="beyond the input's edges"):
+            found("Resize", [X, np.array(wrong), None, sizes], zeros(1, 1, height, 5), opset=18, **attributes)
+
+
+@pytest.mark.parametrize(
+    ("nearest", "direction", "offset"),
+    [
+        ("ceil", "INCREASING", 0.5),
+        ("floor", "DECREASING", 0.5),
+        ("round_prefer_ceil", "DECREASING", 0),
+        ("round_prefer_floor", "INCREASING", 1),
+    ],
+)
+def test_the_nearest_element_is_one_of_moved_coordinates(nearest: str, direction: str, offset: float) -> None:
+    made = scaled("half_pixel", 8, mode="nearest", nearest_mode=nearest)
+    assert (made.fields["RoundingDirection"], lines(made, 2)) == (direction, (2, offset, -0.5))
+    assert made.fields["InterpolationMode"] == "NEAREST_NEIGHBOR"
+
+
+@pytest.mark.parametrize(("policy", "scale"), [("not_larger", 1.5), ("not_smaller", 2), ("stretch", 2)])
+def test_one_scale_keeps_the_ratio_of_the_sizes(policy: str, scale: float) -> None:
+    """From 4 x 5 to 8 x 7.5 at most, or at least."""
+    x = zeros(1, 1, 4, 6)
+    height = 6 if policy == "not_larger" else 8
+    made = found(
+        "Resize",
+        [x, None, None, np.array([8, 9])],
+        zeros(1, 1, height, 9),
+        opset=18,
+        axes=[2, 3],
+        keep_aspect_ratio_policy=policy,
+    )
+    assert lines(made, 2)[0] == scale
+
+
+def test_before_opset_11_coordinates_are_scaled_alone() -> None:
+    scales = np.array([1, 1, 2, 2], np.float32)
+    for name, inputs, more in (("Resize", [X, scales], {}), ("Upsample", [X], {"scales": [1.0, 1.0, 2.0, 2.0]})):
+        made = found(name, inputs, zeros(1, 1, 8, 10), opset=9, mode="nearest", **more)
+        assert (made.operator, lines(made, 2)) == ("RESAMPLE2", (2, 0, 0))
+        assert (made.fields["RoundingDirection"], made.fields["InterpolationMode"]) == (
+            "DECREASING",
+            "NEAREST_NEIGHBOR",
+        )
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"mode": "cubic"}, "in mode cubic"),
+        ({"antialias": 1}, "a filter that DirectML does not document"),
+        ({"coordinate_transformation_mode": "nonsense"}, "Resize with nonsense"),
+    ],
+)
+def test_what_directml_does_otherwise_is_refused(attributes: Any, reason: str) -> None:
+    with pytest.raises(Refused, match=reason):
+        scaled("half_pixel", 2, **attributes)
+
+
+def test_corners_of_sizes_that_are_rounded_are_refused() -> None:
+    scales = np.array([1, 1, 0.6, 1], np.float32)
+    attributes = {"coordinate_transformation_mode": "align_corners", "mode": "linear"}
+    with pytest.raises(Refused, match="sizes that are rounded"):
+        found("Resize", [X, None, scales], zeros(1, 1, 2, 5), **attributes)
+
+
+@pytest.mark.parametrize(("opset", "more", "offset"), [(16, {}, 0.5), (10, {}, 0)])
+@pytest.mark.parametrize(("ratio", "samples"), [(2, (2, 2)), (0, (1, 2**32 - 1))])
+def test_regions_are_averaged(opset: int, more: Any, offset: float, ratio: int, samples: tuple[int, int]) -> None:
+    regions = np.array([[0, 0, 9, 9]], np.float32)
+    attributes = {"output_height": 3, "output_width": 4, "sampling_ratio": ratio, "spatial_scale": 0.5, **more}
+    made = found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 3, 4), opset=opset, **attributes)
+    assert made.operator == "ROI_ALIGN1"
+    assert made.fields["BatchIndicesTensor"].dtype == np.uint64
+    assert fields(made) == {
+        "ReductionFunction": "AVERAGE", "InterpolationMode": "LINEAR", "SpatialScaleX": 0.5, "SpatialScaleY": 0.5,
+        "InputPixelOffset": offset, "OutputPixelOffset": -0.5, "OutOfBoundsInputValue": 0,
+        "MinimumSamplesPerOutput": samples[0], "MaximumSamplesPerOutput": samples[1], "AlignRegionsToCorners": 0,
+    }  # fmt: skip
+
+
+def test_regions_that_onnx_widens_and_their_maxima_are_refused() -> None:
+    regions, attributes = np.array([[0, 0, 1, 1]], np.float32), {"spatial_scale": 0.5}
+    with pytest.raises(Refused, match="widens regions of less than an element"):
+        found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=10, **attributes)
+    with pytest.raises(Refused, match="RoiAlign of maxima"):
+        found("RoiAlign", [X, regions, np.array([0])], zeros(1, 1, 1, 1), opset=16, mode="max", **attributes)
