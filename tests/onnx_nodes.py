@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import dmlcheck
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.descs.node import Counterpart, Node
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.tensors import Strided
 from dmlcheck.onnx.operators.provider.mapping import counterparts
 from dmlcheck.onnx.operators.shared import counterpart
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -24,12 +24,27 @@ def zeros(*sizes: int, dtype: str = "float32") -> Array:
     return np.zeros(sizes, dtype)
 
 
-def node(type: str, inputs: Sequence[Array | None], *outputs: Array | None, opset: int = 17, **attributes: Any) -> Node:
-    return Node(type, opset, attributes, tuple(inputs), outputs)
+def node(
+    type: str,
+    inputs: Sequence[Array | TensorRef | None],
+    *outputs: Array | TensorRef | None,
+    opset: int = 17,
+    **attributes: Any,
+) -> Node:
+    return Node(type, opset, attributes, tuple(map(tensor, inputs)), tuple(map(tensor, outputs)))
+
+
+def tensor(given: Array | TensorRef | None) -> TensorRef | None:
+    """Return an array as a tensor of known values."""
+    return TensorRef.of(given) if isinstance(given, np.ndarray) else given
 
 
 def found(
-    type: str, inputs: Sequence[Array | None], *outputs: Array | None, opset: int = 17, **attributes: Any
+    type: str,
+    inputs: Sequence[Array | TensorRef | None],
+    *outputs: Array | TensorRef | None,
+    opset: int = 17,
+    **attributes: Any,
 ) -> Counterpart:
     """Return the operator of DirectML for a node."""
     return counterpart(node(type, inputs, *outputs, opset=opset, **attributes))
@@ -49,8 +64,9 @@ def computed(made: Counterpart) -> dict[str, Array]:
     return dmlcheck.evaluate(made.operator, fields, {name: _values(made.fields[name]) for name in names})
 
 
-def _values(given: Any) -> Array:
-    return given.values if isinstance(given, Strided) else np.atleast_1d(given)
+def _values(given: Any) -> Any:
+    """Return the values of a tensor, or of a list of tensors."""
+    return [_values(each) for each in given] if isinstance(given, list) else np.atleast_1d(given.values)
 
 
 def agrees(made: Counterpart) -> bool:
@@ -60,7 +76,7 @@ def agrees(made: Counterpart) -> bool:
     return bool(compared) and all(_is_close(results[name], made.fields[name]) for name in compared)
 
 
-def _is_close(result: Array, wanted: Array | Strided) -> bool:
+def _is_close(result: Array, wanted: TensorRef) -> bool:
     values = _values(wanted)
     return result.shape == values.shape and np.allclose(result, values, 1e-5, 1e-6)
 
@@ -74,7 +90,11 @@ class Desc(NamedTuple):
 
 
 def descs(
-    type: str, inputs: Sequence[Array | None], *outputs: Array | None, opset: int = 17, **attributes: Any
+    type: str,
+    inputs: Sequence[Array | TensorRef | None],
+    *outputs: Array | TensorRef | None,
+    opset: int = 17,
+    **attributes: Any,
 ) -> list[Desc]:
     """Return the descs that the provider makes of a node, each with the lowest level that takes it."""
     made = map(padded, counterparts(node(type, inputs, *outputs, opset=opset, **attributes)))

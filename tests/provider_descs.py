@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
 from onnx_nodes import fields
 
 from dmlcheck.descs.read import read_desc
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.descs.node import Node
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.tensors import Strided, type_name
 from dmlcheck.onnx.operators.provider.mapping import counterparts
 from dmlcheck.validation import minimum_level
 
@@ -27,9 +26,14 @@ class Sized(NamedTuple):
 Made = tuple[str, dict[str, Any], dict[str, Any]]  # operator, tensors, all other fields
 
 
+def without_values(one: Node) -> Node:
+    """Return a node whose outputs are not known."""
+    return one._replace(outputs=tuple(output and output.unknown() for output in one.outputs))
+
+
 def made_of(one: Node) -> list[Made]:
     """Return the descs of a node without the values of their tensors."""
-    descs = [padded(each) for each in counterparts(one._replace(has_outputs=False))]
+    descs = [padded(each) for each in counterparts(without_values(one))]
     return [
         (
             each.operator,
@@ -43,9 +47,7 @@ def made_of(one: Node) -> list[Made]:
 def of_tensor(value: Any) -> Any:
     if isinstance(value, list) and value and of_tensor(value[0]) is not None:
         return [of_tensor(each) for each in value]
-    if isinstance(value, Strided):
-        return Sized(value.values.shape, type_name(value.values), value.strides)
-    return Sized(value.shape, type_name(value), None) if isinstance(value, np.ndarray) else None
+    return Sized(value.shape, value.data_type, value.strides) if isinstance(value, TensorRef) else None
 
 
 def agrees(made: Any, expected: Any) -> bool:
@@ -74,5 +76,5 @@ def differences(one: Node, expected: list[Made]) -> list[Any]:
 
 def is_legal(one: Node) -> bool:
     """Whether all descs of a node are legal at some feature level."""
-    descs = [padded(each) for each in counterparts(one._replace(has_outputs=False))]
+    descs = [padded(each) for each in counterparts(without_values(one))]
     return None not in [minimum_level(read_desc(each.operator, fields_of(each.fields))) for each in descs]

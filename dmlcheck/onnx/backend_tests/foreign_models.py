@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.folders.case_file import Written
+from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.backend_tests.read import (
     DOMAINS,
     BackendTest,
@@ -19,8 +18,7 @@ from dmlcheck.onnx.backend_tests.read import (
     tensor_of,
     valueless,
 )
-from dmlcheck.onnx.descs.node import Array, Counterpart, Node, Refused
-from dmlcheck.onnx.descs.tensors import Strided, plain, type_name
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.operators.exact.mapping import imported
 from dmlcheck.onnx.schemas import defaults_of, schema_of
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -59,7 +57,7 @@ def _only_node(test: BackendTest) -> Node:
     )
 
 
-def _apart(graph: Any) -> tuple[dict[str, Array], list[Any]]:
+def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
     """Return the constants of a graph by name, and its nodes that are none."""
     values = {tensor.name: constant(tensor, tensor.name) for tensor in graph.initializer}
     nodes = []
@@ -132,7 +130,7 @@ def _written(found: Counterpart, source: str) -> Written:
 
 
 def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with a tensor desc for every array: tensors have its type, sizes and strides."""
+    """Return fields with a tensor desc in the place of every tensor."""
     return {name: _each(_tensor, value) if _is_of_tensors(value) else value for name, value in given.items()}
 
 
@@ -147,19 +145,18 @@ def _each(made: Callable[[Any], Any], value: Any) -> Any:
 
 def _is_of_tensors(value: Any) -> bool:
     first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, (np.ndarray, Strided))
+    return isinstance(first, TensorRef)
 
 
-def _tensor(values: Array | Strided) -> dict[str, Any]:
-    array = values.values if isinstance(values, Strided) else values
-    tensor: dict[str, Any] = {"DataType": type_name(array), "Sizes": list(array.shape) or [1]}
-    if isinstance(values, Strided):
-        tensor["Strides"] = list(values.strides)
-    return tensor
+def _tensor(x: TensorRef) -> dict[str, Any]:
+    strides = {} if x.strides is None else {"Strides": list(x.strides)}
+    return {"DataType": x.data_type, "Sizes": list(x.shape) or [1], **strides}
 
 
-def _logical(values: Array | Strided) -> Array:
-    """Return values with at least one dimension, truth values as 0 and 1."""
-    array = values.values if isinstance(values, Strided) else values
-    array = array.reshape(array.shape or (1,))
-    return array.view("u1") if array.dtype == bool else plain(array)
+def _logical(x: TensorRef) -> Array | None:
+    """Return the values of a tensor with at least one dimension, truth values as 0 and 1; None where none are known."""
+    values = x.values
+    if values is None:
+        return None
+    values = values.reshape(values.shape or (1,))
+    return values.view("u1") if values.dtype == bool else values

@@ -8,10 +8,10 @@ from typing import Any
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc, Part
 from dmlcheck.folders.case_file import Written
+from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx import metadata
 from dmlcheck.onnx.backend_tests.read import BackendTest
-from dmlcheck.onnx.descs.node import Array, Refused
-from dmlcheck.onnx.descs.tensors import plain, type_name
+from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.export.mappings import build
 from dmlcheck.onnx.export.records import Inexpressible
 from dmlcheck.onnx.proto import model_proto
@@ -53,7 +53,7 @@ def _is_model_of(desc: OperatorDesc, model: Any) -> bool:
 
 
 def _by_field(
-    desc: OperatorDesc, fields: Sequence[Field], given: Mapping[str, Array], *, needed: bool
+    desc: OperatorDesc, fields: Sequence[Field], given: Mapping[str, TensorRef], *, needed: bool
 ) -> dict[str, Any]:
     """Return values by field instead of by label; Refused where they have not the types and sizes of the desc."""
     section: dict[str, Any] = {}
@@ -65,7 +65,8 @@ def _by_field(
     return section
 
 
-def _checked(part: Part, values: Array | None) -> Array:
-    if values is None or (type_name(values), values.shape) != (part.tensor.data_type, part.tensor.sizes):
+def _checked(part: Part, given: TensorRef | None) -> Array:
+    values = None if given is None else given.values
+    if values is None or given is None or (given.data_type, given.shape) != (part.tensor.data_type, part.tensor.sizes):
         raise Refused(f"the values of {part.label} are not those of its tensor")
-    return plain(values)
+    return values

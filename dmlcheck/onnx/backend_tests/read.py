@@ -17,15 +17,16 @@ import numpy as np
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.plain import TooLarge, read_plain, reason
-from dmlcheck.onnx.descs.node import Array, Refused
-from dmlcheck.onnx.descs.tensors import four_bits
-from dmlcheck.onnx.export.records import BYTES_OF, TYPES
+from dmlcheck.graphs.tensors import BOOL, Array, TensorRef
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.export.records import TYPES
 
 MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
 _MOST_SAID = 1000  # characters of a message of a library
 DOMAINS = ("", "ai.onnx")
 _DATA = re.compile(r"test_data_set_?(\d*)")
-KNOWN = frozenset((*TYPES.values(), "BOOL"))
+ELEMENTS = {BOOL: BOOL, **{onnx: own for own, onnx in TYPES.items()}}  # of tensors, by ONNX's names
+KNOWN = frozenset(ELEMENTS)
 
 
 class Unreadable(Exception):
@@ -46,8 +47,8 @@ class BackendTest(NamedTuple):
     """A model with one data set: values by the names that the graph has for them."""
 
     model: Any
-    inputs: Mapping[str, Array]
-    outputs: Mapping[str, Array]
+    inputs: Mapping[str, TensorRef]
+    outputs: Mapping[str, TensorRef]
 
 
 # ---- files
@@ -124,7 +125,7 @@ def _listed(folder: str) -> list[str]:
         raise Unreadable(folder, f"cannot be read: {error.strerror or error}", "file-not-found") from None
 
 
-def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
+def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, TensorRef]:
     """Return the tensors in the files of a data set by the names of the graph's inputs or outputs."""
     from onnx import TensorProto
 
@@ -138,7 +139,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
         tensor = _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX")
         try:
-            values[info.name] = _array(tensor, info.name)
+            values[info.name] = _tensor(tensor, info.name)
         except ValueError as error:
             raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
         declared = info.type.tensor_type.elem_type
@@ -152,8 +153,8 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
 # ---- tensors
 
 
-def _array(tensor: Any, name: str) -> Array:
-    """Return a tensor's values; ValueError where it has not as many as its shape says."""
+def _tensor(tensor: Any, name: str) -> TensorRef:
+    """Return a tensor with its values; ValueError where it has not as many as its shape says."""
     from onnx import numpy_helper
 
     _check_inside(tensor)
@@ -161,17 +162,21 @@ def _array(tensor: Any, name: str) -> Array:
     if kind not in KNOWN:
         raise Refused(f"{name} is {kind}, a type that DirectML does not have")
     values: Array = numpy_helper.to_array(tensor)
-    if kind in BYTES_OF:
-        values = four_bits(values, kind)
     if values.shape != tuple(tensor.dims):
         raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
-    return values
+    return valued(values, kind)
 
 
-def constant(tensor: Any, name: str) -> Array:
-    """Return the values that a model itself gives a tensor; onnx finds wrong ones fine, some versions more of them."""
+def valued(values: Array, kind: str) -> TensorRef:
+    """Return a tensor of values, of a type in ONNX's name; 4-bit numbers are brought to bytes."""
+    tensor = TensorRef(ELEMENTS[kind], values.shape)
+    return TensorRef.of(values.astype(tensor.dtype, copy=False), tensor.element)
+
+
+def constant(tensor: Any, name: str) -> TensorRef:
+    """Return a tensor that a model itself gives; onnx finds wrong ones fine, some versions more of them."""
     try:
-        return _array(tensor, name)
+        return _tensor(tensor, name)
     except ValueError as error:
         raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
 

@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcheck.diagnostics.wording import dimensions_text
-
-Array = NDArray[Any]
+from dmlcheck.graphs.tensors import Array, TensorRef
 
 
 class Refused(Exception):
@@ -24,18 +22,21 @@ class UnknownValues(Refused):
 class Node(NamedTuple):
     """An operator of an opset; inputs and outputs that are left out are None.
 
-    Of the inputs whose indices are in `unknown` only type and sizes are known, and of the outputs where
-    `has_outputs` is false. Outputs in `untyped` are there, though they are None: their types or sizes are not known.
+    Values that are not known before a run are None in their tensors. Outputs in `untyped` are there, though they are
+    None: their types or sizes are not known.
     """
 
     type: str
     opset: int
     attributes: Mapping[str, Any]
-    inputs: tuple[Array | None, ...]
-    outputs: tuple[Array | None, ...]
-    unknown: frozenset[int] = frozenset()
-    has_outputs: bool = True
+    inputs: tuple[TensorRef | None, ...]
+    outputs: tuple[TensorRef | None, ...]
     untyped: frozenset[int] = frozenset()
+
+    @property
+    def has_outputs(self) -> bool:
+        """Whether the values of the outputs are known."""
+        return all(output is None or output.values is not None for output in self.outputs)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an attribute."""
@@ -65,31 +66,42 @@ class Node(NamedTuple):
         """Whether an optional input is there."""
         return index < len(self.inputs) and self.inputs[index] is not None
 
-    def input(self, index: int) -> Array:
+    def input(self, index: int) -> TensorRef:
         """Return an input that must be there."""
         value = self.inputs[index] if index < len(self.inputs) else None
         if value is None:
             raise Refused(f"{self.type} has no input {index}")
         return value
 
-    def optional(self, index: int) -> Array | None:
+    def optional(self, index: int) -> TensorRef | None:
         """Return an input, or None."""
         return self.inputs[index] if self.has(index) else None
 
     def known(self, index: int) -> Array | None:
-        """Return an input for its values, or None; UnknownValues where a run of the model makes them."""
-        if index in self.unknown:
+        """Return the values of an input, None without it; UnknownValues where a run of the model makes them."""
+        given = self.optional(index)
+        if given is None:
+            return None
+        values = given.values
+        if values is None:
             raise UnknownValues(f"the values of input {index} of {self.type} are not known before a run")
-        return self.optional(index)
+        return values
 
-    def output(self, index: int = 0) -> Array:
-        """Return the values that an output must have."""
+    def numbers_of(self, index: int) -> Array:
+        """Return the values of an input that must be there; UnknownValues where a run of the model makes them."""
+        self.input(index)
+        values = self.known(index)
+        assert values is not None  # noqa: S101 - the input is there
+        return values
+
+    def output(self, index: int = 0) -> TensorRef:
+        """Return an output that must be there."""
         value = self.outputs[index] if index < len(self.outputs) else None
         if value is None:
             raise Refused(f"there are no values for output {index} of {self.type}")
         return value
 
-    def tensors(self) -> dict[str, Array]:
+    def tensors(self) -> dict[str, TensorRef]:
         """Return the only input and the only output as most operators of DirectML name them."""
         return {"InputTensor": self.input(0), "OutputTensor": self.output()}
 
@@ -112,7 +124,7 @@ class Node(NamedTuple):
 
 
 class Counterpart(NamedTuple):
-    """A DirectML operator, without its prefix, and its fields: arrays stand for tensors with their values.
+    """A DirectML operator, without its prefix, and its fields with their tensors.
 
     `note` says what of the node the case does not have. Of the outputs in `uncompared` only type and sizes are known.
     `least` is how many dimensions the provider gives its tensors.

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from dmlcheck.onnx.descs.node import Array, Counterpart
-from dmlcheck.onnx.descs.tensors import Strided
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart
 
 # Operators whose tensors keep the dimensions that they have.
 _OWN_RANK = frozenset(
@@ -65,8 +63,7 @@ def padded(given: Counterpart) -> Counterpart:
 
 def _rank(value: Any) -> int:
     first = value[0] if isinstance(value, list) and value else value
-    array = first.values if isinstance(first, Strided) else first
-    return array.ndim or 1 if isinstance(array, np.ndarray) else 0
+    return first.ndim or 1 if isinstance(first, TensorRef) else 0
 
 
 def _field(name: str, value: Any, more: int) -> Any:
@@ -81,12 +78,7 @@ def _tensors(value: Any, least: int, at: int) -> Any:
     return [_tensor(each, least, at) for each in value] if isinstance(value, list) else _tensor(value, least, at)
 
 
-def _tensor(value: Array | Strided, least: int, at: int) -> Array | Strided:
-    array = value.values if isinstance(value, Strided) else np.atleast_1d(value)
-    ones = (1,) * (least - array.ndim)
-    wider = array.reshape(*array.shape[:at], *ones, *array.shape[at:])
-    return (
-        Strided(wider, (*value.strides[:at], *(0 for _ in ones), *value.strides[at:]))
-        if isinstance(value, Strided)
-        else wider
-    )
+def _tensor(x: TensorRef, least: int, at: int) -> TensorRef:
+    shape = x.shape or (1,)
+    ones = (1,) * (least - len(shape))
+    return x.reshape((*shape[:at], *ones, *shape[at:]))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dmlcheck.onnx.descs.node import Array, Counterpart
-from dmlcheck.onnx.descs.tensors import Strided, repeated
-
-Tensor = Array | Strided
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart
+from dmlcheck.onnx.descs.tensors import repeated
 
 
 def step(operator: str, **fields: Any) -> Counterpart:
@@ -22,31 +21,31 @@ def padded_steps(made: Iterable[Counterpart]) -> list[Counterpart]:
     return [each._replace(least=4) for each in made]
 
 
-def identity(x: Tensor, output: Tensor, **more: Any) -> Counterpart:
+def identity(x: TensorRef, output: TensorRef, **more: Any) -> Counterpart:
     """Return a copy, perhaps through strides."""
     return step("ELEMENT_WISE_IDENTITY", InputTensor=x, OutputTensor=output, **more)
 
 
-def pair(operator: str, a: Tensor, b: Tensor, output: Tensor) -> Counterpart:
+def pair(operator: str, a: TensorRef, b: TensorRef, output: TensorRef) -> Counterpart:
     """Return an operator of two tensors element by element, which repeat to the sizes of the output."""
-    sizes = shape_of(output)
+    sizes = output.shape
     return step(f"ELEMENT_WISE_{operator}", ATensor=repeated(a, sizes), BTensor=repeated(b, sizes), OutputTensor=output)
 
 
-def unary(operator: str, x: Tensor, output: Tensor) -> Counterpart:
+def unary(operator: str, x: TensorRef, output: TensorRef) -> Counterpart:
     """Return an operator of one tensor that has no other fields."""
     return step(operator, InputTensor=x, OutputTensor=output)
 
 
-def product(a: Tensor, b: Tensor, output: Tensor, **more: Any) -> Counterpart:
+def product(a: TensorRef, b: TensorRef, output: TensorRef, **more: Any) -> Counterpart:
     """Return a GEMM; without other fields neither factor is transposed, and nothing is added."""
     fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0, **more}
     return step("GEMM", ATensor=a, BTensor=b, OutputTensor=output, **fields)
 
 
-def window(x: Tensor, output: Tensor, offsets: Sequence[int]) -> Counterpart:
+def window(x: TensorRef, output: TensorRef, offsets: Sequence[int]) -> Counterpart:
     """Return a SLICE1 of the output's sizes, every element from the offsets on."""
-    sizes = list(shape_of(output))
+    sizes = list(output.shape)
     windows = {
         "InputWindowOffsets": list(offsets),
         "InputWindowSizes": sizes,
@@ -55,11 +54,6 @@ def window(x: Tensor, output: Tensor, offsets: Sequence[int]) -> Counterpart:
     return step("SLICE1", InputTensor=x, OutputTensor=output, **windows)
 
 
-def join(parts: Sequence[Tensor], output: Tensor, axis: int) -> Counterpart:
+def join(parts: Sequence[TensorRef], output: TensorRef, axis: int) -> Counterpart:
     """Return a JOIN of tensors along an axis."""
     return step("JOIN", InputTensors=list(parts), OutputTensor=output, Axis=axis)
-
-
-def shape_of(x: Tensor) -> tuple[int, ...]:
-    """Return the logical sizes of a tensor."""
-    return x.values.shape if isinstance(x, Strided) else x.shape

@@ -1,126 +1,84 @@
-"""Values as DirectML's tensors have them: repeated, in another order, with more dimensions; by strides where it can."""
+"""Tensors as DirectML has them: repeated, in another order, with more dimensions; by strides where it can."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from dmlcheck.descs.strides import packed_strides
 from dmlcheck.diagnostics.wording import dimensions_text
-from dmlcheck.onnx.descs.node import Array, Refused, axis_of
-from dmlcheck.values.number_formats import NUMPY_TYPES
+from dmlcheck.graphs.tensors import TensorRef, element_of
+from dmlcheck.onnx.descs.node import Refused, axis_of
 
 
-class Strided(NamedTuple):
-    """Values in their logical shape, with the strides of the buffer that they lie in."""
-
-    values: Array
-    strides: tuple[int, ...]
-
-
-def repeated(values: Array | Strided, shape: Sequence[int]) -> Array | Strided:
-    """Return values broadcast to a shape, with strides of 0 where they have size 1."""
-    shape = tuple(shape) or (1,)
-    array, steps = values if isinstance(values, Strided) else (values, packed_strides(values.shape))
-    if array.shape == shape:
-        return values
-    more = len(shape) - array.ndim
+def repeated(x: TensorRef, shape: Sequence[int]) -> TensorRef:
+    """Return a tensor broadcast to a shape, with strides of 0 where it has size 1."""
     try:
-        padded = array.reshape((1,) * more + array.shape)
-        full = np.broadcast_to(padded, shape)
-    except ValueError:
-        raise Refused(f"sizes {list(array.shape)} do not repeat to {list(shape)}") from None
-    own = zip(padded.shape, (*(0 for _ in range(more)), *steps), strict=True)
-    return Strided(full, tuple(0 if size == 1 else step for size, step in own))
+        return x.broadcast_to(tuple(shape) or (1,))
+    except ValueError as problem:
+        raise Refused(str(problem)) from None
 
 
-def along(values: Array, axis: int, shape: Sequence[int]) -> Array | Strided:
+def along(x: TensorRef, axis: int, shape: Sequence[int]) -> TensorRef:
     """Return a scalar, or a vector along one axis, repeated to a shape."""
-    if values.size == 1:
-        return repeated(values.reshape(()), shape)
-    if values.ndim == 1 and len(shape):
-        rank = len(shape)
-        place = axis_of(axis, rank)
-        return repeated(values.reshape([-1 if i == place else 1 for i in range(rank)]), shape)
-    return repeated(values, shape)
+    if x.size == 1:
+        return repeated(x.reshape(()), shape)
+    if x.ndim == 1 and len(shape):
+        return repeated(x.reshape(along_axis(axis, len(shape))), shape)
+    return repeated(x, shape)
 
 
-def converted(values: Array, dtype: Any) -> Array:
-    """Return values in another type; one element that repeats everywhere is converted once."""
-    if values.size > 1 and not any(values.strides):
-        return np.broadcast_to(values[(0,) * values.ndim].astype(dtype), values.shape)
-    return values.astype(dtype)
+def along_axis(axis: int, rank: int) -> tuple[int, ...]:
+    """Return the sizes of a vector that lies along an axis: -1 there, and 1 in all other dimensions."""
+    place = axis_of(axis, rank)
+    return tuple(-1 if i == place else 1 for i in range(rank))
 
 
-def ranked(values: Array, rank: int) -> Array:
-    """Return values with leading dimensions of size 1 up to a rank."""
-    return values.reshape((1,) * (rank - values.ndim) + values.shape)
+def converted(x: TensorRef, dtype: Any) -> TensorRef:
+    """Return a tensor in another type: the same bytes where both are whole numbers of one width, else a copy."""
+    element, new = element_of(dtype), np.dtype(dtype)
+    if element == x.element:
+        return x
+    is_whole = "f" not in (x.dtype.kind, new.kind)
+    return x.bits(element) if is_whole and x.dtype.itemsize == new.itemsize else x.astype(element)
 
 
-def sized(values: Array, sizes: Sequence[int]) -> Array:
-    """Return values in other sizes."""
+def vector(x: TensorRef) -> TensorRef:
+    """Return a scalar as a vector of one element, all else as it is."""
+    return x if x.ndim else x.reshape((1,))
+
+
+def ranked(x: TensorRef, rank: int) -> TensorRef:
+    """Return a tensor with leading dimensions of size 1 up to a rank."""
+    return x.reshape((1,) * (rank - x.ndim) + x.shape)
+
+
+def sized(x: TensorRef, sizes: Sequence[int]) -> TensorRef:
+    """Return a tensor in other sizes."""
     try:
-        return values.reshape(tuple(sizes))
+        return x.reshape(tuple(sizes))
     except ValueError:
-        raise Refused(f"values of the sizes {list(values.shape)} are not of {list(sizes)}") from None
+        raise Refused(f"values of the sizes {list(x.shape)} are not of {list(sizes)}") from None
 
 
-def permuted(values: Array, order: Sequence[int]) -> Array | Strided:
-    """Return values whose axes are in another order, in the buffer that they lie in."""
-    if sorted(order) != list(range(values.ndim)):
-        raise Refused(f"{list(order)} is no order of {dimensions_text(values.ndim)}")
-    if list(order) == sorted(order):
-        return values
-    packed = packed_strides(values.shape)
-    return Strided(values.transpose(order), tuple(packed[axis] for axis in order))
+def permuted(x: TensorRef, order: Sequence[int]) -> TensorRef:
+    """Return a tensor whose axes are in another order, in the buffer that it lies in."""
+    if sorted(order) != list(range(x.ndim)):
+        raise Refused(f"{list(order)} is no order of {dimensions_text(x.ndim)}")
+    return x.transpose(order)
 
 
-def channels_second(values: Array) -> Strided:
-    """Return values whose channels are last with the channels after the first dimension, read through strides."""
-    steps = packed_strides(values.shape)
-    return Strided(np.moveaxis(values, -1, 1), (steps[0], steps[-1], *steps[1:-1]))
+def channels_second(x: TensorRef) -> TensorRef:
+    """Return a tensor whose channels are last with the channels after the first dimension, read through strides."""
+    return x.transpose((0, x.ndim - 1, *range(1, x.ndim - 1)))
 
 
-def four_bits(values: Array, data_type: str) -> Array:
-    """Return values as bytes that are known to be elements of a 4-bit type."""
-    dtype = np.dtype(NUMPY_TYPES[data_type], metadata={_TYPE: data_type})
-    return values.astype(dtype.base).view(dtype)
-
-
-_TYPE = "DirectML's data type"
-
-
-def empty(sizes: Sequence[int], dtype: Any) -> Array:
-    """Return a tensor of which only type and sizes count; it takes no memory."""
-    return np.broadcast_to(np.zeros((), dtype), tuple(sizes))
-
-
-def empty_like(x: Array, sizes: Sequence[int]) -> Array:
-    """Return a tensor of another's type, of which only the sizes count."""
-    return empty(sizes, x.dtype)
-
-
-def plain(values: Array) -> Array:
-    """Return values without what an array can say of a 4-bit type."""
-    return values.view(values.dtype.str)
-
-
-def type_name(values: Array) -> str:
-    """Return the data type of values; truth values are UINT8."""
-    marks: Any = values.dtype.metadata
-    if marks and _TYPE in marks:
-        return str(marks[_TYPE])
-    dtype = np.dtype(np.uint8) if values.dtype == bool else values.dtype
-    return next(name for name, known in NUMPY_TYPES.items() if known == dtype)
-
-
-def channels(values: Array, rank: int) -> Array:
+def channels(x: TensorRef, rank: int) -> TensorRef:
     """Return a vector of channels as a tensor of a rank, its dimension 1."""
-    return values.reshape((1, -1) + (1,) * (rank - 2))
+    return x.reshape((1, -1) + (1,) * (rank - 2))
 
 
-def unsigned(indices: Array) -> Array:
+def unsigned(indices: TensorRef) -> TensorRef:
     """Return indices, none of them negative, as the type that DirectML has for them."""
     return converted(indices, np.uint64)

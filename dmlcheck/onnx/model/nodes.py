@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
-from dmlcheck.onnx.backend_tests.read import KNOWN, first_line, tensor_of
+from dmlcheck.onnx.backend_tests.read import first_line, tensor_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.model.file import Model
@@ -400,16 +400,11 @@ def _left_open(name: str, value: Value) -> str | None:
 
 
 def _node(node: Any, of: Graph, inputs: Sequence[Value], outputs: Sequence[Value]) -> Node:
-    def array(value: Value | None) -> Any:
-        return value.array() if value is not None and value.is_sized and value.element in KNOWN else None
-
-    taken = tensors_of(node, inputs)
-    unknown = frozenset(index for index, value in enumerate(taken) if value is not None and value.numbers is None)
     opset = of.opsets.get("", 1)
-    made = [value if name else None for name, value in zip(node.output, outputs, strict=True)]
-    given = tuple(map(array, taken)), tuple(map(array, made))
-    untyped = frozenset(index for index, name in enumerate(node.output) if name and given[1][index] is None)
-    return Node(type_of(node), opset, attributes_of(node, opset), *given, unknown, has_outputs=False, untyped=untyped)
+    taken = tuple(None if value is None else value.tensor() for value in tensors_of(node, inputs))
+    given = tuple(value.tensor() if name else None for name, value in zip(node.output, outputs, strict=True))
+    untyped = frozenset(index for index, name in enumerate(node.output) if name and given[index] is None)
+    return Node(type_of(node), opset, attributes_of(node, opset), taken, given, untyped)
 
 
 def _mapped(node: Node, make: Callable[[Node], _Made]) -> _Made | Unusable:

@@ -10,10 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.backend_tests.read import KNOWN, element_type
-from dmlcheck.onnx.descs.node import Array
-from dmlcheck.onnx.descs.tensors import four_bits
-from dmlcheck.onnx.export.records import BYTES_OF
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx.backend_tests.read import ELEMENTS, KNOWN, element_type, valued
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
@@ -160,23 +158,17 @@ class Value(NamedTuple):
         known = self.known
         return known is not None and elements(known, most) <= most
 
-    def array(self) -> Array:
-        """Return the numbers, or an array of type and sizes that takes no memory."""
+    def tensor(self) -> TensorRef | None:
+        """Return the value as a tensor, None where DirectML does not have its type, or its sizes are not known."""
+        if not self.is_sized or self.element not in KNOWN:
+            return None
         if self.numbers is not None:
-            return self.numbers
-        return np.broadcast_to(_zero(self.element), self.known or ())
+            return valued(self.numbers, self.element)
+        return TensorRef(ELEMENTS[self.element], self.known or ())
 
 
 def _size(dim: Any) -> int | str:
     return int(dim.dim_value) if dim.HasField("dim_value") and dim.dim_value >= 0 else str(dim.dim_param)
-
-
-def _zero(element: str) -> Array:
-    from onnx import TensorProto, helper
-
-    if element in BYTES_OF:
-        return four_bits(np.zeros((), BYTES_OF[element].lower()), element)
-    return np.zeros((), helper.tensor_dtype_to_np_dtype(TensorProto.DataType.Value(element)))
 
 
 def limited(type: Any) -> Any:
@@ -202,7 +194,7 @@ def initial(tensor: Any) -> Value:
         numbers = numpy_helper.to_array(tensor)
     except (ValueError, TypeError):  # not as many as the sizes say
         return Value(of, None, CONSTANT)
-    return Value(of, four_bits(numbers, kind) if kind in BYTES_OF else numbers, CONSTANT)
+    return Value(of, numbers, CONSTANT)
 
 
 def of_numbers(numbers: Array) -> Value:

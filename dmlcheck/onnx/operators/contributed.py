@@ -6,9 +6,10 @@ DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML provider.
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Makers, Node, Refused, axis_of, number
-from dmlcheck.onnx.descs.steps import Tensor, identity, padded_steps, pair, step, unary
-from dmlcheck.onnx.descs.tensors import empty_like, permuted, repeated
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Makers, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
+from dmlcheck.onnx.descs.tensors import permuted, repeated
 from dmlcheck.onnx.operators.products_and_windows import batches, matrices
 
 # ---- products
@@ -29,7 +30,7 @@ def _transform(node: Node, index: int, side: str) -> str:
     return "TRANSPOSE" if node.whole(f"trans{side}", 0) and node.input(index).ndim > 1 else "NONE"
 
 
-def _factor(node: Node, index: int, side: str, x: Array) -> Tensor:
+def _factor(node: Node, index: int, side: str, x: TensorRef) -> TensorRef:
     """Return a factor with its batches transposed where that is asked for; a vector has none."""
     order = list(range(x.ndim))
     if node.input(index).ndim > 1 and node.whole(f"transBatch{side}", 0):
@@ -74,9 +75,9 @@ def _quick_gelu(node: Node) -> list[Counterpart]:
     """Multiply x by the sigmoid of alpha * x."""
     x, output = node.input(0), node.output()
     alpha = number(node.get("alpha", 1.702))
-    scaled = [] if alpha == 1 else [identity(x, output, ScaleBias={"Scale": alpha, "Bias": 0})]
-    made = [*scaled, unary("ACTIVATION_SIGMOID", x, output), pair("MULTIPLY", x, output, output)]
-    return padded_steps(made)
+    scaled, gates = x if alpha == 1 else x.unknown(), x.unknown()
+    first = [] if alpha == 1 else [identity(x, scaled, ScaleBias={"Scale": alpha, "Bias": 0})]
+    return padded_steps([*first, unary("ACTIVATION_SIGMOID", scaled, gates), pair("MULTIPLY", x, gates, output)])
 
 
 # ---- sums
@@ -85,7 +86,8 @@ def _quick_gelu(node: Node) -> list[Counterpart]:
 def _sum_of_three(node: Node) -> list[Counterpart]:
     """ADD of the bias, then of the skipped input."""
     x = node.input(0)
-    return padded_steps([pair("ADD", x, node.input(1), x), pair("ADD", x, node.input(2), x)])
+    biased = x.unknown()
+    return padded_steps([pair("ADD", x, node.input(1), biased), pair("ADD", biased, node.input(2), node.output())])
 
 
 def _gelu_of_half(node: Node) -> list[Counterpart]:
@@ -93,10 +95,16 @@ def _gelu_of_half(node: Node) -> list[Counterpart]:
     x = node.input(0)
     if not x.ndim or x.shape[-1] % 2:
         raise Refused(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
-    half = empty_like(x, (*x.shape[:-1], x.shape[-1] // 2))
-    cut = step("SPLIT", InputTensor=x, OutputTensors=[half, half], Axis=x.ndim - 1)
-    added = pair("ADD", x, node.input(1), x)
-    return padded_steps([added, cut, unary("ACTIVATION_GELU", half, half), pair("MULTIPLY", half, half, half)])
+    sizes = (*x.shape[:-1], x.shape[-1] // 2)
+    biased, (left, right, gates) = x.unknown(), (x.like(sizes) for _ in range(3))
+    return padded_steps(
+        [
+            pair("ADD", x, node.input(1), biased),
+            step("SPLIT", InputTensor=biased, OutputTensors=[left, right], Axis=x.ndim - 1),
+            unary("ACTIVATION_GELU", right, gates),
+            pair("MULTIPLY", left, gates, node.output()),
+        ]
+    )
 
 
 OPERATORS: dict[str, Maker] = {

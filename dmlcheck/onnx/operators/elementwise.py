@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.onnx.descs.tensors import along, repeated, type_name
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.tensors import along, along_axis, repeated, vector
 from dmlcheck.onnx.export.records import BYTES_OF
 
 
@@ -52,8 +53,9 @@ def _shift(node: Node) -> Counterpart:
 def _power(node: Node) -> Counterpart:
     """POW; in a model whose exponent is one constant, CONSTANT_POW."""
     output, exponent = node.output(), node.input(1)
-    if not node.has_outputs and exponent.size == 1 and 1 not in node.unknown:
-        value = number(float(exponent.reshape(-1)[0]))
+    known = exponent.values
+    if not node.has_outputs and exponent.size == 1 and known is not None:
+        value = number(float(known.reshape(-1)[0]))
         return Counterpart("ELEMENT_WISE_CONSTANT_POW", {**node.tensors(), "Exponent": value})
     names = ("InputTensor", "ExponentTensor")
     tensors = {name: repeated(node.input(index), output.shape) for index, name in enumerate(names)}
@@ -79,7 +81,7 @@ def _clip(node: Node) -> Counterpart:
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
     if node.opset < 11 or limits[0] > limits[1]:
         return Counterpart("ELEMENT_WISE_CLIP", {**tensors, "Min": limits[0], "Max": limits[1]})
-    fields = {"MinMaxDataType": type_name(x), "Min": limits[0], "Max": limits[1]}
+    fields = {"MinMaxDataType": x.data_type, "Min": limits[0], "Max": limits[1]}
     return Counterpart("ELEMENT_WISE_CLIP1", {**tensors, **fields})
 
 
@@ -99,16 +101,16 @@ def _cast(node: Node) -> Counterpart:
     x, output = node.input(0), node.output()
     if output.dtype == bool and x.dtype != bool:
         raise Refused("Cast to BOOL, which asks whether a number is not 0")
-    if type_name(x) in BYTES_OF and output.dtype.kind == "f":
-        return _of_blocks("DEQUANTIZE", np.atleast_1d(x), [np.ones((1,) * max(1, x.ndim), output.dtype)], output)
+    if x.data_type in BYTES_OF and output.dtype.kind == "f":
+        return _of_blocks("DEQUANTIZE", vector(x), [TensorRef.of(np.ones((1,) * max(1, x.ndim), output.dtype))], output)
     return _unary("CAST", node)
 
 
 def _quantize(operator: str, node: Node) -> Counterpart:
     """QUANTIZE and DEQUANTIZE of 4 bits, and of blocks of bytes; of all others their ancestors, whose scales repeat."""
-    x, output = np.atleast_1d(node.input(0)), node.output()
+    x, output = vector(node.input(0)), node.output()
     numbers = [values for index in (1, 2) if (values := node.optional(index)) is not None]
-    axis, block, kinds = node.get("axis", 1), node.get("block_size", 0), {type_name(x), type_name(output)}
+    axis, block, kinds = node.get("axis", 1), node.get("block_size", 0), {x.data_type, output.data_type}
     if kinds & BYTES_OF.keys() or (block and kinds & set(BYTES_OF.values())):
         return _of_blocks(operator, x, [_blocks(values, axis, block, x.shape) for values in numbers], output)
     own = [_of_each(values, axis, block, x.shape) if block else along(values, axis, x.shape) for values in numbers]
@@ -116,7 +118,7 @@ def _quantize(operator: str, node: Node) -> Counterpart:
     return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
 
 
-def _of_blocks(operator: str, x: Array, numbers: list[Array], output: Array) -> Counterpart:
+def _of_blocks(operator: str, x: TensorRef, numbers: list[TensorRef], output: TensorRef) -> Counterpart:
     fields: dict[str, Any] = {
         "InputTensor": x,
         "QuantizationType": "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT",
@@ -125,22 +127,23 @@ def _of_blocks(operator: str, x: Array, numbers: list[Array], output: Array) -> 
     return Counterpart(operator, {**fields, "OutputTensor": output})
 
 
-def _blocks(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Array:
+def _blocks(values: TensorRef, axis: int, block: int, shape: tuple[int, ...]) -> TensorRef:
     """Return scales or zero points in as many dimensions as the input has, one for each block."""
     if block and shape[axis] % block:
         return _of_each(values, axis, block, shape)  # DirectML does not say where its blocks end
     if not block and values.size > 1:
-        return values.reshape([-1 if place == axis_of(axis, len(shape)) else 1 for place in range(len(shape))])
+        return values.reshape(along_axis(axis, len(shape)))
     return values.reshape((1,) * len(shape)) if values.size == 1 else values
 
 
-def _of_each(values: Array, axis: int, block: int, shape: tuple[int, ...]) -> Array:
+def _of_each(values: TensorRef, axis: int, block: int, shape: tuple[int, ...]) -> TensorRef:
     """Return the scale or the zero point of each element."""
     place = axis_of(axis, len(shape))
-    if values.size > 1 and not any(values.strides):
-        return np.broadcast_to(values[(0,) * values.ndim], tuple(shape))
-    repeats = np.repeat(values, min(block, shape[place]), place)
-    return repeats[(slice(None),) * place + (slice(shape[place]),)]
+    known = values.values
+    if known is None:
+        return values.like(shape)
+    repeats = np.repeat(known, min(block, shape[place]), place)
+    return TensorRef.of(repeats[(slice(None),) * place + (slice(shape[place]),)], values.element)
 
 
 def _slope(node: Node) -> Counterpart:

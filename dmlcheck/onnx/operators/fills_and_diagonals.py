@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, number
-from dmlcheck.onnx.descs.tensors import type_name
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 
@@ -11,9 +10,9 @@ _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 def _constant(node: Node) -> Counterpart:
     """FILL_VALUE_CONSTANT of what the output has everywhere."""
     output = node.output()
-    given = output if node.has_outputs else node.get("value")
+    given = output.values if node.has_outputs else node.get("value")
     value = 0 if given is None else given.reshape(-1)[0]
-    fields = {"ValueDataType": type_name(output), "Value": number(value, output.dtype)}
+    fields = {"ValueDataType": output.data_type, "Value": number(value, output.dtype)}
     return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})
 
 
@@ -21,7 +20,7 @@ def _sequence(node: Node) -> Counterpart:
     output = node.output()
     given = [node.known(index) for index in (0, 2)]
     start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
-    fields = {"ValueDataType": type_name(output), "ValueStart": start, "ValueDelta": delta}
+    fields = {"ValueDataType": output.data_type, "ValueStart": start, "ValueDelta": delta}
     return Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})
 
 
@@ -29,7 +28,7 @@ def _triangle(node: Node) -> Counterpart:
     """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
     first = (node.numbers("k", 1) or [0])[0]
     begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
-    value = {"ValueDataType": type_name(node.output()), "Value": 0}
+    value = {"ValueDataType": node.output().data_type, "Value": 0}
     ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
     return Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})
 

@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Makers, Node, Refused, number
-from dmlcheck.onnx.descs.steps import Tensor, identity, join, product, step, unary, window
-from dmlcheck.onnx.descs.tensors import Strided, empty, empty_like, repeated
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Makers, Node, Refused, number
+from dmlcheck.onnx.descs.steps import identity, join, product, step, unary, window
+from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
 
 _FIRST_DIAGONAL = -(2**31)
 
@@ -22,7 +23,7 @@ _FIRST_DIAGONAL = -(2**31)
 class _Mask(NamedTuple):
     """MaskTensor with what it holds, and the operators that make it."""
 
-    tensor: Tensor | None = None
+    tensor: TensorRef | None = None
     kind: str = "NONE"
     steps: tuple[Counterpart, ...] = ()
 
@@ -57,7 +58,7 @@ def _multi_head(node: Node) -> Counterpart:
     return Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})
 
 
-def _given(node: Node) -> dict[str, Array]:
+def _given(node: Node) -> dict[str, TensorRef]:
     """Return the inputs by the fields that they are, but for the mask and for a past of no steps."""
     key = node.optional(1)
     is_past = key is not None and key.ndim == 4
@@ -77,18 +78,18 @@ def _given(node: Node) -> dict[str, Array]:
     return {name: node.input(index) for index, name in names.items() if node.has(index) and node.input(index).size}
 
 
-def _mask(node: Node, heads: int) -> tuple[Array | Strided | None, str]:
+def _mask(node: Node, heads: int) -> tuple[TensorRef | None, str]:
     """Return the mask in its form, and the name of that: lengths of keys, their bounds, or a mark for each."""
     mask, query = node.optional(4), node.input(0)
     if mask is None:
         return None, "NONE"
     if mask.ndim == 1:
         is_length = mask.shape[0] == query.shape[0]
-        return (mask[None], "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
+        return (ranked(mask, 2), "KEY_SEQUENCE_LENGTH") if is_length else (mask, "KEY_QUERY_SEQUENCE_LENGTH_START_END")
     return repeated(_marks(node, mask), (query.shape[0], heads, query.shape[1], mask.shape[-1])), "BOOLEAN"
 
 
-def _marks(node: Node, mask: Array) -> Array:
+def _marks(node: Node, mask: TensorRef) -> TensorRef:
     """Return a mask of keys in four dimensions: batch, heads, queries, keys."""
     if mask.ndim not in (2, 3, 4):
         raise Refused(f"{node.type} with a mask of {mask.ndim} dimensions, not of 1 to 4")
@@ -129,7 +130,7 @@ def _attention(node: Node) -> list[Counterpart]:
     """GEMM of all three, their heads put side by side, MULTIHEAD_ATTENTION; values of another size are cut off."""
     x, weights, bias = node.input(0), node.input(1), node.optional(2)
     sizes = _sizes(node, own=node.get("qkv_hidden_sizes"))
-    made = empty_like(x, sizes.all)
+    made = x.like(sizes.all)
     more = {} if bias is None else {"CTensor": repeated(bias, sizes.all)}
     multiply = product(x, repeated(weights, (sizes.batch, *weights.shape)), made, **more, Beta=1)
     apart, tensors = _heads_apart(made, sizes)
@@ -144,24 +145,24 @@ def _attend(node: Node, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, Any]) 
     return step("MULTIHEAD_ATTENTION", **tensors, MaskTensor=mask.tensor, OutputTensor=output, **fields)
 
 
-def _heads_apart(made: Array, sizes: _Sizes) -> tuple[list[Counterpart], dict[str, Array]]:
+def _heads_apart(made: TensorRef, sizes: _Sizes) -> tuple[list[Counterpart], dict[str, TensorRef]]:
     """Return what brings the heads of query, key and value side by side, and the tensors that come of it."""
     if sizes.keys == sizes.values:
         stacked = _stacked(made, sizes, 3)
         return [stacked], {"StackedQueryKeyValueTensor": stacked.fields["OutputTensor"]}
-    query_key = empty_like(made, (sizes.batch, sizes.length, 2 * sizes.keys))
-    value = empty_like(made, (sizes.batch, sizes.length, sizes.values))
+    query_key = made.like((sizes.batch, sizes.length, 2 * sizes.keys))
+    value = made.like((sizes.batch, sizes.length, sizes.values))
     stacked = _stacked(query_key, sizes, 2)
     cut = [window(made, query_key, (0, 0, 0)), window(made, value, (0, 0, 2 * sizes.keys))]
     return [*cut, stacked], {"ValueTensor": value, "StackedQueryKeyTensor": stacked.fields["OutputTensor"]}
 
 
-def _stacked(x: Array, sizes: _Sizes, count: int) -> Counterpart:
+def _stacked(x: TensorRef, sizes: _Sizes, count: int) -> Counterpart:
     """Return a copy of tensors that lie one after the other, with those of each head one after the other."""
     size = sizes.keys // sizes.heads
-    made = empty_like(x, (sizes.batch, sizes.length, sizes.heads, count, size))
+    made = x.like((sizes.batch, sizes.length, sizes.heads, count, size))
     row = sizes.heads * count * size
-    return identity(Strided(made, (sizes.length * row, row, size, sizes.heads * size, 1)), made)
+    return identity(x.view(made.shape, (sizes.length * row, row, size, sizes.heads * size, 1)), made)
 
 
 def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
@@ -179,7 +180,7 @@ def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
     outer = (sizes.batch, sizes.heads)
     square = (*outer, sizes.length, sizes.length)
     if mask.ndim == 4 and mask.shape[2] != sizes.length:
-        cut = empty_like(mask, square)
+        cut = mask.like(square)
         whole = repeated(marks, (*outer, *mask.shape[2:]))
         return _Mask(cut, "BOOLEAN", (window(whole, cut, (0, 0, 0, 0)),))
     return _Mask(repeated(marks, square), "BOOLEAN")
@@ -192,7 +193,7 @@ def _quantized_attention(node: Node) -> list[Counterpart]:
     """MATRIX_MULTIPLY_INTEGER_TO_FLOAT, then as Attention; earlier steps are cut apart, and joined again."""
     sizes, past = _sizes(node), node.optional(8)
     steps = 0 if past is None else _steps_of(node, past, sizes)
-    made = empty_like(node.output(), sizes.all)
+    made = node.output().like(sizes.all)
     stacked = _stacked(made, sizes, 3)
     is_causal = node.whole("unidirectional", 0) and not node.has(5)
     mask = _causal(sizes, steps) if is_causal else _mask_of_product(node, 5, sizes)
@@ -201,26 +202,26 @@ def _quantized_attention(node: Node) -> list[Counterpart]:
     return [_quantized_product(node, sizes, made), stacked, *mask.steps, *cut, attend, *joined]
 
 
-def _quantized_product(node: Node, sizes: _Sizes, made: Array) -> Counterpart:
+def _quantized_product(node: Node, sizes: _Sizes, made: TensorRef) -> Counterpart:
     weights, bias = node.input(1), node.optional(2)
     return step(
         "MATRIX_MULTIPLY_INTEGER_TO_FLOAT",
         ATensor=node.input(0),
-        AScaleTensor=np.atleast_1d(node.input(3)),
+        AScaleTensor=vector(node.input(3)),
         AZeroPointTensor=_vector(node.optional(6)),
         BTensor=repeated(weights, (sizes.batch, *weights.shape)),
-        BScaleTensor=np.atleast_1d(node.input(4)),
+        BScaleTensor=vector(node.input(4)),
         BZeroPointTensor=_vector(node.optional(7)),
         BiasTensor=None if bias is None else repeated(bias, sizes.all),
         OutputTensor=made,
     )
 
 
-def _vector(values: Array | None) -> Array | None:
-    return None if values is None else np.atleast_1d(values)
+def _vector(values: TensorRef | None) -> TensorRef | None:
+    return None if values is None else vector(values)
 
 
-def _steps_of(node: Node, past: Array, sizes: _Sizes) -> int:
+def _steps_of(node: Node, past: TensorRef, sizes: _Sizes) -> int:
     head = sizes.keys // sizes.heads
     if past.ndim != 5 or (*past.shape[:3], past.shape[4]) != (2, sizes.batch, sizes.heads, head):
         raise Refused(f"{node.type} whose earlier steps have the sizes {list(past.shape)}")
@@ -230,29 +231,25 @@ def _steps_of(node: Node, past: Array, sizes: _Sizes) -> int:
 def _causal(sizes: _Sizes, earlier: int) -> _Mask:
     """Return a mask whose ones are the keys up to the step of the query."""
     total = earlier + sizes.length
-    marks = empty((1, 1, sizes.length, total), np.int32)
+    marks = TensorRef("INT32", (1, 1, sizes.length, total))
     diagonals = {"DiagonalFillBegin": _FIRST_DIAGONAL, "DiagonalFillEnd": earlier + 1}
     fill = step("DIAGONAL_MATRIX1", OutputTensor=marks, ValueDataType="INT32", Value=1, **diagonals)
     return _Mask(repeated(marks, (sizes.batch, sizes.heads, sizes.length, total)), "BOOLEAN", (fill,))
 
 
 def _earlier(
-    node: Node, past: Array | None, sizes: _Sizes, steps: int
-) -> tuple[list[Counterpart], dict[str, Array], list[Counterpart]]:
+    node: Node, past: TensorRef | None, sizes: _Sizes, steps: int
+) -> tuple[list[Counterpart], dict[str, TensorRef], list[Counterpart]]:
     """Return what cuts keys and values of earlier steps apart, their tensors, and what joins the present ones."""
     if past is None:
         return [], {}, []
     outer, head = (1, sizes.batch, sizes.heads), sizes.keys // sizes.heads
-    part = empty_like(past, (*outer, steps, head))
-    present = empty_like(node.output(1), (*outer, steps + sizes.length, head))
-    cut = [window(past, part, (which, 0, 0, 0, 0)) for which in (0, 1)]
-    tensors = {
-        "PastKeyTensor": part,
-        "PastValueTensor": part,
-        "OutputPresentKeyTensor": present,
-        "OutputPresentValueTensor": present,
-    }
-    return cut, tensors, [join([present, present], node.output(1), 0)]
+    parts = {name: past.like((*outer, steps, head)) for name in ("PastKeyTensor", "PastValueTensor")}
+    output = node.output(1)
+    names = ("OutputPresentKeyTensor", "OutputPresentValueTensor")
+    present = {name: output.like((*outer, steps + sizes.length, head)) for name in names}
+    cut = [window(past, part, (which, 0, 0, 0, 0)) for which, part in enumerate(parts.values())]
+    return cut, {**parts, **present}, [join([*present.values()], output, 0)]
 
 
 # ---- more heads in queries than in keys
@@ -264,16 +261,16 @@ def _grouped(node: Node) -> list[Counterpart]:
     outputs = [node.output(index) for index in range(3)]
     if any(x.ndim != 3 for x in inputs):
         raise Refused(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
-    wide = [x if x.dtype == np.float32 else empty(x.shape, np.float32) for x in (*inputs, *outputs)]
+    wide = [x if x.dtype == np.float32 else TensorRef("FLOAT32", x.shape) for x in (*inputs, *outputs)]
     before = [unary("CAST", x, y) for x, y in zip(inputs, wide[:3], strict=True) if x is not y]
     after = [unary("CAST", y, x) for x, y in zip(outputs, wide[3:], strict=True) if x is not y]
     batch, length, _ = inputs[0].shape
-    past = empty((batch,), np.int32)
+    past = TensorRef("INT32", (batch,)) if length > 1 or not node.has(5) else node.input(5).reshape(batch)
     none = step("FILL_VALUE_CONSTANT", OutputTensor=past, ValueDataType="INT32", Value=0)
     return [*before, *([] if length == 1 else [none]), _attend_in_groups(node, wide, past), *after]
 
 
-def _attend_in_groups(node: Node, wide: Sequence[Array], past: Array) -> Counterpart:
+def _attend_in_groups(node: Node, wide: Sequence[TensorRef], past: TensorRef) -> Counterpart:
     names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor", "OutputPresentKeyTensor",
              "OutputPresentValueTensor")  # fmt: skip
     hidden, heads = wide[0].shape[2], node.positive("num_heads")

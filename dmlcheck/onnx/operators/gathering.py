@@ -7,11 +7,12 @@ from functools import partial
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axis_of
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
 from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
 
 
-def _of_one_rank(fields: Mapping[str, Array], least: int = 1) -> dict[str, Array]:
+def _of_one_rank(fields: Mapping[str, TensorRef], least: int = 1) -> dict[str, TensorRef]:
     """Return tensors with leading dimensions of size 1 up to the largest number of dimensions."""
     rank = max(least, *(values.ndim for values in fields.values()))
     return {name: ranked(values, rank) for name, values in fields.items()}
@@ -37,7 +38,7 @@ def _gather_nd(node: Node) -> Counterpart:
     return Counterpart("GATHER_ND1", {**tensors, **counts, "BatchDimensionCount": node.get("batch_dims", 0)})
 
 
-def _plain_scatter(node: Node) -> dict[str, Array]:
+def _plain_scatter(node: Node) -> dict[str, TensorRef]:
     if node.get("reduction", "none") != "none":
         raise Refused(
             f"{node.type} that combines updates with elements by {node.get('reduction')}, which DirectML's does not"
@@ -65,7 +66,8 @@ def _one_hot(node: Node) -> Counterpart:
     axis = axis_of(node.get("axis", -1), output.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(output.shape)]
     indices = node.input(0)
-    if indices.dtype.kind == "f" and (0 in node.unknown or (indices == np.rint(indices)).all()):
+    given = indices.values
+    if indices.dtype.kind == "f" and (given is None or (given == np.rint(given)).all()):
         indices = converted(indices, np.int64)
     tensors = {
         "IndicesTensor": sized(indices, sizes),
@@ -91,20 +93,24 @@ def _nonzero(node: Node) -> Counterpart:
     x = node.input(0)
     if not node.has_outputs:
         return _open_coordinates(x)
-    places = node.output()
+    places = node.output().values
+    count = 0 if places is None else places.shape[1]
     rows = np.ma.MaskedArray(np.zeros((x.size, x.ndim), np.uint32), mask=True)
-    rows[: places.shape[1]] = places.T
-    count = np.full((1,), places.shape[1], np.uint32)
-    tensors = {"InputTensor": x, "OutputCountTensor": count, "OutputCoordinatesTensor": rows}
-    return Counterpart("NONZERO_COORDINATES", tensors)
+    rows[:count] = 0 if places is None else places.T
+    tensors = {
+        "OutputCountTensor": TensorRef.of(np.full((1,), count, np.uint32)),
+        "OutputCoordinatesTensor": TensorRef.of(rows),
+    }
+    return Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})
 
 
-def _open_coordinates(x: Array) -> Counterpart:
+def _open_coordinates(x: TensorRef) -> Counterpart:
     """NONZERO_COORDINATES of values that are not known: as many rows as there are elements."""
-    zero = np.zeros((), np.uint32)
-    rows = np.broadcast_to(zero, (x.size, x.ndim))
-    tensors = {"InputTensor": x, "OutputCountTensor": zero.reshape(1), "OutputCoordinatesTensor": rows}
-    return Counterpart("NONZERO_COORDINATES", tensors)
+    tensors = {
+        "OutputCountTensor": x.like((1,), "UINT32"),
+        "OutputCoordinatesTensor": x.like((x.size, x.ndim), "UINT32"),
+    }
+    return Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})
 
 
 def _reversed(node: Node) -> Counterpart:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.onnx.descs.tensors import Strided, permuted, repeated, sized, type_name
 
-
-def _identity(values: Array | Strided, node: Node) -> Counterpart:
+def _identity(values: TensorRef, node: Node) -> Counterpart:
     """ELEMENT_WISE_IDENTITY that reads through strides."""
     return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})
 
@@ -47,7 +46,7 @@ def _concat_of_sequence(node: Node) -> Counterpart:
     if not parts or is_new not in (0, 1) or len({part.ndim for part in parts}) > 1:
         raise Refused(f"{node.type} of {len(parts)} tensors that do not have the same number of dimensions")
     axis = axis_of(node.whole("axis"), parts[0].ndim + is_new)
-    parts = [np.expand_dims(part, axis) for part in parts] if is_new else parts
+    parts = [part.reshape((*part.shape[:axis], 1, *part.shape[axis:])) for part in parts] if is_new else parts
     return _concat(node._replace(inputs=tuple(parts), attributes={"axis": axis}))
 
 
@@ -96,7 +95,7 @@ def _pad(node: Node) -> Counterpart:
         start[axis], end[axis] = pads[index], pads[index + len(axes)]
     given = node.known(2)
     value = node.get("value", 0) if given is None else given.reshape(-1)[0]
-    fields = {"PaddingValueDataType": type_name(x), "PaddingValue": number(value, x.dtype)}
+    fields = {"PaddingValueDataType": x.data_type, "PaddingValue": number(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
     return Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.onnx.descs.tensors import channels, ranked, sized
 
 
@@ -19,9 +20,9 @@ def _batch_normalization(node: Node) -> Counterpart:
     return Counterpart("BATCH_NORMALIZATION", {**fields, "Epsilon": number(node.get("epsilon", 1e-5))})
 
 
-def _by_channel(values: Array, rank: int) -> Array:
+def _by_channel(values: TensorRef, rank: int) -> TensorRef:
     """Return numbers of channels, or of the elements of an image, in as many dimensions as images have."""
-    return channels(values, rank) if values.ndim == 1 else values[None]
+    return channels(values, rank) if values.ndim == 1 else ranked(values, values.ndim + 1)
 
 
 def _instances(node: Node) -> Counterpart:
@@ -55,7 +56,7 @@ def _groups(node: Node) -> Counterpart:
     return _mean_variance(split, sized(x, sizes), tensors, list(range(2, x.ndim + 1)))
 
 
-def _mean_variance(node: Node, x: Array, tensors: Mapping[str, Array], axes: Sequence[int]) -> Counterpart:
+def _mean_variance(node: Node, x: TensorRef, tensors: Mapping[str, TensorRef], axes: Sequence[int]) -> Counterpart:
     numbers = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
     fields = {"InputTensor": x, **tensors, "OutputTensor": node.output(), **numbers}
     return Counterpart("MEAN_VARIANCE_NORMALIZATION1", fields)

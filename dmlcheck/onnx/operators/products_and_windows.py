@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from dmlcheck.diagnostics.wording import dimensions_text
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.onnx.descs.steps import Tensor, shape_of
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, number
 from dmlcheck.onnx.descs.tensors import channels, channels_second, ranked, repeated, unsigned
 
 
@@ -31,23 +29,27 @@ def _matmul(node: Node) -> Counterpart:
     return Counterpart("GEMM", {**tensors, "TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0})
 
 
-def matrices(a: Array, b: Array, output: Array) -> tuple[Array, Array, Array]:
+def matrices(a: TensorRef, b: TensorRef, output: TensorRef) -> tuple[TensorRef, TensorRef, TensorRef]:
     """Return two factors and their product as matrices: a vector is a row on the left, and a column on the right."""
     if a.ndim == 1:
-        a, output = a[None, :], np.expand_dims(output, output.ndim - (b.ndim > 1))
+        a, output = ranked(a, 2), _expanded(output, output.ndim - (b.ndim > 1))
     if b.ndim == 1:
-        b, output = b[:, None], np.expand_dims(output, output.ndim)
+        b, output = b.reshape(-1, 1), _expanded(output, output.ndim)
     return a, b, output
 
 
-def batches(a: Tensor, b: Tensor, output: Array) -> dict[str, Tensor]:
+def _expanded(x: TensorRef, axis: int) -> TensorRef:
+    return x.reshape((*x.shape[:axis], 1, *x.shape[axis:]))
+
+
+def batches(a: TensorRef, b: TensorRef, output: TensorRef) -> dict[str, TensorRef]:
     """Return the tensors of a product of matrices, which repeat to the batches of the output."""
     batch = output.shape[:-2]
-    left, right = (repeated(x, (*batch, *shape_of(x)[-2:])) for x in (a, b))
+    left, right = (repeated(x, (*batch, *x.shape[-2:])) for x in (a, b))
     return {"ATensor": left, "BTensor": right, "OutputTensor": output}
 
 
-def window(node: Node, x: Array, sizes: Sequence[int]) -> dict[str, list[int]]:
+def window(node: Node, x: TensorRef, sizes: Sequence[int]) -> dict[str, list[int]]:
     """Return the steps and the padding of a window over the dimensions after batch and channels."""
     count = len(sizes)
     strides, dilations = node.get("strides") or [1] * count, node.get("dilations") or [1] * count
@@ -93,9 +95,7 @@ def _convolution_of_channels_last(node: Node) -> Counterpart:
     if any(x.ndim != 4 for x in tensors):
         raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are supported")
     x, weights, output = map(channels_second, tensors)
-    plain = (x.values, weights.values, *node.inputs[2:])
-    made = _convolution("FORWARD", node._replace(inputs=plain, outputs=(output.values,)))
-    return made.with_fields(InputTensor=x, FilterTensor=weights, OutputTensor=output)
+    return _convolution("FORWARD", node._replace(inputs=(x, weights, *node.inputs[2:]), outputs=(output,)))
 
 
 def _convolution_with_padding(node: Node) -> Counterpart:
@@ -107,7 +107,7 @@ def _convolution_with_padding(node: Node) -> Counterpart:
     return _convolution("BACKWARD", padded._replace(inputs=(*node.inputs[:2], *node.inputs[3:4])))
 
 
-def _padding_of_output(node: Node, x: Array, weights: Array, fields: Mapping[str, Any]) -> dict[str, list[int]]:
+def _padding_of_output(node: Node, x: TensorRef, weights: TensorRef, fields: Mapping[str, Any]) -> dict[str, list[int]]:
     """Return the padding that ConvTranspose needs for its output's size; the rest of an odd one is at its start."""
     names = ("Strides", "Dilations", "OutputPadding")
     places = zip(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused
-from dmlcheck.onnx.descs.tensors import Strided, channels, channels_second, repeated, sized
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused
+from dmlcheck.onnx.descs.tensors import channels, channels_second, repeated, sized
 from dmlcheck.onnx.operators.products_and_windows import batches, window
 
-Shaped = Callable[[Array], Array]
+Shaped = Callable[[TensorRef], TensorRef]
 
 
 def _of_rows(rank: int) -> Shaped:
@@ -29,13 +30,13 @@ def _of_one(rank: int) -> Shaped:
     return lambda values: sized(values, (1,) * rank)
 
 
-def _tensors(node: Node, *places: tuple[int, str, Shaped]) -> dict[str, Array]:
+def _tensors(node: Node, *places: tuple[int, str, Shaped]) -> dict[str, TensorRef]:
     """Return the inputs that are there, by the field that each is."""
     given = ((name, shaped, node.optional(index)) for index, name, shaped in places)
     return {name: shaped(values) for name, shaped, values in given if values is not None}
 
 
-def _matrices(node: Node, second: int) -> tuple[int, dict[str, Array | Strided]]:
+def _matrices(node: Node, second: int) -> tuple[int, dict[str, TensorRef]]:
     """Return the rank of a product of matrices, and its tensors, batches of which repeat."""
     a, b, output = node.input(0), node.input(second), node.output()
     if min(a.ndim, b.ndim) < 2:
@@ -112,7 +113,7 @@ def _average(node: Node, *, is_global: bool = False) -> Counterpart:
     """QUANTIZED_LINEAR_AVERAGE_POOLING; channels that are last are read and written through strides."""
     tensors = node.tensors()
     moved = {name: channels_second(x) for name, x in tensors.items()} if node.whole("channels_last", 0) else {}
-    x = moved["InputTensor"].values if moved else tensors["InputTensor"]
+    x = moved["InputTensor"] if moved else tensors["InputTensor"]
     sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape") or [])
     names = ("InputScaleTensor", "InputZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor")
     numbers = _tensors(node, *((index, name, _of_one(x.ndim)) for index, name in enumerate(names, start=1)))

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.onnx.descs.tensors import converted
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, number
+from dmlcheck.onnx.descs.tensors import converted, permuted, ranked
 
 _DIRECTIONS = {"forward": "FORWARD", "reverse": "BACKWARD", "bidirectional": "BIDIRECTIONAL"}
 _DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
@@ -39,28 +40,32 @@ def _recurrent(type: str, node: Node) -> Counterpart:
     return Counterpart(type, {**fields, "ActivationDescs": list(_activations(type, node, direction))})
 
 
-def _tensors(type: str, node: Node) -> dict[str, Array]:
+def _tensors(type: str, node: Node) -> dict[str, TensorRef]:
     """Return the tensors in DirectML's four dimensions; with layout 1 the batch comes first in ONNX's."""
     is_batch_first = bool(node.get("layout", 0))
 
-    def sequence(x: Array) -> Array:
-        return np.moveaxis(x, 0, -2) if is_batch_first else x
+    def sequence(x: TensorRef) -> TensorRef:
+        return permuted(x, [*range(1, x.ndim - 1), 0, x.ndim - 1]) if is_batch_first else x
 
     made = {
-        "InputTensor": sequence(node.input(0))[None],
-        "WeightTensor": node.input(1)[None],
-        "RecurrenceTensor": node.input(2)[None],
+        "InputTensor": _inside(sequence(node.input(0))),
+        "WeightTensor": _inside(node.input(1)),
+        "RecurrenceTensor": _inside(node.input(2)),
     }
     states = {5: "HiddenInitTensor", **({6: "CellMemInitTensor"} if type == "LSTM" else {})}
-    made |= {name: sequence(node.input(index))[None] for index, name in states.items() if node.has(index)}
+    made |= {name: _inside(sequence(node.input(index))) for index, name in states.items() if node.has(index)}
     rows = {3: "BiasTensor", **({7: "PeepholeTensor"} if type == "LSTM" else {})}
-    made |= {name: node.input(index)[None, None] for index, name in rows.items() if node.has(index)}
+    made |= {name: _inside(node.input(index)) for index, name in rows.items() if node.has(index)}
     if node.has(4):
-        made["SequenceLengthsTensor"] = converted(node.input(4), np.uint32)[None, None, None]
+        made["SequenceLengthsTensor"] = _inside(converted(node.input(4), np.uint32))
     for index, name in enumerate(("OutputSequenceTensor", "OutputSingleTensor", "OutputCellSingleTensor")):
         if node.gives(index):
-            made[name] = sequence(node.output(index))[(None,) * (4 - node.output(index).ndim)]
+            made[name] = _inside(sequence(node.output(index)))
     return made
+
+
+def _inside(x: TensorRef) -> TensorRef:
+    return ranked(x, 4)
 
 
 def _own(type: str, node: Node) -> dict[str, Any]:

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from functools import partial
 
-import numpy as np
-
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
-from dmlcheck.onnx.descs.tensors import sized
+from dmlcheck.onnx.descs.tensors import sized, vector
 
 
 def _reduce(function: str, node: Node) -> Counterpart:
     """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
-    x = np.atleast_1d(node.input(0))
+    x = vector(node.input(0))
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
     if not axes and not node.get("noop_with_empty_axes"):
         axes = list(range(x.ndim))
@@ -25,7 +23,7 @@ def _reduce(function: str, node: Node) -> Counterpart:
 
 def _index(operator: str, node: Node) -> Counterpart:
     """ARGMAX and ARGMIN: the last of equal elements is what DECREASING gives."""
-    x = np.atleast_1d(node.input(0))
+    x = vector(node.input(0))
     axis = axis_of(node.get("axis", 0), x.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(x.shape)]
     direction = "DECREASING" if node.get("select_last_index", 0) else "INCREASING"
@@ -35,7 +33,7 @@ def _index(operator: str, node: Node) -> Counterpart:
 
 def _grouped(operator: str, node: Node) -> Counterpart:
     """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 along all axes from one on."""
-    x = np.atleast_1d(node.input(0))
+    x = vector(node.input(0))
     axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)
     axes = [axis] if node.opset >= 13 else list(range(axis, x.ndim))
     return Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})

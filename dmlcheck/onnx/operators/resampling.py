@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dmlcheck.graphs.tensors import Array
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
 from dmlcheck.onnx.descs.tensors import unsigned
 
@@ -148,13 +149,18 @@ def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
 
 
 def _regions(node: Node) -> Counterpart:
-    regions, scale = node.input(1), node.get("spatial_scale", 1.0)
+    scale = node.get("spatial_scale", 1.0)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
-    if mode == "output_half_pixel" and ((regions[:, 2:] - regions[:, :2]).astype("f8") * number(scale) < 1).any():
+    if mode == "output_half_pixel" and _has_less_than_a_pixel(node.numbers_of(1), number(scale)):
         raise Refused("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
         raise Refused("RoiAlign of maxima, of which ONNX says different things")
     return aligned(node, mode)
+
+
+def _has_less_than_a_pixel(regions: Array, scale: float) -> bool:
+    """Whether a region is less than one element wide or high."""
+    return bool(((regions[:, 2:] - regions[:, :2]).astype("f8") * scale < 1).any())
 
 
 def aligned(node: Node, mode: str) -> Counterpart:

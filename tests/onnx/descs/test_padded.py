@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from onnx_nodes import fields, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.tensors import Strided
 
 X = zeros(3, 4)
 
@@ -71,7 +71,7 @@ def test_each_tensor_has_four_dimensions() -> None:
     x, output = zeros(1, 2, 8, 8), zeros(5, 2, 4, 4)
     regions = [x, zeros(5, 4), zeros(5, dtype="int64")]
     made = padded(found("RoiAlign", regions, output, coordinate_transformation_mode="half_pixel"))
-    shapes = {name: value.shape for name, value in made.fields.items() if isinstance(value, np.ndarray)}
+    shapes = {name: value.shape for name, value in made.fields.items() if isinstance(value, TensorRef)}
     assert (shapes["ROITensor"], shapes["BatchIndicesTensor"]) == ((1, 1, 5, 4), (1, 1, 1, 5))
 
 

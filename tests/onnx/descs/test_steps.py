@@ -6,7 +6,6 @@ from onnx_nodes import zeros
 
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.descs.steps import identity, join, padded_steps, pair, product, step, unary, window
-from dmlcheck.onnx.descs.tensors import Strided
 
 X, WIDE = zeros(1, 3), zeros(2, 3)
 

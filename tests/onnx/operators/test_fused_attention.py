@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from onnx_nodes import Desc, descs, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Refused
 
 OWN = "com.microsoft."
@@ -34,7 +34,7 @@ def test_attention_of_three_tensors_has_the_scale_of_its_heads() -> None:
     """Heads of 32 / 4 = 8 elements are scaled by 1 / sqrt(8)."""
     made = attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32))
     assert made.operator == "MULTIHEAD_ATTENTION"
-    assert {name for name, value in made.fields.items() if isinstance(value, np.ndarray)} == {
+    assert {name for name, value in made.fields.items() if isinstance(value, TensorRef)} == {
         "QueryTensor",
         "KeyTensor",
         "ValueTensor",

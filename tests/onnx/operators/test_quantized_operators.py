@@ -9,7 +9,6 @@ import pytest
 from onnx_nodes import descs, fields, found, zeros
 
 from dmlcheck.onnx.descs.node import Refused
-from dmlcheck.onnx.descs.tensors import Strided
 
 Array = np.ndarray[Any, Any]
 

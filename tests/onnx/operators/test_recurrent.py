@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import fields, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Refused
 
 GATES = {"RNN": 1, "GRU": 3, "LSTM": 4}
@@ -20,7 +21,7 @@ def tensors(type: str, ways: int = 1) -> list[Any]:
 
 
 def sizes(made: Counterpart) -> dict[str, tuple[int, ...]]:
-    return {name: value.shape for name, value in made.fields.items() if isinstance(value, np.ndarray)}
+    return {name: value.shape for name, value in made.fields.items() if isinstance(value, TensorRef)}
 
 
 def types(made: Counterpart) -> list[dict[str, Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axes_of, axis_of, number
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axes_of, axis_of, number
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.tensors import channels, converted, sized, type_name
+from dmlcheck.onnx.descs.tensors import channels, converted, sized
 from dmlcheck.onnx.operators.shared import counterpart
 
 
-def _with_inputs(node: Node, *inputs: Array | None) -> Node:
+def _with_inputs(node: Node, *inputs: TensorRef | None) -> Node:
     return node._replace(inputs=(*inputs, *node.inputs[len(inputs) :]))
 
 
@@ -42,13 +43,14 @@ def _shift(node: Node) -> Counterpart:
     x, by = node.input(0), node.input(1)
     if x.dtype.kind != "i":
         return counterpart(node)
-    if by.min() < 0 or by.max() >= 8 * x.dtype.itemsize:
+    places = node.numbers_of(1)
+    if places.min() < 0 or places.max() >= 8 * x.dtype.itemsize:
         raise Refused("BitShift by less than 0 bits, or by all: DirectML does not say what that gives")
-    if node.get("direction") == "RIGHT" and x.min() < 0:
+    if node.get("direction") == "RIGHT" and node.numbers_of(0).min() < 0:
         raise Refused("BitShift of negative numbers to the right, where DirectML brings in zeros")
-    unsigned = f"u{x.dtype.itemsize}"
-    bits = _with_inputs(node, x.view(unsigned), by.view(unsigned))
-    return counterpart(bits._replace(outputs=(node.output().view(unsigned),)))
+    unsigned = f"UINT{8 * x.dtype.itemsize}"
+    bits = _with_inputs(node, x.bits(unsigned), by.bits(unsigned))
+    return counterpart(bits._replace(outputs=(node.output().bits(unsigned),)))
 
 
 _NARROW = {"INT64": np.int32, "UINT64": np.uint32}
@@ -57,8 +59,11 @@ _NARROW = {"INT64": np.int32, "UINT64": np.uint32}
 def _power(node: Node) -> Counterpart:
     """POW: exponents of 64 bits that fit in 32 are numbers of those."""
     exponent = node.input(1)
-    narrow = _NARROW.get(type_name(exponent))
-    if narrow is None or (exponent != exponent.astype(narrow)).any():
+    narrow = _NARROW.get(exponent.data_type)
+    if narrow is None:
+        return _from_an_axis(node)
+    values = node.numbers_of(1)
+    if (values != values.astype(narrow)).any():
         return _from_an_axis(node)
     return counterpart(_with_inputs(node, node.input(0), converted(exponent, narrow)))
 
@@ -96,8 +101,8 @@ def _by_columns(node: Node) -> Node:
     if node.get("pads"):
         turned["pads"] = [node.get("pads")[index] for index in (1, 0, 3, 2)]
     return node.with_attributes(**turned, storage_order=0)._replace(
-        inputs=(x.swapaxes(2, 3),),
-        outputs=tuple(None if values is None else values.swapaxes(2, 3) for values in node.outputs),
+        inputs=(x.transpose((0, 1, 3, 2)),),
+        outputs=tuple(None if values is None else values.transpose((0, 1, 3, 2)) for values in node.outputs),
     )
 
 
@@ -127,7 +132,7 @@ def _batch_normalization(node: Node) -> Counterpart:
     x = node.input(0)
     scale, bias = (channels(node.input(index), x.ndim) for index in (1, 2))
     tensors = {"InputTensor": x, "ScaleTensor": scale, "BiasTensor": bias, "OutputTensor": node.output()}
-    own = {name: np.zeros_like(scale) for name in ("OutputMeanTensor", "OutputVarianceTensor")}
+    own = {name: scale.unknown() for name in ("OutputMeanTensor", "OutputVarianceTensor")}
     fields = {**tensors, **own, "Epsilon": number(node.get("epsilon", 1e-5))}
     note = "The running mean and variance are not compared."
     return Counterpart("BATCH_NORMALIZATION_TRAINING", fields, note, frozenset(own))
@@ -141,7 +146,7 @@ def _mean_variance(node: Node) -> Counterpart:
     """MEAN_VARIANCE_NORMALIZATION1, where what ONNX adds to the deviation is below its rounding."""
     x = node.input(0)
     axes = axes_of(node.get("axes") or [0, 2, 3], x.ndim)
-    if (x.std(axis=tuple(axes), dtype=np.float64) * _SMALL < _ADDED).any():
+    if (node.numbers_of(0).std(axis=tuple(axes), dtype=np.float64) * _SMALL < _ADDED).any():
         raise Refused("MeanVarianceNormalization of a deviation so small that 1e-9, which ONNX adds to it, counts")
     fields = {"Axes": axes, "NormalizeVariance": 1, "Epsilon": 0}
     return Counterpart("MEAN_VARIANCE_NORMALIZATION1", {**node.tensors(), **fields})

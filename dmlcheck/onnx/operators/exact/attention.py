@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, number
-from dmlcheck.onnx.descs.tensors import ranked, repeated
+from dmlcheck.graphs.tensors import Array, TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, number
+from dmlcheck.onnx.descs.tensors import repeated
 
 _INPUTS = {0: "QueryTensor", 1: "KeyTensor", 2: "ValueTensor", 4: "PastKeyTensor", 5: "PastValueTensor"}
 _OUTPUTS = {0: "OutputTensor", 1: "OutputPresentKeyTensor", 2: "OutputPresentValueTensor"}
@@ -34,7 +35,7 @@ def _attention(node: Node) -> Counterpart:
     bias = _bias(node, query.shape[2], past, past + key.shape[2])
     if bias is not None:
         full = (*query.shape[:3], past + key.shape[2])
-        tensors["RelativePositionBiasTensor"] = repeated(_with_open_keys(bias), full)
+        tensors["RelativePositionBiasTensor"] = repeated(bias, full)
     scale = node.get("scale")
     fields = {
         "Scale": number(1 / sqrt(query.shape[3]) if scale is None else scale),
@@ -52,22 +53,22 @@ def _flexible(node: Node) -> Counterpart:
     return _attention(node)
 
 
-def _heads_apart(node: Node, index: int, attribute: str) -> Array:
+def _heads_apart(node: Node, index: int, attribute: str) -> TensorRef:
     """Return an input as ONNX has it in four dimensions: heads before elements."""
     x = node.input(index)
     if x.ndim == 4:
         return x
     batch, length, hidden = x.shape
     heads = node.get(attribute)
-    return x.reshape(batch, length, heads, hidden // heads).swapaxes(1, 2)
+    return x.reshape(batch, length, heads, hidden // heads).transpose((0, 2, 1, 3))
 
 
-def _heads_beside(x: Array) -> Array:
+def _heads_beside(x: TensorRef) -> TensorRef:
     """Return values with the heads side by side in the last dimension."""
     if x.ndim != 4:
         return x
     batch, heads, length, size = x.shape
-    return x.swapaxes(1, 2).reshape(batch, length, heads * size)
+    return x.transpose((0, 2, 1, 3)).packed().reshape(batch, length, heads * size)
 
 
 def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
@@ -76,7 +77,7 @@ def _of_heads(query: int, key: int) -> tuple[str, dict[str, int]]:
     return "MULTIHEAD_ATTENTION1", {"QueryHeadCount": query, "KeyValueHeadCount": key}
 
 
-def _outputs(node: Node) -> Iterator[tuple[str, Array]]:
+def _outputs(node: Node) -> Iterator[tuple[str, TensorRef]]:
     for index, name in _OUTPUTS.items():
         if node.gives(index):
             yield name, node.output(index) if "Present" in name else _heads_beside(node.output(index))
@@ -89,9 +90,9 @@ def _note(node: Node) -> str | None:
 # ---- what is added to the products
 
 
-def _bias(node: Node, queries: int, past: int, keys: int) -> Array | None:
+def _bias(node: Node, queries: int, past: int, keys: int) -> TensorRef | None:
     """Return what is added to products of queries and keys, None where nothing is."""
-    dtype, mask, lengths = node.input(0).dtype, node.optional(3), node.optional(6)
+    dtype, mask, lengths = node.input(0).dtype, node.known(3), node.known(6)
     left = node.get("left_window_size", -1)
     right = 0 if node.get("is_causal", 0) else node.get("right_window_size", -1)
     if mask is None and lengths is None and max(left, right) < 0:
@@ -107,7 +108,10 @@ def _bias(node: Node, queries: int, past: int, keys: int) -> Array | None:
         hidden = hidden | (key < place - left)
     if right >= 0:
         hidden = hidden | (key > place + right)
-    return np.where(hidden, dtype.type(-np.inf), _added(mask, keys, dtype))
+    bias = np.where(hidden, dtype.type(-np.inf), _added(mask, keys, dtype))
+    if np.isneginf(bias).all(axis=-1).any():
+        raise Refused("Attention with a query that has no key left: DirectML does not say what it gives there")
+    return TensorRef.of(bias)
 
 
 def _added(mask: Array | None, keys: int, dtype: Any) -> Array:
@@ -117,13 +121,7 @@ def _added(mask: Array | None, keys: int, dtype: Any) -> Array:
     if mask.dtype == bool:
         mask = np.where(mask, dtype.type(0), dtype.type(-np.inf))
     room = [(0, 0)] * 3 + [(0, max(0, keys - mask.shape[-1]))]
-    return np.pad(ranked(mask, 4), room, constant_values=-np.inf)
-
-
-def _with_open_keys(bias: Array) -> Array:
-    if np.isneginf(bias).all(axis=-1).any():
-        raise Refused("Attention with a query that has no key left: DirectML does not say what it gives there")
-    return bias
+    return np.pad(mask.reshape((1,) * (4 - mask.ndim) + mask.shape), room, constant_values=-np.inf)
 
 
 OPERATORS: dict[str, Maker] = {"Attention": _attention, "ai.onnx.preview.FlexAttention": _flexible}

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
-from dmlcheck.onnx.descs.tensors import sized, type_name
+from dmlcheck.onnx.descs.tensors import sized
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.operators.shared import counterpart
 
@@ -17,14 +18,14 @@ def _copy(node: Node) -> Counterpart:
 def _of_same_bits(node: Node) -> Counterpart:
     """Copy the bits of the elements, which are of the output's type on both sides."""
     x, output = node.input(0), node.output()
-    if {type_name(x), type_name(output)} & BYTES_OF.keys():
+    if {x.data_type, output.data_type} & BYTES_OF.keys():
         raise Refused("BitCast of elements of less than a byte")
-    return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x.view(output.dtype), "OutputTensor": output})
+    return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x.bits(output.element), "OutputTensor": output})
 
 
 def _dropout(node: Node) -> Counterpart:
     """Copy the input: outside training, and where nothing is dropped."""
-    ratio, training = node.optional(1), node.optional(2)
+    ratio, training = node.known(1), node.known(2)
     is_training = training is not None and bool(training.any())
     if node.opset < 7:
         is_training = not node.get("is_test", 0)
@@ -50,7 +51,7 @@ def _centered(node: Node) -> Counterpart:
         windows = {"InputWindowOffsets": before, "InputWindowSizes": list(output.shape)}
         return Counterpart("SLICE1", {**tensors, **windows, "InputWindowStrides": [1] * x.ndim})
     after = [count - start for count, start in zip(more, before, strict=True)]
-    fields = {"PaddingMode": "CONSTANT", "PaddingValueDataType": type_name(x), "PaddingValue": 0}
+    fields = {"PaddingMode": "CONSTANT", "PaddingValueDataType": x.data_type, "PaddingValue": 0}
     return Counterpart("PADDING1", {**tensors, **fields, "StartPadding": before, "EndPadding": after})
 
 
@@ -65,13 +66,13 @@ def _chosen(node: Node) -> Counterpart:
     """GATHER of the places whose condition is true."""
     axis = node.get("axis")
     x = node.input(0) if axis is not None else node.input(0).reshape(-1)
-    places = np.flatnonzero(node.input(1))
+    places = TensorRef.of(np.flatnonzero(node.numbers_of(1)))
     return counterpart(Node("Gather", 13, {"axis": axis or 0}, (x, places), (node.output(),)))
 
 
 def _updated(node: Node) -> Counterpart:
     """SCATTER to places that follow each other from one of each batch, and go round where the model says so."""
-    x, updates, first = node.input(0), node.input(1), node.optional(2)
+    x, updates, first = node.input(0), node.input(1), node.known(2)
     axis = axis_of(node.get("axis", -2), x.ndim)
     shape = [updates.shape[axis] if place == axis else 1 for place in range(x.ndim)]
     places = np.arange(updates.shape[axis]).reshape(shape)
@@ -79,7 +80,7 @@ def _updated(node: Node) -> Counterpart:
         places = places + first.reshape(-1, *(1 for _ in shape[1:]))
     if node.get("mode", "linear") == "circular":
         places = places % x.shape[axis]
-    inputs = (x, np.broadcast_to(places, updates.shape), updates)
+    inputs = (x, TensorRef.of(np.broadcast_to(places, updates.shape)), updates)
     return counterpart(Node("ScatterElements", 13, {"axis": axis}, inputs, node.outputs))
 
 

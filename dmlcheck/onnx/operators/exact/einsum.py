@@ -7,11 +7,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused
-from dmlcheck.onnx.descs.tensors import Strided
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused
 
 _Labels = tuple[str, ...]
 _DOTS = re.compile(r"\.\.\.|[A-Za-z]")
@@ -20,20 +18,16 @@ _DOTS = re.compile(r"\.\.\.|[A-Za-z]")
 class _Operand(NamedTuple):
     """Values with a label for each dimension, and the strides of the buffer that they lie in."""
 
-    values: Array
+    values: TensorRef
     strides: tuple[int, ...]
     labels: _Labels
 
-    def by(self, labels: Sequence[str], sizes: dict[str, int]) -> Strided:
+    def by(self, labels: Sequence[str], sizes: dict[str, int]) -> TensorRef:
         """Return the values with a dimension for each of some labels, repeated along those that they do not have."""
         steps = dict(zip(self.labels, self.strides, strict=True))
         own = dict(zip(self.labels, self.values.shape, strict=True))
-        places = [self.labels.index(label) for label in labels if label in steps]
-        shape = [own.get(label, 1) for label in labels]
-        values = self.values.transpose(places).reshape(shape)
         strides = [steps.get(label, 0) if own.get(label, 1) == sizes[label] else 0 for label in labels]
-        full = np.broadcast_to(values, [sizes[label] for label in labels])
-        return Strided(full, tuple(strides)) if labels else Strided(full.reshape(1), (1,))
+        return self.values.view([sizes[label] for label in labels] or [1], strides or [1])
 
 
 def _einsum(node: Node) -> Counterpart:
@@ -52,7 +46,7 @@ def _einsum(node: Node) -> Counterpart:
     raise Refused(f"Einsum of {len(operands)} inputs, of which DirectML multiplies two")
 
 
-def _parsed(equation: str, inputs: Sequence[Array]) -> tuple[list[_Labels], _Labels]:
+def _parsed(equation: str, inputs: Sequence[TensorRef]) -> tuple[list[_Labels], _Labels]:
     """Return the labels of each input and of the output; the dimensions of an ellipsis are numbers, the last is 0."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     letters = [_DOTS.findall(term) for term in left.split(",")]
@@ -76,7 +70,7 @@ def _numbers(rank: int) -> list[str]:
     return [str(place) for place in reversed(range(rank))]
 
 
-def _without_repeats(values: Array, labels: _Labels) -> _Operand:
+def _without_repeats(values: TensorRef, labels: _Labels) -> _Operand:
     """Return an operand with each label once: along one that it has twice lies the diagonal."""
     if len(labels) != values.ndim:
         raise Refused(f"Einsum with {len(labels)} labels for sizes {list(values.shape)}")
@@ -87,11 +81,8 @@ def _without_repeats(values: Array, labels: _Labels) -> _Operand:
     steps: Counter[str] = Counter()
     for label, step in zip(labels, packed_strides(values.shape), strict=True):
         steps[label] += step
-    packed = np.ascontiguousarray(values)
     strides = [steps[name] for name in names]
-    shape = [sizes[name] for name in names]
-    seen = np.lib.stride_tricks.as_strided(packed, shape, [step * packed.itemsize for step in strides])
-    return _Operand(seen, tuple(strides), names)
+    return _Operand(values.view([sizes[name] for name in names], strides), tuple(strides), names)
 
 
 def _of_one(x: _Operand, output: _Operand, sizes: dict[str, int]) -> Counterpart:

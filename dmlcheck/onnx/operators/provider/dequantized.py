@@ -6,15 +6,14 @@ DmlOperatorMatMulNBits.cpp of ONNX Runtime's DirectML provider.
 
 from __future__ import annotations
 
-import numpy as np
-
-from dmlcheck.onnx.descs.node import Array, Counterpart, Makers, Node, Refused, axis_of
-from dmlcheck.onnx.descs.steps import Tensor, product, step, unary
-from dmlcheck.onnx.descs.tensors import Strided, along, empty, empty_like, four_bits, repeated
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused, axis_of
+from dmlcheck.onnx.descs.steps import product, step, unary
+from dmlcheck.onnx.descs.tensors import along, repeated
 from dmlcheck.onnx.operators.quantized_operators import product_to_float
 
 
-def _scaled(operator: str, x: Array, scale: Array, zero: Array, output: Array) -> Counterpart:
+def _scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
     """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
     tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
     return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
@@ -22,9 +21,10 @@ def _scaled(operator: str, x: Array, scale: Array, zero: Array, output: Array) -
 
 def _sigmoid(node: Node) -> list[Counterpart]:
     """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR."""
-    x, made = node.input(0), empty(node.input(0).shape, np.float32)
-    sigmoid = unary("ACTIVATION_SIGMOID", made, made)._replace(least=4)
-    first = _scaled("DEQUANTIZE", x, node.input(1), node.input(2), made)
+    x = node.input(0)
+    numbers, made = (x.like(x.shape, "FLOAT32") for _ in range(2))
+    first = _scaled("DEQUANTIZE", x, node.input(1), node.input(2), numbers)
+    sigmoid = unary("ACTIVATION_SIGMOID", numbers, made)._replace(least=4)
     return [first, sigmoid, _scaled("QUANTIZE", made, node.input(3), node.input(4), node.output())]
 
 
@@ -36,10 +36,10 @@ def _concat(node: Node) -> list[Counterpart]:
     parts, first = [], []
     for index in range(2, 2 + 3 * count, 3):
         x, scale, zero = (node.input(index + more) for more in range(3))
-        parts.append(empty(x.shape, np.float32))
+        parts.append(TensorRef("FLOAT32", x.shape))
         first.append(_scaled("DEQUANTIZE", x, scale, zero, parts[-1]))
     output = node.output()
-    made = empty(output.shape, np.float32)
+    made = TensorRef("FLOAT32", output.shape)
     fields = {"InputTensors": parts, "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
     last = _scaled("QUANTIZE", made, node.input(0), node.input(1), output)
     return [*first, Counterpart("JOIN", fields), last]
@@ -48,8 +48,8 @@ def _concat(node: Node) -> list[Counterpart]:
 def _product_of_quantized(node: Node) -> list[Counterpart]:
     """DYNAMIC_QUANTIZE_LINEAR of the first factor, MATRIX_MULTIPLY_INTEGER_TO_FLOAT."""
     x, weights = node.input(0), node.input(1)
-    quantized, zero = empty_like(weights, x.shape), empty_like(weights, (1,) * x.ndim)
-    scale = empty((1,) * x.ndim, np.float32)
+    quantized, zero = weights.like(x.shape), weights.like((1,) * x.ndim)
+    scale = TensorRef("FLOAT32", (1,) * x.ndim)
     made = {"OutputTensor": quantized, "OutputScaleTensor": scale, "OutputZeroPointTensor": zero}
     inputs = (quantized, weights, scale, node.input(2), zero, node.optional(3), node.optional(4))
     first = Counterpart("DYNAMIC_QUANTIZE_LINEAR", {"InputTensor": x, **made})
@@ -68,29 +68,27 @@ def _product_of_blocks(node: Node) -> list[Counterpart]:
         raise Refused(f"{node.type} with group indices or a bias, which the provider does not take")
     batch = x.shape[:-2]
     blocks = node.input(2).size // rows
-    weights = _of_bits((rows, columns), bits)
-    made = empty_like(x, (*batch, rows, columns))
-    numbers: list[Tensor] = [repeated(empty_like(x, (rows, blocks)), (*batch, rows, blocks))]
+    weights = _of_bits(node.input(1), (rows, columns), bits)
+    made = x.like((*batch, rows, columns))
+    numbers = [repeated(node.input(2).reshape(rows, blocks), (*batch, rows, blocks))]
     if node.has(3):
-        numbers.append(_zero_points(rows, blocks, bits, batch))
+        numbers.append(_zero_points(node.input(3), (*batch, rows, blocks), bits))
     kind = "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT"
     fields = {"QuantizationType": kind, "QuantizationTensors": numbers, "OutputTensor": made}
     first = step("DEQUANTIZE", InputTensor=repeated(weights, made.shape), **fields)
     return [first, product(x, made, output, TransB="TRANSPOSE")]
 
 
-def _of_bits(sizes: tuple[int, ...], bits: int) -> Array:
-    number = np.zeros((), np.uint8)
-    return np.broadcast_to(four_bits(number, "UINT4") if bits == 4 else number, sizes)
+def _of_bits(packed: TensorRef, sizes: tuple[int, ...], bits: int, strides: tuple[int, ...] | None = None) -> TensorRef:
+    """Return bytes as numbers of so many bits."""
+    return TensorRef("UINT4" if bits == 4 else "UINT8", sizes, strides, packed.buffer)
 
 
-def _zero_points(rows: int, blocks: int, bits: int, batch: tuple[int, ...]) -> Tensor:
+def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> TensorRef:
     """Return zero points, whose rows begin at a whole byte: after an odd number of them one is skipped."""
-    full = repeated(_of_bits((rows, blocks), bits), (*batch, rows, blocks))
-    if blocks % 2 == 0:
-        return full
-    values = full.values if isinstance(full, Strided) else full
-    return Strided(values, (*(0 for _ in batch), blocks + 1, 1))
+    blocks = sizes[-1]
+    row = blocks + blocks % 2 if bits == 4 else blocks
+    return _of_bits(packed, sizes, bits, (*(0 for _ in sizes[:-2]), row, 1))
 
 
 SEVERAL: dict[str, Makers] = {

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.onnx.descs.node import Array, Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.onnx.descs.tensors import Strided, empty, type_name, unsigned
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.tensors import unsigned
 from dmlcheck.onnx.operators.products_and_windows import window
 from dmlcheck.onnx.operators.resampling import aligned
 from dmlcheck.onnx.operators.shared import counterpart
@@ -36,7 +37,7 @@ def _clip(node: Node) -> Counterpart:
         for values, end in zip(given, ends, strict=True)
     )
     return Counterpart(
-        "ELEMENT_WISE_CLIP1", {**node.tensors(), "MinMaxDataType": type_name(x), "Min": least, "Max": most}
+        "ELEMENT_WISE_CLIP1", {**node.tensors(), "MinMaxDataType": x.data_type, "Min": least, "Max": most}
     )
 
 
@@ -72,7 +73,7 @@ def _nonzero(node: Node) -> Counterpart:
     """NONZERO_COORDINATES whose rows lie as the columns of INT64 numbers; what copies them is made in the run."""
     made = counterpart(node)
     rows = made.fields["OutputCoordinatesTensor"]
-    return made.with_fields(OutputCoordinatesTensor=Strided(rows, (2, 2 * len(rows))))
+    return made.with_fields(OutputCoordinatesTensor=rows.view(rows.shape, (2, 2 * rows.shape[0])))
 
 
 def _top(node: Node) -> Counterpart:
@@ -85,8 +86,8 @@ def _reversed(node: Node) -> Counterpart:
     x, lengths = node.input(0), node.input(1)
     time = axis_of(node.get("time_axis", 0), x.ndim)
     sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
-    unsigned_type = np.dtype(f"uint{8 * lengths.dtype.itemsize}")
-    tensors = {"InputTensor": x, "SequenceLengthsTensor": empty(sizes, unsigned_type), "OutputTensor": node.output()}
+    unsigned_lengths = lengths.bits(f"UINT{8 * lengths.dtype.itemsize}").view(sizes)
+    tensors = {"InputTensor": x, "SequenceLengthsTensor": unsigned_lengths, "OutputTensor": node.output()}
     return Counterpart("REVERSE_SUBSEQUENCES", {**tensors, "Axis": time})
 
 
@@ -125,7 +126,7 @@ def _instances(node: Node) -> Counterpart:
 def _ending_in_ones(made: Counterpart) -> Counterpart:
     """Return a normalization of the last axes with four dimensions: new ones come last, and are among the axes."""
     axes = made.fields["Axes"]
-    given = {name: value for name, value in made.fields.items() if isinstance(value, np.ndarray)}
+    given = {name: value for name, value in made.fields.items() if isinstance(value, TensorRef)}
     wider = {name: value.reshape(*value.shape, *(1,) * (_LEAST - value.ndim)) for name, value in given.items()}
     return made.with_fields(**wider, Axes=list(range(axes[0], wider["InputTensor"].ndim)))
 
@@ -134,20 +135,20 @@ def layer(node: Node) -> list[Counterpart]:
     """MEAN_VARIANCE_NORMALIZATION2 in FLOAT32 where the input and its factors have different types."""
     made = _ending_in_ones(counterpart(node))
     names = [name for name in ("InputTensor", "ScaleTensor", "BiasTensor") if name in made.fields]
-    given: Mapping[str, Array] = {name: made.fields[name] for name in (*names, "OutputTensor")}
+    given: Mapping[str, TensorRef] = {name: made.fields[name] for name in (*names, "OutputTensor")}
     if len({given[name].dtype for name in names}) == 1:
         return [made]
-    wide = {name: empty(values.shape, np.float32) for name, values in given.items()}
+    wide = {name: x if x.element == "FLOAT32" else x.like(x.shape, "FLOAT32") for name, x in given.items()}
     casts = {
         name: _cast(*((given[name], wide[name]) if name in names else (wide[name], given[name])))
         for name in given
-        if given[name].dtype != np.float32
+        if given[name] is not wide[name]
     }
     last = [casts.pop("OutputTensor")] if "OutputTensor" in casts else []
     return [*casts.values(), made.with_fields(**wide), *last]
 
 
-def _cast(x: Array, output: Array) -> Counterpart:
+def _cast(x: TensorRef, output: TensorRef) -> Counterpart:
     return Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})
 
 
@@ -167,11 +168,11 @@ def _pool(node: Node) -> Counterpart:
         -(-(size + first + last - (width - 1) * gap - 1) // step) + 1
         for size, width, step, gap, first, last in _by_dimension(x, sizes, *(ends[name] for name in _ENDS))
     ]
-    outputs = (None if each is None else empty((*x.shape[:2], *reached), each.dtype) for each in node.outputs)
+    outputs = (None if each is None else each.view((*x.shape[:2], *reached)) for each in node.outputs)
     return counterpart(node._replace(outputs=tuple(outputs)))
 
 
-def _by_dimension(x: Array, *numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def _by_dimension(x: TensorRef, *numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
     return zip(x.shape[2:], *numbers, strict=True)
 
 
@@ -191,7 +192,7 @@ def _transposed_convolution(node: Node) -> Counterpart:
                 x, widths, *(ends[name] for name in _ENDS), added
             )
         ]
-    output = empty((*node.output().shape[:2], *sizes), x.dtype)
+    output = node.output().view((*node.output().shape[:2], *sizes))
     plain = node.with_attributes(output_shape=None, output_padding=None, auto_pad="NOTSET", pads=pads)
     return counterpart(plain._replace(outputs=(output,)))
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from dmlcheck.onnx.descs.node import Array, Counterpart, Makers, Node, Refused
-from dmlcheck.onnx.descs.steps import Tensor
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused
 from dmlcheck.onnx.descs.tensors import permuted, ranked, repeated
 
 _TERM = re.compile(r"[A-Za-z]*")
@@ -99,14 +97,14 @@ def _einsum(node: Node) -> list[Counterpart]:
     return [made]
 
 
-def _copy(equation: Equation, inputs: list[Array], output: Array) -> Counterpart:
+def _copy(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     """Return the IDENTITY that reads through strides; in the order that it is in, with four dimensions."""
     order = [equation.inputs[0].index(letter) for letter in equation.output]
     tensors = {"InputTensor": permuted(inputs[0], order), "OutputTensor": output}
     return Counterpart("ELEMENT_WISE_IDENTITY", tensors, least=4 if order == sorted(order) else 1)
 
 
-def _sum(equation: Equation, inputs: list[Array], output: Array) -> Counterpart:
+def _sum(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     """REDUCE, whose output has the dimensions of the input."""
     (x,), (term,) = inputs, equation.inputs
     axes = [axis for axis, letter in enumerate(term) if letter not in equation.output]
@@ -114,16 +112,16 @@ def _sum(equation: Equation, inputs: list[Array], output: Array) -> Counterpart:
     return Counterpart("REDUCE", {"Function": "SUM", "InputTensor": x, "OutputTensor": kept, "Axes": axes})
 
 
-def _multiply(_: Equation, inputs: list[Array], output: Array) -> Counterpart:
+def _multiply(_: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     tensors = {f"{name}Tensor": repeated(x, output.shape) for name, x in zip("AB", inputs, strict=True)}
     return Counterpart("ELEMENT_WISE_MULTIPLY", {**tensors, "OutputTensor": output})
 
 
-def _outer(_: Equation, inputs: list[Array], output: Array) -> Counterpart:
+def _outer(_: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     return _gemm(inputs[0].reshape(1, 1, -1, 1), inputs[1].reshape(1, 1, 1, -1), ranked(output, 4), "")
 
 
-def _product(equation: Equation, inputs: list[Array], output: Array) -> Counterpart:
+def _product(equation: Equation, inputs: list[TensorRef], output: TensorRef) -> Counterpart:
     """GEMM, of vectors as rows; where heads lie between rows and columns, of tensors that are read through strides."""
     kind = _PRODUCTS[equation.plain]
     if "heads" in kind:
@@ -131,10 +129,10 @@ def _product(equation: Equation, inputs: list[Array], output: Array) -> Counterp
         return _gemm(a, b, output.transpose(_HEADS_SECOND), kind)
     rank = max(2, inputs[0].ndim)
     a, b = (ranked(x, rank) for x in inputs)
-    return _gemm(a, b, ranked(np.atleast_2d(output), rank), kind)
+    return _gemm(a, b, ranked(output, rank), kind)
 
 
-def _gemm(a: Tensor, b: Tensor, output: Array, transposed: str) -> Counterpart:
+def _gemm(a: TensorRef, b: TensorRef, output: TensorRef, transposed: str) -> Counterpart:
     sides = {f"Trans{side}": "TRANSPOSE" if side in transposed else "NONE" for side in "AB"}
     return Counterpart("GEMM", {"ATensor": a, "BTensor": b, "OutputTensor": output, **sides, "Alpha": 1, "Beta": 0})
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Makers, Node, axes_of, number
 from dmlcheck.onnx.descs.steps import identity, padded_steps, pair
-from dmlcheck.onnx.descs.tensors import ranked
 from dmlcheck.onnx.operators import contributed, fused_attention
 from dmlcheck.onnx.operators.provider import (
     dequantized,
@@ -38,25 +38,27 @@ _ALONE: dict[str, Maker] = {**differing.OPERATORS, **resized.OPERATORS}
 
 
 def _of_any_number(operator: str, node: Node) -> list[Counterpart]:
-    """Combine the first two inputs, then each other one with the result so far; of one input a copy.
+    """Combine the first two inputs, then the result so far with each other one; of one input a copy."""
+    inputs = [node.input(index) for index in range(len(node.inputs))]
+    return padded_steps(_combined(operator, inputs, node.output()))
 
-    The first desc serves for all inputs that lie in memory alike.
-    """
-    inputs, output = [node.input(index) for index in range(len(node.inputs))], node.output()
+
+def _combined(operator: str, inputs: Sequence[TensorRef], output: TensorRef) -> list[Counterpart]:
     if len(inputs) == 1:
-        return padded_steps([identity(inputs[0], output)])
-    first = pair(operator, inputs[0], inputs[1], output)
-    are_alike = len({ranked(x, output.ndim).shape for x in inputs}) == 1
-    others = [] if are_alike else [pair(operator, x, output, output) for x in inputs[2:]]
-    return padded_steps([first, *others])
+        return [identity(inputs[0], output)]
+    results = [*(output.unknown() for _ in inputs[2:]), output]
+    firsts = [inputs[0], *results]
+    return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
 
 
 def _mean(node: Node) -> list[Counterpart]:
     """MEAN of two inputs; of more their sum, scaled."""
     if len(node.inputs) < 3:
         return _of_any_number("MEAN", node)
-    scale = {"Scale": number(1 / len(node.inputs)), "Bias": 0}
-    return [*_of_any_number("ADD", node), *padded_steps([identity(node.output(), node.output(), ScaleBias=scale)])]
+    inputs = [node.input(index) for index in range(len(node.inputs))]
+    summed = node.output().unknown()
+    scale = {"Scale": number(1 / len(inputs)), "Bias": 0}
+    return padded_steps([*_combined("ADD", inputs, summed), identity(summed, node.output(), ScaleBias=scale)])
 
 
 def _dropout(node: Node) -> list[Counterpart]:
@@ -75,11 +77,11 @@ def _mean_variance(node: Node) -> list[Counterpart]:
 def _cast(node: Node) -> list[Counterpart]:
     """CAST; to truth values a CLIP1 after it. The provider leaves MinMaxDataType open, which has to be UINT8."""
     x, output = node.input(0), node.output()
-    made = Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})
     if output.dtype != bool:
-        return [made]
-    limits = {"MinMaxDataType": "UINT8", "Min": 0, "Max": 1}
-    return [made, Counterpart("ELEMENT_WISE_CLIP1", {"InputTensor": output, "OutputTensor": output, **limits})]
+        return [Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})]
+    numbers, limits = output.unknown(), {"MinMaxDataType": "UINT8", "Min": 0, "Max": 1}
+    clipped = Counterpart("ELEMENT_WISE_CLIP1", {"InputTensor": numbers, "OutputTensor": output, **limits})
+    return [Counterpart("CAST", {"InputTensor": x, "OutputTensor": numbers}), clipped]
 
 
 SEVERAL: dict[str, Makers] = {

@@ -6,11 +6,10 @@ DmlOperator.cpp.
 
 from __future__ import annotations
 
-import numpy as np
-
 from dmlcheck.descs.strides import packed_strides
-from dmlcheck.onnx.descs.node import Array, Counterpart, Node, axis_of
-from dmlcheck.onnx.descs.tensors import Strided, type_name
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Node, axis_of
+from dmlcheck.onnx.descs.tensors import vector
 from dmlcheck.onnx.operators.shared import counterpart
 
 OPERATORS = {"QuantizeLinear": "QUANTIZE", "DequantizeLinear": "DEQUANTIZE"}
@@ -23,29 +22,25 @@ def quantized(node: Node) -> list[Counterpart]:
     """
     if node.opset < 21:
         return [counterpart(node)]
-    operator, x, output = OPERATORS[node.type], np.atleast_1d(node.input(0)), np.atleast_1d(node.output())
+    operator, x, output = OPERATORS[node.type], vector(node.input(0)), vector(node.output())
     given = [node.input(1), *(zero for zero in [node.optional(2)] if zero is not None)]
     numbers = [_spread(values, node.get("axis", 1), output.shape) for values in given]
     few, fill = output if operator == "QUANTIZE" else x, []
-    if len(numbers) == 1 and type_name(few).startswith("U"):
-        numbers.append(Strided(np.broadcast_to(_first(few), output.shape), (0,) * output.ndim))
-        fill.append(_zero(output.ndim))
+    if len(numbers) == 1 and few.data_type.startswith("U"):
+        zero = TensorRef("UINT8", (1,) * output.ndim)
+        numbers.append(zero.bits(few.element).broadcast_to(output.shape))
+        fill.append(_filled(zero))
     kind = "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT"
     tensors = {"InputTensor": x, "QuantizationTensors": numbers, "OutputTensor": output}
     return [*fill, Counterpart(operator, {**tensors, "QuantizationType": kind})]
 
 
-def _zero(rank: int) -> Counterpart:
+def _filled(zero: TensorRef) -> Counterpart:
     """Return what makes the zero point: one byte, also where its type has 4 bits."""
-    output = np.zeros((1,) * rank, np.uint8)
-    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, "ValueDataType": "UINT8", "Value": 0})
+    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": zero, "ValueDataType": "UINT8", "Value": 0})
 
 
-def _first(values: Array) -> Array:
-    return values[(slice(1),) * values.ndim].reshape(())
-
-
-def _spread(values: Array, axis: int, shape: tuple[int, ...]) -> Strided:
+def _spread(values: TensorRef, axis: int, shape: tuple[int, ...]) -> TensorRef:
     """Return values in a shape, with strides of 0 where they have size 1; a vector lies along the axis.
 
     The provider takes no notice of block_size: values of blocks have the strides of their own sizes.
@@ -55,4 +50,4 @@ def _spread(values: Array, axis: int, shape: tuple[int, ...]) -> Strided:
         own = tuple(own[0] if place == axis_of(axis, len(shape)) else 1 for place in range(len(shape)))
     own = (1,) * (len(shape) - len(own)) + own
     strides = tuple(0 if size == 1 else step for size, step in zip(own, packed_strides(own), strict=True))
-    return Strided(np.broadcast_to(_first(values), shape), strides)
+    return values.view(shape, strides)

@@ -13,7 +13,6 @@ import numpy as np
 
 from dmlcheck.diagnostics.wording import counted, dimensions_text
 from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
-from dmlcheck.onnx.descs.tensors import empty
 
 _LEAST = 4  # dimensions
 _FLOAT = np.float32
@@ -103,7 +102,7 @@ def _resize(node: Node) -> Counterpart:
     x, output = node.input(0), node.output()
     fields = {
         "InputTensor": x.reshape((1,) * (_LEAST - len(kept)) + tuple(axis.size for axis in kept)),
-        "OutputTensor": empty([1] * (_LEAST - len(kept)) + [axis.resized for axis in kept], output.dtype),
+        "OutputTensor": output.view([1] * (_LEAST - len(kept)) + [axis.resized for axis in kept]),
         "InterpolationMode": mode,
         "RoundingDirection": direction,
         "Scales": [number(each.scale) for each in lines],

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from dmlcheck.onnx.descs.node import Array, Counterpart, Makers, Node, Refused
-from dmlcheck.onnx.descs.steps import Tensor, identity, join, pair, step
-from dmlcheck.onnx.descs.tensors import Strided, empty_like, ranked, repeated, sized, type_name
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused
+from dmlcheck.onnx.descs.steps import identity, join, pair, step
+from dmlcheck.onnx.descs.tensors import ranked, repeated, sized, vector
 
 
 class _Sizes(NamedTuple):
@@ -32,12 +31,14 @@ class _Sizes(NamedTuple):
 
 def _rotary(node: Node) -> list[Counterpart]:
     """Cut off what is turned, exchange its halves, multiply the two by cosines and sines, and add them up."""
-    x, sizes = node.input(0), _sizes(node)
-    part, rest = (empty_like(x, sizes.whole(last)) for last in (sizes.turned, sizes.head - sizes.turned))
-    whole, is_part = empty_like(x, sizes.whole(sizes.head)), sizes.head != sizes.turned
-    cut = [step("SPLIT", InputTensor=whole, OutputTensors=[part, rest], Axis=3)] if is_part else []
-    joined = [join([part, rest], whole, 3)] if is_part else []
-    return [*cut, *_turned(node, sizes), *joined]
+    x, output, sizes = node.input(0), node.output(), _sizes(node)
+    if sizes.head == sizes.turned:
+        return _turned(node, sizes, x, output)
+    part, made = (x.like(sizes.whole(sizes.turned)) for _ in range(2))
+    rest = x.like(sizes.whole(sizes.head - sizes.turned))
+    whole, target = x.reshape(sizes.whole(sizes.head)), output.reshape(sizes.whole(sizes.head))
+    cut = step("SPLIT", InputTensor=whole, OutputTensors=[part, rest], Axis=3)
+    return [cut, *_turned(node, sizes, part, made), join([made, rest], target, 3)]
 
 
 def _sizes(node: Node) -> _Sizes:
@@ -56,54 +57,56 @@ def _sizes(node: Node) -> _Sizes:
     return _Sizes(x.shape[0], length, hidden // head, head, turned, x.ndim == 4)
 
 
-def _turned(node: Node, sizes: _Sizes) -> list[Counterpart]:
-    x, half = node.input(0), sizes.turned // 2
-    outer = (sizes.batch, sizes.length, sizes.heads)
+def _turned(node: Node, sizes: _Sizes, x: TensorRef, output: TensorRef) -> list[Counterpart]:
+    half, outer = sizes.turned // 2, (sizes.batch, sizes.length, sizes.heads)
     is_mixed = bool(node.whole("interleaved", 0))
     pairs, single, axis = ((half, 2), (half, 1), 4) if is_mixed else ((2, half), (1, half), 3)
-    strided, plain = _layouts(x, sizes)
-    data, one = empty_like(x, (*outer, *pairs)), empty_like(x, (*outer, *single))
-    angles = empty_like(x, (1, sizes.batch, sizes.length, half))
-    of_pairs = repeated(sized(angles, (sizes.batch, sizes.length, 1, *single)), data.shape)
-    signs = empty_like(x, (2,))
-    of_halves = repeated(signs.reshape((2,) if is_mixed else (2, 1)), data.shape)
-    start = {"ValueDataType": type_name(x), "ValueStart": -1, "ValueDelta": 2}
+    shape = (*outer, *pairs)
+    plain = x.like((*outer, sizes.turned))
+    swapped, by_cosines, by_sines, signed = (x.like(shape) for _ in range(4))
+    first, second = (x.like((*outer, *single)) for _ in range(2))
+    cosines, sines = (x.like((1, sizes.batch, sizes.length, half)) for _ in range(2))
+    signs = x.like((2,))
+    of_pairs = [repeated(sized(angles, (sizes.batch, sizes.length, 1, *single)), shape) for angles in (cosines, sines)]
+    of_halves = repeated(signs.reshape((2,) if is_mixed else (2, 1)), shape)
+    start = {"ValueDataType": x.data_type, "ValueStart": -1, "ValueDelta": 2}
     return [
-        identity(strided, plain, ScaleBias={"Scale": 1, "Bias": 0}),
-        step("SPLIT", InputTensor=data, OutputTensors=[one, one], Axis=axis),
-        *_looked_up(node, sizes, angles),
+        identity(_as_steps(x, sizes), plain, ScaleBias={"Scale": 1, "Bias": 0}),
+        step("SPLIT", InputTensor=plain.reshape(shape), OutputTensors=[first, second], Axis=axis),
+        *_looked_up(node, sizes, cosines, sines),
         step("FILL_VALUE_SEQUENCE", OutputTensor=signs, **start),
-        join([one, one], data, axis),
-        *(pair("MULTIPLY", data, factor, data) for factor in (of_pairs, of_pairs, of_halves)),
-        pair("ADD", plain, plain, strided),
+        join([second, first], swapped, axis),
+        pair("MULTIPLY", plain.reshape(shape), of_pairs[0], by_cosines),
+        pair("MULTIPLY", swapped, of_pairs[1], by_sines),
+        pair("MULTIPLY", by_sines, of_halves, signed),
+        pair("ADD", by_cosines.reshape(plain.shape), signed.reshape(plain.shape), _as_steps(output, sizes)),
     ]
 
 
-def _layouts(x: Array, sizes: _Sizes) -> tuple[Tensor, Array]:
-    """Return what is turned as the model has it, and with the heads after the steps."""
-    plain = empty_like(x, (sizes.batch, sizes.length, sizes.heads, sizes.turned))
-    if not sizes.are_heads_first:
-        return plain, plain
+def _as_steps(x: TensorRef, sizes: _Sizes) -> TensorRef:
+    """Return what is turned with the heads after the steps; where they are before them, through strides."""
+    shape = (sizes.batch, sizes.length, sizes.heads, sizes.turned)
     row = sizes.length * sizes.turned
-    return Strided(plain, (sizes.heads * row, sizes.turned, row, 1)), plain
+    return x.view(shape, (sizes.heads * row, sizes.turned, row, 1) if sizes.are_heads_first else None)
 
 
-def _looked_up(node: Node, sizes: _Sizes, angles: Array) -> list[Counterpart]:
+def _looked_up(node: Node, sizes: _Sizes, cosines: TensorRef, sines: TensorRef) -> list[Counterpart]:
     """Return the GATHERs of cosines and sines; one position is the first of a sequence that is made before."""
     positions = node.input(1)
     made: list[Counterpart] = []
-    indices: Tensor = ranked(positions, 4)
+    indices: TensorRef = ranked(positions, 4)
     if positions.ndim == 1:
-        steps = empty_like(positions, (1, 1, 1, sizes.length))
-        every = empty_like(positions, (1, 1, sizes.batch, sizes.length))
+        steps = positions.like((1, 1, 1, sizes.length))
+        every = positions.like((1, 1, sizes.batch, sizes.length))
         sequence: dict[str, Any] = {"ValueDataType": "INT64", "ValueStart": 0, "ValueDelta": 1}
         made = [
             step("FILL_VALUE_SEQUENCE", OutputTensor=steps, **sequence),
-            pair("ADD", steps, np.atleast_1d(positions), every),
+            pair("ADD", steps, vector(positions), every),
         ]
         indices = every
-    gather = {"IndicesTensor": indices, "OutputTensor": angles, "Axis": 2, "IndexDimensions": 2}
-    return [*made, *(step("GATHER", InputTensor=ranked(node.input(index), 4), **gather) for index in (2, 3))]
+    gather = {"IndicesTensor": indices, "Axis": 2, "IndexDimensions": 2}
+    tables = [(ranked(node.input(index), 4), made) for index, made in ((2, cosines), (3, sines))]
+    return [*made, *(step("GATHER", InputTensor=table, OutputTensor=angles, **gather) for table, angles in tables)]
 
 
 SEVERAL: dict[str, Makers] = {"com.microsoft.RotaryEmbedding": _rotary}

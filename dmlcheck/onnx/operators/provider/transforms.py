@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused
 from dmlcheck.onnx.descs.steps import identity, pair
-from dmlcheck.onnx.descs.tensors import Strided, empty_like
 
 
 def _frames(node: Node) -> list[Counterpart]:
@@ -17,8 +16,8 @@ def _frames(node: Node) -> list[Counterpart]:
     if signal.ndim not in (2, 3) or output.ndim != 4 or step is None or (window is None and length is None):
         raise Refused(f"{node.type} of a signal of {signal.ndim} dimensions, without a step or a length of frames")
     size = int(length.reshape(-1)[0]) if window is None and length is not None else node.input(2).size
-    frames = empty_like(signal, (signal.shape[0], output.shape[1], size))
-    overlapping = Strided(frames, (signal.shape[1], int(step.reshape(-1)[0]), 1))
+    frames = signal.like((signal.shape[0], output.shape[1], size))
+    overlapping = signal.view(frames.shape, (signal.shape[1], int(step.reshape(-1)[0]), 1))
     if window is None:
         return [identity(overlapping, frames)]
     return [pair("MULTIPLY", overlapping, window.reshape(-1), frames)]
