@@ -22,8 +22,12 @@ def byte_count(tensor: TensorDesc) -> int:
 
 def to_bytes(tensor: TensorDesc, values: Array) -> Array:
     """Return the bytes of a tensor; 0xFF lies between the elements of a strided one."""
-    elements = laid_out(tensor, values)
-    if DATA_TYPES[tensor.data_type].bits >= 8:
+    return element_bytes(tensor.data_type, laid_out(tensor, values))
+
+
+def element_bytes(data_type: str, elements: Array) -> Array:
+    """Return the bytes of elements that lie one after the other, two of 4 bits in a byte."""
+    if DATA_TYPES[data_type].bits >= 8:
         return elements.view(np.uint8)
     halves = np.zeros(elements.size + elements.size % 2, dtype=np.uint8)
     halves[: elements.size] = elements.view(np.uint8) & 15

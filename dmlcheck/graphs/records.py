@@ -1,9 +1,9 @@
-"""A step of a graph."""
+"""Graphs of descs, and their steps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.document import Path
@@ -20,3 +20,15 @@ class Step(NamedTuple):
     inputs: Mapping[str, str]
     outputs: Mapping[str, str]
     path: Path = ()
+
+
+class Graph(NamedTuple):
+    """Steps in the order in which they are computed, the names of what they read and give, and their constants.
+
+    `constants` are the bytes of tensors.
+    """
+
+    steps: tuple[Step, ...]
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    constants: Mapping[str, Any] = {}

@@ -13,8 +13,8 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
-from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.backend_tests.read import Unreadable, opset_of
+from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.model.file import read_whole, symbols_of
 from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions

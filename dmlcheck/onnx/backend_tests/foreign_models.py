@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from dmlcheck import validation
@@ -18,6 +17,7 @@ from dmlcheck.onnx.backend_tests.read import (
     tensor_of,
     valueless,
 )
+from dmlcheck.onnx.descs.graph import fields_of, values_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.operators.exact.mapping import imported
 from dmlcheck.onnx.schemas import defaults_of, schema_of
@@ -115,7 +115,7 @@ def _numbers(tensor: Any) -> Array | None:
 
 def _written(found: Counterpart, source: str) -> Written:
     """Return an operator and its fields as a case; Refused where the operator does not take them."""
-    fields, values = fields_of(found.fields), _values(found.fields)
+    fields, values = fields_of(found.fields), values_of(found.fields)
     desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
@@ -127,36 +127,3 @@ def _written(found: Counterpart, source: str) -> Written:
     if wrong:
         raise Refused(f"DML_OPERATOR_{found.operator} does not take it: {wrong[0].message}")
     return Written("", desc, inputs, outputs, {"source": source, "note": found.note})
-
-
-def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with a tensor desc in the place of every tensor."""
-    return {name: _each(_tensor, value) if _is_of_tensors(value) else value for name, value in given.items()}
-
-
-def _values(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of the fields that are tensors."""
-    return {name: _each(_logical, value) for name, value in given.items() if _is_of_tensors(value)}
-
-
-def _each(made: Callable[[Any], Any], value: Any) -> Any:
-    return list(map(made, value)) if isinstance(value, list) else made(value)
-
-
-def _is_of_tensors(value: Any) -> bool:
-    first = value[0] if isinstance(value, list) and value else value
-    return isinstance(first, TensorRef)
-
-
-def _tensor(x: TensorRef) -> dict[str, Any]:
-    strides = {} if x.strides is None else {"Strides": list(x.strides)}
-    return {"DataType": x.data_type, "Sizes": list(x.shape) or [1], **strides}
-
-
-def _logical(x: TensorRef) -> Array | None:
-    """Return the values of a tensor with at least one dimension, truth values as 0 and 1; None where none are known."""
-    values = x.values
-    if values is None:
-        return None
-    values = values.reshape(values.shape or (1,))
-    return values.view("u1") if values.dtype == bool else values
