@@ -27,7 +27,9 @@ def _transpose(node: Node) -> Counterpart:
 def _reshape(node: Node) -> Counterpart:
     """Return a copy: of the output's sizes where its values are known, else of the input's, as the provider has it."""
     if not node.has_outputs:
-        return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": node.input(0), "OutputTensor": node.input(0)})
+        x = node.input(0)
+        copy = node.output().view(x.shape) if node.gives(0) else x.unknown()
+        return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x, "OutputTensor": copy})
     return _identity(sized(node.input(0), node.output().shape), node)
 
 

@@ -1,0 +1,75 @@
+"""Operators of ONNX that several of DirectML's compute exactly, where the provider computes something else."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Makers, Node
+from dmlcheck.onnx.descs.steps import identity, pair, unary
+from dmlcheck.onnx.descs.tensors import vector
+from dmlcheck.onnx.operators.exact import grouped_attention
+from dmlcheck.onnx.operators.shared import counterpart
+
+_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
+_CUBE = 0.044715
+
+
+def _cast(node: Node) -> list[Counterpart]:
+    """CAST; to truth values the opposite of being equal to 0."""
+    x, output = node.input(0), node.output()
+    if output.element != "BOOL" or x.element == "BOOL":
+        return [counterpart(node)]
+    x, output = vector(x), vector(output)
+    is_zero = output.unknown()
+    zero = TensorRef.of(np.zeros(1, x.dtype), x.element)
+    equal = pair("LOGICAL_EQUALS", x, zero.reshape((1,) * x.ndim), is_zero)
+    return [equal, unary("ELEMENT_WISE_LOGICAL_NOT", is_zero, output)]
+
+
+def _gelu_by_tanh(node: Node) -> list[Counterpart]:
+    """Half of x, multiplied by 1 and the tanh of a polynomial; com.microsoft.FastGelu adds a bias first."""
+    x, output = vector(node.input(0)), vector(node.output())
+    made = []
+    if node.type == "com.microsoft.FastGelu" and node.has(1):
+        biased = x.unknown()
+        made.append(pair("ADD", x, node.input(1), biased))
+        x = biased
+    square, slope, place, bent, share = (x.unknown() for _ in range(5))
+    return [
+        *made,
+        pair("MULTIPLY", x, x, square),
+        identity(square, slope, ScaleBias={"Scale": _SLOPE * _CUBE, "Bias": _SLOPE}),
+        pair("MULTIPLY", x, slope, place),
+        unary("ACTIVATION_TANH", place, bent),
+        identity(bent, share, ScaleBias={"Scale": 0.5, "Bias": 0.5}),
+        pair("MULTIPLY", x, share, output),
+    ]
+
+
+def _gelu(node: Node) -> list[Counterpart]:
+    return _gelu_by_tanh(node) if node.get("approximate", "none") == "tanh" else [counterpart(node)]
+
+
+def _combined(operator: str, node: Node) -> list[Counterpart]:
+    """Combine the first two inputs, then the result so far with each other one; of one input a copy."""
+    inputs, output = [node.input(index) for index in range(len(node.inputs))], vector(node.output())
+    if len(inputs) == 1:
+        return [identity(vector(inputs[0]), output)]
+    results = [*(output.unknown() for _ in inputs[2:]), output]
+    firsts = [inputs[0], *results]
+    return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
+
+
+OPERATORS: dict[str, Makers] = {
+    "Cast": _cast,
+    "CastLike": _cast,
+    "Gelu": _gelu,
+    "Max": partial(_combined, "MAX"),
+    "Min": partial(_combined, "MIN"),
+    "Sum": partial(_combined, "ADD"),
+    "com.microsoft.FastGelu": _gelu_by_tanh,
+    **grouped_attention.OPERATORS,
+}

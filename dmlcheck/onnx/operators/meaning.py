@@ -1,0 +1,33 @@
+"""A node of known inputs as steps: by ONNX's meaning, or by the descs that the DirectML provider makes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.operators.exact import compositions
+from dmlcheck.onnx.operators.exact.mapping import imported
+from dmlcheck.onnx.operators.provider.mapping import counterparts
+
+Steps = Sequence[Counterpart]
+# Of these the provider computes something else, or a part.
+_OTHER_IN_THE_PROVIDER = frozenset(("NonZero", "STFT", "com.microsoft.FastGelu"))
+
+
+def by_meaning(node: Node) -> Steps:
+    """Return the steps that compute what ONNX says; Refused where there are none."""
+    several = compositions.OPERATORS.get(node.type)
+    if several is not None:
+        return several(node)
+    try:
+        return [imported(node)]
+    except Refused:
+        if node.type in _OTHER_IN_THE_PROVIDER:
+            raise
+        return by_provider(node)
+
+
+def by_provider(node: Node) -> Steps:
+    """Return the steps that the provider makes of a node; Refused where there are none."""
+    return [padded(each) for each in counterparts(node)]
