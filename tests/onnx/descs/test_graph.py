@@ -1,0 +1,85 @@
+"""The operators of a node as steps of a graph: who reads what, copies, constants, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from node_graphs import computed, float32, graph, node_of
+
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, values_of
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+
+
+def copied(x: TensorRef, output: TensorRef) -> list[Counterpart]:
+    return [Counterpart("ELEMENT_WISE_ABS", {"InputTensor": x, "OutputTensor": output})]
+
+
+def test_max_of_four_inputs_is_three_steps_with_two_tensors_between_them() -> None:
+    made = graph(node_of("Max", [X, X + 1, X - 1, X], float32(2, 3)))
+    assert [step.name for step in made.steps] == ["ELEMENT_WISE_MAX"] * 3
+    first, second, third = made.steps
+    assert second.inputs["ATensor"] == first.outputs["OutputTensor"]
+    assert third.inputs["ATensor"] == second.outputs["OutputTensor"]
+    assert [step.inputs["BTensor"] for step in made.steps] == ["input 1", "input 2", "input 3"]
+    assert (made.outputs, third.outputs["OutputTensor"]) == (("output 0",), "output 0")
+
+
+def test_values_that_no_input_has_are_constants() -> None:
+    made = graph(node_of("Cast", [X], TensorRef("BOOL", (2, 3))))
+    ((name, values),) = made.constants.items()
+    assert made.steps[0].inputs["BTensor"] == name
+    assert values.tolist() == [0, 0, 0, 0]  # a FLOAT32 of 0
+
+
+def test_what_is_read_as_a_packed_copy_is_copied_before() -> None:
+    x = TensorRef.of(X)
+    node = Node("", 1, {}, (x,), (float32(3, 2),))
+    made = graph(node, lambda one: copied(one.input(0).transpose((1, 0)).packed(), one.output()))
+    assert [step.name for step in made.steps] == ["ELEMENT_WISE_IDENTITY", "ELEMENT_WISE_ABS"]
+    assert made.steps[0].desc.parts["InputTensor"][0].tensor.strides == (1, 3)
+    (values,) = computed(node, lambda one: copied(one.input(0).transpose((1, 0)).packed(), one.output()))
+    assert values.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_what_is_written_as_a_packed_copy_is_copied_afterwards() -> None:
+    node = Node("", 1, {}, (TensorRef.of(X),), (float32(3, 2),))
+    (values,) = computed(node, lambda one: copied(one.input(0), one.output().transpose((1, 0)).packed()))
+    assert values.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+
+def test_a_copy_of_another_type_is_a_cast() -> None:
+    node = Node("", 1, {}, (TensorRef.of(np.array([-1, 2], np.int32)),), (float32(2),))
+    made = graph(node, lambda one: copied(one.input(0).astype("FLOAT32"), one.output()))
+    assert [step.name for step in made.steps] == ["CAST", "ELEMENT_WISE_ABS"]
+
+
+def test_a_tensor_that_nothing_gives_is_refused() -> None:
+    node = Node("", 1, {}, (TensorRef.of(X),), (float32(2, 3),))
+    with pytest.raises(Refused, match=r"^ELEMENT_WISE_ABS reads a tensor that nothing in the node gives$"):
+        graph(node, lambda one: copied(one.input(0).unknown(), one.output()))
+
+
+def test_a_desc_that_is_not_valid_is_refused_with_what_is_wrong() -> None:
+    node = Node("", 1, {}, (TensorRef.of(X),), (float32(2, 4),))
+    with pytest.raises(Refused, match=r"^DML_OPERATOR_ELEMENT_WISE_ABS does not take it: .*Sizes"):
+        graph(node, lambda one: copied(one.input(0), one.output()))
+
+
+def test_outputs_that_no_step_writes_are_left_out() -> None:
+    x, kept, left = TensorRef.of(X), float32(2, 3), float32(1)
+    assert graph_of(copied(x, kept), {"x": x}, {"kept": kept, "left": left}).outputs == ("kept",)
+
+
+def test_fields_of_tensors_are_descs_of_them_and_their_values() -> None:
+    fields = {"InputTensor": TensorRef.of(np.array(True)), "OutputTensors": [float32(2).view((2,), (0,))], "Axes": [1]}
+    assert fields_of(fields) == {
+        "InputTensor": {"DataType": "UINT8", "Sizes": [1]},
+        "OutputTensors": [{"DataType": "FLOAT32", "Sizes": [2], "Strides": [0]}],
+        "Axes": [1],
+    }
+    values = values_of(fields)
+    assert (values["InputTensor"].tolist(), values["OutputTensors"]) == ([1], [None])
+    assert [is_of_tensors(value) for value in fields.values()] == [True, True, False]
