@@ -9,7 +9,6 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
-from dmlcheck.graphs.buffers import element_bytes
 from dmlcheck.graphs.compute import Output, run_steps
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
@@ -42,8 +41,8 @@ def computed(node: Node, made: Made = by_meaning) -> list[Array]:
     data = dict(steps.constants)
     for i, x in enumerate(node.inputs):
         if x is not None:
-            assert x.buffer.values is not None
-            data[f"input {i}"] = element_bytes(x.data_type, x.buffer.values)
+            assert x.buffer.bytes is not None
+            data[f"input {i}"] = x.buffer.bytes
 
     def load(name: str, _: TensorDesc) -> Checking[Array | None]:
         yield from ()

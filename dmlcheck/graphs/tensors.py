@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dmlcheck.descs.strides import packed_strides
+from dmlcheck.graphs.buffers import Array, element_bytes
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
-Array = NDArray[Any]
+__all__ = ["BOOL", "Array", "Buffer", "TensorRef", "element_of"]
+
 BOOL = "BOOL"  # ONNX's truth values, which are bytes to DirectML
 _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name].bits >= 8}
 
@@ -21,16 +22,22 @@ _NAMES = {dtype: name for name, dtype in NUMPY_TYPES.items() if DATA_TYPES[name]
 class Buffer:
     """What the elements of tensors lie in: known by identity, with its elements in a flat array where they are known.
 
-    `copied` is the tensor whose elements, converted to another type or packed, this one has: an input is copied from
-    there, an output to there.
+    `element` is their type. `copied` is the tensor whose elements, converted to another type or packed, this one has:
+    an input is copied from there, an output to there.
     """
 
-    __slots__ = ("copied", "values")
+    __slots__ = ("copied", "element", "values")
 
-    def __init__(self, values: Array | None = None, copied: TensorRef | None = None) -> None:
-        """Take the elements, or nothing, and what they are a copy of."""
+    def __init__(self, element: str, values: Array | None = None, copied: TensorRef | None = None) -> None:
+        """Take the type of the elements, the elements or nothing, and what they are a copy of."""
+        self.element = element
         self.values = values
         self.copied = copied
+
+    @property
+    def bytes(self) -> Array | None:
+        """The elements as DirectML has them, two of 4 bits in a byte."""
+        return None if self.values is None else element_bytes(_data_type(self.element), self.values)
 
 
 class TensorRef:
@@ -49,7 +56,7 @@ class TensorRef:
         self.element = element
         self.shape = tuple(shape)
         self.strides = None if strides is None else tuple(strides)
-        self.buffer = Buffer() if buffer is None else buffer
+        self.buffer = Buffer(element) if buffer is None else buffer
 
     @classmethod
     def of(cls, values: Array, element: str | None = None) -> TensorRef:
@@ -57,7 +64,8 @@ class TensorRef:
         flat = (
             np.ma.ravel(values) if isinstance(values, np.ma.MaskedArray) else np.ascontiguousarray(values).reshape(-1)
         )
-        return cls(element or element_of(values.dtype), values.shape, None, Buffer(flat))
+        kind = element or element_of(values.dtype)
+        return cls(kind, values.shape, None, Buffer(kind, flat))
 
     def __repr__(self) -> str:
         strides = "" if self.strides is None else f" by {list(self.strides)}"
@@ -66,7 +74,7 @@ class TensorRef:
     @property
     def data_type(self) -> str:
         """DirectML's data type."""
-        return "UINT8" if self.element == BOOL else self.element
+        return _data_type(self.element)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -119,7 +127,7 @@ class TensorRef:
         """Return a packed copy in another type."""
         made, values = TensorRef(element, self.shape), self.values
         known = None if values is None else np.ascontiguousarray(values.astype(made.dtype)).reshape(-1)
-        made.buffer = Buffer(known, self)
+        made.buffer = Buffer(element, known, self)
         return made
 
     def reshape(self, *shape: Any) -> TensorRef:
@@ -166,6 +174,10 @@ class TensorRef:
     def unknown(self) -> TensorRef:
         """Return a new tensor of the same type and sizes, whose values are not known."""
         return self.like(self.shape)
+
+
+def _data_type(element: str) -> str:
+    return "UINT8" if element == BOOL else element
 
 
 def element_of(dtype: Any) -> str:

@@ -152,7 +152,7 @@ def arithmetic_of(
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
     """Return the elements of an element-wise piece that are asked for."""
-    return tuple(x[mask] if isinstance(x, np.ndarray) and x.shape == mask.shape else x for x in operands)
+    return tuple(x[mask] if isinstance(x, (np.ndarray, Tracked)) and x.shape == mask.shape else x for x in operands)
 
 
 def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:

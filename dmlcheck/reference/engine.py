@@ -292,8 +292,8 @@ def _scaled(
     formula: Callable[..., Any],
     scale: Any,
     bias: Any,
-    x: Array,
-    *more: Array,
+    x: Any,
+    *more: Any,
     arithmetic: Arithmetic | None,
     is_exact: bool,
 ) -> Any:
@@ -303,7 +303,8 @@ def _scaled(
     unless Scale and Bias are whole.
     """
     if arithmetic is not None:
-        return formula(Tracked(x, 0.0, arithmetic) * scale + bias, *(tracked(y, arithmetic) for y in more))
+        first = x if isinstance(x, Tracked) else Tracked(x, 0.0, arithmetic)
+        return formula(first * scale + bias, *(tracked(y, arithmetic) for y in more))
     rest = [y if is_exact else widened(y) for y in more]
     if x.dtype.kind == "f":
         return formula(widened(x) * scale + bias, *rest)

@@ -7,7 +7,6 @@ from typing import Any
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.graphs.buffers import element_bytes
 from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.tensors import Array, Buffer, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Refused
@@ -64,8 +63,8 @@ class _Builder:
         if source is not None:
             self._bring(made, source)
             self._copy(source, TensorRef(x.element, source.shape, None, x.buffer))
-        elif x.buffer.values is not None:
-            self.constants[name] = element_bytes(x.data_type, x.buffer.values)
+        elif (values := x.buffer.bytes) is not None:
+            self.constants[name] = values
             self.ready.add(name)
         else:
             raise Refused(f"{made.operator} reads a tensor that nothing in the node gives")

@@ -7,10 +7,11 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Makers, Node
+from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused
 from dmlcheck.onnx.descs.steps import identity, pair, unary
 from dmlcheck.onnx.descs.tensors import vector
 from dmlcheck.onnx.operators.exact import grouped_attention
+from dmlcheck.onnx.operators.provider import dequantized
 from dmlcheck.onnx.operators.shared import counterpart
 
 _SLOPE = 0.7978845608028654  # sqrt(2 / pi)
@@ -63,6 +64,25 @@ def _combined(operator: str, node: Node) -> list[Counterpart]:
     return [pair(operator, *each) for each in zip(firsts, inputs[1:], results, strict=False)]
 
 
+def _product_of_blocks(node: Node) -> list[Counterpart]:
+    """DEQUANTIZE of the weights and GEMM, with the zero points that ONNX Runtime has where none are given."""
+    if node.whole("accuracy_level", 0) == 4:
+        raise Refused(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
+    bits, rows = node.whole("bits", 4), node.positive("N")
+    if node.has(3) and node.input(3).element != "UINT8":
+        raise Refused(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
+    bias, inputs = node.optional(5), list(node.inputs[:4])
+    if not node.has(3):
+        blocks = node.input(2).size // rows
+        packed = np.full(rows * (-(-blocks * bits // 8)), 0x88 if bits == 4 else 0x80, np.uint8)
+        inputs = [*node.inputs[:3], TensorRef.of(packed)]
+    output = node.output()
+    product = output if bias is None else output.unknown()
+    plain = node._replace(inputs=(*inputs, *node.inputs[4:5]), outputs=(product,))
+    made = dequantized.SEVERAL[node.type](plain)
+    return made if bias is None else [*made, pair("ADD", product, bias, output)]
+
+
 OPERATORS: dict[str, Makers] = {
     "Cast": _cast,
     "CastLike": _cast,
@@ -71,5 +91,6 @@ OPERATORS: dict[str, Makers] = {
     "Min": partial(_combined, "MIN"),
     "Sum": partial(_combined, "ADD"),
     "com.microsoft.FastGelu": _gelu_by_tanh,
+    "com.microsoft.MatMulNBits": _product_of_blocks,
     **grouped_attention.OPERATORS,
 }

@@ -1,0 +1,233 @@
+"""Steps computed on numbers with errors: how far roundings in all of them may take what they give."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.graphs.buffers import Array, from_bytes
+from dmlcheck.graphs.records import Step
+from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds
+from dmlcheck.reference.errors import Arithmetic
+from dmlcheck.reference.numbers import Tracked
+from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.values.layouts import viewed
+from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+
+class Carried(NamedTuple):
+    """The elements of a buffer as right implementations may have them.
+
+    `value` are the results without roundings, flat; `slack` how far roundings may take each of them from there, and
+    `likely` how far they probably do: None where all elements are exact. `terms` is the length of the longest sum on
+    the way.
+    """
+
+    data_type: str
+    value: Array
+    slack: Array | None = None
+    likely: Array | None = None
+    terms: int = 0
+
+
+Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or what was carried to it
+
+
+def carried(steps: Iterable[Step], given: Given, **arithmetic: Any) -> dict[str, Carried]:
+    """Return what all steps give, by name; `arithmetic` is what `bounds` takes.
+
+    TooMuchWork where a step would take too long.
+    """
+    held: dict[str, Array | Carried] = dict(given)
+    made: dict[str, Carried] = {}
+    for step in steps:
+        with np.errstate(all="ignore"):
+            found = _carried(step, held, arithmetic)
+        made.update(found)
+        held.update(found)
+    return made
+
+
+def _carried(step: Step, held: Given, arithmetic: Mapping[str, Any]) -> dict[str, Carried]:
+    outputs = [part for part in step.desc.tensors(OUTPUT) if step.outputs.get(part.label)]
+    hard, likely = (_sides(step, outputs, held, arithmetic, is_likely=is_likely) for is_likely in (False, True))
+    return {step.outputs[label]: side.carried(likely[label]) for label, side in hard.items()}
+
+
+def _sides(
+    step: Step, outputs: list[Part], held: Given, arithmetic: Mapping[str, Any], *, is_likely: bool
+) -> dict[str, _Side]:
+    """Return the bounds of a step's outputs by label."""
+    own = arithmetic_of(step.desc, arithmetic.get("accumulate", "FLOAT32"), is_likely=is_likely)
+    parts = {part.label: part.tensor for part in step.desc.tensors(INPUT)}
+    inputs = {label: _input(tensor, held[step.inputs[label]], own) for label, tensor in parts.items()}
+
+    def run(given: Mapping[str, Any], desc: OperatorDesc = step.desc) -> dict[str, _Side]:
+        return _bounded(desc, outputs, given, is_likely=is_likely, **arithmetic)
+
+    tracked = {label: x for label, x in inputs.items() if isinstance(x, Tracked)}
+    if not tracked:
+        return run(inputs)
+    if _may_spread(step.desc, tracked, outputs):
+        values = {label: np.asarray(x.value) if isinstance(x, Tracked) else x for label, x in inputs.items()}
+        return _spread(run(values), run(_errors(inputs), _without_padding(step.desc)))
+    try:
+        if step.desc.spec.short != "CAST":
+            return run(inputs)
+    except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError):
+        pass  # of a kernel that takes no errors in one of its inputs
+    return _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+
+
+# Operators whose results move no more than the errors of their inputs do when they are put in the inputs' place: they
+# move elements, take the largest, or add them with factors, of which the absolute values are taken.
+_MOVING = (
+    "AVERAGE_POOLING AVERAGE_POOLING1 AVERAGE_POOLING_GRAD CONVOLUTION FOLD GATHER GATHER_ND GATHER_ND1 LP_POOLING"
+    " LP_POOLING1 MAX_POOLING MAX_POOLING1 MAX_POOLING2 MAX_UNPOOLING PADDING PADDING1 RESAMPLE RESAMPLE1"
+    " RESAMPLE2 RESAMPLE3 RESAMPLE_GRAD RESAMPLE_GRAD1 ROI_ALIGN ROI_ALIGN1 ROI_POOLING SCATTER SCATTER_ND SLICE_GRAD"
+    " UNFOLD UPSAMPLE_2D"
+)
+_SPREADING = frozenset(_MOVING.split())
+# Inputs that say where elements are, and factors: errors in these are another matter.
+_PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
+_FACTORS = ("FilterTensor",)
+
+
+def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[Part]) -> bool:
+    """Whether the errors of some inputs of an operator spread to its outputs as the inputs do."""
+    if desc.spec.short == "CAST":
+        return all(part.tensor.data_type in FORMATS for part in outputs)
+    is_fused = desc.values.get("FusedActivation") is not None
+    return desc.spec.short in _SPREADING and not is_fused and not {*_PLACES, *_FACTORS} & set(inexact)
+
+
+def _errors(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the errors of inputs in their place; places stay, and of factors the absolute values count."""
+    found = {}
+    for label, x in inputs.items():
+        if label in _FACTORS:
+            found[label] = np.abs(x)
+        elif label in _PLACES:
+            found[label] = x
+        else:
+            found[label] = x.slack if isinstance(x, Tracked) else np.zeros_like(x)
+    return found
+
+
+def _without_padding(desc: OperatorDesc) -> OperatorDesc:
+    """Return an operator that pads with 0, which has no error."""
+    return desc._replace(values={**desc.values, "PaddingValue": 0}) if "PaddingValue" in desc.values else desc
+
+
+def _spread(own: dict[str, _Side], spread: dict[str, _Side]) -> dict[str, _Side]:
+    """Add to the bounds of outputs what the errors of the inputs become; which element it was is not known then."""
+    for label, side in own.items():
+        if label.startswith("OutputIndices"):
+            side.slack = np.full(side.slack.shape, np.inf)
+        else:
+            more = spread[label]
+            side.slack = side.slack + (0.0 if more.value is None else np.abs(more.value)) + more.slack
+    return own
+
+
+def _lost(sides: dict[str, _Side]) -> dict[str, _Side]:
+    """Leave outputs without any bound."""
+    for side in sides.values():
+        side.slack = np.full(side.slack.shape, np.inf)
+    return sides
+
+
+def _rounded(x: Any, tensor: TensorDesc) -> Any:
+    if not isinstance(x, Tracked):
+        return x
+    dtype = NUMPY_TYPES[tensor.data_type]
+    return (x.value if dtype.kind == "f" else np.rint(x.value)).astype(dtype)
+
+
+def _bounded(desc: OperatorDesc, outputs: list[Part], inputs: Mapping[str, Any], **arithmetic: Any) -> dict[str, _Side]:
+    sides = {part.label: _Side(part.tensor) for part in outputs}
+    asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
+    for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):
+        sides[label].put(at, bound)
+    return sides
+
+
+def _by_field(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in desc.spec.inputs:
+        each = [inputs[part.label] for part in desc.parts[field.name]]
+        if each:
+            found[field.name] = each[0] if field.type == "TENSOR_DESC" else each
+    return found
+
+
+class _Side:
+    """The bounds of a tensor as they come in, piece by piece."""
+
+    def __init__(self, tensor: TensorDesc) -> None:
+        self.tensor = tensor
+        count = math.prod(tensor.sizes)
+        self.value: Array | None = None
+        self.slack = np.zeros(count)
+        self.terms = 0
+
+    def put(self, at: Array, bound: Bound) -> None:
+        """Put the bounds of some elements in their places."""
+        value, slack = _hull(bound)
+        if self.value is None:
+            self.value = np.zeros(self.slack.size, value.dtype)
+        elif self.value.dtype != value.dtype:
+            self.value = self.value.astype(np.float64)
+        if bound.is_rounded and self.tensor.data_type in FORMATS:
+            slack = slack + _rounding(value, slack, self.tensor.data_type)
+        self.value[at] = value
+        self.slack[at] = np.where(bound.unspecified, np.inf, slack)
+        self.terms = max(self.terms, bound.terms)
+
+    def carried(self, likely: _Side) -> Carried:
+        """Return the tensor in its buffer."""
+        value = np.zeros(self.slack.size) if self.value is None else self.value
+        if not self.slack.any():
+            return Carried(self.tensor.data_type, self._laid_out(value), terms=self.terms)
+        slack, probable = self._laid_out(self.slack), self._laid_out(np.minimum(likely.slack, self.slack))
+        return Carried(self.tensor.data_type, self._laid_out(value), slack, probable, self.terms)
+
+    def _laid_out(self, elements: Array) -> Array:
+        if self.tensor.strides is None:
+            return elements
+        buffer = np.zeros(self.tensor.extent, elements.dtype)
+        viewed(self.tensor, buffer)[...] = elements.reshape(self.tensor.sizes)
+        return buffer
+
+
+def _hull(bound: Bound) -> tuple[Array, Array]:
+    """Return the middle of what is right, and how far its ends are, where there are several right results."""
+    if not bound.others:
+        return bound.value, bound.slack
+    sides = [(side.value.astype(np.float64), side.slack) for side in (bound, *bound.others)]
+    low = np.minimum.reduce([value - slack for value, slack in sides])
+    high = np.maximum.reduce([value + slack for value, slack in sides])
+    is_one = low == high
+    return np.where(is_one, low, (low + high) / 2), np.where(is_one, 0.0, (high - low) / 2)
+
+
+def _rounding(value: Array, slack: Array, data_type: str) -> Array:
+    """Return how far the rounding of results to their type may take them; denormals may be flushed."""
+    form = FORMATS[data_type]
+    size, smallest = np.abs(value) + slack, 2.0**form.least_exponent
+    return np.where(size < smallest, size, size * form.unit_roundoff)
+
+
+def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:
+    """Return an input as an array where it is exact, else as tracked numbers."""
+    if not isinstance(given, Carried):
+        return from_bytes(tensor, given)
+    slack = given.likely if arithmetic.is_likely else given.slack
+    value = viewed(tensor, given.value)
+    if slack is None:
+        return value.astype(NUMPY_TYPES[tensor.data_type], copy=False)
+    return Tracked(value.astype(np.float64, copy=False), viewed(tensor, slack), arithmetic, given.terms)

@@ -1,0 +1,215 @@
+"""Errors carried from step to step: nothing that a right implementation may give lies outside, and little besides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from node_graphs import float32, graph, node_of
+
+from dmlcheck.cases.prepare import Prepared, prepare
+from dmlcheck.formats.read import read_file
+from dmlcheck.graphs.buffers import to_bytes
+from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Node
+from dmlcheck.reference import engine
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.specs.load import load_spec, operator_names
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.values.layouts import laid_out
+
+Array = np.ndarray[Any, Any]
+CASES = Path(__file__).parents[2] / "cases"
+MOST = 3000  # elements of a case that is tried
+RANDOM = np.random.default_rng(11)
+OWN = "com.microsoft."
+
+
+# ---- every operator
+
+
+def drawn(operator: str) -> Iterator[Prepared]:
+    """Yield the first cases of an operator that have inputs of few elements."""
+    found = 0
+    for path in sorted((CASES / load_spec(operator).short.lower()).glob("*.yaml")):
+        for case in read_file(str(path)).cases:
+            if found == 6 or case.is_negative or case.is_plain_desc:
+                continue
+            prepared = prepare(case, case.level)
+            desc = prepared.desc
+            if desc is None or prepared.findings or prepared.excess or not prepared.inputs:
+                continue
+            if sum(part.tensor.element_count for part in desc.tensors()) <= MOST:
+                found += 1
+                yield prepared
+
+
+def with_errors(prepared: Prepared) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the inputs of a case with errors in those of floats, by label, and others within these errors."""
+    desc = prepared.desc
+    assert desc is not None
+    given: dict[str, Any] = {}
+    moved: dict[str, Any] = {}
+    for part, values in desc.inputs_with(prepared.inputs):
+        data_type = part.tensor.data_type
+        if DATA_TYPES[data_type].kind != "float":
+            given[part.label], moved[part.label] = to_bytes(part.tensor, values), values
+            continue
+        flat = laid_out(part.tensor, values).astype(np.float64)
+        slack = np.where(np.isfinite(flat), np.abs(flat) * 2.0**-8 + 2.0**-8, 0.0)
+        given[part.label] = Carried(data_type, flat, slack, slack)
+        spread = slack.reshape(-1)[: values.size].reshape(values.shape) if part.tensor.strides is None else 2.0**-9
+        with np.errstate(over="ignore"):  # errors of sums are as of independent ones: they are not all at their ends
+            moved[part.label] = (values + spread * RANDOM.uniform(-0.4, 0.4, values.shape)).astype(values.dtype)
+    return given, moved
+
+
+@pytest.mark.parametrize("operator", operator_names())
+def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) -> None:
+    for prepared in drawn(operator):
+        desc = prepared.desc
+        assert desc is not None
+        given, moved = with_errors(prepared)
+        labels = {part.label: part.label for part in desc.tensors()}
+        step = Step("", desc, {p.label: labels[p.label] for p in desc.tensors(INPUT)}, labels)
+        by_field = {field.name: [moved[part.label] for part in desc.parts[field.name]] for field in desc.spec.inputs}
+        inputs = {name: each[0] if desc.spec.fields[name].type == "TENSOR_DESC" else each
+                  for name, each in by_field.items() if each}  # fmt: skip
+        try:
+            bound, found = carried([step], given), engine.evaluate(desc, inputs)
+        except TooMuchWork:
+            continue
+        for part in desc.tensors(OUTPUT):
+            made, values = bound[part.label], laid_out(part.tensor, found[part.label].values)
+            if made.slack is None:
+                continue
+            with np.errstate(all="ignore"):
+                off = np.abs(values.astype(np.float64) - made.value)
+                room = np.where(np.isnan(made.slack), np.inf, made.slack) * (1 + 1e-9)
+            wrong = (off > room) & np.isfinite(values.astype(np.float64)) & np.isfinite(made.value)
+            if found[part.label].unspecified is None and part.tensor.strides is None:
+                assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
+
+
+# ---- nodes of several steps
+
+
+def data_of(node: Node, made: Graph) -> dict[str, Any]:
+    data: dict[str, Any] = dict(made.constants)
+    for index, x in enumerate(node.inputs):
+        if x is not None:
+            assert x.buffer.bytes is not None
+            data[f"input {index}"] = x.buffer.bytes
+    return data
+
+
+def carried_of(node: Node) -> Carried:
+    made = graph(node)
+    return carried(made.steps, data_of(node, made))["output 0"]
+
+
+def random(*sizes: int) -> Array:
+    return RANDOM.standard_normal(sizes).astype(np.float32)
+
+
+def share(found: Array, bound: Carried) -> float:
+    assert bound.slack is not None
+    return float((np.abs(found.reshape(-1).astype(np.float64) - bound.value) / bound.slack).max())
+
+
+def test_a_sum_that_is_normalized_may_be_off_by_its_roundings_and_not_by_2_to_the_minus_9() -> None:
+    x, skip, bias = random(2, 5, 96), random(2, 5, 96), random(96)
+    scale, shift = random(96), random(96)
+    bound = carried_of(node_of(f"{OWN}SkipLayerNormalization", [x, skip, scale, shift, bias], float32(2, 5, 96)))
+    summed = x + skip + bias  # all in FLOAT32
+    centered = summed - summed.mean(-1, keepdims=True)
+    plain = centered / np.sqrt((centered * centered).mean(-1, keepdims=True) + np.float32(1e-12)) * scale + shift
+    assert share(plain, bound) < 1
+    assert share(plain * np.float32(1 + 2.0**-9), bound) > 1
+
+
+def test_weights_of_four_bits_are_dequantized_and_multiplied() -> None:
+    x, packed = random(3, 64), RANDOM.integers(0, 256, (8, 2, 16), np.uint8)
+    scales = RANDOM.uniform(0.01, 0.1, 16).astype(np.float32)
+    more = {"N": 8, "K": 64, "bits": 4, "block_size": 32}
+    bound = carried_of(node_of(f"{OWN}MatMulNBits", [x, packed, scales], float32(3, 8), **more))
+    numbers = np.stack((packed & 15, packed >> 4), -1).reshape(8, 2, 32).astype(np.float32) - 8
+    weights = (numbers * scales.reshape(8, 2, 1)).reshape(8, 64)
+    assert share(x @ weights.T, bound) < 1
+    assert share(x @ weights.T * np.float32(1 + 2.0**-8), bound) > 1
+
+
+def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
+    x = np.arange(256, dtype=np.uint8)
+    numbers = [np.array(v, t) for v, t in ((0.05, "f4"), (128, "u1"), (1 / 256, "f4"), (0, "u1"))]
+    bound = carried_of(node_of(f"{OWN}QLinearSigmoid", [x, *numbers], TensorRef("UINT8", (256,))))
+    exact = 256 / (1 + np.exp(-np.float64(np.float32(0.05)) * (x.astype(np.float64) - 128)))
+    right = np.minimum(np.rint(exact), 255)
+    slack = np.zeros(256) if bound.slack is None else bound.slack
+    assert (np.abs(right - bound.value) <= slack).all()
+    assert slack.max() <= 0.5
+    assert (np.abs(exact - np.floor(exact) - 0.5)[slack > 0] < 1e-4).all()
+
+
+def test_the_largest_of_four_is_exact() -> None:
+    rows = [random(7) for _ in range(4)]
+    bound = carried_of(node_of("Max", rows, float32(7)))
+    assert bound.slack is None
+    assert bound.value.tolist() == np.max(rows, 0).tolist()
+
+
+def test_elements_of_float16_between_steps_are_rounded_to_it() -> None:
+    x = random(50).astype(np.float16)
+    made = carried_of(node_of(f"{OWN}QuickGelu", [x], TensorRef("FLOAT16", (50,)), alpha=1.0))
+    assert made.slack is not None
+    assert 2.0**-12 < np.median(made.slack / np.abs(made.value)) < 2.0**-9
+
+
+def test_ten_layers_of_products_keep_a_bound_that_is_of_use() -> None:
+    bound: Any = None
+    x, plain = random(4, 32), np.zeros(0)
+    data: dict[str, Any] = {}
+    steps = []
+    for layer in range(10):
+        node = node_of("MatMul", [x if layer == 0 else plain, random(32, 32) / 6], float32(4, 32))
+        made = graph(node)
+        weights = data_of(node, made)
+        names = {"input 0": f"x{layer}", "input 1": f"w{layer}", "output 0": f"x{layer + 1}"}
+        data[f"w{layer}"] = weights["input 1"]
+        data.setdefault("x0", weights["input 0"])
+        for step in made.steps:
+            inputs, outputs = ({k: names[v] for k, v in side.items()} for side in (step.inputs, step.outputs))
+            steps.append(step._replace(inputs=inputs, outputs=outputs))
+        assert node.inputs[1] is not None
+        plain = (x if layer == 0 else plain) @ node.inputs[1].values
+    bound = carried(steps, data)["x10"]
+    assert np.abs(plain.reshape(-1) - bound.value).max() < bound.likely.max()
+    assert bound.slack.max() / np.abs(bound.value).max() < 1e-2
+    assert bound.likely.max() < bound.slack.max() / 3
+
+
+def test_what_is_computed_of_undefined_elements_has_no_bound() -> None:
+    """ACOS of 2 is NaN, and defined; the square root of -1 too: an undefined element comes from an index outside."""
+    made = Carried("FLOAT32", np.array([1.0, 2.0]), np.array([0.0, np.inf]), np.array([0.0, np.inf]))
+    node = node_of("Add", [random(2), random(2)], float32(2))
+    steps = graph(node)
+    bound = carried(steps.steps, {**data_of(node, steps), "input 0": made})["output 0"]
+    assert bound.slack is not None
+    assert np.isinf(bound.slack).tolist() == [False, True]
+
+
+def test_what_no_kernel_takes_errors_in_has_no_bound() -> None:
+    x = random(4, 3)
+    node = node_of("Gather", [x, np.array([0, 2])], float32(2, 3))
+    steps = graph(node)
+    places = Carried("INT64", np.array([0.0, 2.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
+    bound = carried(steps.steps, {**data_of(node, steps), "input 1": places})["output 0"]
+    assert bound.slack is not None
+    assert np.isinf(bound.slack).all()
+    assert bound.value.tolist() == x[[0, 2]].reshape(-1).astype(np.float64).tolist()
