@@ -22,7 +22,7 @@ class Limit(NamedTuple):
     the type in `accumulate`, and of the factors of sums of products to that in `inputs`; `tolerance` is the row that
     the operator's spec has for the desc, or None, and counts where it is wider. `whose` names the tolerance in words.
     `is_capped` says that what is far beyond the likely errors is wrong, `algorithms` which ways to compute are allowed
-    besides: "winograd".
+    besides: "winograd". `formula` says in words which formula that is.
     """
 
     tolerance: Tolerance | None
@@ -32,6 +32,7 @@ class Limit(NamedTuple):
     inputs: str = FLOAT32
     is_capped: bool = True
     algorithms: tuple[str, ...] = ()
+    formula: str = "the formula of the operator"
 
     @property
     def arithmetic(self) -> dict[str, Any]:
@@ -64,14 +65,14 @@ class Limit(NamedTuple):
             factors = "" if self.inputs == FLOAT32 else f", FLOAT32 factors of sums of products to {self.inputs}"
             ways = ", or by Winograd's algorithms" if self.algorithms else ""
             rounded = f"with each operation rounded to {self.accumulate}{factors}{sums}{ways}"
-            formula = f"the formula of the operator, {rounded}"
+            formula = f"{self.formula}, {rounded}"
             if most_likely:
                 formula = f"{formula}; at most {most_likely:g} times the likely error"
             is_wider = row is not None and not row.exact and is_float(data_type)
             return f"{formula}; or {own}, if that is larger" if is_wider else formula
         if is_float(data_type) or self.is_own or (row is not None and row.exact):
             return own
-        whose = "the formula of the operator" if row is None else f"{self.whose}, which is for floats"
+        whose = self.formula if row is None else f"{self.whose}, which is for floats"
         return f"{whose}: {data_type} is exact"
 
 

@@ -130,6 +130,22 @@ def judge(
     )
 
 
+def verdict_of(outputs: Mapping[str, OutputResult]) -> Verdict:
+    """Return the verdict on outputs that no case gives: what is wrong with them, unlikely or without a limit."""
+    wrong = [_mismatch(name, output, {}) for name, output in outputs.items() if output.mismatches]
+    wrong += [_systematic(name, output, {}) for name, output in outputs.items() if output.systematic]
+    unlikely = [_unlikely(name, output, {}) for name, output in outputs.items() if output.unlikely]
+    unlimited = [_unlimited(name, output, {}) for name, output in outputs.items() if output.unlimited]
+    return Verdict(
+        outputs,
+        findings=tuple(wrong),
+        unlikely=tuple(unlikely),
+        is_empty=_is_open(outputs),
+        unlimited=tuple(unlimited),
+        is_unlimited=bool(unlimited) and _says_nothing(outputs),
+    )
+
+
 def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limits: Limits) -> dict[str, dict[str, Any]]:
     """Return the arrays of a case by label: its `inputs`, and the `expected`, `allowed` and `actual` outputs."""
     from dmlcheck.comparison.compare import allowed
@@ -192,7 +208,7 @@ def _right(desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of
     reference = {label: output.values for label, output in computed.items()}
     if prepared.expected:
         return _Right(prepared.expected, masks_of(computed), reference if is_measured else None)
-    own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT)}
+    own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT) if part.label in actual}
     return _Right(own, masks_of(computed))
 
 

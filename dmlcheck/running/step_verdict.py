@@ -1,0 +1,147 @@
+"""What an implementation gave for a graph of steps, compared with what the reference computes of the same inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.graphs.buffers import Array, from_bytes, to_bytes
+from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.compute import step_inputs
+from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.tensors import element_of
+from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.operators import WITH_VARIANCE
+from dmlcheck.running.verdict import Limits, Verdict, judge, verdict_of
+from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+
+class Named(NamedTuple):
+    """What is judged in a report's words: its id, and the file that it is in."""
+
+    id: str
+    file: str
+
+
+def judge_steps(
+    graph: Graph, data: Mapping[str, Array], actual: Mapping[str, Array], limits: Limits, named: Named
+) -> Verdict:
+    """Compare the outputs of a graph with those of the reference, whose tolerance is carried through its steps.
+
+    `data` has the bytes of the inputs, `actual` the outputs as arrays, by name. TooMuchWork and MemoryError where the
+    reference cannot compute a step.
+    """
+    held = {**graph.constants, **data}
+    if len(graph.steps) == 1:
+        return _judged_alone(graph.steps[0], held, actual, limits, named)
+    limit = limit_of(graph, limits)
+    made = carried(graph.steps, held, **limit.arithmetic)
+    return judge_carried({name: made[name] for name in graph.outputs}, actual, limit)
+
+
+def limit_of(graph: Graph, limits: Limits) -> Limit:
+    """Return what the outputs of several steps are compared under: what follows from their formulas."""
+    names = {step.desc.spec.short for step in graph.steps}
+    whose = f"the formulas of {len(graph.steps)} operators, one after the other"
+    return Limit(
+        None,
+        accumulate=limits.accumulate,
+        inputs=limits.inputs,
+        algorithms=limits.algorithms,
+        formula=whose,
+        is_capped=not names & WITH_VARIANCE,
+    )
+
+
+def judge_carried(right: Mapping[str, Carried], actual: Mapping[str, Array], limit: Limit) -> Verdict:
+    """Compare outputs with what was carried to them; truth values are bytes."""
+    found = {name: as_numbers(actual[name]) for name in right}
+    expected = {name: _expected(right[name], found[name]) for name in right}
+
+    def bounds(asked: Mapping[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        for name, differs in asked.items():
+            at = np.flatnonzero(differs[()])
+            yield name, at, _bound(right[name], at, is_likely=is_likely)
+
+    compared = compare(expected, found, limit, bounds)
+    return verdict_of({name: output for name, (output, _) in compared.items()})
+
+
+def as_numbers(values: Array) -> Array:
+    """Return values with at least one dimension, truth values as 0 and 1."""
+    values = np.ascontiguousarray(values).reshape(values.shape or (1,))
+    return values.view(np.uint8) if values.dtype == bool else values
+
+
+def _expected(right: Carried, found: Array) -> tuple[TensorDesc, Array]:
+    """Return the tensor of an output, and its values, rounded to its type."""
+    dtype = NUMPY_TYPES[right.data_type]
+    value = right.value[: found.size].reshape(found.shape)
+    with np.errstate(all="ignore"):
+        is_rounded = dtype.kind == "f" or value.dtype.kind != "f"
+        values = (value if is_rounded else np.rint(np.nan_to_num(value))).astype(dtype)
+    return TensorDesc(right.data_type, found.shape), values
+
+
+def _bound(right: Carried, at: Array, *, is_likely: bool) -> Bound:
+    side = right.likely if is_likely else right.slack
+    slack = np.zeros(at.shape) if side is None else side[at]
+    unlimited = ~np.isfinite(slack)
+    is_open = np.zeros(at.shape, dtype=bool)
+    bound = Bound(right.value[at], np.where(np.isnan(slack), np.inf, slack), is_open, right.terms)
+    return bound._replace(unlimited=unlimited) if unlimited.any() else bound
+
+
+# ---- one step
+
+
+def _judged_alone(
+    step: Step, held: Mapping[str, Array], actual: Mapping[str, Array], limits: Limits, named: Named
+) -> Verdict:
+    """Compare the outputs of one operator as those of a case, and call them by their names in the graph."""
+    desc = step.desc
+    inputs = step_inputs(desc, {label: held[name] for label, name in step.inputs.items()})
+    case = Case(named.id, named.id, named.file, desc.spec.operator, None, {}, inputs)
+    names = {label: name for label, name in step.outputs.items() if name in actual}
+    given = {}
+    for part in desc.tensors(OUTPUT):
+        if part.label in names:
+            values = as_numbers(actual[names[part.label]])
+            data = to_bytes(TensorDesc(_stored_as(values), values.shape), values)
+            given[part.label] = from_bytes(part.tensor, data)
+    verdict = judge(case, Prepared(desc, inputs), given, limits)
+    return _renamed(verdict, names)
+
+
+def _stored_as(values: Array) -> str:
+    return element_of(values.dtype)
+
+
+def _renamed(verdict: Verdict, names: Mapping[str, str]) -> Verdict:
+    """Return a verdict with the names of the outputs in the graph in the place of the labels of the desc."""
+
+    def renamed(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+        return tuple(
+            found._replace(path=(), params={**found.params, "tensor": names[found.params["tensor"]]})
+            if found.params.get("tensor") in names
+            else found
+            for found in findings
+        )
+
+    outputs: dict[str, OutputResult] = {names.get(label, label): output for label, output in verdict.outputs.items()}
+    return verdict._replace(
+        outputs=outputs,
+        findings=renamed(verdict.findings),
+        unlikely=renamed(verdict.unlikely),
+        unlimited=renamed(verdict.unlimited),
+    )
