@@ -34,9 +34,14 @@ def node(
     return Node(type, opset, attributes, tuple(map(tensor, inputs)), tuple(map(tensor, outputs)))
 
 
+def four_bits(values: Any, data_type: str) -> TensorRef:
+    """Return numbers as a tensor of a 4-bit type."""
+    return TensorRef.of(np.asarray(values).astype("i1" if data_type == "INT4" else "u1"), data_type)
+
+
 def tensor(given: Array | TensorRef | None) -> TensorRef | None:
     """Return an array as a tensor of known values."""
-    return TensorRef.of(given) if isinstance(given, np.ndarray) else given
+    return TensorRef.of(np.asarray(given)) if isinstance(given, (np.ndarray, np.generic)) else given
 
 
 def found(

@@ -36,7 +36,7 @@ class Node(NamedTuple):
     @property
     def has_outputs(self) -> bool:
         """Whether the values of the outputs are known."""
-        return all(output is None or output.values is not None for output in self.outputs)
+        return any(output is not None and output.values is not None for output in self.outputs)
 
     def get(self, name: str, default: Any = None) -> Any:
         """Return an attribute."""

@@ -81,10 +81,10 @@ def test_the_least_number_of_dimensions_may_be_another() -> None:
 
 
 def test_strides_of_new_dimensions_are_0() -> None:
-    repeated = Strided(np.broadcast_to(zeros(4), (3, 4)), (0, 1))
-    made = padded(Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": repeated, "OutputTensor": X}))
+    repeated = TensorRef("FLOAT32", (3, 4), (0, 1))
+    made = padded(Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": repeated, "OutputTensor": TensorRef.of(X)}))
     assert made.fields["InputTensor"].strides == (0, 0, 0, 1)
-    assert made.fields["InputTensor"].values.shape == (1, 1, 3, 4)
+    assert made.fields["InputTensor"].shape == (1, 1, 3, 4)
 
 
 def test_reductions_keep_their_dimensions() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from onnx_nodes import zeros
-
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.descs.steps import identity, join, padded_steps, pair, product, step, unary, window
 
-X, WIDE = zeros(1, 3), zeros(2, 3)
+X, WIDE = TensorRef("FLOAT32", (1, 3)), TensorRef("FLOAT32", (2, 3))
 
 
 def test_fields_that_are_none_are_left_out() -> None:
@@ -21,7 +20,7 @@ def test_a_step_keeps_its_dimensions_unless_it_is_padded() -> None:
 
 
 def test_tensors_of_a_pair_repeat_to_the_output_through_strides() -> None:
-    made = pair("ADD", X, Strided(WIDE, (1, 2)), WIDE)
+    made = pair("ADD", X, WIDE.view((2, 3), (1, 2)), WIDE)
     assert made.operator == "ELEMENT_WISE_ADD"
     assert made.fields["ATensor"].strides == (0, 1)
     assert made.fields["BTensor"].strides == (1, 2)
@@ -38,7 +37,7 @@ def test_other_fields_of_a_product_take_the_place_of_the_usual_ones() -> None:
 
 
 def test_a_window_has_the_sizes_of_its_output() -> None:
-    fields = window(WIDE, Strided(X, (3, 1)), (1, 0)).fields
+    fields = window(WIDE, X.view((1, 3), (3, 1)), (1, 0)).fields
     assert (fields["InputWindowOffsets"], fields["InputWindowSizes"], fields["InputWindowStrides"]) == (
         [1, 0],
         [1, 3],

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from whole_models import INT64, node, numbers, weight
 
-from dmlcheck.onnx.descs.tensors import type_name
 from dmlcheck.onnx.model.values import CONSTANT, Value, computed, initial, limited, of_numbers, parts_of
 
 TensorProto = pytest.importorskip("onnx").TensorProto
@@ -25,9 +24,12 @@ def results(made: Any, inputs: Sequence[Value], *outputs: Value) -> list[Any]:
 
 
 def test_an_array_of_sizes_alone_takes_no_memory() -> None:
-    array = value(65536, 65536, kind=10).array()
-    assert (array.shape, array.dtype, array.base.nbytes) == ((65536, 65536), np.float16, 2)
-    assert type_name(value(4, kind=22).array()) == "INT4"
+    tensor = value(65536, 65536, kind=10).tensor()
+    assert tensor is not None
+    assert (tensor.shape, tensor.element, tensor.values) == ((65536, 65536), "FLOAT16", None)
+    four = value(4, kind=22).tensor()
+    assert four is not None
+    assert four.data_type == "INT4"
 
 
 def test_sizes_are_known_open_or_not_there() -> None:

@@ -83,7 +83,7 @@ def test_a_past_of_no_steps_is_left_out() -> None:
 def test_a_mask_goes_by_its_dimensions(sizes: tuple[int, ...], kind: str, shape: tuple[int, ...]) -> None:
     made = attention(QUERY, zeros(2, 7, 32), zeros(2, 7, 32), None, zeros(*sizes, dtype="int32"))
     mask = made.fields["MaskTensor"]
-    assert (made.fields["MaskType"], getattr(mask, "values", mask).shape) == (kind, shape)
+    assert (made.fields["MaskType"], getattr(mask, "shape", None)) == (kind, shape)
 
 
 def test_bias_and_earlier_steps_have_fields_of_their_own() -> None:
@@ -92,7 +92,7 @@ def test_bias_and_earlier_steps_have_fields_of_their_own() -> None:
     made = attention(QUERY, keys, keys, zeros(96), None, zeros(2, 4, 5, 10), past, past)
     assert made.fields["BiasTensor"].shape == (96,)
     assert made.fields["RelativePositionBiasTensor"].shape == (2, 4, 5, 10)
-    assert made.fields["PastKeyTensor"] is past
+    assert made.fields["PastKeyTensor"].shape == past.shape
 
 
 # ---- Attention

@@ -67,7 +67,7 @@ def test_the_largest_have_indices_without_sign_and_an_order() -> None:
 def test_lengths_of_sequences_lie_along_the_batches() -> None:
     made = found("ReverseSequence", [X, np.array([1, 2, 2])], X, batch_axis=1, time_axis=0)
     assert made.operator == "REVERSE_SUBSEQUENCES"
-    assert made.fields["SequenceLengthsTensor"].tolist() == [[1, 2, 2]]
+    assert made.fields["SequenceLengthsTensor"].values.tolist() == [[1, 2, 2]]
     assert made.fields["SequenceLengthsTensor"].dtype == np.uint32
     assert fields(made) == {"Axis": 0}
 
@@ -86,5 +86,5 @@ def test_running_sums_have_an_axis_a_direction_and_may_leave_the_element_out(
 def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
     made = found("NonZero", [np.array([[0, 5], [7, 0]])], np.array([[0, 1], [1, 0]]))
     assert made.operator == "NONZERO_COORDINATES"
-    assert made.fields["OutputCountTensor"].tolist() == [2]
-    assert made.fields["OutputCoordinatesTensor"].tolist() == [[0, 1], [1, 0], [None, None], [None, None]]
+    assert made.fields["OutputCountTensor"].values.tolist() == [2]
+    assert made.fields["OutputCoordinatesTensor"].values.tolist() == [[0, 1], [1, 0], [None, None], [None, None]]

@@ -22,14 +22,17 @@ def test_repeated_and_permuted_values_are_read_through_strides() -> None:
     assert made.operator == "ELEMENT_WISE_IDENTITY"
     assert made.fields["InputTensor"].strides == (0, 1)
     assert found("Transpose", [X], zeros(3, 2)).fields["InputTensor"].strides == (1, 3)
-    assert found("Transpose", [X], X, perm=[0, 1]).fields["InputTensor"] is X
+    assert found("Transpose", [X], X, perm=[0, 1]).fields["InputTensor"].strides is None
 
 
 @pytest.mark.parametrize("type", ["Flatten", "Reshape", "Squeeze", "Unsqueeze"])
 def test_another_shape_is_that_of_the_output(type: str) -> None:
     x = np.arange(6).reshape(2, 3)
     made = found(type, [x, numbers(6)], zeros(1, 6))
-    assert (made.operator, made.fields["InputTensor"].tolist()) == ("ELEMENT_WISE_IDENTITY", [[0, 1, 2, 3, 4, 5]])
+    assert (made.operator, made.fields["InputTensor"].values.tolist()) == (
+        "ELEMENT_WISE_IDENTITY",
+        [[0, 1, 2, 3, 4, 5]],
+    )
 
 
 def test_columns_are_folded_into_an_image() -> None:

@@ -51,8 +51,8 @@ def test_groups_of_channels_are_a_dimension_of_their_own(opset: int, count: int,
     made = found("GroupNormalization", [x, zeros(count), zeros(count)], -x, opset=opset, num_groups=2)
     assert made.operator == "MEAN_VARIANCE_NORMALIZATION1"
     assert (made.fields["ScaleTensor"].shape, made.fields["BiasTensor"].shape) == (shape, shape)
-    assert made.fields["InputTensor"].tolist() == x.reshape(2, 2, 3, 2, 2).tolist()
-    assert made.fields["OutputTensor"].tolist() == (-x).reshape(2, 2, 3, 2, 2).tolist()
+    assert made.fields["InputTensor"].values.tolist() == x.reshape(2, 2, 3, 2, 2).tolist()
+    assert made.fields["OutputTensor"].values.tolist() == (-x).reshape(2, 2, 3, 2, 2).tolist()
     assert fields(made) == {"Axes": [2, 3, 4], "NormalizeVariance": 1, "Epsilon": 1e-5}
     with pytest.raises(Refused, match=r"GroupNormalization of 4 groups, which sizes \[2, 6, 2, 2\] do not have"):
         found("GroupNormalization", [x, zeros(6), zeros(6)], x, opset=21, num_groups=4)

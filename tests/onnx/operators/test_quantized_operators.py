@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx_nodes import descs, fields, found, zeros
 
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Refused
 
 Array = np.ndarray[Any, Any]
@@ -19,9 +20,7 @@ def whole(*sizes: int) -> Array:
 
 def shapes(made: Any) -> dict[str, tuple[int, ...]]:
     return {
-        name.removesuffix("Tensor"): (value.values if isinstance(value, Strided) else value).shape
-        for name, value in made.fields.items()
-        if isinstance(value, (np.ndarray, Strided))
+        name.removesuffix("Tensor"): value.shape for name, value in made.fields.items() if isinstance(value, TensorRef)
     }
 
 

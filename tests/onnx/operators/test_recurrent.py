@@ -65,10 +65,10 @@ def test_the_batch_may_be_the_first_dimension() -> None:
     state, sequence = (np.arange(n, dtype=np.float32) for n in (12, 60))
     inputs = [x, *tensors("RNN")[1:], None, None, state.reshape(3, 1, 4)]
     made = found("RNN", inputs, sequence.reshape(3, 5, 1, 4), state.reshape(3, 1, 4), layout=1)
-    assert np.array_equal(made.fields["InputTensor"], x.transpose(1, 0, 2)[None])
-    assert np.array_equal(made.fields["HiddenInitTensor"][0, 0], state.reshape(3, 4))
-    assert np.array_equal(made.fields["OutputSequenceTensor"][:, 0], sequence.reshape(3, 5, 4).swapaxes(0, 1))
-    assert np.array_equal(made.fields["OutputSingleTensor"][0, 0], state.reshape(3, 4))
+    assert np.array_equal(made.fields["InputTensor"].values, x.transpose(1, 0, 2)[None])
+    assert np.array_equal(made.fields["HiddenInitTensor"].values[0, 0], state.reshape(3, 4))
+    assert np.array_equal(made.fields["OutputSequenceTensor"].values[:, 0], sequence.reshape(3, 5, 4).swapaxes(0, 1))
+    assert np.array_equal(made.fields["OutputSingleTensor"].values[0, 0], state.reshape(3, 4))
 
 
 @pytest.mark.parametrize(

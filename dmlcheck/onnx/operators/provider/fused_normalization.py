@@ -112,7 +112,7 @@ def _groups(node: Node) -> list[Counterpart]:
     own = (channels * pixels, each, 1, channels) if is_last else None
     source, target = x.view(sizes, own), node.output().view(sizes, own)
     factors = [node.input(index).view(sizes, (0, each, 1, 0)) for index in (1, 2)]
-    wide = factors if scale.dtype == x.dtype else [x.like(sizes) for _ in factors]
+    wide = factors if scale.dtype == x.dtype else [x.like(sizes).view(sizes, own) for _ in factors]
     casts = [unary("CAST", *both) for both in zip(factors, wide, strict=True) if both[0] is not both[1]]
     fields = {"CrossChannel": 0, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
     has_activation = bool(node.whole("activation", 0))

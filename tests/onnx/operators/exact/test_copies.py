@@ -12,7 +12,7 @@ from dmlcheck.onnx.descs.node import Counterpart, Refused
 from dmlcheck.onnx.operators.exact.mapping import imported
 
 X = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
-RATIO, TRUE, FALSE = np.float32(0.5), np.array(True), np.array(False)
+RATIO, TRUE, FALSE = np.array(0.5, np.float32), np.array(True), np.array(False)
 
 
 def made(type: str, inputs: list[Any], *outputs: Any, opset: int = 24, **attributes: Any) -> Counterpart:
@@ -57,7 +57,7 @@ def test_bits_are_copied_as_the_type_that_they_become(x: Any, y: Any) -> None:
         (22, [X], {}),
         (22, [X, RATIO], {}),
         (13, [X, RATIO, FALSE], {}),
-        (13, [X, np.float32(0), TRUE], {}),
+        (13, [X, np.array(0, np.float32), TRUE], {}),
         (7, [X], {"ratio": 0.5}),
         (6, [X], {"is_test": 1}),
     ],

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from onnx_nodes import node, zeros
+from onnx_nodes import four_bits, node, zeros
 
 from dmlcheck.descs.read import read_desc
+from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.descs.tensors import Strided, four_bits, type_name
 from dmlcheck.onnx.operators.provider.mapping import counterparts
 from dmlcheck.validation import minimum_level
 
@@ -24,8 +24,8 @@ def made(type: str, *inputs: Any, output: Any, opset: int = 21, **attributes: An
     return list(counterparts(node(type, list(inputs), output, opset=opset, **attributes)))
 
 
-def layout(tensor: Strided) -> tuple[Any, ...]:
-    return tensor.values.shape, tensor.strides
+def layout(tensor: TensorRef) -> tuple[Any, ...]:
+    return tensor.shape, tensor.strides
 
 
 def test_a_scale_and_a_zero_point_are_spread_over_the_input() -> None:
@@ -33,7 +33,7 @@ def test_a_scale_and_a_zero_point_are_spread_over_the_input() -> None:
     assert (one.operator, one.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
     scale, zero = one.fields["QuantizationTensors"]
     assert layout(scale) == layout(zero) == ((2, 3, 4), (0, 1, 0))
-    assert (type_name(scale.values), type_name(zero.values)) == ("FLOAT32", "UINT8")
+    assert (scale.data_type, zero.data_type) == ("FLOAT32", "UINT8")
 
 
 def test_a_scalar_has_strides_of_zero() -> None:
@@ -62,8 +62,8 @@ def test_an_unsigned_type_without_a_zero_point_gets_one_of_zero() -> None:
 def test_the_zero_point_of_four_bits_is_made_as_a_byte() -> None:
     packed = four_bits(np.zeros((2, 4), np.uint8), "UINT4")
     fill, one = made("DequantizeLinear", packed, zeros(), output=zeros(2, 4))
-    assert type_name(fill.fields["OutputTensor"]) == "UINT8"
-    assert type_name(one.fields["QuantizationTensors"][1].values) == "UINT4"
+    assert fill.fields["OutputTensor"].data_type == "UINT8"
+    assert one.fields["QuantizationTensors"][1].data_type == "UINT4"
 
 
 def test_scales_of_blocks_have_the_strides_of_their_own_sizes() -> None:
