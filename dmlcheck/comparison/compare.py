@@ -177,7 +177,7 @@ class _Tally:
         self.sizes, self.data_type, self.elements = base.sizes, base.data_type, base.elements
         self.mismatches = self.unlikely = self.unlimited = self.terms = 0
         self.has_unlimited = self.has_capped = False
-        self.squares = 0.0
+        self.squares = self.errors = 0.0
         self.unspecified = base.unspecified
         self.max_ulp: int | float = 0.0
         self.max_share = self.likely_share = self.allowed = 0.0
@@ -200,6 +200,7 @@ class _Tally:
         """Take elements that differ, by their positions."""
         self.terms = max(self.terms, bound.terms)
         kept = ~bound.unspecified
+        self.errors += _squared(wanted, found, bound, self.data_type)
         self.unspecified += int(at.size - kept.sum())
         at, wanted, found = at[kept], wanted[kept], found[kept]
         bound = bound.of(kept)
@@ -309,6 +310,7 @@ class _Tally:
             region=None if self.refused is None else region(self.refused),
             unlimited=self.unlimited,
             systematic=self._systematic(),
+            squares=self.errors,
         )
         return Comparison(result, self.refused)
 
@@ -322,6 +324,15 @@ class _Tally:
             return None
         share = math.sqrt(self.squares / count)
         return share if share > MOST_SYSTEMATIC else None
+
+
+def _squared(wanted: Array, found: Array, bound: Bound, data_type: str) -> float:
+    """Return the sum of squared errors of defined elements, from the unrounded results where these are expected."""
+    expected, actual = wanted.astype(np.float64), found.astype(np.float64)
+    if data_type in FORMATS:
+        expected = np.where(_is_result(expected, bound, data_type), bound.value, expected)
+    off = np.where(bound.unspecified, 0.0, actual - expected)
+    return float(np.square(np.where(np.isnan(off), np.inf, off)).sum())
 
 
 # ---- elements

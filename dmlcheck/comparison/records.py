@@ -37,6 +37,7 @@ class OutputResult(NamedTuple):
     words where the elements outside the tolerance are, if there are such words. `unlimited` counts the elements that
     differ where the bound is infinite, or has all that the operator can return: they are not wrong, and say nothing.
     `systematic` is the root mean square of all errors in units of the likely one, where that is too much for roundings.
+    `squares` is the sum of the squared errors, as numbers and not in units: infinite where one of them is.
     """
 
     elements: int
@@ -59,3 +60,4 @@ class OutputResult(NamedTuple):
     region: str | None = None
     unlimited: int = 0
     systematic: float | None = None
+    squares: float = 0.0

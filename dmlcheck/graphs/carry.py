@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
-from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds
+from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, function_range
 from dmlcheck.reference.errors import Arithmetic
 from dmlcheck.reference.numbers import Tracked
 from dmlcheck.specs.records import INPUT, OUTPUT
@@ -37,24 +37,26 @@ class Carried(NamedTuple):
 Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or what was carried to it
 
 
-def carried(steps: Iterable[Step], given: Given, **arithmetic: Any) -> dict[str, Carried]:
+def carried(steps: Iterable[Step], given: Given, *, wants_likely: bool = True, **arithmetic: Any) -> dict[str, Carried]:
     """Return what all steps give, by name; `arithmetic` is what `bounds` takes.
 
-    TooMuchWork where a step would take too long.
+    Without `wants_likely` the likely errors are as large as the others, and take no time. TooMuchWork where a step
+    would take too long.
     """
     held: dict[str, Array | Carried] = dict(given)
     made: dict[str, Carried] = {}
     for step in steps:
         with np.errstate(all="ignore"):
-            found = _carried(step, held, arithmetic)
+            found = _carried(step, held, arithmetic, wants_likely=wants_likely)
         made.update(found)
         held.update(found)
     return made
 
 
-def _carried(step: Step, held: Given, arithmetic: Mapping[str, Any]) -> dict[str, Carried]:
+def _carried(step: Step, held: Given, arithmetic: Mapping[str, Any], *, wants_likely: bool) -> dict[str, Carried]:
     outputs = [part for part in step.desc.tensors(OUTPUT) if step.outputs.get(part.label)]
-    hard, likely = (_sides(step, outputs, held, arithmetic, is_likely=is_likely) for is_likely in (False, True))
+    hard = _sides(step, outputs, held, arithmetic, is_likely=False)
+    likely = _sides(step, outputs, held, arithmetic, is_likely=True) if wants_likely else hard
     return {step.outputs[label]: side.carried(likely[label]) for label, side in hard.items()}
 
 
@@ -80,7 +82,10 @@ def _sides(
             return run(inputs)
     except (ArithmeticError, AttributeError, IndexError, RecursionError, TypeError, ValueError):
         pass  # of a kernel that takes no errors in one of its inputs
-    return _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+    sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
+    if step.desc.spec.short in ("TOP_K", "TOP_K1"):
+        _sort(sides["OutputValueTensor"], tracked["InputTensor"], step.desc.values["Axis"])
+    return sides
 
 
 # Operators whose results move no more than the errors of their inputs do when they are put in the inputs' place: they
@@ -141,6 +146,12 @@ def _lost(sides: dict[str, _Side]) -> dict[str, _Side]:
     return sides
 
 
+def _sort(side: _Side, x: Tracked, axis: int) -> None:
+    """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
+    most = np.broadcast_to(x.slack.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
+    side.slack = most + _rounding(np.zeros(1) if side.value is None else side.value, most, side.tensor.data_type)
+
+
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
     if not isinstance(x, Tracked):
         return x
@@ -149,7 +160,7 @@ def _rounded(x: Any, tensor: TensorDesc) -> Any:
 
 
 def _bounded(desc: OperatorDesc, outputs: list[Part], inputs: Mapping[str, Any], **arithmetic: Any) -> dict[str, _Side]:
-    sides = {part.label: _Side(part.tensor) for part in outputs}
+    sides = {part.label: _Side(part.tensor, function_range(desc)) for part in outputs}
     asked = {part.label: np.broadcast_to(np.True_, part.tensor.sizes) for part in outputs}
     for label, at, bound in bounds(desc, _by_field(desc, inputs), asked, **arithmetic):
         sides[label].put(at, bound)
@@ -168,8 +179,9 @@ def _by_field(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Any]:
 class _Side:
     """The bounds of a tensor as they come in, piece by piece."""
 
-    def __init__(self, tensor: TensorDesc) -> None:
+    def __init__(self, tensor: TensorDesc, limits: tuple[float, float]) -> None:
         self.tensor = tensor
+        self.limits = limits
         count = math.prod(tensor.sizes)
         self.value: Array | None = None
         self.slack = np.zeros(count)
@@ -177,7 +189,7 @@ class _Side:
 
     def put(self, at: Array, bound: Bound) -> None:
         """Put the bounds of some elements in their places."""
-        value, slack = _hull(bound)
+        value, slack = _within(*_hull(bound), *self.limits)
         if self.value is None:
             self.value = np.zeros(self.slack.size, value.dtype)
         elif self.value.dtype != value.dtype:
@@ -213,6 +225,11 @@ def _hull(bound: Bound) -> tuple[Array, Array]:
     high = np.maximum.reduce([value + slack for value, slack in sides])
     is_one = low == high
     return np.where(is_one, low, (low + high) / 2), np.where(is_one, 0.0, (high - low) / 2)
+
+
+def _within(value: Array, slack: Array, low: float, high: float) -> tuple[Array, Array]:
+    """Return results whose errors reach no further than what a function gives."""
+    return value, slack if math.isinf(low) else np.fmin(slack, np.fmax(value - low, high - value))
 
 
 def _rounding(value: Array, slack: Array, data_type: str) -> Array:

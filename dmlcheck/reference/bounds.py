@@ -192,11 +192,16 @@ def _has_all(bound: Bound, least: float, most: float) -> Array:
 
 def _range_of(desc: OperatorDesc, label: str) -> tuple[float, float]:
     """Return the least and the largest number that an output may have, infinities aside."""
+    least, most = limits(_data_type(desc, label))
+    low, high = function_range(desc)
+    return max(low, least), min(high, most)
+
+
+def function_range(desc: OperatorDesc) -> tuple[float, float]:
+    """Return the least and the largest number that an operator's function has; infinities where it has no limits."""
     fused = desc.values.get("FusedActivation")
     last = fused.spec.short if isinstance(fused, OperatorDesc) else desc.spec.short
-    least, most = limits(_data_type(desc, label))
-    low, high = _RANGES.get(last, (least, most))
-    return max(low, least), min(high, most)
+    return _RANGES.get(last, (-math.inf, math.inf))
 
 
 _RANGES = {

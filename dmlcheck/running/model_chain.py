@@ -1,0 +1,193 @@
+"""The reference's way through a whole model: what its outputs may be, with all roundings carried from its inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.comparison.tolerances import Limit
+from dmlcheck.diagnostics.wording import figure
+from dmlcheck.graphs.buffers import Array
+from dmlcheck.graphs.carry import Carried, carried
+from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.running.step_verdict import as_numbers, judge_carried
+from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+_USELESS = 1.0  # of the largest element of an output: a tolerance that is wider says nothing
+_MOST_SHARES = 10
+
+
+class Share(NamedTuple):
+    """A node, and its share of the squared relative errors that all nodes add."""
+
+    node: str
+    share: float
+
+
+class OutputVerdict(NamedTuple):
+    """How an output of the model compares with the reference's chain.
+
+    `error` is the largest error, and `tolerance` the largest tolerance, both as shares of the largest element;
+    `reason` says why the output is not judged.
+    """
+
+    name: str
+    verdict: Verdict
+    error: float
+    tolerance: float
+    reason: str | None = None
+
+
+class Chain:
+    """The tensors of a model as the reference has them, as far as somebody is still to read them."""
+
+    def __init__(self, constants: Mapping[str, Array], inputs: Mapping[str, Array], limits: Limits) -> None:
+        """Start with the constants of a model and what its inputs were given."""
+        self.limits = limits
+        self.held: dict[str, Array | Carried] = {}
+        self.kinds: dict[str, TensorRef] = {}
+        self.errors: dict[str, float] = {}
+        self.lost: dict[str, str] = {}
+        for name, values in (*constants.items(), *inputs.items()):
+            self._exact(name, values)
+
+    def _exact(self, name: str, values: Array) -> None:
+        data = TensorRef.of(values).buffer.bytes
+        if data is not None:
+            self.held[name] = data
+
+    # ---- node by node
+
+    def add(self, node: str, graph: Graph, actual: Mapping[str, Array]) -> None:
+        """Compute a node from what the chain has of its inputs; `actual` are the outputs of the implementation."""
+        before = next((self.lost[name] for name in graph.inputs if name in self.lost and self._is_lost(name)), None)
+        missing = next((name for name in graph.inputs if name not in self.held), None)
+        if missing is not None:
+            self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
+            return
+        given = {**graph.constants, **{name: self.held[name] for name in graph.inputs}}
+        try:
+            made = carried(graph.steps, given, wants_likely=False, **self._arithmetic())
+        except (MemoryError, TooMuchWork, ValueError) as error:
+            self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
+            return
+        for name, values in actual.items():
+            if name in made:
+                self.held[name] = made[name]
+                if before is not None or _has_infinite(made[name]):
+                    self.lost[name] = before or f"the tolerance that is carried becomes infinite in {node}"
+            else:
+                self._give_up(name, values, f"{name} of {node} is not computed")
+
+    def take(self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str) -> None:
+        """Take over what the implementation gave for a node that the reference does not compute.
+
+        It counts as exact where it depends on exact tensors alone, or on sizes: a shape is one.
+        """
+        names = list(reads)
+        is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in names)
+        if is_exact or node.startswith(("Shape", "Size")):
+            for name, values in actual.items():
+                self._exact(name, values)
+        else:
+            self.give_up(actual, f"{node} is not computed: {why}")
+
+    def give_up(self, actual: Mapping[str, Array], why: str) -> None:
+        """Go on with what the implementation gave for a node, without any bound."""
+        for name, values in actual.items():
+            self._give_up(name, values, why)
+
+    def _give_up(self, name: str, values: Array, why: str) -> None:
+        flat = as_numbers(values).reshape(-1)
+        none = np.full(flat.size, np.inf)
+        self.held[name] = Carried(TensorRef.of(values).data_type, flat.astype(np.float64), none, none)
+        self.lost[name] = why
+
+    def drop(self, names: Iterable[str]) -> None:
+        """Let go of tensors that nobody reads any more."""
+        for name in names:
+            self.held.pop(name, None)
+
+    def _arithmetic(self) -> dict[str, object]:
+        return Limit(None, accumulate=self.limits.accumulate, inputs=self.limits.inputs,
+                     algorithms=self.limits.algorithms).arithmetic  # fmt: skip
+
+    def _is_lost(self, name: str) -> bool:
+        held = self.held.get(name)
+        return isinstance(held, Carried) and _has_infinite(held)
+
+    # ---- what comes out
+
+    def output(self, name: str, actual: Array, nodes: int) -> OutputVerdict:
+        """Compare an output of the model with what the chain has of it."""
+        right = self.held[name]
+        limit = Limit(
+            None,
+            accumulate=self.limits.accumulate,
+            inputs=self.limits.inputs,
+            algorithms=self.limits.algorithms,
+            formula=f"the formulas of all {nodes:,} nodes before it",
+            is_capped=False,
+        )
+        found = as_numbers(actual)
+        if not isinstance(right, Carried):
+            kind = TensorRef.of(actual)
+            values = right.view(NUMPY_TYPES[kind.data_type])[: found.size]
+            right = Carried(kind.data_type, values)
+        verdict = judge_carried({name: right}, {name: actual}, limit)
+        error, tolerance = _relative(right, found)
+        reason = None
+        if not math.isfinite(tolerance):
+            reason = self.lost.get(name, "the tolerance that is carried becomes infinite")
+        elif tolerance > _USELESS:
+            reason = f"the tolerance that is carried is of no use: {figure(tolerance)} times the largest element"
+        return OutputVerdict(name, verdict, error, tolerance, reason)
+
+    def note(self, node: str, outputs: Mapping[str, OutputResult], actual: Mapping[str, Array]) -> None:
+        """Note the relative error that a node adds by itself: that of its outputs from its own inputs."""
+        squares = [
+            outputs[name].squares / total
+            for name, values in actual.items()
+            if name in outputs and (total := _square(values)) > 0
+        ]
+        self.errors[node] = max(squares, default=0.0)
+
+    def shares(self) -> tuple[Share, ...]:
+        """Return the nodes that add the most to the errors of the outputs, the largest share first."""
+        total = math.fsum(error for error in self.errors.values() if math.isfinite(error))
+        ranked = sorted(self.errors.items(), key=lambda item: -item[1])[:_MOST_SHARES]
+        return tuple(Share(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
+
+
+def _has_infinite(made: Carried) -> bool:
+    return made.slack is not None and not np.isfinite(made.slack).all()
+
+
+def _is_inexact(held: Array | Carried) -> bool:
+    return isinstance(held, Carried) and held.slack is not None
+
+
+def _square(values: Array) -> float:
+    flat = as_numbers(values).reshape(-1).astype(np.float64)
+    with np.errstate(all="ignore"):
+        total = float(flat @ flat)
+    return total if math.isfinite(total) else 0.0
+
+
+def _relative(right: Carried, found: Array) -> tuple[float, float]:
+    """Return the largest error and the largest tolerance of an output as shares of its largest element."""
+    with np.errstate(all="ignore"):
+        value = right.value[: found.size].astype(np.float64)
+        finite = value[np.isfinite(value)]
+        size = float(np.abs(finite).max()) if finite.size else 0.0
+        off = np.abs(found.reshape(-1).astype(np.float64) - value)
+        error = float(off[np.isfinite(off)].max(initial=0.0))
+        slack = 0.0 if right.slack is None else float(right.slack.max(initial=0.0))
+    return (error / size, slack / size) if size else (error, slack)
