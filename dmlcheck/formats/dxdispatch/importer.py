@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dmlcheck import __version__, validation
+from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.files import yaml
@@ -16,12 +16,16 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dxdispatch.descs import unsupported
-from dmlcheck.formats.dxdispatch.dispatch import bound_inputs
-from dmlcheck.formats.dxdispatch.model import Command, Model, is_model
+from dmlcheck.formats.dxdispatch.dispatch import bound_bytes
+from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
+from dmlcheck.formats.registry import text_format
+from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT
+from dmlcheck.validation import check
 
 _COMMENT = """\
 From the DxDispatch model {} by dmlcheck {}: descs and inputs.
@@ -89,7 +93,7 @@ def _stem(path: str) -> str:
 
 def _found(document: Document) -> Iterator[Found]:
     """Yield the cases of a file, none where something is wrong with it as a whole."""
-    if not is_model(document.value):
+    if text_format(document.value).word != "dxdispatch":
         yield from document.problems or ("not a DxDispatch model: left out",)
         return
     model = read_model(document)
@@ -112,10 +116,10 @@ def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[
             yield f"{target} is not imported: {model.others[target]} is not DirectML"
             continue
         if target in model.graphs:
-            yield f"{target} is not imported: `dmlcheck import graph` makes cases of {model.graphs[target]}"
+            yield f"{target} is not imported: `dmlcheck import graph` makes cases of {model.graphs[target].file}"
             continue
         case = model.operators[target]
-        desc, findings = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
+        desc, findings = model.descs[target].desc, check(model.descs[target], NEWEST_LEVEL)
         if desc is None or findings:
             yield from map(case.origin.diagnostic, findings)
             continue
@@ -135,10 +139,10 @@ def _of_dispatch(
     if reason is not None:
         yield f"{command.target} is not imported: {reason}"
         return
-    inputs, findings = collected(bound_inputs(desc, command, model, resources))
+    bound, findings = collected(bound_bytes(desc.tensors(INPUT), command, model, resources))
     yield from map(model.origin.diagnostic, findings)
     if not findings:
-        yield Written(command.target, desc, inputs)
+        yield Written(command.target, desc, step_inputs(desc, bound))
 
 
 def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str, str]) -> str | None:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, FileOrigin, in_order
-from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Finding, collected
+from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean
 from dmlcheck.files.document import Document, Path
 from dmlcheck.formats.dxdispatch.bindings import Binding, Resources, binding_findings, read_bindings
@@ -22,6 +21,8 @@ from dmlcheck.formats.dxdispatch.form import (
 )
 from dmlcheck.formats.dxdispatch.model import DEFERRED, Command, Model
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
+from dmlcheck.formats.registry import takers
+from dmlcheck.graphs.records import Graph
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
 
@@ -39,14 +40,14 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 class _Dispatchables(NamedTuple):
     """The dispatchables of a model: as given, None where that cannot be read, and those of each kind.
 
-    `descs` are those of operators, None where one is wrong; `bindings` what operators bind themselves.
+    `descs` are those of operators as they were read, `bindings` what operators bind themselves.
     """
 
     given: Mapping[str, Any] | None
     operators: Mapping[str, Case]
     others: Mapping[str, str]
-    graphs: Mapping[str, str]
-    descs: Mapping[str, OperatorDesc | None] = {}
+    graphs: Mapping[str, Graph | Diagnostic]
+    descs: Mapping[str, Reading] = {}
     bindings: Mapping[str, Mapping[str, Binding]] = {}
 
 
@@ -74,7 +75,7 @@ def _model(document: Document) -> Checking[Model]:
         if told > MAX_PROBLEMS:
             break
     model = Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
-    return model._replace(graphs=dispatchables.graphs)
+    return model._replace(graphs=dispatchables.graphs, descs=dispatchables.descs)
 
 
 def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
@@ -96,12 +97,12 @@ def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
 def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Checking[_Dispatchables]:
     operators: dict[str, Case] = {}
     others: dict[str, str] = {}
-    graphs: dict[str, str] = {}
+    graphs: dict[str, Graph | Diagnostic] = {}
     for name, raw in (given or {}).items():
         kind = yield from _kind(name, raw)
         if kind is not None and kind.lower() == _GRAPH and _ends_as_graph(raw):
-            file = yield from _graph(name, raw["sourcePath"], document)
-            graphs.update({name: file} if file is not None else {})
+            graph = yield from _graph(name, raw["sourcePath"], document)
+            graphs.update({name: graph} if graph is not None else {})
         elif kind is not None and kind.lower() in _OTHER_KINDS:
             others[name] = kind
         elif kind is not None:
@@ -112,13 +113,14 @@ def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Check
 
 
 def _ends_as_graph(raw: Mapping[str, Any]) -> bool:
-    """Whether a dispatchable is a DirectML graph as ONNX Runtime writes it, by how the name of its file ends."""
-    return str(raw.get("sourcePath")).lower().endswith(".bin")
+    """Whether a dispatchable is a DirectML graph as ONNX Runtime writes it, by its file's name."""
+    return str(raw.get("sourcePath")).lower().endswith(takers("validated")["graph"].endings)
 
 
-def _graph(name: str, given: Any, document: Document) -> Checking[str | None]:
-    """Read where the file of a graph is, which must lie in the folder tree of the model."""
+def _graph(name: str, given: Any, document: Document) -> Checking[Graph | Diagnostic | None]:
+    """Read a graph, whose file must lie in the folder tree of the model."""
     from dmlcheck.files.npy import find  # which imports NumPy
+    from dmlcheck.formats.dml_graph.graph import read_graph
 
     path: Path = ("dispatchables", name, "sourcePath")
     wrong = list(file_path_findings(given, path))
@@ -128,7 +130,7 @@ def _graph(name: str, given: Any, document: Document) -> Checking[str | None]:
     folder = os.path.dirname(document.name)
     _, problem = find(folder, given)
     if problem is None:
-        return os.path.join(folder, given)
+        return read_graph(os.path.join(folder, given))
     yield Finding("file-not-found", path, {"path": given, "problem": problem})
     return None
 
@@ -176,13 +178,8 @@ def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Check
         path: Path = ("dispatchables", name, "bindings")
         read = None if own is None else (yield from read_bindings(own, path, resources))
         bindings[name] = read or {}
-    descs = {name: _desc(case) for name, case in dispatchables.operators.items()}
+    descs = {name: read_desc(case.operator, case.desc) for name, case in dispatchables.operators.items()}
     return dispatchables._replace(descs=descs, bindings=bindings)
-
-
-def _desc(case: Case) -> OperatorDesc | None:
-    reading = read_desc(case.operator, case.desc)
-    return None if reading.findings else reading.desc
 
 
 # ---- resources
@@ -295,4 +292,6 @@ def _dispatch_findings(
     operator = None if case is None else full_name(case.operator)
     if case is not None and operator is not None and bindings is not None:
         every = {**dispatchables.bindings[case.name], **bindings}
-        yield from binding_findings(load_spec(operator), dispatchables.descs[case.name], every, path)
+        reading = dispatchables.descs[case.name]
+        desc = None if reading.findings else reading.desc
+        yield from binding_findings(load_spec(operator), desc, every, path)
