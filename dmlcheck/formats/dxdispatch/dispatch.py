@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.formats.dxdispatch.model import Command, Model
+from dmlcheck.formats.dxdispatch.model import Command
 from dmlcheck.formats.dxdispatch.resources import Resource
 from dmlcheck.graphs.buffers import Array, byte_count, to_bytes
 from dmlcheck.graphs.check import steps_of
@@ -56,9 +56,9 @@ def of_graph(graph: Graph) -> Checking[Dispatched]:
     return Dispatched(steps, inputs, outputs, constants_of(graph))
 
 
-def dispatch(made: Dispatched, command: Command, model: Model, resources: Mapping[str, Resource]) -> Checking[None]:
+def dispatch(made: Dispatched, command: Command, resources: Mapping[str, Resource]) -> Checking[None]:
     """Compute a dispatch, and write its outputs into the resources that are bound, once all of it is computed."""
-    bound, wrong = collected(bound_bytes((*made.inputs.values(), *made.outputs.values()), command, model, resources))
+    bound, wrong = collected(bound_bytes((*made.inputs.values(), *made.outputs.values()), command, resources))
     if wrong:
         yield from wrong
         return
@@ -82,58 +82,45 @@ def _write(tensor: TensorDesc, values: Array, data: Array) -> None:
         viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))[...] = values
 
 
-def unknown_bindings(graph: Graph, command: Command, model: Model) -> Checking[None]:
+def unknown_bindings(graph: Graph, command: Command) -> Iterator[Finding]:
     """Yield what is bound and is neither an input nor an output of a graph."""
-    bindings = model.bindings(command)
-    for name, help in unknown_names(bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
+    for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
         path = (*command.path, "bindings", name)
         yield Finding("unknown-key", path, {"where": f"the graph {command.target}", "key": name}, help, at_key=True)
 
 
 def bound_bytes(
-    parts: tuple[Part, ...] | list[Part], command: Command, model: Model, resources: Mapping[str, Resource]
+    parts: Iterable[Part], command: Command, resources: Mapping[str, Resource]
 ) -> Checking[dict[str, Array]]:
     """Return the bytes that are bound to tensors, by label, without those of which there are none or too few."""
-    bindings, bound = model.bindings(command), {}
+    bound = {}
     for part in parts:
-        data = yield from _bytes(part, bindings, command, resources)
+        data = yield from _bytes(part, command, resources)
         if data is not None:
             bound[part.label] = data
     return bound
 
 
-def _bytes(
-    part: Part, bindings: Mapping[str, Any], command: Command, resources: Mapping[str, Resource]
-) -> Checking[Array | None]:
-    name = str(part.path[0])
+def _bytes(part: Part, command: Command, resources: Mapping[str, Resource]) -> Checking[Array | None]:
+    name, index = (*part.path, 0)[:2]
     path: Path = (*command.path, "bindings", name)
-    given = _of_part(part, bindings.get(name))
-    if given is None:
+    binding = command.bindings.get(str(name))
+    source = None if binding is None else binding.source(int(index))
+    if source is None:
         params = {"tensor": part.label, "section": "bindings"}
         yield Finding("missing-tensor", path, params, help=f"bind a resource to {name}")
         return None
-    settings = given if isinstance(given, dict) else {"name": given}
-    target = settings.get("name")
-    resource = resources.get(target) if isinstance(target, str) else None
+    resource = resources.get(source.name)
     if resource is None:
-        params = {"where": "resources", "key": str(target)}
-        yield Finding("unknown-key", path, params, help=did_you_mean(str(target), resources))
+        help = did_you_mean(source.name, resources)
+        yield Finding("unknown-key", path, {"where": "resources", "key": source.name}, help=help)
         return None
-    size = settings.get("elementSizeInBytes") or NUMPY_TYPES[resource.data_type].itemsize
-    offset = settings.get("elementOffset", 0) * size
+    offset = source.start * (source.size or NUMPY_TYPES[resource.data_type].itemsize)
     needed = byte_count(part.tensor)
     if offset + needed > resource.data.size:
         held = max(0, resource.data.size - offset)
-        what = f"{target}, bound to {part.label},"
+        what = f"{source.name}, bound to {part.label},"
         params = {"tensor": what, "found": counted(held, "byte"), "expected": f"the tensor takes {needed}"}
         yield Finding("element-count", path, params)
         return None
     return resource.data[offset : offset + needed]
-
-
-def _of_part(part: Part, given: Any) -> Any:
-    """Return what of a binding is for one tensor: of a list, the element at its place."""
-    if not isinstance(given, list):
-        return given
-    index = part.path[1] if len(part.path) > 1 else 0
-    return given[index] if isinstance(index, int) and index < len(given) else None

@@ -99,11 +99,11 @@ def _dispatched(
     if graph is None:
         desc = model.descs[command.target].desc
         if desc is not None:
-            yield from dispatch(of_operator(desc, command.path), command, model, resources)
+            yield from dispatch(of_operator(desc, command.path), command, resources)
         return
-    unknown = list(unknown_bindings(graph, command, model))
+    unknown = list(unknown_bindings(graph, command))
     made, wrong = collected(of_graph(graph))
-    yield from unknown or wrong or dispatch(made, command, model, resources)
+    yield from unknown or wrong or dispatch(made, command, resources)
 
 
 def _elements(command: Command, resource: Resource) -> Checking[Array | None]:

@@ -124,8 +124,7 @@ def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[
             yield from map(case.origin.diagnostic, findings)
             continue
         yield from _of_dispatch(desc, command, model, resources, written)
-        bindings = model.bindings(command)
-        written.update({name: target for field in desc.spec.outputs for name in _names(bindings, field.name)})
+        written.update({name: target for field in desc.spec.outputs for name in _names(command, field.name)})
 
 
 def _of_dispatch(
@@ -135,29 +134,26 @@ def _of_dispatch(
     resources: Mapping[str, Resource],
     written: Mapping[str, str],
 ) -> Iterator[Found]:
-    reason = unsupported(desc) or _stale(desc, model.bindings(command), written)
+    reason = unsupported(desc) or _stale(desc, command, written)
     if reason is not None:
         yield f"{command.target} is not imported: {reason}"
         return
-    bound, findings = collected(bound_bytes(desc.tensors(INPUT), command, model, resources))
+    bound, findings = collected(bound_bytes(desc.tensors(INPUT), command, resources))
     yield from map(model.origin.diagnostic, findings)
     if not findings:
         yield Written(command.target, desc, step_inputs(desc, bound))
 
 
-def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str, str]) -> str | None:
+def _stale(desc: OperatorDesc, command: Command, written: Mapping[str, str]) -> str | None:
     """Return why the inputs of a dispatch are not known: a dispatch before it writes one of them."""
     for field in desc.spec.inputs:
-        for name in _names(bindings, field.name) if desc.parts[field.name] else ():
+        for name in _names(command, field.name) if desc.parts[field.name] else ():
             if name in written:
                 return f"it reads {name}, which {written[name]} writes before"
     return None
 
 
-def _names(bindings: Mapping[str, Any], field: str) -> Iterator[str]:
-    """Yield the resources that a dispatch binds to a field."""
-    given = bindings.get(field)
-    for source in given if isinstance(given, list) else [given]:
-        name = source.get("name") if isinstance(source, dict) else source
-        if isinstance(name, str):
-            yield name
+def _names(command: Command, field: str) -> list[str]:
+    """Return the resources that a dispatch binds to a field."""
+    binding = command.bindings.get(field)
+    return [] if binding is None else [source.name for source in binding.sources if source is not None]

@@ -14,13 +14,40 @@ from dmlcheck.graphs.records import Graph
 DEFERRED = "deferred"  # the initial values of a resource that an ONNX dispatchable makes
 
 
+class Source(NamedTuple):
+    """A resource where it is bound: its name, where the tensor starts in it, and where the binding stands.
+
+    The start is a number of elements, of `size` bytes, or of the resource's own type where that is None.
+    """
+
+    name: str
+    path: Path
+    start: int = 0
+    size: int | None = None
+
+
+class Binding(NamedTuple):
+    """What is bound to a name: its resources, None for one that is wrong, and where the binding stands."""
+
+    sources: tuple[Source | None, ...]
+    path: Path
+
+    def source(self, index: int) -> Source | None:
+        """Return what is bound to one of its tensors, None where there is nothing."""
+        return self.sources[index] if index < len(self.sources) else None
+
+
 class Command(NamedTuple):
-    """One command of a model: its kind in lower case, what it names, and where it stands."""
+    """One command of a model: its kind in lower case, what it names, where it stands, and what it binds.
+
+    A dispatch has the bindings of its dispatchable too.
+    """
 
     kind: str
     target: str
     raw: Mapping[str, Any]
     path: Path
+    bindings: Mapping[str, Binding] = {}
 
 
 class Model(NamedTuple):
@@ -42,8 +69,3 @@ class Model(NamedTuple):
     def origin(self) -> FileOrigin:
         """Where findings about the model as a whole stand."""
         return FileOrigin(self.document, ((),))
-
-    def bindings(self, dispatch: Command) -> dict[str, Any]:
-        """Return what is bound to the tensors of a dispatch: by its dispatchable, and by the command itself."""
-        own = self.document.value["dispatchables"][dispatch.target].get("bindings")
-        return {**(own if isinstance(own, dict) else {}), **dispatch.raw["bindings"]}

@@ -11,7 +11,7 @@ from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean
 from dmlcheck.files.document import Document, Path
-from dmlcheck.formats.dxdispatch.bindings import Binding, Resources, binding_findings, read_bindings
+from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
 from dmlcheck.formats.dxdispatch.form import (
     count_findings,
     file_path_findings,
@@ -19,7 +19,7 @@ from dmlcheck.formats.dxdispatch.form import (
     name_findings,
     wrong_type,
 )
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Command, Model
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, Model
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
 from dmlcheck.graphs.records import Graph
@@ -40,7 +40,7 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 class _Dispatchables(NamedTuple):
     """The dispatchables of a model: as given, None where that cannot be read, and those of each kind.
 
-    `descs` are those of operators as they were read, `bindings` what operators bind themselves.
+    `descs` are those of operators as they were read, `bindings` what they and graphs bind themselves.
     """
 
     given: Mapping[str, Any] | None
@@ -171,9 +171,9 @@ def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> 
 
 
 def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Checking[_Dispatchables]:
-    """Read what operators bind themselves, for every dispatch."""
+    """Read what dispatchables bind themselves, for every dispatch."""
     bindings: dict[str, Mapping[str, Binding]] = {}
-    for name in dispatchables.operators:
+    for name in (*dispatchables.operators, *dispatchables.graphs):
         own = (dispatchables.given or {})[name].get("bindings")
         path: Path = ("dispatchables", name, "bindings")
         read = None if own is None else (yield from read_bindings(own, path, resources))
@@ -248,11 +248,11 @@ def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Res
     if kind == "dispatch":
         readable = dispatchables.operators, dispatchables.others, dispatchables.graphs
         target = yield from _target(raw, "dispatchable", path, dispatchables.given, *readable)
-        yield from _dispatch_findings(raw, target, path, dispatchables, resources)
-    else:
-        target = yield from _target(raw, "resource", path, resources.given, resources.readable)
-        if kind == "writefile":
-            yield from _write_findings(raw, path)
+        bindings = yield from _bindings(raw, target, path, dispatchables, resources)
+        return None if target is None else Command(kind, target, raw, path, bindings)
+    target = yield from _target(raw, "resource", path, resources.given, resources.readable)
+    if kind == "writefile":
+        yield from _write_findings(raw, path)
     return None if target is None else Command(kind, target, raw, path)
 
 
@@ -278,20 +278,22 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
         yield from file_path_findings(raw["targetPath"], (*path, "targetPath"))
 
 
-def _dispatch_findings(
+def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
-) -> Iterator[Finding]:
-    """Yield what is wrong with what a dispatch binds, beside what its dispatchable binds itself."""
+) -> Checking[Mapping[str, Binding]]:
+    """Read what a dispatch binds, beside what its dispatchable binds itself."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")
-        return
-    bindings, findings = collected(read_bindings(raw["bindings"], path, resources))
-    yield from findings
+        return {}
+    bindings = yield from read_bindings(raw["bindings"], path, resources)
+    if bindings is None:
+        return {}
+    every = {**dispatchables.bindings.get(target or "", {}), **bindings}
     case = dispatchables.operators.get(target or "")
     operator = None if case is None else full_name(case.operator)
-    if case is not None and operator is not None and bindings is not None:
-        every = {**dispatchables.bindings[case.name], **bindings}
+    if case is not None and operator is not None:
         reading = dispatchables.descs[case.name]
         desc = None if reading.findings else reading.desc
-        yield from binding_findings(load_spec(operator), desc, every, path)
+        yield from binding_findings(load_spec(operator), desc, every, resources, path)
+    return every
