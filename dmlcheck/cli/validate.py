@@ -15,7 +15,6 @@ from dmlcheck.cli.options import complete_files, examples, level_option, version
 from dmlcheck.cli.selection import check_option, files_of, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
 from dmlcheck.files.document import Document
-from dmlcheck.folders.exporting import Unavailable
 from dmlcheck.formats.registry import opened
 from dmlcheck.running.legality import Asked, Validated, ValidatedFile, Whole, errors_in
 
@@ -138,10 +137,9 @@ def _validated(files: Sequence[str], asked: Asked, sizes: dict[str, int]) -> Ite
     named: set[str] = set()
     is_wrong, graphs = False, set[str]()
     for file in given:
-        try:
-            found: ValidatedFile = file.format.call("validated", file, asked, sizes)
-        except Unavailable as error:
-            raise click.UsageError(str(error)) from None
+        found: ValidatedFile = file.format.call("validated", file, asked, sizes)
+        if found.unavailable is not None:
+            raise click.UsageError(found.unavailable)
         new = tuple(whole for whole in found.wholes if real_path(whole.file) not in graphs)
         graphs.update(real_path(whole.file) for whole in new)
         named |= found.named

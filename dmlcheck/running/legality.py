@@ -92,7 +92,7 @@ class Whole(Protocol):
 class ValidatedFile(NamedTuple):
     """What was found of a file: its descs by themselves, and the graphs and models that were checked as wholes.
 
-    `named` are the names of sizes that `--dim` can give.
+    `named` are the names of sizes that `--dim` can give; `unavailable` says what is not installed to read it.
     """
 
     document: Document
@@ -101,6 +101,7 @@ class ValidatedFile(NamedTuple):
     is_wrong: bool = False
     is_empty: bool = False
     named: frozenset[str] = frozenset()
+    unavailable: str | None = None
 
 
 def errors_in(descs: Iterable[Validated]) -> int:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
+from dmlcheck.folders.exporting import Unavailable
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, each_once
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
@@ -136,8 +137,11 @@ class ModelResult(NamedTuple):
 
 
 def validated_file(file: Opened, asked: Asked, sizes: Mapping[str, int]) -> ValidatedFile:
-    """Check the model of a file node by node; Unavailable without onnx."""
-    require()
+    """Check the model of a file node by node."""
+    try:
+        require()
+    except Unavailable as error:
+        return ValidatedFile(file.document, unavailable=str(error))
     found = validated_model(file.path, asked, sizes)
     return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong, named=found.named)
 
