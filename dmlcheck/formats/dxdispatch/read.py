@@ -98,10 +98,11 @@ def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Check
     operators: dict[str, Case] = {}
     others: dict[str, str] = {}
     graphs: dict[str, Graph | Diagnostic] = {}
+    read: dict[str, Graph | Diagnostic] = {}  # by path: several dispatchables may be of one graph
     for name, raw in (given or {}).items():
         kind = yield from _kind(name, raw)
         if kind is not None and kind.lower() == _GRAPH and _ends_as_graph(raw):
-            graph = yield from _graph(name, raw["sourcePath"], document)
+            graph = yield from _graph(name, raw["sourcePath"], document, read)
             graphs.update({name: graph} if graph is not None else {})
         elif kind is not None and kind.lower() in _OTHER_KINDS:
             others[name] = kind
@@ -117,7 +118,9 @@ def _ends_as_graph(raw: Mapping[str, Any]) -> bool:
     return str(raw.get("sourcePath")).lower().endswith(takers("validated")["graph"].endings)
 
 
-def _graph(name: str, given: Any, document: Document) -> Checking[Graph | Diagnostic | None]:
+def _graph(
+    name: str, given: Any, document: Document, read: dict[str, Graph | Diagnostic]
+) -> Checking[Graph | Diagnostic | None]:
     """Read a graph, whose file must lie in the folder tree of the model."""
     from dmlcheck.files.npy import find  # which imports NumPy
     from dmlcheck.formats.dml_graph.graph import read_graph
@@ -128,9 +131,11 @@ def _graph(name: str, given: Any, document: Document) -> Checking[Graph | Diagno
         yield from wrong
         return None
     folder = os.path.dirname(document.name)
-    _, problem = find(folder, given)
+    full, problem = find(folder, given)
     if problem is None:
-        return read_graph(os.path.join(folder, given))
+        if full not in read:
+            read[full] = read_graph(os.path.join(folder, given))
+        return read[full]
     yield Finding("file-not-found", path, {"path": given, "problem": problem})
     return None
 

@@ -104,6 +104,11 @@ def test_validate_checks_the_graph_as_a_whole() -> None:
     assert result.output.count("GEMM") == 1
 
 
+def test_a_graph_that_is_given_too_is_checked_once() -> None:
+    result = dmlcheck("validate", saved(), "./graphs/Partition_0.bin", "--format", "json")
+    assert [model["file"] for model in json.loads(result.output)["models"]] == ["graphs/Partition_0.bin"]
+
+
 def test_validate_tells_each_mistake_once() -> None:
     result = dmlcheck("validate", saved(matmul_add(nodes=[gemm(), add(name="lost")])), "--format", "json")
     assert result.exit_code == 1
@@ -142,3 +147,12 @@ def test_a_graph_that_is_not_in_the_folder_is_wrong_input(command: str, place: s
     assert result.exit_code == 2
     assert "model.json:1:" in result.output
     assert f"error[file-not-found]: {place}" in result.output
+
+
+def test_a_graph_of_several_dispatchables_is_read_once() -> None:
+    path = saved()
+    model = json.loads(Path(path).read_text(encoding="utf-8"))
+    model["dispatchables"]["again"] = model["dispatchables"]["g"]
+    Path(path).write_text(json.dumps(model), encoding="utf-8")
+    graphs = read_model(yaml.read(path)).graphs
+    assert graphs["g"] is graphs["again"]
