@@ -176,6 +176,19 @@ def same(value: Any) -> Any:
     return float(np.float32(value)) if isinstance(value, (int, float)) else value
 
 
+def test_what_is_known_of_compiled_graphs_is_noted_of_a_valid_node() -> None:
+    half = tensor([1, 1, 1, 4], "DML_TENSOR_DATA_TYPE_FLOAT16", 8)
+    full = tensor([1, 1, 1, 4])
+    result = checked(graph([operator("cast", "DML_OPERATOR_CAST", {"x": full}, {"y": half})], ["x"], ["y"]))
+    ((note,),) = (desc.notes for desc in result.descs)
+    assert "Compiled graphs can give wrong values" in note.message
+    assert (note.severity, note.rule, note.file) == ("note", "known-deviation", "Partition_0.bin")
+    assert note.pointer is not None
+    assert note.pointer.startswith("nodes[0]")
+    dangling = checked(graph([operator("cast", "DML_OPERATOR_CAST", {"x": full}, {"y": half})], [], ["y"]))
+    assert [desc.notes for desc in dangling.descs] == [()]
+
+
 # ---- files
 
 
