@@ -11,7 +11,7 @@ from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files.document import Path
-from dmlcheck.graphs.records import Constant, Graph, Node, Step
+from dmlcheck.graphs.records import Constant, GraphFile, Node, Step
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.validation import check
@@ -65,7 +65,7 @@ def _at_newest(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
     return CheckedDesc(reading.desc, tuple(check(reading, NEWEST_LEVEL)))
 
 
-def checked(graph: Graph, check_desc: CheckDesc = _at_newest) -> Iterator[Checked]:
+def checked(graph: GraphFile, check_desc: CheckDesc = _at_newest) -> Iterator[Checked]:
     """Yield what is found of every node of a graph, after what is wrong with constants, before that of outputs."""
     edges, checked_once = _Edges(graph), each_once(check_desc)
     for constant in graph.constants:
@@ -80,7 +80,7 @@ def checked(graph: Graph, check_desc: CheckDesc = _at_newest) -> Iterator[Checke
         yield Checked(graph.outputs[int(finding.path[-1])], (finding,))
 
 
-def steps_of(graph: Graph) -> Checking[tuple[Step, ...]]:
+def steps_of(graph: GraphFile) -> Checking[tuple[Step, ...]]:
     """Return the steps of a graph, without those that something is wrong with."""
     steps = []
     for one in checked(graph):
@@ -106,7 +106,7 @@ class _Source(NamedTuple):
 class _Edges:
     """The tensors that are known so far, node by node in their order."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: GraphFile) -> None:
         self.outputs = graph.outputs
         self._known = {name: _Source(None) for name in graph.inputs if name}
         self._later: dict[str, str] = {}

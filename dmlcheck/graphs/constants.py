@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.plain import open_plain, reason
 from dmlcheck.graphs.buffers import Array, byte_count
-from dmlcheck.graphs.records import Constant, Graph
+from dmlcheck.graphs.records import Constant, GraphFile
 
 
 class Constants(NamedTuple):
@@ -43,7 +43,7 @@ class Constants(NamedTuple):
         return data
 
 
-def constants_of(graph: Graph) -> Constants:
+def constants_of(graph: GraphFile) -> Constants:
     """Return the constants of a graph."""
     return Constants({constant.tensor: constant for constant in graph.constants}, os.path.dirname(graph.file))
 

@@ -10,7 +10,7 @@ from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.check import steps_of
 from dmlcheck.graphs.compute import Load, Results, run_steps
 from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 
 
 class _Sources(NamedTuple):
@@ -36,7 +36,7 @@ def _at_input(finding: Finding, index: int) -> Finding:
     return finding._replace(path=finding.path or ("graphInputNames", index))
 
 
-def evaluate_graph(graph: Graph, given: Load) -> Checking[Results]:
+def evaluate_graph(graph: GraphFile, given: Load) -> Checking[Results]:
     """Compute a graph; `given` brings its inputs. A graph with mistakes is not computed."""
     steps, findings = collected(steps_of(graph))
     if findings:

@@ -50,8 +50,8 @@ class Constant(NamedTuple):
     file: str = ""
 
 
-class Graph(NamedTuple):
-    """A graph as a file has it: the names of its inputs and outputs, its constants, its nodes in order.
+class GraphFile(NamedTuple):
+    """A graph as its file has it: the names of its inputs and outputs, its constants, its nodes in order, unchecked.
 
     An input or output that is not used has no name. `file` is written with slashes.
     """

@@ -15,7 +15,7 @@ from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.compute import Results
 from dmlcheck.graphs.evaluate import evaluate_graph
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.running.evaluate import Evaluated, Wanted
 
 
@@ -38,7 +38,7 @@ def evaluated_graph(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
     yield Evaluated(name, outputs, unspecified=masks, nothing=nothing)
 
 
-def _remarks(graph: Graph, results: Results) -> Iterator[str]:
+def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:
     for name in results.undefined:
         yield f"elements of {cut(name, 100)!r} are undefined, and with them what is computed from it"
     for name in graph.outputs:

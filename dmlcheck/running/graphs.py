@@ -14,7 +14,7 @@ from dmlcheck.formats.dxdispatch.cases import operator_cases
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
@@ -92,7 +92,7 @@ def validated_graph(path: str, asked: Asked) -> GraphResult:
     return found_of(read_graph(path), asked)
 
 
-def found_of(graph: Graph | Diagnostic, asked: Asked) -> GraphResult:
+def found_of(graph: GraphFile | Diagnostic, asked: Asked) -> GraphResult:
     """Return what is found of a graph, or of a file that is none."""
     file = graph.file or ""
     if isinstance(graph, Diagnostic):
@@ -115,7 +115,7 @@ def checker(asked: Asked) -> CheckDesc:
     return check_desc
 
 
-def _entries(graph: Graph, asked: Asked) -> Iterator[Validated]:
+def _entries(graph: GraphFile, asked: Asked) -> Iterator[Validated]:
     """Yield the entry of each node, and of what else is wrong; those after too many errors are not checked."""
     errors, nodes = 0, 0
     for one in checked(graph, checker(asked)):

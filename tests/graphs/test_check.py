@@ -8,7 +8,7 @@ import pytest
 
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.graphs.check import CheckedDesc, checked, each_once, steps_of
-from dmlcheck.graphs.records import Constant, Graph, Node
+from dmlcheck.graphs.records import Constant, GraphFile, Node
 
 FIVE = {"DataType": "FLOAT32", "Sizes": [1, 1, 1, 5], "TotalTensorSizeInBytes": 20}
 OF_EDGES = {"dangling-edge", "edge-mismatch", "graph-syntax"}
@@ -27,9 +27,9 @@ def constant(writes: str, size: int) -> Constant:
     return Constant(writes, "c", data=memoryview(bytes(size)))
 
 
-def graph(*parts: Node | Constant, inputs: tuple[str, ...] = ("x",), outputs: tuple[str, ...] = ("y",)) -> Graph:
+def graph(*parts: Node | Constant, inputs: tuple[str, ...] = ("x",), outputs: tuple[str, ...] = ("y",)) -> GraphFile:
     constants = tuple(part for part in parts if isinstance(part, Constant))
-    return Graph("g.bin", inputs, constants, tuple(part for part in parts if isinstance(part, Node)), outputs)
+    return GraphFile("g.bin", inputs, constants, tuple(part for part in parts if isinstance(part, Node)), outputs)
 
 
 def found(*parts: Node | Constant, **names: Any) -> list[Finding]:

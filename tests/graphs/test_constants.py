@@ -12,7 +12,7 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 
 TWO = TensorDesc("UINT16", (2,))
 
@@ -28,7 +28,7 @@ def constants(file: str = "w_0") -> Constants:
     nodes = [named_constant("w", "weights", file), raw_constant("b", "bias", bytes([1, 2, 3, 4, 5])), gemm(), add()]
     path = save(graph(nodes, ["model_input"], ["model_output"]), "graphs/Partition_0.bin")
     found = read_graph(path)
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     return constants_of(found)
 
 

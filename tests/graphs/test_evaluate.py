@@ -13,7 +13,7 @@ from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.buffers import Array
 from dmlcheck.graphs.evaluate import evaluate_graph
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 
 
 @pytest.fixture(autouse=True)
@@ -33,7 +33,7 @@ def given(name: str, tensor: TensorDesc) -> Checking[Array | None]:
 def computed(data: bytes) -> tuple[dict[str, list[object]], list[Finding]]:
     path = save(data)
     found = read_graph(path)
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     results, findings = collected(evaluate_graph(found, given))
     return {name: each.values.reshape(-1).tolist() for name, each in results.outputs.items()}, findings
 

@@ -17,7 +17,7 @@ from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.registry import opened
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.running.graphs import GraphResult, validated_dispatches, validated_file, validated_graph
 from dmlcheck.running.legality import Asked
 from dmlcheck.validation import minimum_level
@@ -154,7 +154,7 @@ def test_every_operator_comes_back_as_it_was_written() -> None:
         assert reading.desc is not None
         data = one_node(reading.desc)
         found = read_graph(save(data))
-        assert isinstance(found, Graph)
+        assert isinstance(found, GraphFile)
         made = found.nodes[0]
         again = read_desc(made.operator, made.fields)
         assert (made.findings, again.findings, again.desc is None) == ((), (), False), operator_name

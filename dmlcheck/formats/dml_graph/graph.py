@@ -8,16 +8,16 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.formats.dml_graph import records
 from dmlcheck.formats.dml_graph.descs import desc_of, label_of
 from dmlcheck.formats.dml_graph.read import read_stored
-from dmlcheck.graphs.records import Constant, Graph, Node
+from dmlcheck.graphs.records import Constant, GraphFile, Node
 
 
-def read_graph(path: str) -> Graph | Diagnostic:
+def read_graph(path: str) -> GraphFile | Diagnostic:
     """Return the graph of a file, or what is wrong with the file."""
     stored = read_stored(path)
     return stored if isinstance(stored, Diagnostic) else graph_of(stored, path.replace(os.sep, "/"))
 
 
-def graph_of(stored: records.Stored, file: str = "") -> Graph:
+def graph_of(stored: records.Stored, file: str = "") -> GraphFile:
     """Return what a file has of a graph as a graph: what a file beside it holds is owned by DirectML."""
     constants = tuple(
         Constant(name, node.name, ("nodes", index), node.desc.data, node.desc.file)
@@ -32,7 +32,7 @@ def graph_of(stored: records.Stored, file: str = "") -> Graph:
         for index, node in enumerate(stored.nodes)
         if isinstance(node.desc, records.Operator)
     )
-    return Graph(file, stored.inputs, constants, nodes, stored.outputs)
+    return GraphFile(file, stored.inputs, constants, nodes, stored.outputs)
 
 
 def _node(node: records.Node, operator: records.Operator, index: int, owned: frozenset[str]) -> Node:

@@ -18,7 +18,7 @@ from dmlcheck.formats.dml_graph.literals import inputs_of
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.check import steps_of
 from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import wide_span
 
@@ -45,19 +45,19 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     return imported
 
 
-def _constant_files(graphs: Iterable[Graph | Diagnostic]) -> frozenset[str]:
+def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
     """Return the files that graphs have constants in."""
     files = [
         os.path.join(os.path.dirname(graph.file), f"{constant.file}.bin")
         for graph in graphs
-        if isinstance(graph, Graph)
+        if isinstance(graph, GraphFile)
         for constant in graph.constants
         if constant.file and "\0" not in constant.file
     ]
     return frozenset(map(os.path.realpath, files))
 
 
-def _imported(path: str, graph: Graph | Diagnostic, place: Folder, taken: set[str]) -> Imported:
+def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: set[str]) -> Imported:
     name = path.replace(os.sep, "/")
     document = Document(name, "")
     if isinstance(graph, Diagnostic):

@@ -13,7 +13,7 @@ from dmlcheck.files.document import Document
 from dmlcheck.formats.dxdispatch.model import Model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.graphs.check import CheckedDesc, checked
-from dmlcheck.graphs.records import Graph, Node
+from dmlcheck.graphs.records import GraphFile, Node
 
 
 def read_cases(document: Document, name: str | None = None) -> CaseFile:
@@ -49,7 +49,7 @@ def operator_cases(model: Model, name: str | None = None) -> CaseFile:
 _MOST = 200  # characters of a name
 
 
-def node_cases(graph: Graph, dispatchable: Case) -> list[tuple[Case, list[Finding]]]:
+def node_cases(graph: GraphFile, dispatchable: Case) -> list[tuple[Case, list[Finding]]]:
     """Return a case for each node, which is like that of the graph's dispatchable, and what is wrong beside descs.
 
     What is wrong with a constant goes with the next node, with an output of the graph with the last.

@@ -15,7 +15,7 @@ from dmlcheck.graphs.buffers import Array, byte_count, to_bytes
 from dmlcheck.graphs.check import steps_of
 from dmlcheck.graphs.compute import run_steps
 from dmlcheck.graphs.constants import Constants, constants_of
-from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
@@ -38,7 +38,7 @@ def of_operator(desc: OperatorDesc, path: Path = ()) -> Dispatched:
     return Dispatched((Step(desc.spec.operator, desc, read, written, path),), inputs, outputs)
 
 
-def of_graph(graph: Graph) -> Checking[Dispatched]:
+def of_graph(graph: GraphFile) -> Checking[Dispatched]:
     """Return the steps of a graph, and those of its inputs and outputs that they read and write."""
     steps = yield from steps_of(graph)
     inputs: dict[str, Part] = {}
@@ -82,7 +82,7 @@ def _write(tensor: TensorDesc, values: Array, data: Array) -> None:
         viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))[...] = values
 
 
-def unknown_bindings(graph: Graph, command: Command) -> Iterator[Finding]:
+def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
     """Yield what is bound and is neither an input nor an output of a graph."""
     for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
         path = (*command.path, "bindings", name)

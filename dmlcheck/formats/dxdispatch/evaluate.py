@@ -20,7 +20,7 @@ from dmlcheck.formats.dxdispatch.form import wrong_type
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.buffers import from_bytes
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.validation import check
 from dmlcheck.values.literals import Array
@@ -93,7 +93,7 @@ def _carried_out(command: Command, model: Model, resources: Mapping[str, Resourc
 
 
 def _dispatched(
-    graph: Graph | None, command: Command, model: Model, resources: Mapping[str, Resource]
+    graph: GraphFile | None, command: Command, model: Model, resources: Mapping[str, Resource]
 ) -> Iterator[Finding]:
     """Compute a graph, or an operator where there is none; yield what keeps it from that."""
     if graph is None:

@@ -9,7 +9,7 @@ from dmlcheck.cases.records import Case, FileOrigin
 from dmlcheck.descs.read import Reading
 from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files.document import Document, Path
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 
 DEFERRED = "deferred"  # the initial values of a resource that an ONNX dispatchable makes
 
@@ -62,7 +62,7 @@ class Model(NamedTuple):
     others: Mapping[str, str]
     commands: tuple[Command, ...]
     problems: tuple[Diagnostic, ...] = ()
-    graphs: Mapping[str, Graph | Diagnostic] = {}
+    graphs: Mapping[str, GraphFile | Diagnostic] = {}
     descs: Mapping[str, Reading] = {}
 
     @property

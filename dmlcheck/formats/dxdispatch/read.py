@@ -22,7 +22,7 @@ from dmlcheck.formats.dxdispatch.form import (
 from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, Model
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
 from dmlcheck.formats.registry import takers
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
 
@@ -46,7 +46,7 @@ class _Dispatchables(NamedTuple):
     given: Mapping[str, Any] | None
     operators: Mapping[str, Case]
     others: Mapping[str, str]
-    graphs: Mapping[str, Graph | Diagnostic]
+    graphs: Mapping[str, GraphFile | Diagnostic]
     descs: Mapping[str, Reading] = {}
     bindings: Mapping[str, Mapping[str, Binding]] = {}
 
@@ -97,8 +97,8 @@ def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
 def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Checking[_Dispatchables]:
     operators: dict[str, Case] = {}
     others: dict[str, str] = {}
-    graphs: dict[str, Graph | Diagnostic] = {}
-    read: dict[str, Graph | Diagnostic] = {}  # by path: several dispatchables may be of one graph
+    graphs: dict[str, GraphFile | Diagnostic] = {}
+    read: dict[str, GraphFile | Diagnostic] = {}  # by path: several dispatchables may be of one graph
     for name, raw in (given or {}).items():
         kind = yield from _kind(name, raw)
         if kind is not None and kind.lower() == _GRAPH and _ends_as_graph(raw):
@@ -119,8 +119,8 @@ def _ends_as_graph(raw: Mapping[str, Any]) -> bool:
 
 
 def _graph(
-    name: str, given: Any, document: Document, read: dict[str, Graph | Diagnostic]
-) -> Checking[Graph | Diagnostic | None]:
+    name: str, given: Any, document: Document, read: dict[str, GraphFile | Diagnostic]
+) -> Checking[GraphFile | Diagnostic | None]:
     """Read a graph, whose file must lie in the folder tree of the model."""
     from dmlcheck.files.npy import find  # which imports NumPy
     from dmlcheck.formats.dml_graph.graph import read_graph

@@ -10,7 +10,7 @@ from dml_graphs import add, gemm, graph, matmul_add, operator, save, tensor, uin
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.check import steps_of
-from dmlcheck.graphs.records import Constant, Graph, Step
+from dmlcheck.graphs.records import Constant, GraphFile, Step
 
 
 @pytest.fixture(autouse=True)
@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steps(data: bytes) -> tuple[tuple[Step, ...], list[Finding]]:
     found = read_graph(save(data))
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     return collected(steps_of(found))
 
 
@@ -68,7 +68,7 @@ def test_edges_that_lead_nowhere_are_findings() -> None:
 def test_constants_and_what_reads_them_are_as_the_file_has_them() -> None:
     """What comes from a file beside is owned by DirectML, what is in the graph's file is not."""
     found = read_graph(save(matmul_add(), "w_graph.bin"))
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     assert (found.file, found.inputs, found.outputs) == ("w_graph.bin", ("model_input",), ("model_output",))
     weights, bias = found.constants
     assert weights == Constant("weights", "w", ("nodes", 0), None, "w_0")
@@ -82,5 +82,5 @@ def test_names_that_no_tensor_is_of_are_kept() -> None:
     small = tensor([1, 1, 1, 5])
     node = operator("unknown", "DML_OPERATOR_ACTIVATION_RELUU", {"x": small}, {"y": small, "z": small})
     found = read_graph(save(graph([node], ["x"], ["y"])))
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     assert (found.nodes[0].outputs, found.nodes[0].others) == ({}, ("y", "z"))

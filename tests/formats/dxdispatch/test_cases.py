@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.record import Finding
 from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dxdispatch.cases import node_cases
 from dmlcheck.formats.read import read_file
-from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.validation import validate
 
 
@@ -58,7 +58,7 @@ ROW = tensor([1, 1, 1, 5])
 
 def cases(data: bytes, folder: Path) -> list[tuple[Case, list[Finding]]]:
     found = read_graph(save(data, str(folder / "g.bin")))
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     return node_cases(found, Case("m.json::g", "g", "m.json", "", None, {}))
 
 

@@ -17,7 +17,7 @@ from dmlcheck.formats.dxdispatch.dispatch import bound_bytes, dispatch, of_graph
 from dmlcheck.formats.dxdispatch.model import Command
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.compute import step_inputs
-from dmlcheck.graphs.records import Graph, Node
+from dmlcheck.graphs.records import GraphFile, Node
 from dmlcheck.specs.records import INPUT
 
 RESOURCES = {
@@ -134,7 +134,7 @@ def relu(name: str, size: int, reads: str, writes: str) -> Node:
 
 
 def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
-    graph = Graph("g.bin", ("x", "unread"), (), (relu("a", 2, "x", "y"), relu("b", 3, "x", "z")), ("y",))
+    graph = GraphFile("g.bin", ("x", "unread"), (), (relu("a", 2, "x", "y"), relu("b", 3, "x", "z")), ("y",))
     made, findings = collected(of_graph(graph))
     assert findings == []
     assert {name: part.tensor.sizes for name, part in made.inputs.items()} == {"x": (3,)}
@@ -146,7 +146,7 @@ def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
 
 def test_outputs_are_written_once_all_is_computed() -> None:
     """Two tensors that are swapped come out swapped."""
-    graph = Graph("g.bin", ("a", "b"), (), (relu("first", 2, "b", "x"), relu("second", 2, "a", "y")), ("x", "y"))
+    graph = GraphFile("g.bin", ("a", "b"), (), (relu("first", 2, "b", "x"), relu("second", 2, "a", "y")), ("x", "y"))
     graph = graph._replace(nodes=tuple(node._replace(operator="ACTIVATION_IDENTITY") for node in graph.nodes))
     made, _ = collected(of_graph(graph))
     second = {"name": "numbers", "elementOffset": 2}
@@ -156,7 +156,7 @@ def test_outputs_are_written_once_all_is_computed() -> None:
 
 
 def test_what_is_bound_to_no_name_of_a_graph_is_told() -> None:
-    graph = Graph("g.bin", ("x", ""), (), (relu("a", 2, "x", "y"),), ("y",))
+    graph = GraphFile("g.bin", ("x", ""), (), (relu("a", 2, "x", "y"),), ("y",))
     command, _ = bound({"x": "numbers", "y": "out", "z": "out"})
     findings = list(unknown_bindings(graph, command))
     assert places(findings) == [("unknown-key", "commands[0].bindings.z")]
