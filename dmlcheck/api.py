@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import validation
-from dmlcheck.cases.find import find_files
 from dmlcheck.cases.form import wrong_type
 from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import NOTE, Diagnostic, Finding
+from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running import one_case

@@ -324,10 +324,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     """Collect case files where they were asked for."""
     if not parent.config.getoption("--dmlcheck"):
         return None
-    if file_path.suffix.lower() not in (".yaml", ".yml", ".json") or _is_known_results(file_path, parent.config):
-        return None
-    from dmlcheck.cases.find import is_report
+    from dmlcheck.formats.find import CASES, is_report
 
+    if file_path.suffix.lower() not in CASES or _is_known_results(file_path, parent.config):
+        return None
     if file_path.suffix.lower() == ".json" and is_report(str(file_path)):
         return None
     collector: pytest.Collector = CaseFileCollector.from_parent(parent, path=file_path)

@@ -370,6 +370,6 @@ def test_a_command_that_breaks_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> 
     def broken(*_: Any, **__: Any) -> None:
         raise KeyError("x")
 
-    monkeypatch.setattr("dmlcheck.cli.validate.validated", broken)
+    monkeypatch.setattr("dmlcheck.running.legality.validated_file", broken)
     with pytest.raises(AssertionError, match="KeyError"):
         run(Job(with_npy(as_json(SUM)), VALIDATE))

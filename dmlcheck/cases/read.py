@@ -50,7 +50,8 @@ def read_cases(document: Document, name: str | None = None) -> CaseFile:
         placed(finding, document.name, document.locate(finding.path, key=finding.at_key)) for finding in findings
     ]
     cases, broken = _named(read, name)
-    return CaseFile(document, tuple(cases), broken, (*document.problems, *problems))
+    is_list = isinstance(document.value, dict) and document.value.get("cases") is not None
+    return CaseFile(document, tuple(cases), broken, (*document.problems, *problems), is_list=is_list)
 
 
 class _Read(NamedTuple):

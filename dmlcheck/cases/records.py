@@ -208,8 +208,8 @@ class CaseFile(NamedTuple):
     """What a file holds: its cases, what is wrong with those that are not well formed, and problems of the file itself.
 
     `broken` goes by id: every case has one of its own, also where a name is missing or taken.
-    `notes` speak of what is in the file and is none of dmlcheck's business; `graphs` are the files of DirectML graphs
-    that it names, each with the ids of the cases that its operators are.
+    `notes` speak of what is in the file and is none of dmlcheck's business; `is_list` says that it holds a list of
+    cases, rather than one.
     """
 
     document: Document
@@ -217,9 +217,4 @@ class CaseFile(NamedTuple):
     broken: Mapping[str, tuple[Diagnostic, ...]]
     problems: tuple[Diagnostic, ...]
     notes: tuple[Diagnostic, ...] = ()
-    graphs: Mapping[str, frozenset[str]] = {}
-
-    @property
-    def of_graphs(self) -> frozenset[str]:
-        """The ids of the cases that are operators of graphs."""
-        return frozenset[str]().union(*self.graphs.values())
+    is_list: bool = True

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from importlib import import_module
 from itertools import chain
 
 import click
@@ -12,11 +11,12 @@ import click
 from dmlcheck.cli.case_files import CaseFiles
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_formats import FORMATS, folder_option, written
+from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import select, selector
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.folders.exporting import Exported
+from dmlcheck.formats.registry import takers
 
 
 @click.command(
@@ -25,7 +25,7 @@ from dmlcheck.folders.exporting import Exported
         "export --to onnx cases/ -o models -k gemm",
     )
 )
-@click.option("--to", "form", type=click.Choice(list(FORMATS)), required=True, help="The format to write.")
+@click.option("--to", "form", type=click.Choice(sorted(takers("exported"))), required=True, help="The format to write.")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
 @select_option
@@ -33,12 +33,12 @@ def export(*, form: str, paths: tuple[str, ...], folder: str, expression: str | 
     """Write the cases of files and folders as models, to run them where dmlcheck is not installed."""
     found = select(paths)
     files = CaseFiles(found.targets, selector(expression), found.single)
-    exporter = import_module(f"{FORMATS[form].package}.exporter")
+    target = takers("exported")[form]
     cases = files.cases()
     first = next(cases, None)
     exported: list[Exported] = []
     if first is not None:  # else an earlier export stays as it is
-        exported = written(folder, form, lambda: exporter.export(chain([first], cases), folder))
+        exported = written(folder, form, lambda: target.call("exported", chain([first], cases), folder))
     for one in exported:
         files.show(one.problems)
     _print(exported, folder)

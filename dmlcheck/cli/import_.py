@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from importlib import import_module
 
 import click
 
-from dmlcheck.cases.find import is_report
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
-from dmlcheck.cli.model_formats import IMPORTED, folder_option, written
+from dmlcheck.cli.folder import folder_option, written
 from dmlcheck.cli.options import complete_files, examples
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.folders.exporting import Imported
+from dmlcheck.formats.find import search
+from dmlcheck.formats.registry import Format, binary_format, takers
 from dmlcheck.reports.diagnostics import at_pointer
 
 CASES = "cases"  # the format of what `import` writes
+_FORMS = takers("imported")
 
 
 @click.command(
@@ -28,16 +29,16 @@ CASES = "cases"  # the format of what `import` writes
         "import graph Partition_0.bin -o imported",
     ),
 )
-@click.argument("form", type=click.Choice(list(IMPORTED)), metavar="[dxdispatch|onnx|graph]")
+@click.argument("form", type=click.Choice(list(_FORMS)), metavar=f"[{'|'.join(_FORMS)}]")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
 def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
     """Write the models of files and folders as case files."""
-    importer = import_module(f"{IMPORTED[form].package}.importer")
-    found = [file for path in paths for file in _models(path, IMPORTED[form].endings)]
-    imported: list[Imported] = written(folder, CASES, lambda: importer.import_(found, folder)) if found else []
+    source = _FORMS[form]
+    found = [file for path in paths for file in _models(path, source)]
+    imported: list[Imported] = written(folder, CASES, lambda: source.call("imported", found, folder)) if found else []
     if not found:
-        endings = " or ".join(IMPORTED[form].endings)
+        endings = " or ".join(source.endings)
         say(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     for one in imported:
         _print(one)
@@ -57,14 +58,13 @@ def _print(imported: Imported) -> None:
         say(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
 
 
-def _models(path: str, endings: tuple[str, ...]) -> list[str]:
+def _models(path: str, source: Format) -> list[str]:
     """Return a file as it is, or the files of a folder tree that end as those of a format do."""
+    if os.path.isdir(path):
+        return search(path, source.endings).files
     if not os.path.exists(path):
         raise click.UsageError(f"{path}: no such file or folder")
-    if not os.path.isdir(path):
-        return [path]
-    found: list[str] = []
-    for place, folders, files in os.walk(path):
-        folders.sort()
-        found.extend(os.path.join(place, name) for name in sorted(files) if name.lower().endswith(endings))
-    return [file for file in found if not (file.lower().endswith(".json") and is_report(file))]
+    other = binary_format(path)
+    if other not in (None, source):
+        raise click.UsageError(f"{path} is {other.one}, not {source.one}: {other.commands} take {other.many}")
+    return [path]

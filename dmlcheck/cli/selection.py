@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import Target, find_files, real_path, search
+from dmlcheck.cases.find import Target, real_path
 from dmlcheck.cases.select import ExpressionError, matcher
 from dmlcheck.cli.console import say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.formats.find import CASES, find_files, search
+from dmlcheck.formats.registry import FORMATS, Opened
 from dmlcheck.specs.load import data_folder
 
 if TYPE_CHECKING:
@@ -79,9 +81,12 @@ def files_of(path: str, *, says_models: bool = False) -> list[str]:
     return found.files
 
 
+_NO_CASE_FILES = f"has no case files ({', '.join(f'*{ending}' for ending in CASES)})"
+
+
 def say_empty(paths: Iterable[str]) -> None:
     """Say that folders have no case files."""
-    _note(_named([path.replace(os.sep, "/") for path in paths], "has no case files (*.yaml, *.yml, *.json)"))
+    _note(_named([path.replace(os.sep, "/") for path in paths], _NO_CASE_FILES))
 
 
 def say_no_cases(names: Sequence[str]) -> None:
@@ -177,6 +182,15 @@ def failed_before(path: str | None) -> frozenset[str] | None:
         raise click.UsageError(f"--failed: {error}") from None
 
 
+def check_option(option: str, files: Iterable[Opened]) -> None:
+    """Refuse an option that is for files of other formats than those that are given."""
+    given = list(files)
+    if not any(option in file.format.options for file in given):
+        takers = " and ".join(one.listed for one in FORMATS if option in one.options)
+        of_one = f"{given[0].path} is {given[0].format.one}" if len(given) == 1 else "none of the files is one"
+        raise click.UsageError(f"{option} is for {takers}; {of_one}")
+
+
 def selector(expression: str | None) -> Callable[[str], bool]:
     """Return what a `-k` expression asks of an id; a usage error when it cannot be read."""
     if expression is None:
@@ -185,8 +199,3 @@ def selector(expression: str | None) -> Callable[[str], bool]:
         return matcher(expression)
     except ExpressionError as error:
         raise click.UsageError(str(error)) from None
-
-
-def is_graph(path: str) -> bool:
-    """Whether a file is taken for a DirectML graph, by how its name ends."""
-    return path.lower().endswith(".bin")

@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Collection, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import click
 
-from dmlcheck.cases.find import each_once
-from dmlcheck.cases.records import CaseFile
+from dmlcheck.cases.find import each_once, real_path
 from dmlcheck.cli.console import Console, print_page, write, write_command, write_json
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.options import complete_files, examples, level_option, version_option
-from dmlcheck.cli.selection import files_of, is_graph, say_empty, say_no_cases
+from dmlcheck.cli.selection import check_option, files_of, say_empty, say_no_cases
 from dmlcheck.diagnostics.wording import cut, did_you_mean, visible
-from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
-from dmlcheck.formats.read import read_document, read_file
-from dmlcheck.running.legality import Asked, Validated, errors_in, validated
-
-if TYPE_CHECKING:
-    from dmlcheck.running.graphs import GraphResult
-    from dmlcheck.running.models import ModelResult
+from dmlcheck.formats.registry import opened
+from dmlcheck.running.legality import Asked, Validated, ValidatedFile, Whole, errors_in
 
 _MOST_NAMES = 10  # of sizes that are listed
 _MOST_NAME = 100  # characters
@@ -76,57 +70,40 @@ def validate(*, files: tuple[str, ...], dims: dict[str, int], form: str, **given
 
     Reads desc files, case files, DxDispatch models, ONNX models and DirectML graphs (.bin); `-` is standard input.
     """
-    descs: list[Validated] = []
-    documents: dict[str, Document] = {}
-    asked = Asked(**given)
-    models = _models(files, asked, dims)
-    graph_files = [file for file in files if is_graph(file)]
-    has_wrong_file = any(model.is_wrong for model in models)
-    empty: list[str] = []
-    others = [file for file in files if not (_is_model(file) or is_graph(file))]
-    for file in _case_files(others, are_beside=bool(models or graph_files)):
-        graph_files.extend(file.graphs)
-        empty.extend([] if file.cases or file.problems or file.broken else [file.document.name])
-        documents[file.document.name] = file.document
-        has_wrong_file = has_wrong_file or bool(file.problems or file.broken.keys() - file.of_graphs)
-        descs.extend(validated(file, asked))
-    graphs = _graphs(graph_files, asked)
-    if (models or graphs) and asked.all_levels:
+    found = list(_validated(files, Asked(**given), dims))
+    wholes = [whole for one in found for whole in one.wholes]
+    if wholes and given["all_levels"]:
         raise click.UsageError("--all-levels is not for ONNX models or DirectML graphs")
-    has_wrong_file = has_wrong_file or any(graph.is_wrong for graph in graphs)
-    checked = bool(descs) or any(model.checked for model in models) or any(graph.checked for graph in graphs)
-    _print(_Found(descs, models, graphs, documents), form, asked.directml_version)
-    descs.extend(desc for model in models for desc in model.descs)
-    descs.extend(entry for graph in graphs for entry in graph.entries)
+    descs = [desc for one in found for desc in one.descs]
+    checked = bool(descs) or any(whole.checked for whole in wholes)
+    documents = {one.document.name: one.document for one in found}
+    _print(_Found(descs, wholes, documents), form, given["directml_version"])
     if checked:
-        say_no_cases(empty)
-    if has_wrong_file:
+        say_no_cases([one.document.name for one in found if one.is_empty])
+    if any(one.is_wrong for one in found):
         sys.exit(Exit.WRONG_INPUT)
+    descs.extend(desc for whole in wholes for desc in whole.entries)
     if not descs:
         write("dmlcheck: nothing was checked: there is no desc", to_errors=True)
     if not checked and not errors_in(descs):
         sys.exit(Exit.NOTHING_CHECKED)
-    is_refused = any(model.refusal is not None for model in models)
-    sys.exit(Exit.FAILED if errors_in(descs) or is_refused else Exit.GOOD)
+    sys.exit(Exit.FAILED if errors_in(descs) or any(whole.is_refused for whole in wholes) else Exit.GOOD)
 
 
 class _Found(NamedTuple):
-    """What was found: the descs of files that are text, with these, the ONNX models and the DirectML graphs."""
+    """What was found: descs by themselves, with the files that they are in, and what was checked as a whole."""
 
     descs: list[Validated]
-    models: list[ModelResult]
-    graphs: list[GraphResult]
+    wholes: list[Whole]
     documents: dict[str, Document]
 
 
 def _print(found: _Found, form: str, version: str | None) -> None:
-    every = list(found.descs)
-    every += (entry for model in found.models for entry in model.entries)
-    every += (entry for graph in found.graphs for entry in graph.entries)
+    every = [*found.descs, *(entry for whole in found.wholes for entry in whole.entries)]
     if form == "json":
         from dmlcheck.reports.json import validation_text
 
-        write_json(validation_text(every, found.models, version, found.graphs))
+        write_json(validation_text(every, found.wholes, version))
     elif form == "sarif":
         from dmlcheck.reports.sarif import sarif_text
 
@@ -145,55 +122,34 @@ def _print_text(found: _Found) -> None:
     console = Console()
     for text in validation_lines(found.descs, found.documents, console.style):
         console.echo(text)
-    if found.models:
-        from dmlcheck.reports.models import model_lines
+    if found.wholes:
+        from dmlcheck.reports.graphs import whole_lines
 
-        for model in found.models:
-            print_page(model_lines(model, console.style))
-    if found.graphs:
-        from dmlcheck.reports.graphs import graph_lines
-
-        for graph in found.graphs:
-            print_page(graph_lines(graph, console.style))
+        for whole in found.wholes:
+            print_page(whole_lines(whole, console.style))
 
 
-def _graphs(paths: list[str], asked: Asked) -> list[GraphResult]:
-    """Return what is found of DirectML graphs."""
-    if not paths:
-        return []
-    from dmlcheck.running.graphs import validated_graph
-
-    return [validated_graph(path, asked) for path in each_once(paths)]
-
-
-def _is_model(path: str) -> bool:
-    return path.lower().endswith(".onnx")
-
-
-def _models(files: Iterable[str], asked: Asked, sizes: dict[str, int]) -> list[ModelResult]:
-    """Return what is found of the ONNX models among some files."""
-    paths = [path for path in files if _is_model(path)]
-    if sizes and not paths:
-        raise click.UsageError("--dim is for ONNX models, and none of the files is one")
-    if not paths:
-        return []
-    from dmlcheck.folders.exporting import Unavailable
-    from dmlcheck.onnx.exporter import require
-
-    try:
-        require()
-    except Unavailable as error:
-        raise click.UsageError(str(error)) from None
-    from dmlcheck.running.models import validated_model
-
-    found = [validated_model(path, asked, sizes) for path in each_once(paths)]
-    named = frozenset(name for model in found for name in model.named)
+def _validated(files: Sequence[str], asked: Asked, sizes: dict[str, int]) -> Iterator[ValidatedFile]:
+    """Yield what is found of each file, each graph once, whether it is given or dispatched by a model."""
+    given = list(map(opened, _paths(files)))
+    if sizes:
+        check_option("--dim", given)
+    named: set[str] = set()
+    is_wrong, graphs = False, set[str]()
+    for file in given:
+        found: ValidatedFile = file.format.call("validated", file, asked, sizes)
+        if found.unavailable is not None:
+            raise click.UsageError(found.unavailable)
+        new = tuple(whole for whole in found.wholes if real_path(whole.file) not in graphs)
+        graphs.update(real_path(whole.file) for whole in new)
+        named |= found.named
+        is_wrong = is_wrong or found.is_wrong
+        yield found._replace(wholes=new)
     for name in sizes:
-        if name not in named and not any(model.problem for model in found):
+        if name not in named and not is_wrong:
             raise click.UsageError(
                 f"--dim {name}: no size has that name; {did_you_mean(name, named) or _listed(named)}"
             )
-    return found
 
 
 def _listed(names: Collection[str]) -> str:
@@ -205,14 +161,9 @@ def _listed(names: Collection[str]) -> str:
     return f"the sizes that are open are {shown}" + (f" and {more:,} more" if more > 0 else "")
 
 
-def _case_files(files: Sequence[str], *, are_beside: bool) -> Iterator[CaseFile]:
-    """Yield what paths stand for, read; `are_beside` says that there is more to validate than that."""
-    found = {given: [given] if given == "-" else files_of(given, says_models=True) for given in files}
-    if are_beside or any(found.values()):
-        say_empty(given for given, own in found.items() if not own)
-    for path in each_once(path for own in found.values() for path in own):
-        if path == "-":
-            document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-")
-            yield read_document(document)
-        else:
-            yield read_file(path)
+def _paths(given: Sequence[str]) -> Iterator[str]:
+    """Yield the files that paths stand for, each once."""
+    found = {path: [path] if path == "-" else files_of(path, says_models=True) for path in given}
+    if any(found.values()):
+        say_empty(path for path, own in found.items() if not own)
+    yield from each_once(path for own in found.values() for path in own)

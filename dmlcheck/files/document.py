@@ -69,12 +69,6 @@ class Document:
         self._starts: list[int] | None = None
         self._last_line = (0, "")
 
-    @property
-    def lists_cases(self) -> bool:
-        """Whether the file holds a list of cases, or dispatchables, rather than one case."""
-        value = self.value
-        return isinstance(value, dict) and (value.get("cases") is not None or "dispatchables" in value)
-
     def line(self, number: int) -> str:
         """Return a source line by its number from 1, without its line end ("" past the end)."""
         if number != self._last_line[0]:  # a line may be the whole file, and have many problems

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dmlcheck.cases.read import read_cases
 from dmlcheck.cases.records import CaseFile
-from dmlcheck.files import yaml
 from dmlcheck.files.document import Document
-from dmlcheck.formats.dxdispatch.model import case_file, is_model
+from dmlcheck.formats.registry import Opened, not_taken, opened, text_format
 
 
 def read_file(path: str, name: str | None = None) -> CaseFile:
-    """Read a case file, a plain desc or a DxDispatch model; `name` is the path that ids start with."""
-    return read_document(yaml.read(path), name)
+    """Read the cases of a file; `name` is the path that ids start with."""
+    return cases_in(opened(path), name)
 
 
 def read_document(document: Document, name: str | None = None) -> CaseFile:
-    """Read a document as what it is: a DxDispatch model, or else a case file."""
-    if is_model(document.value):
-        from dmlcheck.formats.dxdispatch.read import read_model
+    """Read the cases of a document as what it is."""
+    found: CaseFile = text_format(document.value).call("cases", document, name)
+    return found
 
-        return case_file(read_model(document), name)
-    return read_cases(document, name)
+
+def cases_in(file: Opened, name: str | None = None) -> CaseFile:
+    """Return the cases of a file that is recognised; one of a format without cases has a problem."""
+    if not file.format.cases:
+        return CaseFile(file.document, (), {}, (not_taken(file, "cases"),))
+    return read_document(file.document, name)

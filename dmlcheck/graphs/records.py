@@ -1,4 +1,4 @@
-"""Graphs of descs, and their steps."""
+"""Graphs of operators: as a file has them, and their steps once these are checked."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Finding
 from dmlcheck.files.document import Path
 
 
@@ -32,3 +33,43 @@ class Graph(NamedTuple):
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: Mapping[str, Any] = {}
+
+
+class Node(NamedTuple):
+    """An operator of a graph that is not checked yet: its desc in the notation, the names of its tensors by label.
+
+    An empty name of an input stands for one that nothing brings. `others` are names that it writes and has no tensor
+    for, and `findings` say what is wrong with how the file has the desc.
+    """
+
+    name: str
+    operator: str
+    fields: Mapping[str, object]
+    inputs: Mapping[str, str]
+    outputs: Mapping[str, str]
+    path: Path = ()
+    others: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+class Constant(NamedTuple):
+    """A tensor with bytes of its own, in the graph's file or in one beside it: its name, and that of its node."""
+
+    tensor: str
+    node: str
+    path: Path = ()
+    data: memoryview | None = None
+    file: str = ""
+
+
+class GraphFile(NamedTuple):
+    """A graph as its file has it: the names of its inputs and outputs, its constants, its nodes in order, unchecked.
+
+    An input or output that is not used has no name. `file` is written with slashes.
+    """
+
+    file: str
+    inputs: tuple[str, ...]
+    constants: tuple[Constant, ...]
+    nodes: tuple[Node, ...]
+    outputs: tuple[str, ...]

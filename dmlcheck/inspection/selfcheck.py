@@ -8,10 +8,10 @@ from importlib import import_module
 from itertools import chain
 from typing import Any, NamedTuple
 
-from dmlcheck.cases.find import find_files
 from dmlcheck.cases.records import Case, CaseFile
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.diagnostics.wording import counted
+from dmlcheck.formats.find import find_files
 from dmlcheck.formats.read import read_file
 from dmlcheck.inspection.case_checks import case_problems
 from dmlcheck.inspection.coverage import table_edges

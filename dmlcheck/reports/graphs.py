@@ -1,17 +1,30 @@
-"""Checked DirectML graphs as text: what is wrong, the operators, and the level from which the whole graph is valid."""
+"""Checked graphs as text: what is wrong, the operators, and the level from which the whole graph is valid."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
 
 from dmlcheck.diagnostics.wording import counted, visible
 from dmlcheck.reports.diagnostics import at_pointer, diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table
 from dmlcheck.running.graphs import GraphResult
-from dmlcheck.running.legality import Validated
+from dmlcheck.running.legality import Validated, Whole
 from dmlcheck.specs.names import LEVEL_ORDER, highest, level_and_version, level_name
 
+if TYPE_CHECKING:
+    from dmlcheck.running.models import ModelResult
+
 _MOST = 10  # nodes that are named
+
+
+def whole_lines(whole: Whole, style: Style) -> Iterator[Line]:
+    """Yield what `validate` prints of a graph or an ONNX model."""
+    if isinstance(whole, GraphResult):
+        return graph_lines(whole, style)
+    from dmlcheck.reports.models import model_lines
+
+    return model_lines(cast("ModelResult", whole), style)
 
 
 def graph_lines(graph: GraphResult, style: Style) -> Iterator[Line]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dmlcheck import __version__
 from dmlcheck.comparison.records import Element, OutputResult
@@ -14,7 +14,7 @@ from dmlcheck.reports.failure import Again, again_by_id
 from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
-from dmlcheck.running.legality import Validated
+from dmlcheck.running.legality import Validated, Whole
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
 from dmlcheck.specs.load import full_name
 
@@ -245,20 +245,17 @@ def _measure(element: Element) -> dict[str, bool]:
 
 
 def validation_text(
-    descs: Iterable[Validated],
-    models: Iterable[ModelResult] = (),
-    directml_version: str | None = None,
-    graphs: Iterable[GraphResult] = (),
+    descs: Iterable[Validated], wholes: Iterable[Whole] = (), directml_version: str | None = None
 ) -> str:
     """Return what `validate --format json` prints; a version of DirectML is that which notes are limited to."""
     listed = list(descs)
-    whole = [*map(_model, models), *map(_graph, graphs)]
+    models = list(map(_whole, wholes))
     return json.dumps(
         {
             "schema": VALIDATION_SCHEMA,
             "valid": not any(desc.errors for desc in listed),
             **({} if directml_version is None else {"directml_version": directml_version}),
-            **({"models": whole} if whole else {}),
+            **({"models": models} if models else {}),
             "descs": [
                 {
                     "file": desc.file,
@@ -283,6 +280,12 @@ def _source(desc: Validated) -> dict[str, Any]:
     if desc.node is None:
         return {}
     return {"node": desc.node, "onnx_operator": desc.onnx_operator, "desc": desc.desc}
+
+
+def _whole(whole: Whole) -> dict[str, Any]:
+    from dmlcheck.running.graphs import GraphResult
+
+    return _graph(whole) if isinstance(whole, GraphResult) else _model(cast("ModelResult", whole))
 
 
 def _graph(graph: GraphResult) -> dict[str, Any]:

@@ -1,33 +1,72 @@
-"""What an implementation computes for a case: the reference engine, or another."""
+"""What an implementation computes for the cases of a file: the reference engine, or another."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dmlcheck.cases.find import is_named
 from dmlcheck.cases.prepare import out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.diagnostics.wording import braces
-from dmlcheck.implementations import make
+from dmlcheck.diagnostics.wording import braces, did_you_mean
+from dmlcheck.formats.read import cases_in
+from dmlcheck.formats.registry import Opened
+from dmlcheck.implementations import Implementation, make
 from dmlcheck.running.computed import Computed, Nothing, computed, failed, why_unsupported
+from dmlcheck.running.legality import all_problems
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Evaluated(NamedTuple):
-    """What came of a case: its outputs, each with its data type, or a remark, or what is wrong.
+    """What came of a case, a graph or a command: outputs, each with its data type, or a remark, or what is wrong.
 
-    `unspecified` has masks of the elements that are undefined, for outputs that have some.
+    `unspecified` has masks of the elements that are undefined, for outputs that have some. The resources that a command
+    prints have no name around them. `is_wrong` says that what is wrong is the file, `is_done` that something was done
+    that gives no outputs; `nothing` says why there is nothing to compute.
     """
 
-    name: str
+    name: str | None
     outputs: Mapping[str, tuple[Array, str]] = {}
     remark: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
     unspecified: Mapping[str, Array] = {}
+    is_wrong: bool = False
+    is_done: bool = False
+    nothing: str | None = None
+
+
+class Wanted(NamedTuple):
+    """What is to be computed: the cases whose ids are selected, of a file or only one, by which implementation.
+
+    `inputs` is where the inputs of a graph are.
+    """
+
+    implementation: Implementation
+    case: str | None = None
+    selected: Callable[[str], bool] = lambda _: True
+    inputs: str | None = None
+
+
+def evaluated_cases(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
+    """Yield what is computed for each case that is wanted, if nothing is wrong with the form of any."""
+    found = cases_in(file)
+    named = [case for case in found.cases if wanted.case is None or is_named(case.name, wanted.case)]
+    if wanted.case is not None and not named:
+        meant = did_you_mean(wanted.case, [case.name for case in found.cases])
+        question = f"; {meant}" if meant else ""
+        yield Evaluated(None, nothing=f"{file.document.name} has no case {wanted.case}{question}")
+    cases = [case for case in named if wanted.selected(case.id)]
+    problems = [*found.problems]
+    for case in cases:
+        problems += all_problems(case, found.broken[case.id]) if case.id in found.broken else ()
+    if problems:
+        yield Evaluated(None, diagnostics=tuple(problems), is_wrong=True)
+    else:
+        yield from (evaluate_case(case, wanted.implementation) for case in cases)
 
 
 def evaluate_case(case: Case, implementation: Any = None) -> Evaluated:

@@ -1,46 +1,56 @@
-"""What the reference engine computes for a DirectML graph on disk, as `dmlcheck eval` prints it."""
+"""What the reference engine computes for a DirectML graph, and for the commands of a DxDispatch model."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from functools import partial
-from typing import NamedTuple
 
 from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.diagnostics.wording import cut
-from dmlcheck.formats.dml_graph.evaluate import evaluate_graph
 from dmlcheck.formats.dml_graph.given import load_given
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.running.evaluate import Evaluated
+from dmlcheck.formats.dml_graph.graph import read_graph
+from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
+from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.formats.registry import Opened
+from dmlcheck.graphs.compute import Results
+from dmlcheck.graphs.evaluate import evaluate_graph
+from dmlcheck.graphs.records import GraphFile
+from dmlcheck.running.evaluate import Evaluated, Wanted
 
 
-class GraphValues(NamedTuple):
-    """The outputs of a graph, or what is wrong with it, and remarks; `is_wrong`: the file is no such graph."""
-
-    evaluated: Evaluated
-    remarks: tuple[str, ...] = ()
-    is_wrong: bool = False
-
-
-def graph_values(path: str, inputs: str | None) -> GraphValues:
-    """Compute the outputs of a graph from the inputs in a file or a folder; None without."""
-    file = path.replace(os.sep, "/")
-    name = os.path.splitext(os.path.basename(file))[0]
-    graph = read_graph(path)
+def evaluated_graph(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:
+    """Yield the outputs of a graph after remarks on them, or what is wrong with it."""
+    graph = read_graph(file.path)
     if isinstance(graph, Diagnostic):
-        return GraphValues(Evaluated(name, diagnostics=(graph,)), is_wrong=True)
-    results, findings = collected(evaluate_graph(graph, path, partial(load_given, inputs)))
+        yield Evaluated(None, diagnostics=(graph,), is_wrong=True)
+        return
+    results, findings = collected(evaluate_graph(graph, partial(load_given, wanted.inputs)))
     if findings:
-        wrong = tuple(finding.diagnostic()._replace(file=file) for finding in findings)
-        return GraphValues(
-            Evaluated(name, diagnostics=wrong), is_wrong=any(one.rule == "graph-syntax" for one in wrong)
-        )
+        wrong = tuple(finding.diagnostic()._replace(file=graph.file) for finding in findings)
+        yield Evaluated(None, diagnostics=wrong, is_wrong=any(one.rule == "graph-syntax" for one in wrong))
+        return
+    yield from (Evaluated(None, remark=remark) for remark in _remarks(graph, results))
     outputs = {cut(key, 1000): (found.values, found.tensor.data_type) for key, found in results.outputs.items()}
     masks = {cut(key, 1000): one.unspecified for key, one in results.outputs.items() if one.unspecified is not None}
-    remarks = [
-        f"elements of {cut(name, 100)!r} are undefined, and with them what is computed from it"
-        for name in results.undefined
-    ]
-    lost = [cut(key, 100) for key in graph.outputs if key and key not in results.outputs]
-    remarks += [f"{key!r} is not printed: it is a constant, and the file does not say of which type" for key in lost]
-    return GraphValues(Evaluated(name, outputs, unspecified=masks), tuple(remarks))
+    nothing = None if outputs else f"nothing was computed: {graph.file} has no operator that writes an output"
+    name = os.path.splitext(os.path.basename(graph.file))[0]
+    yield Evaluated(name, outputs, unspecified=masks, nothing=nothing)
+
+
+def _remarks(graph: GraphFile, results: Results) -> Iterator[str]:
+    for name in results.undefined:
+        yield f"elements of {cut(name, 100)!r} are undefined, and with them what is computed from it"
+    for name in graph.outputs:
+        if name and name not in results.outputs:
+            yield f"{cut(name, 100)!r} is not printed: it is a constant, and the file does not say of which type"
+
+
+def evaluated_commands(file: Opened, _: Wanted) -> Iterator[Evaluated]:
+    """Yield the resources that a model prints, as they are when it does."""
+    model = read_model(file.document)
+    if model.problems:
+        yield Evaluated(None, diagnostics=model.problems, is_wrong=True)
+        return
+    for done in evaluate_model(model, os.curdir):
+        yield Evaluated(None, done.printed, done.remark, done.diagnostics, is_done=done.is_done)

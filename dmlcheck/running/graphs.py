@@ -1,20 +1,21 @@
-"""DirectML graphs checked node by node: what `dmlcheck validate` says of each, and what the whole graph needs."""
+"""Graphs checked node by node: what `dmlcheck validate` says of each, and what the whole graph needs."""
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.read import read_desc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, cut, is_or_are
-from dmlcheck.formats.dml_graph.descs import NodeDesc, desc_of
-from dmlcheck.formats.dml_graph.edges import Edges
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Constant, Graph, Operator
-from dmlcheck.running.legality import Asked, Validated, too_many
+from dmlcheck.formats.dml_graph.graph import read_graph
+from dmlcheck.formats.dxdispatch.cases import operator_cases
+from dmlcheck.formats.dxdispatch.read import read_model
+from dmlcheck.formats.registry import Opened
+from dmlcheck.graphs.check import CheckDesc, Checked, CheckedDesc, checked
+from dmlcheck.graphs.records import GraphFile
+from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many, validated_cases
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, highest
 from dmlcheck.validation import check, deviations, minimum_level
 
@@ -32,6 +33,7 @@ class GraphResult(NamedTuple):
     entries: tuple[Validated, ...] = ()
     constants: int = 0
     problem: Diagnostic | None = None
+    is_refused: bool = False
 
     @property
     def descs(self) -> tuple[Validated, ...]:
@@ -71,82 +73,71 @@ class GraphResult(NamedTuple):
 _ALWAYS = GRAPH_RULES | {"too-many-problems"}  # what is wrong at every level, or may be
 
 
-class _Checked(NamedTuple):
-    """What is found of a desc, whatever node has it."""
+def validated_file(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+    """Check the graph of a file as a whole."""
+    found = validated_graph(file.path, asked)
+    return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong)
 
-    minimum: str | None
-    findings: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
+
+def validated_dispatches(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+    """Check what a DxDispatch model dispatches: operators by themselves, each graph as a whole."""
+    model = read_model(file.document)
+    graphs = {graph.file: graph for graph in model.graphs.values()}
+    wholes = tuple(found_of(graph, asked) for graph in graphs.values())
+    return validated_cases(operator_cases(model), asked, wholes)
 
 
 def validated_graph(path: str, asked: Asked) -> GraphResult:
-    """Check every operator of a graph, at a level or at the newest, and its edges."""
-    name = path.replace(os.sep, "/")
-    graph = read_graph(path)
+    """Check every node of a graph, at a level or at the newest, and its edges."""
+    return found_of(read_graph(path), asked)
+
+
+def found_of(graph: GraphFile | Diagnostic, asked: Asked) -> GraphResult:
+    """Return what is found of a graph, or of a file that is none."""
+    file = graph.file or ""
     if isinstance(graph, Diagnostic):
-        entry = Validated(name, os.path.basename(name), None, None, None, (graph,))
-        return GraphResult(name, (entry,), problem=graph)
-    constants = sum(isinstance(node.desc, Constant) for node in graph.nodes)
-    return GraphResult(name, tuple(_entries(graph, name, asked)), constants)
+        entry = Validated(file, os.path.basename(file), None, None, None, (graph,))
+        return GraphResult(file, (entry,), problem=graph)
+    return GraphResult(file, tuple(_entries(graph, asked)), len({one.path for one in graph.constants}))
 
 
-def _entries(graph: Graph, file: str, asked: Asked) -> Iterator[Validated]:
-    """Yield the entry of each operator, and of what else is wrong; those after too many errors are not checked."""
-    edges, known, errors = Edges(graph), dict[str, _Checked](), 0
-    for index, node in enumerate(graph.nodes):
-        if errors > MAX_PROBLEMS:
-            rest = len(graph.nodes) - index
-            yield too_many(file, f"{counted(rest, 'more node')} {is_or_are(rest)} not checked")
-            return
-        made = desc_of(node, node.desc, edges.owned) if isinstance(node.desc, Operator) else None
-        wrong = tuple(edges.findings(node, made))
-        entry = _entry(file, cut(node.name, _MOST_SHOWN), ("nodes", index), wrong)
-        if made is not None:
-            entry = _of_operator(entry, made, wrong, ("nodes", index), _checked(made, asked, known), asked)
-        if entry.operator is not None or entry.diagnostics:
-            yield entry
-        errors += entry.errors
-    for finding in edges.outputs():
-        yield _entry(file, cut(graph.outputs[int(finding.path[-1])], _MOST_SHOWN), (), (finding,))
+def checker(asked: Asked) -> CheckDesc:
+    """Return what finds of a desc what is asked: what is wrong with it, its lowest level, what is known of it."""
 
-
-def _entry(file: str, name: str, prefix: tuple[str | int, ...], wrong: tuple[Finding, ...]) -> Validated:
-    placed = tuple(_placed(finding, prefix, file) for finding in wrong)
-    return Validated(file, name, None, None, None, placed, is_plain=False)
-
-
-def _of_operator(
-    entry: Validated,
-    made: NodeDesc,
-    wrong: tuple[Finding, ...],
-    prefix: tuple[str | int, ...],
-    checked: _Checked,
-    asked: Asked,
-) -> Validated:
-    """Return the entry of an operator: what the file has wrong of it is told instead of what follows from that."""
-    findings = made.findings or checked.findings
-    notes = () if findings or wrong else checked.notes
-    return entry._replace(
-        operator=cut(made.operator, _MOST_SHOWN),
-        feature_level=asked.level or NEWEST_LEVEL,
-        minimum=None if made.findings else checked.minimum,
-        diagnostics=tuple(_placed(finding, prefix, entry.file) for finding in (*findings, *wrong)),
-        notes=tuple(_placed(note, prefix, entry.file)._replace(severity=NOTE) for note in notes),
-    )
-
-
-def _checked(made: NodeDesc, asked: Asked, known: dict[str, _Checked]) -> _Checked:
-    """Return what is wrong with a desc, and what is known of it in a graph; a graph has many that are the same."""
-    key = json.dumps([made.operator, made.fields])
-    if key not in known:
-        reading = read_desc(made.operator, made.fields)
+    def check_desc(operator: str, fields: Mapping[str, Any]) -> CheckedDesc:
+        reading = read_desc(operator, fields)
         findings = tuple(check(reading, asked.level or NEWEST_LEVEL))
-        desc = reading.desc
-        is_noted = not findings and desc is not None
-        notes = tuple(deviations.notes(desc, asked.directml_version, in_graph=True)) if is_noted and desc else ()
-        known[key] = _Checked(minimum_level(reading), findings, notes)
-    return known[key]
+        notes: tuple[Finding, ...] = ()
+        if reading.desc is not None and not findings:
+            notes = tuple(deviations.notes(reading.desc, asked.directml_version, in_graph=True))
+        return CheckedDesc(reading.desc, findings, minimum_level(reading), notes)
+
+    return check_desc
 
 
-def _placed(finding: Finding, prefix: tuple[str | int, ...], file: str) -> Diagnostic:
-    return finding.diagnostic(prefix)._replace(file=file)
+def _entries(graph: GraphFile, asked: Asked) -> Iterator[Validated]:
+    """Yield the entry of each node, and of what else is wrong; those after too many errors are not checked."""
+    errors, nodes = 0, 0
+    for one in checked(graph, checker(asked)):
+        if errors > MAX_PROBLEMS and (rest := len(graph.nodes) - nodes):
+            yield too_many(graph.file, f"{counted(rest, 'more node')} {is_or_are(rest)} not checked")
+            return
+        entry = _entry(one, graph.file, asked)
+        nodes += one.node is not None
+        errors += entry.errors
+        yield entry
+
+
+def _entry(one: Checked, file: str, asked: Asked) -> Validated:
+    """Return the entry of a node, or of what is wrong with a constant or an output."""
+    wrong = tuple(finding.diagnostic()._replace(file=file) for finding in one.findings)
+    entry = Validated(file, cut(one.name, _MOST_SHOWN), None, None, None, wrong, is_plain=False)
+    if one.node is None or one.desc is None:
+        return entry
+    notes = () if wrong else tuple(note.diagnostic(one.node.path)._replace(file=file) for note in one.desc.notes)
+    return entry._replace(
+        operator=cut(one.node.operator, _MOST_SHOWN),
+        feature_level=asked.level or NEWEST_LEVEL,
+        minimum=one.desc.minimum,
+        notes=tuple(note._replace(severity=NOTE) for note in notes),
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from dmlcheck.cases.records import Case, CaseFile, in_order
 from dmlcheck.descs.read import Reading, read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import ERROR, MAX_PROBLEMS, NOTE, WARNING, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import counted, is_or_are
+from dmlcheck.files.document import Document
+from dmlcheck.formats.read import cases_in
+from dmlcheck.formats.registry import Opened
 from dmlcheck.running.negatives import check_invalid, lists_values
 from dmlcheck.specs.load import full_name
 from dmlcheck.specs.names import LEVELS
@@ -62,6 +65,45 @@ class Validated(NamedTuple):
         return sum(1 for diagnostic in self.diagnostics if diagnostic.severity == ERROR)
 
 
+class Whole(Protocol):
+    """What was found of a graph or a model that is checked as a whole."""
+
+    @property
+    def file(self) -> str:
+        """The file that it is in."""
+
+    @property
+    def entries(self) -> tuple[Validated, ...]:
+        """What reports list of it."""
+
+    @property
+    def is_wrong(self) -> bool:
+        """Whether the file is none, or not as its format has it."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether it is not loaded, whatever its nodes are."""
+
+    @property
+    def checked(self) -> int:
+        """The number of nodes whose descs were checked."""
+
+
+class ValidatedFile(NamedTuple):
+    """What was found of a file: its descs by themselves, and the graphs and models that were checked as wholes.
+
+    `named` are the names of sizes that `--dim` can give; `unavailable` says what is not installed to read it.
+    """
+
+    document: Document
+    descs: tuple[Validated, ...] = ()
+    wholes: tuple[Whole, ...] = ()
+    is_wrong: bool = False
+    is_empty: bool = False
+    named: frozenset[str] = frozenset()
+    unavailable: str | None = None
+
+
 def errors_in(descs: Iterable[Validated]) -> int:
     """Return the number of errors among validated descs."""
     return sum(desc.errors for desc in descs)
@@ -78,28 +120,35 @@ class Asked(NamedTuple):
     directml_version: str | None = None
 
 
-def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
-    """Validate every desc of a file but for those of graphs, which are validated as wholes.
+def validated_file(file: Opened, asked: Asked, _: Mapping[str, int]) -> ValidatedFile:
+    """Validate the descs of a case file."""
+    return validated_cases(cases_in(file), asked)
 
-    What is wrong with the file itself comes first.
-    """
-    of_graphs = file.of_graphs
+
+def validated_cases(file: CaseFile, asked: Asked, wholes: tuple[Whole, ...] = ()) -> ValidatedFile:
+    """Validate the descs of cases; `wholes` are what else is in their file."""
+    is_empty = not (file.cases or file.problems or file.broken or wholes)
+    is_wrong = bool(file.problems or file.broken) or any(whole.is_wrong for whole in wholes)
+    return ValidatedFile(file.document, tuple(validated(file, asked)), wholes, is_wrong, is_empty)
+
+
+def validated(file: CaseFile, asked: Asked) -> Iterator[Validated]:
+    """Validate every desc of a file; what is wrong with the file itself comes first."""
     name = file.document.name
     if file.problems:
         yield Validated(name, os.path.splitext(os.path.basename(name))[0], None, None, None, file.problems)
     for note in file.notes:
         yield Validated(name, str(note.pointer).rpartition(".")[2], None, None, None, (note,), is_plain=False)
     errors = 0
-    cases = [case for case in file.cases if case.id not in of_graphs]
-    for number, case in enumerate(cases):
+    for number, case in enumerate(file.cases):
         if errors > MAX_PROBLEMS:
-            rest = len(cases) - number
+            rest = len(file.cases) - number
             yield too_many(name, f"{counted(rest, 'more desc')} {is_or_are(rest)} not checked")
             return
         broken = file.broken.get(case.id)
         desc = _validated_case(case, asked) if broken is None else _broken_case(case, asked.level, broken)
         errors += desc.errors
-        yield desc._replace(is_plain=not file.document.lists_cases)
+        yield desc._replace(is_plain=not file.is_list)
 
 
 def too_many(name: str, rest: str) -> Validated:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.formats.registry import Opened
+from dmlcheck.graphs.check import CheckDesc, each_once
 from dmlcheck.onnx.backend_tests.read import Unreadable, opset_of
 from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
+from dmlcheck.onnx.exporter import require
 from dmlcheck.onnx.model.file import read_whole, symbols_of
 from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.onnx.provider.registrations import registrations
-from dmlcheck.running.legality import Asked, Validated, too_many
+from dmlcheck.running.graphs import checker
+from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest
-from dmlcheck.validation import check, deviations, minimum_level
 
 MAPPING = "the DirectML provider of {release}"
 
@@ -90,6 +91,11 @@ class ModelResult(NamedTuple):
         return self.problem is not None or self.noted("onnx-syntax") > 0
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the release of the mapping does not load it."""
+        return self.refusal is not None
+
+    @property
     def minimum(self) -> str | None:
         """The level from which all checked nodes are valid, None where one never is or none was checked."""
         return highest(desc.minimum for desc in self.descs if desc.operator is not None)
@@ -130,13 +136,14 @@ class ModelResult(NamedTuple):
         return sum(node.unusable is not None and node.unusable.rule == rule for node in self.nodes)
 
 
-class _Checked(NamedTuple):
-    """What is found of a desc, whatever node has it, and the desc itself where it can be read."""
-
-    minimum: str | None
-    findings: tuple[Finding, ...]
-    notes: tuple[Finding, ...]
-    desc: Mapping[str, Any] | None
+def validated_file(file: Opened, asked: Asked, sizes: Mapping[str, int]) -> ValidatedFile:
+    """Check the model of a file node by node."""
+    try:
+        require()
+    except Unavailable as error:
+        return ValidatedFile(file.document, unavailable=str(error))
+    found = validated_model(file.path, asked, sizes)
+    return ValidatedFile(file.document, wholes=(found,), is_wrong=found.is_wrong, named=found.named)
 
 
 def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelResult:
@@ -147,14 +154,14 @@ def validated_model(path: str, asked: Asked, sizes: Mapping[str, int]) -> ModelR
         model = read_whole(path, sizes)
     except Unreadable as wrong:
         return ModelResult(name, mapping, provider.level, problem=wrong.diagnostic())
-    known: dict[str, _Checked] = {}
+    check_desc = each_once(checker(asked))
     nodes, fusions = [], []
     possible = []
     for node in nodes_and_fusions(model):
         if node.is_possible:
             possible.append((node.operator, node.name))
             continue
-        result = _of_node(node, name, asked, known)
+        result = _of_node(node, name, asked, check_desc)
         if node.replaced:
             fusions.append(Fusion(node.name, result, node.replaced))
         else:
@@ -172,18 +179,18 @@ def _refusal(opset: int) -> str | None:
     return f"asks for opset {opset}; {provider.release} has opsets up to {provider.opset}, and does not load it"
 
 
-def _of_node(node: ModelNode, file: str, asked: Asked, known: dict[str, _Checked]) -> NodeResult:
+def _of_node(node: ModelNode, file: str, asked: Asked, check_desc: CheckDesc) -> NodeResult:
     if isinstance(node.found, Unusable):
         return NodeResult(node.operator, (_unusable(node, node.found, file),), node.found)
-    return NodeResult(node.operator, tuple(_descs(node, node.found, file, asked, known)))
+    return NodeResult(node.operator, tuple(_descs(node, node.found, file, asked, check_desc)))
 
 
 def _descs(
-    node: ModelNode, found: Iterable[Counterpart], file: str, asked: Asked, known: dict[str, _Checked]
+    node: ModelNode, found: Iterable[Counterpart], file: str, asked: Asked, check_desc: CheckDesc
 ) -> Iterator[Validated]:
     level = asked.level or NEWEST_LEVEL
     for counterpart in found:
-        checked = _checked(counterpart, asked, known)
+        checked = check_desc(counterpart.operator, fields_of(counterpart.fields))
         diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (checked.findings, checked.notes))
         operator = OPERATOR_PREFIX + counterpart.operator
         made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
@@ -191,7 +198,7 @@ def _descs(
             notes=tuple(note._replace(severity=NOTE) for note in notes),
             node=node.name,
             onnx_operator=node.operator,
-            desc=checked.desc,
+            desc=None if checked.desc is None else notation(checked.desc),
         )
 
 
@@ -204,24 +211,6 @@ def _unusable(node: ModelNode, why: Unusable, file: str) -> Validated:
         diagnostic = diagnostic._replace(severity=NOTE)
     entry = Validated(file, node.name, None, None, None, (diagnostic,), is_plain=False)
     return entry._replace(node=node.name, onnx_operator=node.operator)
-
-
-def _checked(counterpart: Counterpart, asked: Asked, known: dict[str, _Checked]) -> _Checked:
-    """Return what is wrong with a desc, and what is known of it in a graph; a model has many that are the same."""
-    fields = fields_of(counterpart.fields)
-    key = json.dumps([counterpart.operator, fields], default=str)
-    if key not in known:
-        reading = read_desc(counterpart.operator, fields)
-        findings = tuple(check(reading, asked.level or NEWEST_LEVEL))
-        notes = () if findings else _notes(reading.desc, asked.directml_version)
-        desc = None if reading.desc is None else notation(reading.desc)
-        known[key] = _Checked(minimum_level(reading), findings, notes, desc)
-    return known[key]
-
-
-def _notes(desc: OperatorDesc | None, version: str | None) -> tuple[Finding, ...]:
-    """Return what is known of a valid desc; ONNX Runtime compiles the nodes of a model to graphs."""
-    return () if desc is None else tuple(deviations.notes(desc, version, in_graph=True))
 
 
 def _placed(finding: Finding, file: str) -> Diagnostic:

@@ -58,4 +58,4 @@ def test_inputs_are_for_graphs_alone() -> None:
     write("a.yaml", GOOD)
     result = dmlcheck("eval", "a.yaml", "--inputs", "in.npz")
     assert result.exit_code == 2
-    assert "--inputs is for DirectML graphs (.bin), and a.yaml is none" in result.output
+    assert "--inputs is for DirectML graphs (.bin); a.yaml is a case file" in result.output

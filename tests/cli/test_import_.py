@@ -41,3 +41,16 @@ def test_a_folder_without_models_imports_nothing() -> None:
 def test_a_path_that_is_not_there_is_wrong_usage() -> None:
     result = dmlcheck("import", "onnx", "nowhere", "-o", "cases")
     assert (result.exit_code, "nowhere: no such file or folder" in result.stderr) == (2, True)
+
+
+def test_a_file_of_another_format_is_named_with_what_takes_it() -> None:
+    write("x.onnx", "")
+    result = dmlcheck("import", "dxdispatch", "x.onnx", "-o", "cases")
+    assert result.exit_code == 2
+    assert "x.onnx is an ONNX model, not a DxDispatch model: `dmlcheck validate` and" in result.stderr
+    assert not Path("cases").exists()
+
+
+def test_hidden_files_of_a_folder_are_not_imported(models: str) -> None:
+    write(f"{models}/.hidden.json", '{"dispatchables": {}}')
+    assert ".hidden" not in dmlcheck("import", "dxdispatch", models, "-o", "cases").output

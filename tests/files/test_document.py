@@ -82,17 +82,6 @@ def test_a_plain_scalar_is_as_the_file_spells_it_and_text_in_quotes_is_none() ->
     assert made.literal(("nowhere",)) is None
 
 
-# ---- what a file holds
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [(TEXT, True), ("cases: []", True), ("cases:", False), ('{"dispatchables": {}}', True), ("operator: X", False)],
-)
-def test_a_file_lists_cases_or_is_one(text: str, expected: bool) -> None:
-    assert document(text).lists_cases is expected
-
-
 def test_a_document_that_is_given_up_has_no_value_and_says_why() -> None:
     made = document()
     made.refuse("too odd", Position(2, 3), "write something else")

@@ -35,6 +35,24 @@ def test_a_file_is_read_as_what_it_is(tmp_path: Path, content: object, names: li
     assert [note.rule for note in file.notes] == (["not-directml"] if content is MODEL else [])
 
 
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [({"cases": []}, True), ({"cases": None}, False), (MODEL, True), ({"operator": "X"}, False)],
+)
+def test_a_file_is_a_list_of_cases_or_one_case(tmp_path: Path, content: object, expected: bool) -> None:
+    path = tmp_path / "x.json"
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert read_file(str(path)).is_list is expected
+
+
+def test_a_file_that_has_no_cases_says_what_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(b"")
+    (problem,) = read_file(str(path)).problems
+    assert (problem.rule, problem.file) == ("wrong-type", path.as_posix())
+    assert problem.message == "the file is a DirectML graph; it must be a case file or a DxDispatch model"
+
+
 def test_a_file_that_is_not_there_has_a_problem(tmp_path: Path) -> None:
     file = read_file(str(tmp_path / "none.yaml"))
     assert [problem.rule for problem in file.problems] == ["file-not-found"]

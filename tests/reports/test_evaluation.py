@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import yaml
 
-from dmlcheck.formats.dxdispatch.evaluate import Printed
-from dmlcheck.reports.evaluation import evaluated_text, resource_text
+from dmlcheck.reports.evaluation import evaluated_text
 from dmlcheck.running.evaluate import Evaluated
 
 VALUES = np.array([[1, 0.5], [-2, 3]], np.float32)
@@ -20,7 +19,9 @@ def test_a_case_has_its_outputs_under_its_name() -> None:
 
 
 def test_a_resource_has_its_elements_as_they_lie() -> None:
-    assert "".join(resource_text(Printed("out", VALUES.reshape(-1), "FLOAT32"))) == "out: [1, 0.5, -2, 3]\n"
+    assert (
+        "".join(evaluated_text(Evaluated(None, {"out": (VALUES.reshape(-1), "FLOAT32")}))) == "out: [1, 0.5, -2, 3]\n"
+    )
 
 
 def test_a_name_that_yaml_reads_as_something_else_is_quoted() -> None:

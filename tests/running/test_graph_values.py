@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,7 +23,10 @@ from dml_graphs import (
     uint32,
 )
 
-from dmlcheck.running.graph_values import GraphValues, graph_values
+from dmlcheck.formats.registry import opened
+from dmlcheck.implementations import make
+from dmlcheck.running.evaluate import Evaluated, Wanted
+from dmlcheck.running.graph_values import evaluated_commands, evaluated_graph
 
 ROW = tensor([1, 1, 1, 5])
 
@@ -33,17 +38,25 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     np.savez("in.npz", model_input=np.array([1, 0, 0, 0, 2], dtype=np.float32))
 
 
-def values(data: bytes) -> GraphValues:
-    return graph_values(save(data), "in.npz")
+class Values(NamedTuple):
+    """What `eval` has of a graph: its outputs, and the remarks on them."""
+
+    evaluated: Evaluated
+    remarks: tuple[str, ...]
 
 
-def rules(found: GraphValues) -> list[tuple[str, str | None]]:
+def values(data: bytes) -> Values:
+    *remarks, last = evaluated_graph(opened(save(data)), Wanted(make("reference"), inputs="in.npz"))
+    return Values(last, tuple(one.remark or "" for one in remarks))
+
+
+def rules(found: Values) -> list[tuple[str, str | None]]:
     return [(each.rule, each.pointer) for each in found.evaluated.diagnostics]
 
 
 def test_outputs_have_their_sizes_and_types() -> None:
     found = values(matmul_add())
-    assert (found.evaluated.name, found.is_wrong, found.remarks) == ("Partition_0", False, ())
+    assert (found.evaluated.name, found.evaluated.is_wrong, found.remarks) == ("Partition_0", False, ())
     (output,) = found.evaluated.outputs.items()
     assert (output[0], output[1][1]) == ("model_output", "FLOAT32")
     assert output[1][0].tolist() == [[[[40, 43, 46, 49, 52]]]]
@@ -56,12 +69,12 @@ def test_mistakes_stand_in_the_file() -> None:
         ("dangling-edge", "graphOutputNames[0]"),
     ]
     assert {each.file for each in found.evaluated.diagnostics} == {"Partition_0.bin"}
-    assert not found.is_wrong
+    assert not found.evaluated.is_wrong
 
 
 def test_a_file_that_is_no_graph_is_wrong() -> None:
     found = values(b"")
-    assert (rules(found), found.is_wrong) == ([("graph-syntax", None)], True)
+    assert (rules(found), found.evaluated.is_wrong) == ([("graph-syntax", None)], True)
 
 
 def test_a_constant_that_is_an_output_is_remarked_upon() -> None:
@@ -108,3 +121,22 @@ def test_changed_bytes_end_in_values_or_in_words(seed: int, monkeypatch: pytest.
     for _ in range(100):
         found = values(change(draw))
         assert found.evaluated.diagnostics or found.evaluated.outputs or found.remarks
+
+
+def test_the_commands_of_a_model_give_what_they_print() -> None:
+    tensor = {"DataType": "FLOAT32", "Sizes": [2]}
+    model = {
+        "resources": {name: {"initialValuesDataType": "FLOAT32", "initialValues": [-1, 2]} for name in ("in", "out")},
+        "dispatchables": {"relu": {"type": "ACTIVATION_RELU", "desc": {"InputTensor": tensor, "OutputTensor": tensor}}},
+        "commands": [
+            {"type": "dispatch", "dispatchable": "relu", "bindings": {"InputTensor": "in", "OutputTensor": "out"}},
+            {"type": "print", "resource": "out"},
+        ],
+    }
+    Path("model.json").write_text(json.dumps(model), encoding="utf-8")
+    dispatched, printed = evaluated_commands(opened("model.json"), Wanted(make("reference")))
+    assert (dispatched.outputs, dispatched.is_done) == ({}, True)
+    assert (printed.name, printed.outputs["out"][0].tolist(), printed.outputs["out"][1]) == (None, [0, 2], "FLOAT32")
+    Path("model.json").write_text(json.dumps({**model, "resources": 3}), encoding="utf-8")
+    (wrong,) = evaluated_commands(opened("model.json"), Wanted(make("reference")))
+    assert (wrong.is_wrong, wrong.diagnostics[0].pointer) == (True, "resources")

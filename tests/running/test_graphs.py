@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,10 @@ from dmlcheck import load_cases
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.diagnostics.record import MAX_PROBLEMS
-from dmlcheck.formats.dml_graph.descs import desc_of
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Graph, Operator
-from dmlcheck.running.graphs import GraphResult, validated_graph
+from dmlcheck.formats.dml_graph.graph import read_graph
+from dmlcheck.formats.registry import opened
+from dmlcheck.graphs.records import GraphFile
+from dmlcheck.running.graphs import GraphResult, validated_dispatches, validated_file, validated_graph
 from dmlcheck.running.legality import Asked
 from dmlcheck.validation import minimum_level
 
@@ -153,10 +154,8 @@ def test_every_operator_comes_back_as_it_was_written() -> None:
         assert reading.desc is not None
         data = one_node(reading.desc)
         found = read_graph(save(data))
-        assert isinstance(found, Graph)
-        node = found.nodes[0]
-        assert isinstance(node.desc, Operator)
-        made = desc_of(node, node.desc)
+        assert isinstance(found, GraphFile)
+        made = found.nodes[0]
         again = read_desc(made.operator, made.fields)
         assert (made.findings, again.findings, again.desc is None) == ((), (), False), operator_name
         assert again.desc is not None
@@ -175,3 +174,49 @@ def same(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [same(part) for part in value]
     return float(np.float32(value)) if isinstance(value, (int, float)) else value
+
+
+def test_what_is_known_of_compiled_graphs_is_noted_of_a_valid_node() -> None:
+    half = tensor([1, 1, 1, 4], "DML_TENSOR_DATA_TYPE_FLOAT16", 8)
+    full = tensor([1, 1, 1, 4])
+    result = checked(graph([operator("cast", "DML_OPERATOR_CAST", {"x": full}, {"y": half})], ["x"], ["y"]))
+    ((note,),) = (desc.notes for desc in result.descs)
+    assert "Compiled graphs can give wrong values" in note.message
+    assert (note.severity, note.rule, note.file) == ("note", "known-deviation", "Partition_0.bin")
+    assert note.pointer is not None
+    assert note.pointer.startswith("nodes[0]")
+    dangling = checked(graph([operator("cast", "DML_OPERATOR_CAST", {"x": full}, {"y": half})], [], ["y"]))
+    assert [desc.notes for desc in dangling.descs] == [()]
+
+
+# ---- files
+
+
+def test_a_file_with_a_graph_has_it_as_a_whole() -> None:
+    found = validated_file(opened(save(matmul_add())), Asked(), {})
+    assert ([whole.file for whole in found.wholes], found.descs, found.is_wrong) == (["Partition_0.bin"], (), False)
+    assert validated_file(opened(save(b"")), Asked(), {}).is_wrong
+
+
+def test_a_model_has_its_operators_by_themselves_and_each_graph_once() -> None:
+    save(matmul_add())
+    relu = {"InputTensor": {"DataType": "FLOAT32", "Sizes": [3]}, "OutputTensor": {"DataType": "FLOAT32", "Sizes": [3]}}
+    stored = {"type": "dmlSerializedGraph", "sourcePath": "Partition_0.bin"}
+    dispatchables = {"r": {"type": "ACTIVATION_RELU", "desc": relu}, "g": stored, "again": stored}
+    model = {"resources": {}, "dispatchables": dispatchables, "commands": []}
+    Path("model.json").write_text(json.dumps(model), encoding="utf-8")
+    found = validated_dispatches(opened("model.json"), Asked(), {})
+    assert [(desc.name, desc.operator) for desc in found.descs] == [("r", "DML_OPERATOR_ACTIVATION_RELU")]
+    assert [whole.file for whole in found.wholes] == ["Partition_0.bin"]
+
+
+@pytest.mark.parametrize("level", [None, "1_0"])
+def test_what_eval_would_find_in_an_edge_is_found(level: str | None) -> None:
+    """Sizes are rounded up to 4 bytes: both ends have 8, and the fourth FLOAT16 is none that was written."""
+    half = "DML_TENSOR_DATA_TYPE_FLOAT16"
+    three, four = tensor([1, 1, 1, 3], half, 8), tensor([1, 1, 1, 4], half, 8)
+    nodes = [
+        operator("a", "DML_OPERATOR_ACTIVATION_RELU", {"x": three}, {"z": three}),
+        operator("b", "DML_OPERATOR_ACTIVATION_RELU", {"z": four}, {"y": four}),
+    ]
+    assert wrong(checked(graph(nodes, ["x"], ["y"]), level)) == [("b", "edge-mismatch", "nodes[1].desc.InputTensor")]

@@ -9,8 +9,10 @@ from fused_patterns import ADDED, also, fast_gelu, gelu, layer_norm, then, vecto
 from whole_models import INT64, attention_layer, mobile_block, model, node, numbers, residual_block, save, tensor
 
 import dmlcheck
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.formats.registry import opened
 from dmlcheck.running.legality import Asked
-from dmlcheck.running.models import ModelResult, validated_model
+from dmlcheck.running.models import ModelResult, validated_file, validated_model
 
 
 @pytest.fixture(autouse=True)
@@ -160,3 +162,21 @@ def test_nodes_that_are_fused_away_need_nothing() -> None:
 def test_a_fusion_of_unknown_sizes_makes_the_level_one_at_least() -> None:
     result = validated_model(save(whole(layer_norm("x", "y"), sizes=["n", 8, 16])), Asked(), {})
     assert (result.is_fused_partial, result.fused_minimum) == (True, None)
+
+
+def test_what_is_not_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise Unavailable("onnx is not installed")
+
+    monkeypatch.setattr("dmlcheck.running.models.require", missing)
+    found = validated_file(opened(save(mobile_block())), Asked(), {})
+    assert (found.unavailable, found.wholes) == ("onnx is not installed", ())
+
+
+def test_the_model_of_a_file_is_checked_as_a_whole_with_the_names_of_its_sizes() -> None:
+    found = validated_file(opened(save(residual_block())), Asked(), {})
+    assert ([whole.file for whole in found.wholes], found.named, found.is_wrong) == (
+        ["model.onnx"],
+        frozenset({"batch"}),
+        False,
+    )

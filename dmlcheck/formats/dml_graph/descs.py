@@ -22,6 +22,11 @@ class End(NamedTuple):
     tensor: Tensor
 
 
+def label_of(end: End) -> str:
+    """Return the name that reports give the tensor at an end of an edge: `InputTensors[1]`."""
+    return "".join(f"[{step}]" if isinstance(step, int) else step for step in end.path)
+
+
 class NodeDesc(NamedTuple):
     """What a node's desc is: fields in the notation, its ends, and what is wrong with how the file has it."""
 
@@ -32,7 +37,7 @@ class NodeDesc(NamedTuple):
     findings: tuple[Finding, ...] = ()
 
 
-def desc_of(node: Node, operator: Operator, owned: frozenset[str] | set[str] = frozenset()) -> NodeDesc:
+def desc_of(node: Node, operator: Operator, owned: frozenset[str] = frozenset()) -> NodeDesc:
     """Return the desc of an operator; what edges with a name in `owned` bring is owned by DirectML."""
     name = full_name(operator.type) if operator.type.startswith(OPERATOR_PREFIX) else None
     if name is None:
@@ -100,9 +105,7 @@ class _Matched(NamedTuple):
             yield Finding("graph-syntax", (), {"problem": text})
 
 
-def _tensor_fields(
-    spec: OperatorSpec, kind: str, ends: tuple[End, ...], owned: frozenset[str] | set[str]
-) -> dict[str, Any]:
+def _tensor_fields(spec: OperatorSpec, kind: str, ends: tuple[End, ...], owned: frozenset[str]) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     for end in ends:
         field = spec.fields[str(end.path[0])]

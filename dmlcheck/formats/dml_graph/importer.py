@@ -13,13 +13,12 @@ from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
 from dmlcheck.folders.exporting import Imported, finish
-from dmlcheck.formats.dml_graph.constants import Constants, constants_of
+from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.formats.dml_graph.literals import inputs_of
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Constant, Graph
-from dmlcheck.formats.dml_graph.steps import steps_of
 from dmlcheck.graphs.buffers import Array, from_bytes
-from dmlcheck.graphs.records import Step
+from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.constants import Constants, constants_of
+from dmlcheck.graphs.records import GraphFile, Step
 from dmlcheck.specs.records import INPUT
 from dmlcheck.values.layouts import wide_span
 
@@ -35,38 +34,38 @@ def import_(paths: Iterable[str], folder: str) -> list[Imported]:
     Files with the constants of others are left out. OSError when the folder cannot be written, Occupied when it holds
     something else than an earlier import.
     """
-    paths = list(paths)
-    constants = _constant_files(paths) if len(paths) > 1 else frozenset()
+    read = [(path, read_graph(path)) for path in paths]
+    constants = _constant_files(graph for _, graph in read) if len(read) > 1 else frozenset()
     with Folder(folder, FORM) as place:
         taken: set[str] = set()
-        imported = [_imported(path, place, taken) for path in paths if os.path.realpath(path) not in constants]
+        imported = [
+            _imported(path, graph, place, taken) for path, graph in read if os.path.realpath(path) not in constants
+        ]
         finish(place, imported)
     return imported
 
 
-def _constant_files(paths: Iterable[str]) -> frozenset[str]:
+def _constant_files(graphs: Iterable[GraphFile | Diagnostic]) -> frozenset[str]:
     """Return the files that graphs have constants in."""
-    graphs = ((path, read_graph(path)) for path in paths)
     files = [
-        os.path.join(os.path.dirname(path), f"{node.desc.file}.bin")
-        for path, graph in graphs
-        if isinstance(graph, Graph)
-        for node in graph.nodes
-        if isinstance(node.desc, Constant) and node.desc.file and "\0" not in node.desc.file
+        os.path.join(os.path.dirname(graph.file), f"{constant.file}.bin")
+        for graph in graphs
+        if isinstance(graph, GraphFile)
+        for constant in graph.constants
+        if constant.file and "\0" not in constant.file
     ]
     return frozenset(map(os.path.realpath, files))
 
 
-def _imported(path: str, place: Folder, taken: set[str]) -> Imported:
+def _imported(path: str, graph: GraphFile | Diagnostic, place: Folder, taken: set[str]) -> Imported:
     name = path.replace(os.sep, "/")
     document = Document(name, "")
-    graph = read_graph(path)
     if isinstance(graph, Diagnostic):
         return Imported(name, problems=(graph,), document=document)
     steps, findings = collected(steps_of(graph))
     stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
     stems: set[str] = set()
-    remarks, constants = [], constants_of(graph, path)
+    remarks, constants = [], constants_of(graph)
     for step in steps:
         case, wrong = collected(_case(step, name, constants))
         findings += wrong
@@ -87,7 +86,7 @@ def _case(step: Step, file: str, constants: Constants) -> Checking[Written | str
         return f"{name} is not imported: {wide}"
     arrays: dict[str, Array] = {}
     for part in step.desc.tensors(INPUT):
-        if step.inputs[part.label] in constants.nodes:
+        if step.inputs[part.label] in constants.tensors:
             data = yield from constants.load(step.inputs[part.label], part.tensor)
             if data is None:
                 return None

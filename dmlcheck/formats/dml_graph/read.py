@@ -14,15 +14,15 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.files.plain import TooLarge, read_plain, reason
 from dmlcheck.formats.dml_graph.flatbuffer import Buffer, Malformed, Table
-from dmlcheck.formats.dml_graph.records import Attribute, Constant, Graph, Node, Operator, Tensor
+from dmlcheck.formats.dml_graph.records import Attribute, Constant, Node, Operator, Stored, Tensor
 
 MOST_BYTES = 512 * 2**20  # of a file; large constants have files of their own
 MOST_NODES = 50_000
 _HELP = "fetch the file again, or let ONNX Runtime write it again"
 
 
-def read_graph(path: str) -> Graph | Diagnostic:
-    """Return the graph of a file, or what is wrong with the file."""
+def read_stored(path: str) -> Stored | Diagnostic:
+    """Return what a file has of a graph, or what is wrong with the file."""
     name = path.replace(os.sep, "/")
     try:
         return _graph(Buffer(read_plain(path, MOST_BYTES)).root())
@@ -35,12 +35,12 @@ def read_graph(path: str) -> Graph | Diagnostic:
         return Diagnostic("file-not-found", reason(error), file=name)
 
 
-def _graph(root: Table) -> Graph:
+def _graph(root: Table) -> Stored:
     inputs, outputs = _strings(root, 1), _strings(root, 2)
     nodes = root.each(0, partial(_node, root.buffer))
     if not nodes:
         raise Malformed("it has no nodes")
-    return Graph(nodes, inputs, outputs)
+    return Stored(nodes, inputs, outputs)
 
 
 def _strings(table: Table, number: int) -> tuple[str, ...]:

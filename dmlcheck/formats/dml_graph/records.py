@@ -49,7 +49,7 @@ class Node(NamedTuple):
     outputs: tuple[str, ...]
 
 
-class Graph(NamedTuple):
+class Stored(NamedTuple):
     """A graph: its nodes in order, and the names of its inputs and outputs; an input that is not used has none."""
 
     nodes: tuple[Node, ...]

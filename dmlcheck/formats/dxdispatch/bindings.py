@@ -10,7 +10,7 @@ from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import unknown_names
 from dmlcheck.files.document import Path
 from dmlcheck.formats.dxdispatch.form import count_findings, name_findings, wrong_type
-from dmlcheck.formats.dxdispatch.model import DEFERRED
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Source
 from dmlcheck.formats.dxdispatch.notation import data_type
 from dmlcheck.specs.names import DATA_TYPES, UINT64_MAX
 from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
@@ -24,22 +24,6 @@ class Resources(NamedTuple):
 
     given: Mapping[str, Any] | None
     readable: Mapping[str, Mapping[str, Any]]
-
-
-class Source(NamedTuple):
-    """A resource where it is bound: its name, the byte that the tensor starts at, and where the binding stands."""
-
-    name: str
-    offset: int
-    path: Path
-    is_deferred: bool
-
-
-class Binding(NamedTuple):
-    """What is bound to a name: its resources, None for one that is wrong, and where the binding stands."""
-
-    sources: tuple[Source | None, ...]
-    path: Path
 
 
 def read_bindings(given: Any, path: Path, resources: Resources) -> Checking[dict[str, Binding] | None]:
@@ -75,12 +59,9 @@ def _source(given: Any, path: Path, resources: Resources) -> Checking[Source | N
     for key in _COUNTS:
         findings += count_findings(settings, key, path, UINT64_MAX)
     yield from findings
-    resource = resources.readable.get(name)
-    if resource is None or findings:
+    if name not in resources.readable or findings:
         return None
-    kind = data_type(resource.get("initialValuesDataType")) or "UNKNOWN"
-    size = settings.get("elementSizeInBytes") or max(1, DATA_TYPES[kind].bits // 8)
-    return Source(name, settings.get("elementOffset", 0) * size, path, resource["initialValues"] == DEFERRED)
+    return Source(name, path, settings.get("elementOffset", 0), settings.get("elementSizeInBytes") or None)
 
 
 def _unknown_key_findings(settings: Mapping[str, Any], path: Path) -> Iterator[Finding]:
@@ -92,16 +73,21 @@ def _unknown_key_findings(settings: Mapping[str, Any], path: Path) -> Iterator[F
 
 
 def binding_findings(
-    spec: OperatorSpec, desc: OperatorDesc | None, bindings: Mapping[str, Binding], path: Path
+    spec: OperatorSpec,
+    desc: OperatorDesc | None,
+    bindings: Mapping[str, Binding],
+    resources: Resources,
+    path: Path,
 ) -> Iterator[Finding]:
     """Yield what is wrong with what is bound to an operator's tensors; without a desc, as far as that can be said."""
     tensors = [field.name for field in (*spec.inputs, *spec.outputs)]
     for key, help in unknown_names(bindings, tensors, "its tensors are"):
         yield Finding("unknown-key", (*path, key), {"where": spec.operator, "key": key}, help=help, at_key=True)
-    for binding in bindings.values():
-        yield from map(_deferred, (source for source in binding.sources if source and source.is_deferred))
+    for source in (source for binding in bindings.values() for source in binding.sources if source):
+        if resources.readable[source.name]["initialValues"] == DEFERRED:
+            yield _deferred(source)
     if desc is not None:
-        regions, findings = collected(_regions(desc, bindings))
+        regions, findings = collected(_regions(desc, bindings, resources))
         yield from findings
         yield from _overlap_findings(spec, regions)
 
@@ -131,7 +117,7 @@ class _Region(NamedTuple):
         return self.source.name == other.source.name and self.start < other.end and other.start < self.end
 
 
-def _regions(desc: OperatorDesc, bindings: Mapping[str, Binding]) -> Checking[list[_Region]]:
+def _regions(desc: OperatorDesc, bindings: Mapping[str, Binding], resources: Resources) -> Checking[list[_Region]]:
     """Return the bytes that each tensor of a desc is bound to."""
     regions = []
     for field in (*desc.spec.inputs, *desc.spec.outputs):
@@ -145,8 +131,15 @@ def _regions(desc: OperatorDesc, bindings: Mapping[str, Binding]) -> Checking[li
         for part, source in zip(parts, binding.sources, strict=True):
             if source is not None:
                 length = (part.tensor.extent * DATA_TYPES[part.tensor.data_type].bits + 7) // 8
-                regions.append(_Region(part.label, field.kind, source, source.offset, source.offset + length))
+                start = _start(source, resources)
+                regions.append(_Region(part.label, field.kind, source, start, start + length))
     return regions
+
+
+def _start(source: Source, resources: Resources) -> int:
+    """Return the byte that a tensor starts at, as far as the type of its resource is known without its values."""
+    kind = data_type(resources.readable[source.name].get("initialValuesDataType")) or "UNKNOWN"
+    return source.start * (source.size or max(1, DATA_TYPES[kind].bits // 8))
 
 
 def _overlap_findings(spec: OperatorSpec, regions: list[_Region]) -> Iterator[Finding]:

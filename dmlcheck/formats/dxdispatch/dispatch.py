@@ -1,88 +1,126 @@
-"""The tensors of a dispatch in the resources that are bound to them, to read and to write."""
+"""A dispatch as a graph: an operator, or a DirectML graph, whose tensors are bound to bytes of resources."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from dmlcheck.descs.records import OperatorDesc, Part
-from dmlcheck.diagnostics.record import Checking, Finding
-from dmlcheck.diagnostics.wording import counted, did_you_mean
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.diagnostics.record import Checking, Finding, collected
+from dmlcheck.diagnostics.wording import counted, did_you_mean, unknown_names
 from dmlcheck.files.document import Path
-from dmlcheck.formats.dxdispatch.model import Command, Model
+from dmlcheck.formats.dxdispatch.model import Command
 from dmlcheck.formats.dxdispatch.resources import Resource
-from dmlcheck.specs.records import OUTPUT
+from dmlcheck.graphs.buffers import Array, byte_count, to_bytes
+from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.compute import run_steps
+from dmlcheck.graphs.constants import Constants, constants_of
+from dmlcheck.graphs.records import GraphFile, Step
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
-from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-def bound_inputs(
-    desc: OperatorDesc, dispatch: Command, model: Model, resources: Mapping[str, Resource]
-) -> Checking[dict[str, Any]]:
-    """Return the inputs of a dispatch, by field, as they lie in the resources that are bound to them."""
-    inputs: dict[str, Any] = {}
-    for field in desc.spec.inputs:
-        arrays = yield from _tensors(desc.parts[field.name], dispatch, model, resources)
-        if arrays:
-            inputs[field.name] = arrays[0] if field.type == "TENSOR_DESC" else arrays
-    return inputs
+class Dispatched(NamedTuple):
+    """What a dispatch computes: steps with their constants, and the tensors to bind, by the names of the steps."""
+
+    steps: tuple[Step, ...]
+    inputs: Mapping[str, Part]
+    outputs: Mapping[str, Part]
+    constants: Constants = Constants({}, "")
 
 
-def bound_outputs(
-    desc: OperatorDesc, dispatch: Command, model: Model, resources: Mapping[str, Resource]
-) -> Checking[dict[str, Array]]:
-    """Return the outputs of a dispatch, by label; what is written to them is in the resources that are bound."""
-    parts = desc.tensors(OUTPUT)
-    arrays = yield from _tensors(parts, dispatch, model, resources)
-    return dict(zip((part.label for part in parts), arrays, strict=False))
+def of_operator(desc: OperatorDesc, path: Path = ()) -> Dispatched:
+    """Return an operator as one step, whose tensors have their labels for names."""
+    inputs, outputs = ({part.label: part for part in desc.tensors(kind)} for kind in (INPUT, OUTPUT))
+    read, written = ({label: label for label in parts} for parts in (inputs, outputs))
+    return Dispatched((Step(desc.spec.operator, desc, read, written, path),), inputs, outputs)
 
 
-def _tensors(
-    parts: tuple[Part, ...] | list[Part], dispatch: Command, model: Model, resources: Mapping[str, Resource]
-) -> Checking[list[Array]]:
-    bindings = model.bindings(dispatch)
-    arrays = []
-    for part in parts:
-        data = yield from bound_bytes(part, bindings, dispatch, resources)
-        if data is not None:
-            arrays.append(viewed(part.tensor, data.view(NUMPY_TYPES[part.tensor.data_type])))
-    return arrays
+def of_graph(graph: GraphFile) -> Checking[Dispatched]:
+    """Return the steps of a graph, and those of its inputs and outputs that they read and write."""
+    steps = yield from steps_of(graph)
+    inputs: dict[str, Part] = {}
+    outputs: dict[str, Part] = {}
+    for step in steps:
+        for part in step.desc.tensors(INPUT):
+            name = step.inputs[part.label]
+            known = inputs.get(name)
+            if name in graph.inputs and (known is None or byte_count(known.tensor) < byte_count(part.tensor)):
+                inputs[name] = Part(name, (name,), part.tensor)
+        for part in step.desc.tensors(OUTPUT):
+            name = step.outputs.get(part.label, "")
+            if name and name in graph.outputs:
+                outputs[name] = Part(name, (name,), part.tensor)
+    return Dispatched(steps, inputs, outputs, constants_of(graph))
+
+
+def dispatch(made: Dispatched, command: Command, resources: Mapping[str, Resource]) -> Checking[None]:
+    """Compute a dispatch, and write its outputs into the resources that are bound, once all of it is computed."""
+    bound, wrong = collected(bound_bytes((*made.inputs.values(), *made.outputs.values()), command, resources))
+    if wrong:
+        yield from wrong
+        return
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:
+        if name in made.constants.tensors:
+            return (yield from made.constants.load(name, tensor))
+        return bound[name]
+
+    results, wrong = collected(run_steps(made.steps, made.outputs, load))
+    yield from wrong
+    for name, output in results.outputs.items() if not wrong else ():
+        _write(output.tensor, output.values, bound[name])
+
+
+def _write(tensor: TensorDesc, values: Array, data: Array) -> None:
+    """Write the elements of a tensor into bytes; what lies between them stays."""
+    if DATA_TYPES[tensor.data_type].bits < 8:
+        data[...] = to_bytes(tensor, values)
+    else:
+        viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))[...] = values
+
+
+def unknown_bindings(graph: GraphFile, command: Command) -> Iterator[Finding]:
+    """Yield what is bound and is neither an input nor an output of a graph."""
+    for name, help in unknown_names(command.bindings, [name for name in (*graph.inputs, *graph.outputs) if name]):
+        path = (*command.path, "bindings", name)
+        yield Finding("unknown-key", path, {"where": f"the graph {command.target}", "key": name}, help, at_key=True)
 
 
 def bound_bytes(
-    part: Part, bindings: Mapping[str, Any], dispatch: Command, resources: Mapping[str, Resource]
-) -> Checking[Array | None]:
-    """Return the bytes that are bound to a tensor, None where there are none or too few."""
-    name = str(part.path[0])
-    path: Path = (*dispatch.path, "bindings", name)
-    given = _of_part(part, bindings.get(name))
-    if given is None:
+    parts: Iterable[Part], command: Command, resources: Mapping[str, Resource]
+) -> Checking[dict[str, Array]]:
+    """Return the bytes that are bound to tensors, by label, without those of which there are none or too few."""
+    bound = {}
+    for part in parts:
+        data = yield from _bytes(part, command, resources)
+        if data is not None:
+            bound[part.label] = data
+    return bound
+
+
+def _bytes(part: Part, command: Command, resources: Mapping[str, Resource]) -> Checking[Array | None]:
+    name, index = (*part.path, 0)[:2]
+    path: Path = (*command.path, "bindings", name)
+    binding = command.bindings.get(str(name))
+    source = None if binding is None else binding.source(int(index))
+    if source is None:
         params = {"tensor": part.label, "section": "bindings"}
         yield Finding("missing-tensor", path, params, help=f"bind a resource to {name}")
         return None
-    settings = given if isinstance(given, dict) else {"name": given}
-    target = settings.get("name")
-    resource = resources.get(target) if isinstance(target, str) else None
+    resource = resources.get(source.name)
     if resource is None:
-        params = {"where": "resources", "key": str(target)}
-        yield Finding("unknown-key", path, params, help=did_you_mean(str(target), resources))
+        help = did_you_mean(source.name, resources)
+        yield Finding("unknown-key", path, {"where": "resources", "key": source.name}, help=help)
         return None
-    size = settings.get("elementSizeInBytes") or NUMPY_TYPES[resource.data_type].itemsize
-    offset = settings.get("elementOffset", 0) * size
-    needed = part.tensor.extent * NUMPY_TYPES[part.tensor.data_type].itemsize
+    offset = source.start * (source.size or NUMPY_TYPES[resource.data_type].itemsize)
+    needed = byte_count(part.tensor)
     if offset + needed > resource.data.size:
         held = max(0, resource.data.size - offset)
-        what = f"{target}, bound to {part.label},"
+        what = f"{source.name}, bound to {part.label},"
         params = {"tensor": what, "found": counted(held, "byte"), "expected": f"the tensor takes {needed}"}
         yield Finding("element-count", path, params)
         return None
     return resource.data[offset : offset + needed]
-
-
-def _of_part(part: Part, given: Any) -> Any:
-    """Return what of a binding is for one tensor: of a list, the element at its place."""
-    if not isinstance(given, list):
-        return given
-    index = part.path[1] if len(part.path) > 1 else 0
-    return given[index] if isinstance(index, int) and index < len(given) else None

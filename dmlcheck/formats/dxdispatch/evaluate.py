@@ -8,117 +8,110 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck import validation
 from dmlcheck.cases.records import in_order
-from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files import npy
 from dmlcheck.files.document import Path
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.dispatch import bound_inputs, bound_outputs
+from dmlcheck.formats.dxdispatch.dispatch import dispatch, of_graph, of_operator, unknown_bindings
 from dmlcheck.formats.dxdispatch.form import wrong_type
-from dmlcheck.formats.dxdispatch.graphs import dispatched_graph
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
-from dmlcheck.graphs.compute import results
-from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.graphs.buffers import from_bytes
+from dmlcheck.graphs.records import GraphFile
+from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
+from dmlcheck.validation import check
 from dmlcheck.values.literals import Array
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
-class Printed(NamedTuple):
-    """A resource that a command prints: its elements, flat, until the next command changes them."""
+class Done(NamedTuple):
+    """What came of a command: the elements of a resource that it prints, with their type, a remark, or what is wrong.
 
-    resource: str
-    elements: Array
-    data_type: str
+    The elements are flat, and those of the resource until the next command changes them.
+    """
 
-
-class Step(NamedTuple):
-    """What came of a command: a resource that it prints, a remark, or what is wrong with the model."""
-
-    printed: Printed | None = None
+    printed: Mapping[str, tuple[Array, str]] = {}
     remark: str | None = None
     diagnostics: tuple[Diagnostic, ...] = ()
+    is_done: bool = True
 
 
-def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Step]:
-    """Run a model's commands in order and yield what came of each; `folder` is where writeFile writes.
+def evaluate_model(model: Model, folder: str, level: str = NEWEST_LEVEL) -> Iterator[Done]:
+    """Carry out a model's commands in order and yield what came of each; `folder` is where writeFile writes.
 
     A model that something is wrong with ends there.
     """
-    descs: dict[str, OperatorDesc] = {}
     problems: list[Diagnostic] = []
-    for case in model.operators.values():
-        desc, findings = validation.validate(case.operator, case.desc, level)
-        problems.extend(in_order(case.origin, findings))
-        if desc is not None:
-            descs[case.name] = desc
+    for name, reading in model.descs.items():
+        problems.extend(in_order(model.operators[name].origin, check(reading, level)))
     resources, wrong = collected(filled_resources(model))
     problems.extend(in_order(model.origin, wrong))
     if problems:
-        yield Step(diagnostics=tuple(problems))
+        yield Done(diagnostics=tuple(problems))
         return
     for command in model.commands:
-        step, findings = collected(_carried_out(command, model, descs, resources, folder))
+        done, findings = collected(_carried_out(command, model, resources, folder))
         if findings:
-            yield Step(diagnostics=in_order(model.origin, findings))
+            yield Done(diagnostics=_diagnostics(findings, command, model))
             return
-        if step is not None:
-            yield step
-            if step.diagnostics:
-                return
+        yield done
+        if done.diagnostics:
+            return
 
 
-def _carried_out(
-    command: Command,
-    model: Model,
-    descs: Mapping[str, OperatorDesc],
-    resources: Mapping[str, Resource],
-    folder: str,
-) -> Checking[Step | None]:
-    """Carry out one command."""
+def _diagnostics(findings: list[Finding], command: Command, model: Model) -> tuple[Diagnostic, ...]:
+    """Return findings as diagnostics of the model, or of the file of the graph that a command dispatches."""
+    graph = model.graphs.get(command.target)
+    if graph is None or findings[0].path[:1] == command.path[:1]:
+        return in_order(model.origin, findings)
+    return tuple(finding.diagnostic()._replace(file=graph.file) for finding in findings)
+
+
+def _carried_out(command: Command, model: Model, resources: Mapping[str, Resource], folder: str) -> Checking[Done]:
+    """Carry out one command; what it returns stands beside what is wrong only where it yields nothing."""
     target = command.target
     if command.kind == "dispatch":
         if target in model.others:
-            return Step(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML")
-        if target in model.graphs:
-            wrong = dispatched_graph(command, model, resources)
-            return Step(diagnostics=wrong) if wrong else None
-        yield from _dispatched(descs[target], command, model, resources)
-        return None
+            return Done(remark=f"{target} is not dispatched: {model.others[target]} is not DirectML", is_done=False)
+        graph = model.graphs.get(target)
+        if isinstance(graph, Diagnostic):
+            return Done(diagnostics=(graph,))
+        yield from _dispatched(graph, command, model, resources)
+        return Done()
     if target not in resources:
         what = "printed" if command.kind == "print" else "written"
-        return Step(remark=f"{target} is not {what}: only an ONNX dispatchable would fill it")
+        return Done(remark=f"{target} is not {what}: only an ONNX dispatchable would fill it", is_done=False)
     resource = resources[target]
     if command.kind == "print":
         elements = yield from _elements(command, resource)
-        return None if elements is None else Step(Printed(target, elements, resource.data_type))
+        return Done() if elements is None else Done({target: (elements, resource.data_type)})
     yield from _written(command, resource, folder)
-    return Step(remark=f"{target} written to {command.raw['targetPath']}")
+    return Done(remark=f"{target} written to {command.raw['targetPath']}")
 
 
 def _dispatched(
-    desc: OperatorDesc, command: Command, model: Model, resources: Mapping[str, Resource]
+    graph: GraphFile | None, command: Command, model: Model, resources: Mapping[str, Resource]
 ) -> Iterator[Finding]:
-    """Compute a dispatch into the resources that are bound to its outputs; yield what keeps it from that."""
-    inputs, wrong_inputs = collected(bound_inputs(desc, command, model, resources))
-    outputs, wrong_outputs = collected(bound_outputs(desc, command, model, resources))
-    yield from (*wrong_inputs, *wrong_outputs)
-    if wrong_inputs or wrong_outputs:
+    """Compute a graph, or an operator where there is none; yield what keeps it from that."""
+    if graph is None:
+        desc = model.descs[command.target].desc
+        if desc is not None:
+            yield from dispatch(of_operator(desc, command.path), command, resources)
         return
-    found, wrong = collected(results(desc, inputs))
-    yield from (finding._replace(path=command.path) for finding in wrong)
-    for label, computed in (found or {}).items():
-        outputs[label][...] = computed.values
+    unknown = list(unknown_bindings(graph, command))
+    made, wrong = collected(of_graph(graph))
+    yield from unknown or wrong or dispatch(made, command, resources)
 
 
 def _elements(command: Command, resource: Resource) -> Checking[Array | None]:
     """Return what a resource was filled with, as elements of its data type."""
     dtype = NUMPY_TYPES[resource.data_type]
     if resource.filled % dtype.itemsize == 0:
-        return resource.data[: resource.filled].view(dtype)
+        count = resource.filled * 8 // DATA_TYPES[resource.data_type].bits
+        return from_bytes(TensorDesc(resource.data_type, (count,)), resource.data)
     found, expected = counted(resource.filled, "byte"), f"its elements take {dtype.itemsize} each"
     yield Finding("element-count", command.path, {"tensor": command.target, "found": found, "expected": expected})
     return None

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from dmlcheck import __version__, validation
+from dmlcheck import __version__
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Diagnostic, collected
 from dmlcheck.files import yaml
@@ -16,12 +16,16 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dxdispatch.descs import unsupported
-from dmlcheck.formats.dxdispatch.dispatch import bound_inputs
-from dmlcheck.formats.dxdispatch.model import Command, Model, is_model
+from dmlcheck.formats.dxdispatch.dispatch import bound_bytes
+from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.formats.dxdispatch.write import MODEL
+from dmlcheck.formats.registry import text_format
+from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import INPUT
+from dmlcheck.validation import check
 
 _COMMENT = """\
 From the DxDispatch model {} by dmlcheck {}: descs and inputs.
@@ -89,7 +93,7 @@ def _stem(path: str) -> str:
 
 def _found(document: Document) -> Iterator[Found]:
     """Yield the cases of a file, none where something is wrong with it as a whole."""
-    if not is_model(document.value):
+    if text_format(document.value).word != "dxdispatch":
         yield from document.problems or ("not a DxDispatch model: left out",)
         return
     model = read_model(document)
@@ -112,16 +116,15 @@ def _of_dispatches(model: Model, resources: Mapping[str, Resource]) -> Iterator[
             yield f"{target} is not imported: {model.others[target]} is not DirectML"
             continue
         if target in model.graphs:
-            yield f"{target} is not imported: `dmlcheck import graph` makes cases of {model.graphs[target]}"
+            yield f"{target} is not imported: `dmlcheck import graph` makes cases of {model.graphs[target].file}"
             continue
         case = model.operators[target]
-        desc, findings = validation.validate(case.operator, case.desc, NEWEST_LEVEL)
+        desc, findings = model.descs[target].desc, check(model.descs[target], NEWEST_LEVEL)
         if desc is None or findings:
             yield from map(case.origin.diagnostic, findings)
             continue
         yield from _of_dispatch(desc, command, model, resources, written)
-        bindings = model.bindings(command)
-        written.update({name: target for field in desc.spec.outputs for name in _names(bindings, field.name)})
+        written.update({name: target for field in desc.spec.outputs for name in _names(command, field.name)})
 
 
 def _of_dispatch(
@@ -131,29 +134,26 @@ def _of_dispatch(
     resources: Mapping[str, Resource],
     written: Mapping[str, str],
 ) -> Iterator[Found]:
-    reason = unsupported(desc) or _stale(desc, model.bindings(command), written)
+    reason = unsupported(desc) or _stale(desc, command, written)
     if reason is not None:
         yield f"{command.target} is not imported: {reason}"
         return
-    inputs, findings = collected(bound_inputs(desc, command, model, resources))
+    bound, findings = collected(bound_bytes(desc.tensors(INPUT), command, resources))
     yield from map(model.origin.diagnostic, findings)
     if not findings:
-        yield Written(command.target, desc, inputs)
+        yield Written(command.target, desc, step_inputs(desc, bound))
 
 
-def _stale(desc: OperatorDesc, bindings: Mapping[str, Any], written: Mapping[str, str]) -> str | None:
+def _stale(desc: OperatorDesc, command: Command, written: Mapping[str, str]) -> str | None:
     """Return why the inputs of a dispatch are not known: a dispatch before it writes one of them."""
     for field in desc.spec.inputs:
-        for name in _names(bindings, field.name) if desc.parts[field.name] else ():
+        for name in _names(command, field.name) if desc.parts[field.name] else ():
             if name in written:
                 return f"it reads {name}, which {written[name]} writes before"
     return None
 
 
-def _names(bindings: Mapping[str, Any], field: str) -> Iterator[str]:
-    """Yield the resources that a dispatch binds to a field."""
-    given = bindings.get(field)
-    for source in given if isinstance(given, list) else [given]:
-        name = source.get("name") if isinstance(source, dict) else source
-        if isinstance(name, str):
-            yield name
+def _names(command: Command, field: str) -> list[str]:
+    """Return the resources that a dispatch binds to a field."""
+    binding = command.bindings.get(field)
+    return [] if binding is None else [source.name for source in binding.sources if source is not None]

@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.records import Case, FileOrigin, in_order
-from dmlcheck.descs.read import read_desc
-from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Finding, collected
+from dmlcheck.descs.read import Reading, read_desc
+from dmlcheck.diagnostics.record import MAX_PROBLEMS, Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import describe, did_you_mean
 from dmlcheck.files.document import Document, Path
-from dmlcheck.formats.dxdispatch.bindings import Binding, Resources, binding_findings, read_bindings
+from dmlcheck.formats.dxdispatch.bindings import Resources, binding_findings, read_bindings
 from dmlcheck.formats.dxdispatch.form import (
     count_findings,
     file_path_findings,
@@ -20,8 +19,10 @@ from dmlcheck.formats.dxdispatch.form import (
     name_findings,
     wrong_type,
 )
-from dmlcheck.formats.dxdispatch.model import DEFERRED, Command, Model
+from dmlcheck.formats.dxdispatch.model import DEFERRED, Binding, Command, Model
 from dmlcheck.formats.dxdispatch.notation import data_type, plain_desc
+from dmlcheck.formats.registry import takers
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import DATA_TYPE_PREFIX, DATA_TYPES, UINT64_MAX, UINT_MAX
 
@@ -39,14 +40,14 @@ _NOT_FIELDS = ("type", "Type", "bindings", "dmlCompileType", "executionFlags")
 class _Dispatchables(NamedTuple):
     """The dispatchables of a model: as given, None where that cannot be read, and those of each kind.
 
-    `descs` are those of operators, None where one is wrong; `bindings` what operators bind themselves.
+    `descs` are those of operators as they were read, `bindings` what they and graphs bind themselves.
     """
 
     given: Mapping[str, Any] | None
     operators: Mapping[str, Case]
     others: Mapping[str, str]
-    graphs: Mapping[str, str]
-    descs: Mapping[str, OperatorDesc | None] = {}
+    graphs: Mapping[str, GraphFile | Diagnostic]
+    descs: Mapping[str, Reading] = {}
     bindings: Mapping[str, Mapping[str, Binding]] = {}
 
 
@@ -74,7 +75,7 @@ def _model(document: Document) -> Checking[Model]:
         if told > MAX_PROBLEMS:
             break
     model = Model(document, resources.readable, dispatchables.operators, dispatchables.others, tuple(commands))
-    return model._replace(graphs=dispatchables.graphs)
+    return model._replace(graphs=dispatchables.graphs, descs=dispatchables.descs)
 
 
 def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
@@ -96,12 +97,13 @@ def _sections(value: Mapping[str, Any]) -> Checking[dict[str, Any]]:
 def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Checking[_Dispatchables]:
     operators: dict[str, Case] = {}
     others: dict[str, str] = {}
-    graphs: dict[str, str] = {}
+    graphs: dict[str, GraphFile | Diagnostic] = {}
+    read: dict[str, GraphFile | Diagnostic] = {}  # by path: several dispatchables may be of one graph
     for name, raw in (given or {}).items():
         kind = yield from _kind(name, raw)
         if kind is not None and kind.lower() == _GRAPH and _ends_as_graph(raw):
-            file = yield from _graph(name, raw["sourcePath"], document)
-            graphs.update({name: file} if file is not None else {})
+            graph = yield from _graph(name, raw["sourcePath"], document, read)
+            graphs.update({name: graph} if graph is not None else {})
         elif kind is not None and kind.lower() in _OTHER_KINDS:
             others[name] = kind
         elif kind is not None:
@@ -112,13 +114,16 @@ def _dispatchables(given: Mapping[str, Any] | None, document: Document) -> Check
 
 
 def _ends_as_graph(raw: Mapping[str, Any]) -> bool:
-    """Whether a dispatchable is a DirectML graph as ONNX Runtime writes it, by how the name of its file ends."""
-    return str(raw.get("sourcePath")).lower().endswith(".bin")
+    """Whether a dispatchable is a DirectML graph as ONNX Runtime writes it, by its file's name."""
+    return str(raw.get("sourcePath")).lower().endswith(takers("validated")["graph"].endings)
 
 
-def _graph(name: str, given: Any, document: Document) -> Checking[str | None]:
-    """Read where the file of a graph is, which must lie in the folder tree of the model."""
+def _graph(
+    name: str, given: Any, document: Document, read: dict[str, GraphFile | Diagnostic]
+) -> Checking[GraphFile | Diagnostic | None]:
+    """Read a graph, whose file must lie in the folder tree of the model."""
     from dmlcheck.files.npy import find  # which imports NumPy
+    from dmlcheck.formats.dml_graph.graph import read_graph
 
     path: Path = ("dispatchables", name, "sourcePath")
     wrong = list(file_path_findings(given, path))
@@ -126,9 +131,11 @@ def _graph(name: str, given: Any, document: Document) -> Checking[str | None]:
         yield from wrong
         return None
     folder = os.path.dirname(document.name)
-    _, problem = find(folder, given)
+    full, problem = find(folder, given)
     if problem is None:
-        return os.path.join(folder, given)
+        if full not in read:
+            read[full] = read_graph(os.path.join(folder, given))
+        return read[full]
     yield Finding("file-not-found", path, {"path": given, "problem": problem})
     return None
 
@@ -169,20 +176,15 @@ def _operator(name: str, kind: str, raw: dict[str, Any], document: Document) -> 
 
 
 def _with_bindings(dispatchables: _Dispatchables, resources: Resources) -> Checking[_Dispatchables]:
-    """Read what operators bind themselves, for every dispatch."""
+    """Read what dispatchables bind themselves, for every dispatch."""
     bindings: dict[str, Mapping[str, Binding]] = {}
-    for name in dispatchables.operators:
+    for name in (*dispatchables.operators, *dispatchables.graphs):
         own = (dispatchables.given or {})[name].get("bindings")
         path: Path = ("dispatchables", name, "bindings")
         read = None if own is None else (yield from read_bindings(own, path, resources))
         bindings[name] = read or {}
-    descs = {name: _desc(case) for name, case in dispatchables.operators.items()}
+    descs = {name: read_desc(case.operator, case.desc) for name, case in dispatchables.operators.items()}
     return dispatchables._replace(descs=descs, bindings=bindings)
-
-
-def _desc(case: Case) -> OperatorDesc | None:
-    reading = read_desc(case.operator, case.desc)
-    return None if reading.findings else reading.desc
 
 
 # ---- resources
@@ -251,11 +253,11 @@ def _command(raw: Any, path: Path, dispatchables: _Dispatchables, resources: Res
     if kind == "dispatch":
         readable = dispatchables.operators, dispatchables.others, dispatchables.graphs
         target = yield from _target(raw, "dispatchable", path, dispatchables.given, *readable)
-        yield from _dispatch_findings(raw, target, path, dispatchables, resources)
-    else:
-        target = yield from _target(raw, "resource", path, resources.given, resources.readable)
-        if kind == "writefile":
-            yield from _write_findings(raw, path)
+        bindings = yield from _bindings(raw, target, path, dispatchables, resources)
+        return None if target is None else Command(kind, target, raw, path, bindings)
+    target = yield from _target(raw, "resource", path, resources.given, resources.readable)
+    if kind == "writefile":
+        yield from _write_findings(raw, path)
     return None if target is None else Command(kind, target, raw, path)
 
 
@@ -281,18 +283,22 @@ def _write_findings(raw: Mapping[str, Any], path: Path) -> Iterator[Finding]:
         yield from file_path_findings(raw["targetPath"], (*path, "targetPath"))
 
 
-def _dispatch_findings(
+def _bindings(
     raw: Mapping[str, Any], target: str | None, path: Path, dispatchables: _Dispatchables, resources: Resources
-) -> Iterator[Finding]:
-    """Yield what is wrong with what a dispatch binds, beside what its dispatchable binds itself."""
+) -> Checking[Mapping[str, Binding]]:
+    """Read what a dispatch binds, beside what its dispatchable binds itself."""
     path = (*path, "bindings")
     if raw.get("bindings") is None:
         yield missing_key(path, "a dispatch command", "bindings")
-        return
-    bindings, findings = collected(read_bindings(raw["bindings"], path, resources))
-    yield from findings
+        return {}
+    bindings = yield from read_bindings(raw["bindings"], path, resources)
+    if bindings is None:
+        return {}
+    every = {**dispatchables.bindings.get(target or "", {}), **bindings}
     case = dispatchables.operators.get(target or "")
     operator = None if case is None else full_name(case.operator)
-    if case is not None and operator is not None and bindings is not None:
-        every = {**dispatchables.bindings[case.name], **bindings}
-        yield from binding_findings(load_spec(operator), dispatchables.descs[case.name], every, path)
+    if case is not None and operator is not None:
+        reading = dispatchables.descs[case.name]
+        desc = None if reading.findings else reading.desc
+        yield from binding_findings(load_spec(operator), desc, every, resources, path)
+    return every

@@ -18,6 +18,7 @@ from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.form import is_count, missing_key, wrong_type
 from dmlcheck.formats.dxdispatch.model import DEFERRED, Model
 from dmlcheck.formats.dxdispatch.notation import data_type
+from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.specs.names import DATA_TYPES, UINT_MAX
 from dmlcheck.values.literals import Array, Source
 from dmlcheck.values.memory import available_bytes
@@ -76,7 +77,7 @@ def bytes_needed(resource: Mapping[str, Any]) -> int:
         count = len(initial)
     elif isinstance(initial, dict) and is_count(initial.get("valueCount"), UINT_MAX):
         count = initial["valueCount"]
-    filled = (count * max(DATA_TYPES[kind].bits, 8) + 7) // 8
+    filled = (count * DATA_TYPES[kind].bits + 7) // 8
     offset: int = resource.get("initialValuesOffsetInBytes", 0)
     size: int = resource.get("sizeInBytes", 0)
     return max(offset + filled, size)
@@ -149,7 +150,7 @@ class _Initial(NamedTuple):
             values = yield from self.of_several_types(initial)
             return None if values is None else _Typed(values, "UINT8")
         values = yield from self.of_one_type(initial, kind)
-        return None if values is None else _Typed(values, kind)
+        return None if values is None else _Typed(to_bytes(TensorDesc(kind, values.shape), values), kind)
 
     def of_one_type(self, initial: Any, kind: str) -> Checking[Array | None]:
         """Read a list, a constant or a sequence."""

@@ -17,9 +17,9 @@ NO = Attribute("Activation")
 GEMM = (*[Attribute("UInt32", 1), Attribute("UInt32", 0), Attribute("Float32", 1.0), Attribute("Float32", 0.5)], NO)
 
 
-def made(operator: Operator, inputs: str = "", outputs: str = "y", owned: set[str] | None = None) -> NodeDesc:
+def made(operator: Operator, inputs: str = "", outputs: str = "y", owned: frozenset[str] = frozenset()) -> NodeDesc:
     names, written = (tuple("" if name == "-" else name for name in text.split()) for text in (inputs, outputs))
-    return desc_of(Node("n", operator, names, written), operator, owned or set())
+    return desc_of(Node("n", operator, names, written), operator, owned)
 
 
 def said(found: NodeDesc) -> list[tuple[tuple[str | int, ...], str]]:

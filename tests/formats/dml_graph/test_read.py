@@ -25,8 +25,8 @@ from dml_graphs import (
 )
 
 from dmlcheck.diagnostics.record import Diagnostic
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Attribute, Constant, Graph, Operator, Tensor
+from dmlcheck.formats.dml_graph.read import read_stored
+from dmlcheck.formats.dml_graph.records import Attribute, Constant, Operator, Stored, Tensor
 from dmlcheck.running.graphs import validated_graph
 from dmlcheck.running.legality import Asked
 
@@ -38,14 +38,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def read(data: bytes) -> Graph:
-    found = read_graph(save(data))
-    assert isinstance(found, Graph)
+def read(data: bytes) -> Stored:
+    found = read_stored(save(data))
+    assert isinstance(found, Stored)
     return found
 
 
 def refused(data: bytes) -> Diagnostic:
-    found = read_graph(save(data))
+    found = read_stored(save(data))
     assert isinstance(found, Diagnostic)
     return found
 
@@ -139,7 +139,7 @@ def test_a_graph_without_nodes_is_refused() -> None:
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
-    found = read_graph("absent.bin")
+    found = read_stored("absent.bin")
     assert isinstance(found, Diagnostic)
     assert (found.rule, found.message, found.file) == ("file-not-found", "no such file or folder", "absent.bin")
 

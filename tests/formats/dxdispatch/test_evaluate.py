@@ -9,31 +9,30 @@ import numpy as np
 import pytest
 from dxdispatch_models import DISPATCH, RESOURCES, model_of
 
-from dmlcheck.formats.dxdispatch.evaluate import Step, evaluate_model
+from dmlcheck.formats.dxdispatch.evaluate import Done, evaluate_model
 
 PRINT = {"type": "print", "resource": "out"}
 ONNX = {"type": "onnx", "sourcePath": "x.onnx"}
 
 
-def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Step]:
+def steps(folder: Path, commands: list[dict[str, Any]], **parts: Any) -> list[Done]:
     model = model_of(commands=commands, **parts)
     assert model.problems == ()
-    return [_kept(step) for step in evaluate_model(model, str(folder))]
+    found = map(_kept, evaluate_model(model, str(folder)))
+    return [step for step in found if step.printed or step.remark or step.diagnostics]
 
 
-def _kept(step: Step) -> Step:
+def _kept(step: Done) -> Done:
     """Return a step whose elements no later command changes."""
-    if step.printed is None:
-        return step
-    return step._replace(printed=step.printed._replace(elements=step.printed.elements.copy()))
+    return step._replace(printed={name: (values.copy(), kind) for name, (values, kind) in step.printed.items()})
 
 
-def printed(step: Step) -> tuple[str, list[Any], str]:
-    assert step.printed is not None
-    return step.printed.resource, step.printed.elements.tolist(), step.printed.data_type
+def printed(step: Done) -> tuple[str, list[Any], str]:
+    ((name, (values, kind)),) = step.printed.items()
+    return name, values.tolist(), kind
 
 
-def problems(step: Step) -> list[tuple[str, str | None]]:
+def problems(step: Done) -> list[tuple[str, str | None]]:
     return [(problem.rule, problem.pointer) for problem in step.diagnostics]
 
 
@@ -125,7 +124,7 @@ def test_a_command_that_cannot_be_carried_out_ends_the_run(
     tmp_path: Path, command: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     first, second = steps(tmp_path, [PRINT, command, PRINT])
-    assert first.printed is not None
+    assert first.printed
     assert problems(second) == expected
     assert list(tmp_path.rglob("x.*")) == []
 

@@ -11,11 +11,10 @@ import pytest
 from commandline import dmlcheck
 from dml_graphs import add, gemm, matmul_add, save
 
-from dmlcheck.diagnostics.record import Diagnostic, collected
+from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.files import yaml
-from dmlcheck.formats.dxdispatch.graphs import dispatched_graph
+from dmlcheck.formats.dxdispatch.evaluate import evaluate_model
 from dmlcheck.formats.dxdispatch.read import read_model
-from dmlcheck.formats.dxdispatch.resources import filled_resources
 
 INPUT = {"initialValuesDataType": "FLOAT32", "initialValues": [1, 0, 0, 0, 2]}
 OUTPUT = {"initialValuesDataType": "FLOAT32", "initialValues": {"valueCount": 5, "value": 0}}
@@ -39,19 +38,17 @@ def saved(data: bytes | None = None, bindings: Any = BINDINGS, output: Any = OUT
     return "model.json"
 
 
-def dispatched(path: str) -> tuple[tuple[Diagnostic, ...], list[float]]:
-    """Return what is wrong with the dispatch of a model, and what is in its resource `out` after it."""
+def dispatched(path: str) -> tuple[tuple[Diagnostic, ...], list[list[float]]]:
+    """Return what is wrong with the dispatch of a model, and what it prints of its resource `out` after it."""
     model = read_model(yaml.read(path))
     assert model.problems == ()
-    resources, findings = collected(filled_resources(model))
-    assert findings == []
-    wrong = dispatched_graph(model.commands[0], model, resources)
-    return wrong, resources["out"].data.view(np.float32).tolist()
+    *_, last = evaluate_model(model, ".")
+    return last.diagnostics, [values.tolist() for values, _ in last.printed.values()]
 
 
 def test_a_graph_is_computed_from_resources_into_resources() -> None:
     """The first row of the weights, 0 to 4, and twice the last, 20 to 24."""
-    assert dispatched(saved()) == ((), [40, 43, 46, 49, 52])
+    assert dispatched(saved()) == ((), [[40, 43, 46, 49, 52]])
 
 
 @pytest.mark.parametrize(
@@ -64,7 +61,7 @@ def test_a_graph_is_computed_from_resources_into_resources() -> None:
 )
 def test_bindings_that_do_not_fit_are_mistakes_of_the_model(bindings: Any, rule: str, pointer: str) -> None:
     (found,), values = dispatched(saved(bindings=bindings))
-    assert (found.rule, found.pointer, found.file, values) == (rule, pointer, "model.json", [0] * 5)
+    assert (found.rule, found.pointer, found.file, values) == (rule, pointer, "model.json", [])
     assert found.line == 1
 
 
@@ -77,7 +74,7 @@ def test_a_mistake_of_the_graph_stands_in_its_file() -> None:
     (found,), values = dispatched(saved(matmul_add(nodes=[gemm(sizes=(1, 1, 1, 6)), add()])))
     assert (found.rule, found.file) == ("size-mismatch", "graphs/Partition_0.bin")
     assert found.pointer == "nodes[2].desc.OutputTensor.Sizes[3]"
-    assert values == [0] * 5
+    assert values == []
 
 
 def test_a_file_that_is_no_graph_is_a_mistake() -> None:
@@ -105,6 +102,11 @@ def test_validate_checks_the_graph_as_a_whole() -> None:
     assert result.exit_code == 0
     assert "graphs/Partition_0.bin is valid from DML_FEATURE_LEVEL_2_0" in result.output
     assert result.output.count("GEMM") == 1
+
+
+def test_a_graph_that_is_given_too_is_checked_once() -> None:
+    result = dmlcheck("validate", saved(), "./graphs/Partition_0.bin", "--format", "json")
+    assert [model["file"] for model in json.loads(result.output)["models"]] == ["graphs/Partition_0.bin"]
 
 
 def test_validate_tells_each_mistake_once() -> None:
@@ -145,3 +147,12 @@ def test_a_graph_that_is_not_in_the_folder_is_wrong_input(command: str, place: s
     assert result.exit_code == 2
     assert "model.json:1:" in result.output
     assert f"error[file-not-found]: {place}" in result.output
+
+
+def test_a_graph_of_several_dispatchables_is_read_once() -> None:
+    path = saved()
+    model = json.loads(Path(path).read_text(encoding="utf-8"))
+    model["dispatchables"]["again"] = model["dispatchables"]["g"]
+    Path(path).write_text(json.dumps(model), encoding="utf-8")
+    graphs = read_model(yaml.read(path)).graphs
+    assert graphs["g"] is graphs["again"]

@@ -1,66 +1,28 @@
-"""A model as records: known by its sections, and a case file of plain descs."""
+"""A model as records: what is bound to a dispatch, and where things stand."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+from dxdispatch_models import ARGMAX, DISPATCH, model_of
 
-import pytest
-from click.testing import CliRunner
-from dxdispatch_models import DESC, TEXT
-
-from dmlcheck.cli import main
-from dmlcheck.formats.dxdispatch.model import is_model
-from dmlcheck.formats.read import read_file
-from dmlcheck.validation import validate
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.formats.dxdispatch.model import Source
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ({"dispatchables": {}}, True),
-        ({"dispatchables": None}, True),
-        ({"resources": {}, "commands": []}, False),
-        ({"dispatchables": {}, "cases": []}, False),
-        ({}, False),
-        ([], False),
-        (["dispatchables"], False),
-        ("dispatchables", False),
-        (None, False),
-    ],
-)
-def test_a_model_is_known_by_its_dispatchables(value: Any, expected: bool) -> None:
-    assert is_model(value) is expected
+def test_a_dispatch_has_the_bindings_of_its_dispatchable_and_its_own_before_them() -> None:
+    own = {"InputTensor": "out", "OutputTensor": "out"}
+    other = {"InputTensor": {"name": "in", "elementOffset": 2, "elementSizeInBytes": 8}}
+    model = model_of(
+        dispatchables={"argmax": {**ARGMAX, "bindings": own}},
+        commands=[{**DISPATCH, "bindings": other}],
+    )
+    bindings = model.commands[0].bindings
+    assert bindings["InputTensor"].source(0) == Source("in", ("commands", 0, "bindings", "InputTensor"), 2, 8)
+    assert bindings["InputTensor"].source(1) is None
+    assert bindings["OutputTensor"].source(0) == Source(
+        "out", ("dispatchables", "argmax", "bindings", "OutputTensor"), 0, None
+    )
 
 
-def test_an_operator_of_a_model_is_a_plain_desc(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    path.write_text(TEXT, encoding="utf-8")
-    file = read_file(str(path))
-    (case,) = file.cases
-    assert case.id == f"{path.as_posix()}::the first"
-    assert (case.name, case.operator, case.desc) == ("the first", "DML_OPERATOR_ARGMAX", DESC)
-    assert case.is_plain_desc
-    assert case.position == (9, 22, 1)
-    assert (file.problems, file.broken) == ((), {})
-    assert validate(case.operator, case.desc, "6_4")[1] == []
-    given = read_file(str(path), "models/model.json")
-    assert [case.id for case in given.cases] == ["models/model.json::the first"]
-
-
-def test_what_is_not_directml_is_noted_and_not_checked(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    path.write_text(TEXT, encoding="utf-8")
-    (note,) = read_file(str(path)).notes
-    assert (note.rule, note.severity, note.pointer) == ("not-directml", "note", "dispatchables.shader")
-    assert (note.line, note.column) == (19, 19)
-    assert note.message == "the dispatchable shader is of type HLSL, not a DirectML operator; it is not checked"
-
-
-def test_what_is_not_directml_breaks_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "model.json"
-    path.write_text('{"resources": {}, "dispatchables": {"a": {"type": "hlsl"}}, "commands": []}', encoding="utf-8")
-    done = CliRunner().invoke(main, ["validate", str(path), "--format", "json"])
-    read = json.loads(done.stdout)
-    assert (done.exit_code, read["valid"], [desc["valid"] for desc in read["descs"]]) == (0, True, [True])
+def test_findings_stand_in_the_file_of_the_model() -> None:
+    found = model_of().origin.diagnostic(Finding("unknown-key", ("commands", 0), {"where": "a", "key": "b"}))
+    assert (found.file, found.line, found.pointer) == ("folder/model.json", 1, "commands[0]")

@@ -1,4 +1,4 @@
-"""The constants of a DirectML graph: bytes in its file, or in files beside it, read when somebody needs them."""
+"""The constants of a graph: bytes in its file, or in files beside it, read when somebody needs them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.files import npy
 from dmlcheck.files.plain import open_plain, reason
-from dmlcheck.formats.dml_graph.records import Constant, Graph
 from dmlcheck.graphs.buffers import Array, byte_count
+from dmlcheck.graphs.records import Constant, GraphFile
 
 
 class Constants(NamedTuple):
-    """The constants of a graph by the names of their edges, each with the number of its node; the graph's folder."""
+    """The constants of a graph by their names, and the graph's folder."""
 
-    nodes: Mapping[str, tuple[int, Constant]]
+    tensors: Mapping[str, Constant]
     folder: str
 
     def load(self, name: str, tensor: TensorDesc) -> Checking[Array | None]:
         """Return as many bytes of a constant as a tensor takes, None where it has fewer or cannot be read."""
-        index, constant = self.nodes[name]
+        constant = self.tensors[name]
         needed = byte_count(tensor)
         if constant.data is not None:
             data: Array | str = np.frombuffer(constant.data, dtype=np.uint8, count=min(needed, len(constant.data)))
@@ -34,24 +34,18 @@ class Constants(NamedTuple):
         if isinstance(data, str):
             params = {"path": cut(f"{constant.file}.bin", 200), "problem": data}
             help = "ONNX Runtime writes the large constants of a graph as files beside it"
-            yield Finding("file-not-found", ("nodes", index), params, help)
+            yield Finding("file-not-found", constant.path, params, help)
             return None
         if data.size < needed:
             text = f"it has {counted(data.size, 'byte')}, and {needed:,} are read of it"
-            yield Finding(
-                "edge-mismatch", ("nodes", index), {"problem": text}, "let ONNX Runtime write the graph again"
-            )
+            yield Finding("edge-mismatch", constant.path, {"problem": text}, "let ONNX Runtime write the graph again")
             return None
         return data
 
 
-def constants_of(graph: Graph, path: str) -> Constants:
-    """Return the constants of a graph that was read from a file."""
-    found = {}
-    for index, node in enumerate(graph.nodes):
-        if isinstance(node.desc, Constant):
-            found.update(dict.fromkeys(node.outputs, (index, node.desc)))
-    return Constants(found, os.path.dirname(path))
+def constants_of(graph: GraphFile) -> Constants:
+    """Return the constants of a graph."""
+    return Constants({constant.tensor: constant for constant in graph.constants}, os.path.dirname(graph.file))
 
 
 def _of_file(folder: str, name: str, most: int) -> Array | str:

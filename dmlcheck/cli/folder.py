@@ -1,9 +1,9 @@
-"""The formats that `export` writes and `import` reads, and the folder that either of them makes."""
+"""The folder that `export` or `import` makes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import click
 
@@ -13,24 +13,6 @@ from dmlcheck.folders.export_folder import Occupied, check
 from dmlcheck.folders.exporting import Unavailable
 
 T = TypeVar("T")
-
-
-class Format(NamedTuple):
-    """A format: the package with `exporter.export(cases, folder)` and `importer.import_(paths, folder)`, and its files.
-
-    `export` takes an iterable of cases and returns an `Exported` for each; `import_` takes paths of files and returns
-    an `Imported` for each. Both write into a folder that they make, and raise OSError where they cannot.
-    """
-
-    package: str
-    endings: tuple[str, ...]
-
-
-FORMATS = {
-    "dxdispatch": Format("dmlcheck.formats.dxdispatch", (".json",)),
-    "onnx": Format("dmlcheck.onnx", (".onnx",)),
-}
-IMPORTED = {**FORMATS, "graph": Format("dmlcheck.formats.dml_graph", (".bin",))}  # which has no exporter
 
 
 folder_option = click.option(

@@ -1,4 +1,4 @@
-"""Graphs as steps."""
+"""DirectML graphs on disk as graphs of nodes, and the steps of these."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ import pytest
 from dml_graphs import add, gemm, graph, matmul_add, operator, save, tensor, uint32
 
 from dmlcheck.diagnostics.record import Finding, collected
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Graph
-from dmlcheck.formats.dml_graph.steps import steps_of
-from dmlcheck.graphs.records import Step
+from dmlcheck.formats.dml_graph.graph import read_graph
+from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.records import Constant, GraphFile, Step
 
 
 @pytest.fixture(autouse=True)
@@ -21,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def steps(data: bytes) -> tuple[tuple[Step, ...], list[Finding]]:
     found = read_graph(save(data))
-    assert isinstance(found, Graph)
+    assert isinstance(found, GraphFile)
     return collected(steps_of(found))
 
 
@@ -64,3 +63,24 @@ def test_edges_that_lead_nowhere_are_findings() -> None:
     found, findings = steps(matmul_add(nodes=[gemm(), add(name="lost")]))
     assert [step.name for step in found] == ["matmul"]
     assert [(each.rule, each.path) for each in findings] == [("dangling-edge", ("nodes", 3, "desc", "ATensor"))]
+
+
+def test_constants_and_what_reads_them_are_as_the_file_has_them() -> None:
+    """What comes from a file beside is owned by DirectML, what is in the graph's file is not."""
+    found = read_graph(save(matmul_add(), "w_graph.bin"))
+    assert isinstance(found, GraphFile)
+    assert (found.file, found.inputs, found.outputs) == ("w_graph.bin", ("model_input",), ("model_output",))
+    weights, bias = found.constants
+    assert weights == Constant("weights", "w", ("nodes", 0), None, "w_0")
+    assert (bias.tensor, bias.node, bytes(bias.data or b"")) == ("bias", "b", bytes(20))
+    matmul, added = found.nodes
+    assert matmul.fields["BTensor"]["Flags"] == "OWNED_BY_DML"  # type: ignore[index]
+    assert "Flags" not in added.fields["BTensor"]  # type: ignore[operator]
+
+
+def test_names_that_no_tensor_is_of_are_kept() -> None:
+    small = tensor([1, 1, 1, 5])
+    node = operator("unknown", "DML_OPERATOR_ACTIVATION_RELUU", {"x": small}, {"y": small, "z": small})
+    found = read_graph(save(graph([node], ["x"], ["y"])))
+    assert isinstance(found, GraphFile)
+    assert (found.nodes[0].outputs, found.nodes[0].others) == ({}, ("y", "z"))

@@ -10,9 +10,9 @@ from dml_graphs import add, gemm, graph, named_constant, raw_constant, save
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Finding, collected
-from dmlcheck.formats.dml_graph.constants import Constants, constants_of
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Graph
+from dmlcheck.formats.dml_graph.graph import read_graph
+from dmlcheck.graphs.constants import Constants, constants_of
+from dmlcheck.graphs.records import GraphFile
 
 TWO = TensorDesc("UINT16", (2,))
 
@@ -28,8 +28,8 @@ def constants(file: str = "w_0") -> Constants:
     nodes = [named_constant("w", "weights", file), raw_constant("b", "bias", bytes([1, 2, 3, 4, 5])), gemm(), add()]
     path = save(graph(nodes, ["model_input"], ["model_output"]), "graphs/Partition_0.bin")
     found = read_graph(path)
-    assert isinstance(found, Graph)
-    return constants_of(found, path)
+    assert isinstance(found, GraphFile)
+    return constants_of(found)
 
 
 def loaded(found: Constants, name: str, tensor: TensorDesc = TWO) -> tuple[list[int] | None, list[Finding]]:

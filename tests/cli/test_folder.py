@@ -1,23 +1,16 @@
-"""The formats of `export` and `import`, and what becomes of their folders."""
+"""The folders of `export` and `import`."""
 
 from __future__ import annotations
 
-from importlib import import_module
 from pathlib import Path
 
 import click
 import pytest
 
 from dmlcheck.cli import main
-from dmlcheck.cli.model_formats import FORMATS, written
+from dmlcheck.cli.folder import written
 from dmlcheck.folders.export_folder import Folder, Occupied
 from dmlcheck.folders.exporting import Unavailable
-
-
-@pytest.mark.parametrize("form", FORMATS)
-def test_a_format_can_be_written_and_read(form: str) -> None:
-    assert callable(import_module(f"{FORMATS[form].package}.exporter").export)
-    assert callable(import_module(f"{FORMATS[form].package}.importer").import_)
 
 
 def test_what_the_work_returns_is_passed_on() -> None:

@@ -10,10 +10,10 @@ from dml_graphs import gemm, graph, matmul_add, operator, raw_constant, save, te
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Finding, collected
-from dmlcheck.formats.dml_graph.evaluate import evaluate_graph
-from dmlcheck.formats.dml_graph.read import read_graph
-from dmlcheck.formats.dml_graph.records import Graph
+from dmlcheck.formats.dml_graph.graph import read_graph
 from dmlcheck.graphs.buffers import Array
+from dmlcheck.graphs.evaluate import evaluate_graph
+from dmlcheck.graphs.records import GraphFile
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +33,8 @@ def given(name: str, tensor: TensorDesc) -> Checking[Array | None]:
 def computed(data: bytes) -> tuple[dict[str, list[object]], list[Finding]]:
     path = save(data)
     found = read_graph(path)
-    assert isinstance(found, Graph)
-    results, findings = collected(evaluate_graph(found, path, given))
+    assert isinstance(found, GraphFile)
+    results, findings = collected(evaluate_graph(found, given))
     return {name: each.values.reshape(-1).tolist() for name, each in results.outputs.items()}, findings
 
 

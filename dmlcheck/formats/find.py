@@ -1,0 +1,80 @@
+"""Which files of a folder are read."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple
+
+from dmlcheck.files import yaml
+from dmlcheck.files.plain import open_plain
+from dmlcheck.formats.registry import FORMATS, endings
+
+CASES = endings("cases")  # of files that cases are read from
+_MODELS = tuple(ending for one in FORMATS if one.begins is not None for ending in one.endings)
+_REPORT = b'"dmlcheck-'  # what the schema of a report of dmlcheck's own begins with
+_REPORT_HEAD = re.compile(rb'\s*\{\s*"schema"\s*:\s*"dmlcheck-')
+
+
+class Found(NamedTuple):
+    """What there is in a folder tree: its case files, and what is left out, linked folders, pipes and ONNX models.
+
+    Among the files are links that lead nowhere, and folders that may not be read: reading them says what is wrong.
+    """
+
+    files: list[str]
+    links: list[str]
+    pipes: list[str]
+    models: list[str]
+
+
+def find_files(path: str) -> list[str] | None:
+    """Return the YAML and JSON files of a folder tree in order, or the file itself; None when there is neither.
+
+    Reports that dmlcheck wrote into the folder are left out.
+    """
+    if os.path.isdir(path):
+        return search(path).files
+    return [path] if os.path.exists(path) else None
+
+
+def search(path: str, ends: tuple[str, ...] = CASES) -> Found:
+    """Return what there is in a folder tree, in order, but for what is hidden and dmlcheck's own reports.
+
+    Files are those that end as case files do, or in `ends`.
+    """
+    found = Found([], [], [], [])
+    for folder, folders, files in os.walk(path, onerror=lambda error: found.files.append(error.filename)):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        found.links.extend(filter(_is_link, (os.path.join(folder, name) for name in folders)))
+        for name in sorted(files):
+            file, lower = os.path.join(folder, name), name.lower()
+            if name.startswith("."):
+                continue
+            if lower.endswith(_MODELS) and not lower.endswith(ends):
+                found.models.append(file)
+            elif lower.endswith(ends) and os.path.exists(file) and not os.path.isfile(file):
+                found.pipes.append(file)
+            elif lower.endswith(ends) and not (lower.endswith(".json") and is_report(file)):
+                found.files.append(file)
+    return found
+
+
+def _is_link(folder: str) -> bool:
+    """Whether a folder is a link, or on Windows a junction, which newer versions of Python do not search either."""
+    is_junction = getattr(os.path, "isjunction", None)
+    return os.path.islink(folder) or (is_junction is not None and is_junction(folder))
+
+
+def is_report(path: str) -> bool:
+    """Whether a JSON file is a report of dmlcheck's own: its schema says so."""
+    try:
+        with open_plain(path) as file:
+            data = file.read(yaml.MAX_BYTES)
+    except OSError:
+        return False
+    if _REPORT_HEAD.match(data):
+        return True
+    # Whoever sorts the keys of a report moves its schema.
+    value = yaml.parse(data, path, is_json=True).value if _REPORT in data else None
+    return isinstance(value, dict) and str(value.get("schema")).startswith("dmlcheck-")

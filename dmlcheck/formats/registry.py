@@ -1,0 +1,185 @@
+"""The formats of files: how a file of each is recognised, and the function for each thing that commands do with it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.files import yaml
+from dmlcheck.files.document import Document
+from dmlcheck.files.plain import open_plain
+
+_HEAD = 16  # bytes that tell a format
+
+
+class Format(NamedTuple):
+    """A format. A file that is not text is recognised by its first bytes, else by its ending; text by its form.
+
+    Each function is named as `module:function`, and imported when it is called; "" where commands cannot do that.
+
+    cases: (Document, name) -> CaseFile; name is the path that ids start with, None for the document's own
+    validated: (Opened, Asked, sizes) -> ValidatedFile
+    evaluated: (Opened, Wanted) -> Iterator[Evaluated]
+    imported: (paths, folder) -> list[Imported], by the word that `import` has for it
+    exported: (cases, folder) -> list[Exported]
+    judged: what `run` does with a model that is no file of cases
+    options: those that are for files of the format alone
+    """
+
+    word: str
+    one: str
+    endings: tuple[str, ...]
+    begins: re.Pattern[bytes] | None = None
+    has_form: Callable[[Any], bool] | None = None
+    cases: str = ""
+    validated: str = ""
+    evaluated: str = ""
+    imported: str = ""
+    exported: str = ""
+    judged: str = ""
+    options: tuple[str, ...] = ()
+
+    @property
+    def many(self) -> str:
+        """What several files of the format are called."""
+        return f"{self.one.partition(' ')[2]}s"
+
+    @property
+    def listed(self) -> str:
+        """What several files of the format are called, and how they end where that tells them."""
+        return self.many if self.is_text else f"{self.many} ({', '.join(self.endings)})"
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is YAML or JSON."""
+        return self.has_form is not None
+
+    @property
+    def commands(self) -> str:
+        """The commands that take a file of the format."""
+        uses = {
+            "run": self.cases or self.judged,
+            "validate": self.validated,
+            "eval": self.evaluated,
+            f"import {self.word}": self.imported,
+        }
+        *most, last = (f"`dmlcheck {name}`" for name, use in uses.items() if use)
+        return f"{', '.join(most)} and {last}"
+
+    def call(self, use: str, *given: Any) -> Any:
+        """Return what the function for a use gives: `call("cases", document, name)`."""
+        module, _, function = getattr(self, use).partition(":")
+        return getattr(import_module(module), function)(*given)
+
+
+def _has_dispatchables(value: Any) -> bool:
+    return isinstance(value, dict) and "dispatchables" in value and "cases" not in value
+
+
+FORMATS = (
+    Format(
+        "cases",
+        "a case file",
+        (".yaml", ".yml", ".json"),
+        has_form=lambda value: not _has_dispatchables(value),
+        cases="dmlcheck.cases.read:read_cases",
+        validated="dmlcheck.running.legality:validated_file",
+        evaluated="dmlcheck.running.evaluate:evaluated_cases",
+        options=("-k", "--implementation", "::"),
+    ),
+    Format(
+        "dxdispatch",
+        "a DxDispatch model",
+        (".json",),
+        has_form=_has_dispatchables,
+        cases="dmlcheck.formats.dxdispatch.cases:read_cases",
+        validated="dmlcheck.running.graphs:validated_dispatches",
+        evaluated="dmlcheck.running.graph_values:evaluated_commands",
+        imported="dmlcheck.formats.dxdispatch.importer:import_",
+        exported="dmlcheck.formats.dxdispatch.exporter:export",
+    ),
+    Format(
+        "onnx",
+        "an ONNX model",
+        (".onnx",),
+        re.compile(rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]"),  # ir_version, and a field that may follow it
+        validated="dmlcheck.running.models:validated_file",
+        imported="dmlcheck.onnx.importer:import_",
+        exported="dmlcheck.onnx.exporter:export",
+        options=("--dim",),
+    ),
+    Format(
+        "graph",
+        "a DirectML graph",
+        (".bin",),
+        validated="dmlcheck.running.graphs:validated_file",
+        evaluated="dmlcheck.running.graph_values:evaluated_graph",
+        imported="dmlcheck.formats.dml_graph.importer:import_",
+        options=("--inputs",),
+    ),
+)
+
+
+class Opened(NamedTuple):
+    """A file whose format is known: its path, and its document, which is empty where it is not text."""
+
+    path: str
+    format: Format
+    document: Document
+
+
+def binary_format(path: str) -> Format | None:
+    """Return the format of a file that is not text, by its first bytes or else its name, or None."""
+    lower = path.lower()
+    named = next((one for one in FORMATS if lower.endswith(one.endings)), None)
+    if named is not None and named.is_text:
+        return None
+    head = _head(path)
+    return next((one for one in FORMATS if one.begins is not None and one.begins.match(head)), named)
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open_plain(path) as file:
+            return file.read(_HEAD)
+    except (OSError, ValueError):
+        return b""
+
+
+def text_format(value: Any) -> Format:
+    """Return the format of a YAML or JSON file by its value."""
+    return next(one for one in FORMATS if one.has_form is not None and one.has_form(value))
+
+
+def opened(path: str) -> Opened:
+    """Recognise a file, and read it where it is text; `-` is text from standard input."""
+    if path == "-":
+        document = yaml.parse(sys.stdin.buffer.read(yaml.MAX_BYTES + 1), "-")
+    elif (binary := binary_format(path)) is not None:
+        return Opened(path, binary, Document(path.replace(os.sep, "/"), ""))
+    else:
+        document = yaml.read(path)
+    return Opened(path, text_format(document.value), document)
+
+
+def not_taken(file: Opened, use: str) -> Diagnostic:
+    """Return that a file is of a format that has no function for a use, and which commands take it."""
+    *most, last = (one.one for one in FORMATS if getattr(one, use))
+    params = {"what": "the file", "found": file.format.one, "expected": f"{', '.join(most)} or {last}"}
+    help = f"{file.format.commands} take {file.format.many}"
+    return Finding("wrong-type", (), params, help).diagnostic()._replace(file=file.document.name)
+
+
+def takers(use: str) -> dict[str, Format]:
+    """Return the formats that have a function for a use, by their words."""
+    return {one.word: one for one in FORMATS if getattr(one, use)}
+
+
+def endings(use: str) -> tuple[str, ...]:
+    """Return the endings of the files that have a function for a use."""
+    return tuple(dict.fromkeys(ending for one in takers(use).values() for ending in one.endings))

@@ -1,0 +1,118 @@
+"""The registry of formats: what a file is, and what takes it."""
+
+from __future__ import annotations
+
+import ast
+import io
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dmlcheck.formats import registry
+from dmlcheck.formats.registry import FORMATS, binary_format, endings, not_taken, opened, takers, text_format
+
+USES = ("cases", "validated", "evaluated", "imported", "exported", "judged")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def word(path: str) -> str | None:
+    found = binary_format(path)
+    return None if found is None else found.word
+
+
+@pytest.mark.parametrize("name", [getattr(form, use) for form in FORMATS for use in USES if getattr(form, use)])
+def test_every_function_of_a_format_is_there(name: str) -> None:
+    module, _, function = name.partition(":")
+    assert callable(getattr(import_module(module), function))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("a.onnx", b"", "onnx"),
+        ("A.ONNX", b"", "onnx"),
+        ("a.bin", b"cases: []", "graph"),
+        ("a.bin", b"\x08\x07\x12\x07pytorch", "onnx"),
+        ("a.bin", b"\x08\x01\x00\x00", "graph"),  # a FlatBuffer whose root is at 0x108
+        ("a.yaml", b"\x08\x07\x12\x00", None),
+        ("a.json", b"", None),
+        ("model", b"\x08\x07\x12\x07pytorch", "onnx"),  # ir_version 7, producer_name
+        ("model.pb", b"\x08\x0a:\x80\x01", "onnx"),  # ir_version 10, graph
+        ("model.txt", b"\x08\x07\x99", None),
+        ("cases.txt", b"operator: ARGMAX", None),
+        ("empty", b"", None),
+    ],
+)
+def test_a_file_is_recognised_by_its_first_bytes_and_else_by_its_name(
+    name: str, data: bytes, expected: str | None
+) -> None:
+    Path(name).write_bytes(data)
+    assert word(name) == expected
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_what_is_no_file_is_not_waited_for() -> None:
+    os.mkfifo("pipe")
+    assert (word("pipe"), word("."), word("absent"), word("a\0b")) == (None, None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"dispatchables": {}}, True),
+        ({"dispatchables": None}, True),
+        ({"resources": {}, "commands": []}, False),
+        ({"dispatchables": {}, "cases": []}, False),
+        ({}, False),
+        ([], False),
+        (["dispatchables"], False),
+        ("dispatchables", False),
+        (None, False),
+    ],
+)
+def test_a_model_is_known_by_its_dispatchables(value: Any, expected: bool) -> None:
+    assert (text_format(value).word == "dxdispatch") is expected
+
+
+def test_a_file_is_read_once_with_its_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("a.json").write_text('{"dispatchables": {}}', encoding="utf-8")
+    found = opened("a.json")
+    assert (found.format.word, found.document.value, found.document.name) == (
+        "dxdispatch",
+        {"dispatchables": {}},
+        "a.json",
+    )
+    found = opened("absent.bin")
+    assert (found.format.word, found.document.text, found.document.problems) == ("graph", "", [])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"cases: []")))
+    assert (opened("-").format.word, opened("absent.yaml").format.word) == ("cases", "cases")
+
+
+def test_what_does_not_take_a_format_says_what_does() -> None:
+    found = not_taken(opened("a.onnx"), "cases")
+    assert (found.rule, found.file) == ("wrong-type", "a.onnx")
+    assert found.message == "the file is an ONNX model; it must be a case file or a DxDispatch model"
+    assert found.help == "`dmlcheck validate` and `dmlcheck import onnx` take ONNX models"
+
+
+def test_formats_are_listed_by_what_they_can_be_used_for() -> None:
+    assert list(takers("exported")) == ["dxdispatch", "onnx"]
+    assert endings("cases") == (".yaml", ".yml", ".json")
+    assert next(one.listed for one in FORMATS if one.word == "graph") == "DirectML graphs (.bin)"
+    assert next(one.listed for one in FORMATS if one.word == "cases") == "case files"
+
+
+def test_no_command_recognises_a_format_by_itself() -> None:
+    """The endings stand in the registry alone; an example in a help has a name before its ending."""
+    folder = Path(registry.__file__).parent.parent / "cli"
+    known = {ending for form in FORMATS for ending in form.endings}
+    for path in folder.glob("*.py"):
+        texts = {node.value for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Constant)}
+        assert not texts & known, path
