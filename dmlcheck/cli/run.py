@@ -52,7 +52,7 @@ class Options(NamedTuple):
     implementation: str
     directml_version: str | None
     accumulate: str
-    inputs: str
+    inputs_as: str
     algorithms: tuple[str, ...]
     strict: bool
     expected_within: float
@@ -77,7 +77,7 @@ class Options(NamedTuple):
             self.accumulate.upper(),
             self.strict,
             self.directml_version,
-            self.inputs.upper(),
+            self.inputs_as.upper(),
             self.expected_within,
             self.keep,
             self.algorithms,
@@ -108,7 +108,7 @@ class Options(NamedTuple):
             earlier,
             self.strict,
             self.directml_version,
-            self.inputs.upper(),
+            self.inputs_as.upper(),
             self.expected_within,
             tuple(self._repeated()),
             is_selected,
@@ -174,7 +174,7 @@ class Options(NamedTuple):
     help="The type that an implementation may accumulate in.",
 )
 @click.option(
-    "--inputs",
+    "--inputs-as",
     type=click.Choice(["float32", "tf32", "bfloat16"], case_sensitive=False),
     default="float32",
     show_default=True,
@@ -327,8 +327,8 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
     """Refuse a report of another kind of implementation, or of other types to compute in."""
     kinds = tuple(name.partition(":")[0] for name in (report["implementation"], options.implementation))
     accumulate = report.get("accumulate", options.accumulate), options.accumulate
-    inputs = report.get("inputs", "float32"), options.inputs
-    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "inputs": inputs}.items():
+    inputs = report.get("inputs", "float32"), options.inputs_as
+    for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "inputs-as": inputs}.items():
         if then != now:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 

@@ -201,7 +201,7 @@ def _derived(spec: OperatorSpec) -> Iterator[Line]:
         text = f"floats: the rounding of each operation {types}, carried through the formula, + 1 ULP"
         yield from _item("-", f"{text}{', or a published limit, if larger' if spec.tolerance else ''}")
         if spec.short in OF_PRODUCTS:
-            inputs = "rounded to TF32 or BFLOAT16 with `--inputs tf32` or `--inputs bfloat16`"
+            inputs = "rounded to TF32 or BFLOAT16 with `--inputs-as tf32` or `--inputs-as bfloat16`"
             yield from _item("-", f"FLOAT32 factors in sums of products: as they are; {inputs}")
     for name, rounding in rounding_texts(spec.operator):
         yield from _item("", f"{name}: {rounding}")

@@ -601,7 +601,7 @@ def _stable(text: str) -> list[str]:
     [
         (("--warn-above", "0.7"), "another --warn-above"),
         (("--accumulate", "float16"), "another --accumulate"),
-        (("--inputs", "tf32"), "another --inputs"),
+        (("--inputs-as", "tf32"), "another --inputs-as"),
         (("--compare-to", "old.json"), "another --compare-to"),
     ],
 )
