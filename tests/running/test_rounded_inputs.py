@@ -1,4 +1,4 @@
-"""`run --inputs-as`: matrix units that round their inputs, accepted where the run says so, and named where it does not."""
+"""`run --inputs-as`: matrix units that round their inputs, accepted where the run says so, and else named."""
 
 from __future__ import annotations
 

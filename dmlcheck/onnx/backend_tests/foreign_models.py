@@ -117,7 +117,7 @@ def _numbers(tensor: Any) -> Array | None:
 
 def _written(found: Counterpart, source: str) -> Written:
     """Return an operator and its fields as a case; Refused where the operator does not take them."""
-    fields, values = fields_of(found.fields), _values(found.fields)
+    fields, values = fields_of(found.fields), values_of(found.fields)
     desc, findings = validation.validate(found.operator, fields, NEWEST_LEVEL)
     if desc is None or findings:
         reasons = "; ".join(dict.fromkeys(finding.message for finding in findings))
@@ -136,7 +136,7 @@ def fields_of(given: Mapping[str, Any]) -> dict[str, Any]:
     return {name: _each(_tensor, value) if _is_of_tensors(value) else value for name, value in given.items()}
 
 
-def _values(given: Mapping[str, Any]) -> dict[str, Any]:
+def values_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of the fields that are tensors."""
     return {name: _each(_logical, value) for name, value in given.items() if _is_of_tensors(value)}
 

@@ -137,10 +137,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
         tensor = _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX")
-        try:
-            values[info.name] = _array(tensor, info.name)
-        except ValueError as error:
-            raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
+        values[info.name] = _array_in(path, tensor, info.name)
         declared = info.type.tensor_type.elem_type
         if declared != tensor.data_type:
             raise Refused(
@@ -150,6 +147,20 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, Array]:
 
 
 # ---- tensors
+
+
+def tensor_in(path: str) -> Array:
+    """Return the values of a file of a data set; Unreadable where it is none, Refused where DirectML has none such."""
+    from onnx import TensorProto
+
+    return _array_in(path, _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX"), os.path.basename(path))
+
+
+def _array_in(path: str, tensor: Any, name: str) -> Array:
+    try:
+        return _array(tensor, name)
+    except ValueError as error:
+        raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
 
 
 def _array(tensor: Any, name: str) -> Array:
