@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, visible
+from dmlcheck.reports.records import level_text
 from dmlcheck.running.results import CaseResult, NodeOfCase, NotFinite
-from dmlcheck.specs.names import level_and_version, short_operator
+from dmlcheck.specs.names import short_operator
 
 _MOST_LISTED = 10  # tensors
 _MEANINGS = {"onnx": "judged by ONNX's meaning", "provider": "judged by the descs of ONNX Runtime's DirectML provider"}
@@ -16,8 +17,8 @@ _LARGEST = 65504.0  # of FLOAT16
 def node_lines(node: NodeOfCase) -> Iterator[str]:
     """Yield what there is to say of a node that failed, beside what failed."""
     becomes = f" -> {' + '.join(map(short_operator, node.dml_operators))}" if node.dml_operators else ""
-    level = f", valid from {level_and_version(node.level)}" if node.level else ""
-    judged = f"; {_MEANINGS[node.meaning]}" if node.meaning else ""
+    level = f", valid from {level_text(node.level)}" if node.level else ""
+    judged = f"; {_MEANINGS[node.meaning]}" if node.meaning in _MEANINGS else ""
     yield visible(f"node: {node.name} ({node.operator}){becomes}{level}{judged}")
     if node.module:
         yield visible(f"module: {node.module}")

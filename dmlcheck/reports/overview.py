@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural
+from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural, visible
 from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
 from dmlcheck.running.accuracy import (
     Accuracy,
@@ -96,7 +96,7 @@ class Overview:
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
         self.is_of_nodes = self.is_of_nodes or result.node is not None
-        operator = short_operator(result.case.operator) if result.node is None else result.node.operator
+        operator = short_operator(result.case.operator) if result.node is None else visible(result.node.operator)
         row = self.rows.get(operator)
         if row is None and operator:
             row = self.rows[operator] = _Row()

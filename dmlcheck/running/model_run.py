@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
@@ -57,7 +58,8 @@ class ModelExecution:
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
         self.model = self._loaded()
-        self.chosen = self._chosen()
+        self.selected = self._selected()
+        self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
         self._now: tuple[str, float] | None = None
 
     def _loaded(self) -> Loaded | Wrong:
@@ -72,11 +74,11 @@ class ModelExecution:
         nodes = node_cases(proto, self.target.name, constants)
         return found._replace(proto=proto, constants=constants, nodes=nodes)
 
-    def _chosen(self) -> frozenset[str]:
-        """Return the names of the nodes that are judged."""
-        selected = self.plan.selection.of(self.target)
+    def _selected(self) -> list[Case]:
+        """Return the nodes that the run is about, which its shards share."""
+        is_selected = self.plan.selection.of(self.target)
         cases = (node.case for node in self.nodes if self.target.asks_for(node.case.name))
-        return frozenset(case.name for case in cases if selected(case) and in_shard(case.id, self.plan.shard))
+        return [case for case in cases if is_selected(case)]
 
     @property
     def nodes(self) -> tuple[NodeCase, ...]:
@@ -112,7 +114,7 @@ class ModelExecution:
                     continue
                 yield Done(self._result(node, values, self.model))
                 self._now = None
-            ids = [node.case.id for node in self.nodes if node.case.name in self.chosen]
+            ids = [case.id for case in self.selected]
             yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name)
         finally:
             close(self.implementation)

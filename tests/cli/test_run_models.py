@@ -176,6 +176,16 @@ def test_what_is_no_model_is_said() -> None:
     assert (result.exit_code, "error[onnx-syntax]" in result.output) == (2, True)
 
 
+def test_shards_are_merged_to_the_whole_run(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    for index in ("1", "2"):
+        run("--shard", f"{index}/2", "--json", f"{index}.json")
+    result = dmlcheck("merge", "1.json", "2.json", "--json", "r.json")
+    assert result.exit_code == 1
+    assert "the first node that fails: model.onnx::down (MatMul-13)\n" in result.output
+    assert [case["node"] for case in report()["cases"]] == ["up", "bias", "relu", "down", "softmax"]
+
+
 def test_headroom_is_listed_where_it_is_asked_for() -> None:
     from whole_models import FLOAT16, model, node
 
