@@ -140,7 +140,7 @@ class Overview:
         rows = []
         for operator, row in self._rows(is_whole=is_whole):
             counts = [str(row.counts.get(kind, 0)) for kind in columns]
-            share = ["" if row.share is None else f"{100 * row.share:.3g} %"] if self.is_of_nodes else []
+            share = [_share(row.share)] if self.is_of_nodes else []
             rows.append([operator, *counts, *share, figure(row.ulp), f"{row.seconds:.2f}"])
         share = ["worst share"] if self.is_of_nodes else []
         return ["operator", *(HEADS.get(kind, kind) for kind in columns), *share, "worst ULP", "seconds"], rows
@@ -203,6 +203,13 @@ class Overview:
         left = sum(sum(group.values()) for group in groups[len(shown) :])
         if left:
             yield f"skipped {left:,} for {counted(len(groups) - len(shown), 'other kind')} of reasons (-v lists them)"
+
+
+def _share(share: float | None) -> str:
+    """Return a share of a tolerance in words, "" where none is known."""
+    if share is None:
+        return ""
+    return f"{100 * share:.3g} %" if share <= 1 else f"{figure(share)} times"
 
 
 # ---- reasons

@@ -27,10 +27,16 @@ class Origin(NamedTuple):
 
 def origin_of(node: Any) -> Origin:
     """Return where a node comes from, by its metadata, its doc_string and its name."""
-    notes = {entry.key: entry.value for entry in getattr(node, "metadata_props", ())}
-    line = next((text for trace in (notes.get(_TRACE, ""), node.doc_string) for text in _lines(trace)), "")
+    notes = {_text(entry.key): _text(entry.value) for entry in getattr(node, "metadata_props", ())}
+    traces = notes.get(_TRACE, ""), _text(node.doc_string)
+    line = next((text for trace in traces for text in _lines(trace)), "")
     module = _of_scopes(notes.get(_SCOPES, "")) or _of_namespace(notes.get(_NAMESPACE, "")) or _of_name(node.name)
     return Origin(cut(module, _MOST), cut(line, _MOST))
+
+
+def _text(value: str | bytes) -> str:
+    """Return a text of a model; protobuf gives bytes for one that is not UTF-8."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def _lines(trace: str) -> Iterator[str]:

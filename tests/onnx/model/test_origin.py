@@ -64,3 +64,11 @@ def test_the_module_may_be_in_the_name() -> None:
 
 def test_long_lines_are_cut() -> None:
     assert len(origin_of(noted(doc=f'File "a.py", line 1, in f\n  {"x" * 1000}\n')).line) <= 200
+
+
+def test_texts_that_are_not_utf_8_are_read_as_far_as_they_are() -> None:
+    from onnx import NodeProto
+
+    data = noted(doc='File "a.py", line 1, in f', namespace=": W/m: own.Model/n: x").SerializeToString()
+    broken = NodeProto.FromString(data.replace(b"a.py", b"\xff.py").replace(b"own.", b"o\xffn."))
+    assert origin_of(broken) == Origin("m", "\ufffd.py:1 in f")
