@@ -20,6 +20,7 @@ from dmlcheck.reports.layout import Line, Style, Table, printed
 
 if TYPE_CHECKING:
     from dmlcheck.cli.outcome import Outcome
+    from dmlcheck.running.model_run import ModelExecution
     from dmlcheck.running.processes import Execution
 
 
@@ -166,7 +167,7 @@ class Console:
         for line in lines:
             self.echo(line)
 
-    def progress(self, execution: Execution, outcome: Outcome) -> AbstractContextManager[None]:
+    def progress(self, execution: Execution | ModelExecution, outcome: Outcome) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
         if not self.is_terminal:
             return nullcontext()
@@ -201,7 +202,7 @@ def _within(columns: int, *, colour: bool) -> Style:
 
 
 @contextmanager
-def _bar(console: Any, execution: Execution, outcome: Outcome) -> Iterator[None]:
+def _bar(console: Any, execution: Execution | ModelExecution, outcome: Outcome) -> Iterator[None]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
     from rich.text import Text
 

@@ -12,7 +12,6 @@ from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.reporters import finish_reports
 from dmlcheck.cli.selection import meant_case, say_no_cases
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.formats.read import read_file
 from dmlcheck.reports.records import Reporter, Summary, Tally
 from dmlcheck.running.accuracy import Watch
 from dmlcheck.running.events import Done, Ended, Event, Other, digest_of
@@ -58,6 +57,7 @@ class Outcome:
         single: Mapping[str, str] = {},
         files: Iterable[Target] = (),
         total: Callable[[], int] = lambda: 0,
+        cases_of: Callable[[str, str], Iterable[Case]] = lambda *_: (),
     ) -> None:
         """Begin; the time runs from here.
 
@@ -65,7 +65,7 @@ class Outcome:
         failed; `is_of_reference` says that the reference engine is judged: another has to have a part in the run.
         `allows_no_results` makes a run good whose cases have no results to compare.
         `single` has the ids of the cases that were asked for one by one, each with what to say if it is not there;
-        `files` are those that the run reads, and `total` returns the number of cases.
+        `files` are those that the run reads, and `total` returns the number of cases, `cases_of` those of a file.
         """
         self.reporters = reporters
         self.watch = watch
@@ -80,6 +80,7 @@ class Outcome:
         self.files = list(files)
         self.paths = {target.name: target.file for target in self.files}
         self.total = total
+        self.cases_of = cases_of
         self.tally = Tally(is_of_reference=is_of_reference)
         self.digests: list[bytes | None] = []
         self.empty: list[str] = []  # files without cases
@@ -183,7 +184,7 @@ class Outcome:
             return False
         for case_id, problem in self.missing.items():
             name, _, case = case_id.partition("::")
-            meant = meant_case(case, read_file(self.paths[name], name).cases) if name in self.paths else ""
+            meant = meant_case(case, self.cases_of(self.paths[name], name)) if name in self.paths else ""
             say(f"dmlcheck: {problem}{meant}", to_errors=True)
         return bool(self.missing and self.seen)
 

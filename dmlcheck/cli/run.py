@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -23,9 +23,18 @@ from dmlcheck.cli.options import (
 )
 from dmlcheck.cli.outcome import Outcome
 from dmlcheck.cli.reporters import Wanted, open_reporters, report_options
+from dmlcheck.cli.run_models import (
+    ModelOptions,
+    cases_of,
+    execution_of,
+    judged_by,
+    model_of,
+    model_options,
+    print_nodes,
+)
 from dmlcheck.cli.run_options import DataType, Jobs, Number, Seconds, Shard
 from dmlcheck.cli.selection import failed_before, print_ids, select, selector, targets
-from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml
+from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml, require_models
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
 from dmlcheck.running.events import Plan
@@ -33,6 +42,9 @@ from dmlcheck.running.one_case import Settings
 from dmlcheck.running.processes import DEFAULT_TIMEOUT, Execution
 from dmlcheck.running.selection import Selection
 from dmlcheck.specs.names import DATA_TYPES
+
+if TYPE_CHECKING:
+    from dmlcheck.running.model_run import ModelExecution
 
 _CLOSE = 0.5  # the share of a bound above which a case that an implementation passes is named, without --warn-above
 
@@ -52,7 +64,7 @@ class Options(NamedTuple):
     implementation: str
     directml_version: str | None
     accumulate: str
-    inputs: str
+    inputs_as: str
     algorithms: tuple[str, ...]
     strict: bool
     expected_within: float
@@ -69,6 +81,7 @@ class Options(NamedTuple):
     max_drift: float | None
     keep: str | None
     wanted: Wanted
+    asked: ModelOptions
 
     def plan(self) -> Plan:
         """Return what the run is to do with its cases; reads the report of the run whose failures are asked for."""
@@ -77,7 +90,7 @@ class Options(NamedTuple):
             self.accumulate.upper(),
             self.strict,
             self.directml_version,
-            self.inputs.upper(),
+            self.inputs_as.upper(),
             self.expected_within,
             self.keep,
             self.algorithms,
@@ -108,7 +121,7 @@ class Options(NamedTuple):
             earlier,
             self.strict,
             self.directml_version,
-            self.inputs.upper(),
+            self.inputs_as.upper(),
             self.expected_within,
             tuple(self._repeated()),
             is_selected,
@@ -129,6 +142,7 @@ class Options(NamedTuple):
             yield from ("--retries", str(self.retries))
         if self.fail_on_flaky:
             yield "--fail-on-flaky"
+        yield from self.asked.words()
 
 
 @click.command(
@@ -139,6 +153,7 @@ class Options(NamedTuple):
         "run cases/sum.yaml::columns -v",
         'run -k "gemm and not float16" --implementation onnxruntime',
         "run cases/ --implementation python:my_module:MyEngine",
+        "run model.onnx --implementation onnxruntime --dim batch=1",
         'run cases/ --implementation "command:./my_program --quiet"',
     )
 )
@@ -172,13 +187,6 @@ class Options(NamedTuple):
     default="float32",
     show_default=True,
     help="The type that an implementation may accumulate in.",
-)
-@click.option(
-    "--inputs",
-    type=click.Choice(["float32", "tf32", "bfloat16"], case_sensitive=False),
-    default="float32",
-    show_default=True,
-    help="What an implementation may round the FLOAT32 factors of products of matrices and of convolutions to.",
 )
 @click.option(
     "--algorithms",
@@ -249,28 +257,36 @@ class Options(NamedTuple):
     metavar="DIR",
     help="Write a folder for each failed case: its case file, inputs, expected, allowed and actual values.",
 )
+@model_options
 @report_options
 def run(**given: Any) -> None:
     """Run the cases of files and folders, or one case as PATH::NAME, and report what fails.
 
-    Without a PATH it runs the cases that come with dmlcheck.
+    Without a PATH it runs the cases that come with dmlcheck. An ONNX model is judged node by node.
     """
     options = Options(**given)
     selector(options.expression)
     if options.fail_on_flaky and not options.retries:
         raise click.UsageError("--fail-on-flaky needs --retries N: a case that runs once is never flaky")
     plan = options.plan()
-    if options.is_listing:
+    model = model_of(options.paths, options.asked)
+    said = _about(options.implementation, options.directml_version, is_for_models=model is not None)
+    if options.is_listing and model is None:
         sys.exit(print_ids(targets(options.paths), plan))
-    said = _about(options.implementation, options.directml_version)
     known = None if options.expected is None else load(options.expected, options.implementation, options.level)
     baseline, earlier = _earlier(options)
     console = Console()
     found, single = select(options.paths)
     read = (*(target.file for target in found), options.expected, options.compare_to, options.failed)
-    inputs = [path for path in read if path]
+    inputs = [path for path in (*read, options.asked.inputs) if path]
     info = options.info(said, earlier, is_selected=not plan.selection.is_all)
-    execution = Execution(found, plan, options.jobs)
+    if model is None:
+        execution: Execution | ModelExecution = Execution(found, plan, options.jobs)
+    else:
+        execution = execution_of(model, plan, options.asked)
+        info = info._replace(model=judged_by(execution))
+        if options.is_listing:
+            sys.exit(print_nodes(execution))
     with Interrupts() as interrupts:
         reporters = open_reporters(console, options.wanted, info, inputs, lambda: execution.total)
         with interrupts.held():
@@ -287,13 +303,14 @@ def run(**given: Any) -> None:
                 single=single,
                 files=found,
                 total=lambda: execution.total,
+                cases_of=cases_of(execution),
             )
             _follow(execution, outcome, console, interrupts)
             code = outcome.finish()
     sys.exit(code)
 
 
-def _about(name: str, directml_version: str | None) -> About:
+def _about(name: str, directml_version: str | None, *, is_for_models: bool = False) -> About:
     """Return what an implementation says of itself; one that cannot be judged is refused before anything runs."""
     with made(name) as implementation:
         try:
@@ -301,6 +318,8 @@ def _about(name: str, directml_version: str | None) -> About:
                 require_directml(implementation)
         except Unavailable as error:
             raise click.UsageError(f"--directml-version {directml_version}: {error}") from None
+        if is_for_models:
+            require_models(implementation)
         return about(implementation)
 
 
@@ -327,13 +346,13 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
     """Refuse a report of another kind of implementation, or of other types to compute in."""
     kinds = tuple(name.partition(":")[0] for name in (report["implementation"], options.implementation))
     accumulate = report.get("accumulate", options.accumulate), options.accumulate
-    inputs = report.get("inputs", "float32"), options.inputs
+    inputs = report.get("inputs", "float32"), options.inputs_as
     for key, (then, now) in {"implementation": kinds, "accumulate": accumulate, "inputs": inputs}.items():
         if then != now:
             raise click.UsageError(f"--compare-to {path}: a report with --{key} {then}; this run has {now}")
 
 
-def _follow(execution: Execution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
+def _follow(execution: Execution | ModelExecution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
     """Let an outcome take in what happens in a run, until it is over or interrupted."""
     events = execution.events()
     with console.progress(execution, outcome):

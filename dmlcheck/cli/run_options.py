@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import click
@@ -13,6 +14,9 @@ from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values import memory
 
 _WEEK = 7 * 24 * 3600.0
+_MOST_DIGITS = 9  # of a size
+_MEMORY = re.compile(r"(\d{1,15}) ?(b|kib|mib|gib|kb|mb|gb)?", re.IGNORECASE)
+_UNITS = {"b": 1, "kib": 2**10, "mib": 2**20, "gib": 2**30, "kb": 10**3, "mb": 10**6, "gb": 10**9}
 
 
 class Jobs(click.ParamType):  # type: ignore[type-arg]
@@ -68,6 +72,32 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         if seconds >= 0:
             return min(seconds, _WEEK)
         return self.fail(f"{value!r} is not a time; write a number of seconds, or 0 for no limit", param, ctx)
+
+
+class Dimension(click.ParamType):  # type: ignore[type-arg]
+    """The size of a symbolic dimension: `batch=1`."""
+
+    name = "dimension"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, int]:
+        """Return its name and its size."""
+        name, _, size = str(value).rpartition("=")
+        if name and size.isascii() and size.isdigit() and len(size) <= _MOST_DIGITS:
+            return name, int(size)
+        return self.fail(f"{value!r} is not NAME=SIZE, where SIZE is a whole number", param, ctx)
+
+
+class Memory(click.ParamType):  # type: ignore[type-arg]
+    """An amount of memory: `512MiB`, `2GiB`, or a number of bytes."""
+
+    name = "memory"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Return the bytes."""
+        found = _MEMORY.fullmatch(str(value))
+        if found is None or not int(found[1]):
+            self.fail(f"{value!r} is not an amount of memory; write 512MiB or 2GiB", param, ctx)
+        return int(found[1]) * _UNITS[(found[2] or "b").lower()]
 
 
 class Number(click.FloatRange):

@@ -92,7 +92,7 @@ KINDS = {
         "onnxruntime", "OnnxRuntime", "an execution provider of ONNX Runtime", "PROVIDER", optional=True
     ),
     "dxdispatch": Kind("dxdispatch", "DxDispatch", "DirectML, through Microsoft's DxDispatch", "EXE"),
-    "recorded": Kind("recorded", "Recorded", "what DxDispatch left in exported models", "DIR"),
+    "recorded": Kind("recorded", "recorded", "what DxDispatch left, or tensors of a model", "DIR|FILE.npz"),
     "command": Kind("command", "Command", "a program in any language", "CMD"),
     "python": Kind("", "", "what NAME of a Python module returns when called", "MODULE:NAME"),
 }
@@ -169,6 +169,25 @@ class About(NamedTuple):
 def about(implementation: Any) -> About:
     """Return what an implementation says of itself."""
     return About(*(str(getattr(implementation, field, "") or "") for field in About._fields))
+
+
+def runs_models(implementation: Any) -> bool:
+    """Whether an implementation can run an ONNX model and give any of its tensors."""
+    return callable(getattr(implementation, "run_model", None))
+
+
+def tensor_reader(implementation: Any) -> Any:
+    """Return what gives the tensors of a model by name that were recorded elsewhere, or None."""
+    return getattr(implementation, "tensor", None) if hasattr(implementation, "tensor_names") else None
+
+
+def require_models(implementation: Any) -> None:
+    """Raise Unavailable for an implementation that neither runs models nor has the tensors of one."""
+    if not (runs_models(implementation) or tensor_reader(implementation)):
+        raise Unavailable(
+            f"{implementation.name} runs no ONNX models; judge a model with --implementation onnxruntime[:PROVIDER], "
+            "python:MODULE:NAME (an object with run_model), or recorded:FILE.npz"
+        )
 
 
 def keeps_time(implementation: Any) -> bool:

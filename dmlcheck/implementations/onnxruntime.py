@@ -28,6 +28,7 @@ INSTALL = "python -m pip install onnx onnxruntime"
 # onnxruntime-directml is onnxruntime under another name: beside it, one overwrites the other's files.
 INSTALL_DML = "python -m pip uninstall -y onnxruntime && python -m pip install onnx onnxruntime-directml"
 _SHORT = {"": CPU, "cpu": CPU, "dml": DML}
+_MODEL_THREADS = 2
 _KEPT = 8  # sessions: enough for cases that differ in their values only
 _SILENT = 4  # fatal errors only
 
@@ -67,6 +68,7 @@ class OnnxRuntime:
         self.name = f"onnxruntime:{self.provider}"
         self.version = str(self._runtime.__version__)
         self.device = _device(self._runtime, self.provider)
+        self.ran_elsewhere = False
         self._last: tuple[OperatorDesc, Model] | None = None
         self._sessions: OrderedDict[bytes, Any] = OrderedDict()
 
@@ -95,6 +97,55 @@ class OnnxRuntime:
         except Exception as error:
             raise self._problem(error, model.graph) from error
         return dict(zip(names, values, strict=True))
+
+    def run_model(self, model: bytes | str, inputs: dict[str, Any], keep: list[str]) -> dict[str, Any]:
+        """Return tensors of a model, or of the model of a file, by name; what the provider does not run runs elsewhere.
+
+        `ran_elsewhere` then says so.
+        """
+        self.ran_elsewhere = False
+        try:
+            session = self._model_session(model, is_strict=self.provider != CPU)
+            return dict(zip(keep, session.run(keep, inputs), strict=True))
+        except Exception as error:
+            raise self._model_problem(error) from error
+
+    def _model_session(self, model: bytes | str, *, is_strict: bool) -> Any:
+        options = _options(self._runtime, self.provider if is_strict else CPU)
+        options.intra_op_num_threads = _MODEL_THREADS
+        providers = [self.provider] if is_strict or self.provider == CPU else [self.provider, CPU]
+        try:
+            session = self._runtime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        except Exception as error:
+            if is_strict and (_NO_FALLBACK in str(error) or type(error).__name__ == "NotImplemented"):
+                self.ran_elsewhere = True
+                return self._model_session(model, is_strict=False)
+            raise
+        session.disable_fallback()
+        return session
+
+    def optimized_model(self, model: bytes | str, path: str) -> None:
+        """Write a model as this onnxruntime optimizes it for the provider; Failure or Unsupported where it cannot be.
+
+        The layouts that suit one processor alone are left out: nobody but it knows their operators.
+        """
+        options = _options(self._runtime, CPU)
+        options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+        options.optimized_model_filepath = path
+        providers = list(dict.fromkeys([self.provider, CPU]))
+        try:
+            self._runtime.InferenceSession(model, options, providers=providers, enable_fallback=0)
+        except Exception as error:
+            raise self._model_problem(error) from error
+
+    def _model_problem(self, error: Exception) -> Exception:
+        """Return an error of onnxruntime's as the exception that a node ends with."""
+        text = " ".join(str(error).split())
+        if _TOO_OLD.search(text):
+            return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
+        if type(error).__name__ == "NotImplemented":
+            return Unsupported(f"{self.provider}: {_words(text)}")
+        return Failure(f"raised {type(error).__name__}: {text}")
 
     def close(self) -> None:
         """Let the sessions go."""
@@ -146,18 +197,26 @@ def refuse_deadly(graph: Graph, feed: dict[str, Array]) -> None:
 
     Those are by 0, and of the most negative number by -1; DirectML leaves open what both give.
     """
-    import numpy as np
-
     for node in graph.nodes:
         if node.type not in ("Div", "Mod") or not all(name in feed for name in node.inputs):
             continue
         above, below = (feed[name] for name in node.inputs)
-        if below.dtype.kind not in "iu":
-            continue
-        if not below.all():
-            raise Unsupported("an integer division by 0 could end the process")
-        if below.dtype.kind == "i" and ((above == np.iinfo(above.dtype).min) & (below == -1)).any():
-            raise Unsupported("an integer division that overflows could end the process")
+        reason = deadly_division(above, below)
+        if reason is not None:
+            raise Unsupported(reason)
+
+
+def deadly_division(above: Array, below: Array) -> str | None:
+    """Return why a division could end the process on a CPU, or None."""
+    import numpy as np
+
+    if below.dtype.kind not in "iu":
+        return None
+    if not below.all():
+        return "an integer division by 0 could end the process"
+    if below.dtype.kind == "i" and ((above == np.iinfo(above.dtype).min) & (below == -1)).any():
+        return "an integer division that overflows could end the process"
+    return None
 
 
 # After these it does not matter whether their argument is rounded or their result.

@@ -14,9 +14,18 @@ from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write
 from dmlcheck.implementations import Failure, Unavailable
 from dmlcheck.implementations._process import MOST, code_text, said
 from dmlcheck.implementations.dxdispatch import DEVICE, VERSION
+from dmlcheck.implementations.recorded_tensors import RecordedTensors
 from dmlcheck.reference.engine import Array
 
+_ENDING = ".npz"  # of the tensors of a model
 _LOOKS = 20  # models whose output is searched for the device
+
+
+def recorded(place: str, timeout: float | None = None) -> Recorded | RecordedTensors:
+    """Return what was recorded at a place; Unavailable where nothing was."""
+    if place.lower().endswith(_ENDING) and not os.path.isdir(place):
+        return RecordedTensors(place)
+    return Recorded(place, timeout)
 
 
 class Recorded:

@@ -15,7 +15,7 @@ from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated, Whole
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, NodeOfCase
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
@@ -124,6 +124,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         "outputs": {name: output_dict(output) for name, output in result.outputs.items()},
         **({"not_compared": list(result.uncompared)} if result.uncompared else {}),
         **_details(result),
+        **({} if result.node is None else _node(result.node)),
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.consistent is None else {"consistent_with": result.consistent.lower()}),
@@ -131,6 +132,24 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"malformed": True} if result.is_malformed else {}),
         **({"kept": result.kept} if result.kept else {}),
         **({"traceback": result.traceback} if result.traceback else {}),
+    }
+
+
+def _node(node: NodeOfCase) -> dict[str, Any]:
+    """Return what is told of the node of a model that a case is about; what is not known is left out."""
+    more: dict[str, Any] = {
+        "judged_by": node.meaning,
+        "level": node.level,
+        "module": node.module,
+        "origin": node.line,
+        "not_finite": [found._asdict() for found in node.not_finite],
+        "largest": dict(node.largest),
+    }
+    return {
+        "node": node.name,
+        "onnx_operator": node.operator,
+        "dml_operators": list(node.dml_operators),
+        **{key: value for key, value in more.items() if value},
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural
+from dmlcheck.diagnostics.wording import counted, figure, is_or_are, plural, visible
 from dmlcheck.reports.records import CHECKED, HEADS, Earlier, Summary, kind_of
 from dmlcheck.running.accuracy import (
     Accuracy,
@@ -32,6 +32,7 @@ class _Row:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self.ulp: int | float = 0.0
+        self.share: float | None = None
         self.seconds = 0.0
         self.has_news = False
 
@@ -43,6 +44,8 @@ class _Row:
         for output in result.outputs.values():
             if output.most_off is not None:
                 self.ulp = max(self.ulp, output.max_ulp)
+            if output.max_share is not None:
+                self.share = max(self.share or 0.0, output.max_share)
 
 
 class _Noted:
@@ -79,6 +82,7 @@ class Overview:
 
     def __init__(self) -> None:
         self.rows: dict[str, _Row] = {}
+        self.is_of_nodes = False
         self.reasons: dict[str, int] = {}
         self.for_implementations = 0
         self.accuracy = Accuracy()
@@ -91,7 +95,8 @@ class Overview:
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
-        operator = short_operator(result.case.operator)
+        self.is_of_nodes = self.is_of_nodes or result.node is not None
+        operator = short_operator(result.case.operator) if result.node is None else visible(result.node.operator)
         row = self.rows.get(operator)
         if row is None and operator:
             row = self.rows[operator] = _Row()
@@ -135,11 +140,13 @@ class Overview:
         rows = []
         for operator, row in self._rows(is_whole=is_whole):
             counts = [str(row.counts.get(kind, 0)) for kind in columns]
-            rows.append([operator, *counts, figure(row.ulp), f"{row.seconds:.2f}"])
-        return ["operator", *(HEADS.get(kind, kind) for kind in columns), "worst ULP", "seconds"], rows
+            share = [_share(row.share)] if self.is_of_nodes else []
+            rows.append([operator, *counts, *share, figure(row.ulp), f"{row.seconds:.2f}"])
+        share = ["worst share"] if self.is_of_nodes else []
+        return ["operator", *(HEADS.get(kind, kind) for kind in columns), *share, "worst ULP", "seconds"], rows
 
     def _rows(self, *, is_whole: bool) -> list[tuple[str, _Row]]:
-        is_whole = is_whole or len(self.rows) <= _FEW
+        is_whole = is_whole or self.is_of_nodes or len(self.rows) <= _FEW
         return [(operator, row) for operator, row in sorted(self.rows.items()) if is_whole or row.has_news]
 
     def quiet_lines(self, *, is_whole: bool) -> Iterator[str]:
@@ -171,6 +178,8 @@ class Overview:
 
         `is_whole` asks for all.
         """
+        if self.is_of_nodes and not is_whole:  # the table has the worst of each operator
+            return
         found = [worst for worst in self.accuracy.rows() if worst.of_ulp is not None]
         if not is_whole and len(found) > 1:
             largest = max(found, key=lambda worst: worst.max_ulp)
@@ -194,6 +203,13 @@ class Overview:
         left = sum(sum(group.values()) for group in groups[len(shown) :])
         if left:
             yield f"skipped {left:,} for {counted(len(groups) - len(shown), 'other kind')} of reasons (-v lists them)"
+
+
+def _share(share: float | None) -> str:
+    """Return a share of a tolerance in words, "" where none is known."""
+    if share is None:
+        return ""
+    return f"{100 * share:.3g} %" if share <= 1 else f"{figure(share)} times"
 
 
 # ---- reasons

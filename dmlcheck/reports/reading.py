@@ -16,7 +16,17 @@ from dmlcheck.files.document import Position
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 from dmlcheck.files.plain import reason as reason_of
 from dmlcheck.reports.json import LARGEST, RUN_SCHEMA
-from dmlcheck.running.results import FAILURES, LEGAL, NO_ANSWER, OUTCOMES, SKIPPED, CaseResult, Drift
+from dmlcheck.running.results import (
+    FAILURES,
+    LEGAL,
+    NO_ANSWER,
+    OUTCOMES,
+    SKIPPED,
+    CaseResult,
+    Drift,
+    NodeOfCase,
+    NotFinite,
+)
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Deviation
 
@@ -242,6 +252,28 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         uncompared=_uncompared(raw),
         traceback=value_of(raw, "traceback", TEXT, ""),
         is_flaky=raw.get("flaky") is True,
+        node=_node(raw),
+    )
+
+
+def _node(raw: Mapping[str, Any]) -> NodeOfCase | None:
+    """Return the node that a case is about, None where it is none."""
+    if "node" not in raw:
+        return None
+    operators, largest = value_of(raw, "dml_operators", (list,)), value_of(raw, "largest", (dict,), {})
+    return NodeOfCase(
+        value_of(raw, "node", TEXT),
+        value_of(raw, "onnx_operator", TEXT),
+        tuple(value_of({"": operator}, "", TEXT) for operator in operators),
+        value_of(raw, "judged_by", TEXT, ""),
+        value_of(raw, "level", TEXT_OR_NONE, None),
+        value_of(raw, "module", TEXT, ""),
+        value_of(raw, "origin", TEXT, ""),
+        tuple(
+            NotFinite(value_of(found, "tensor", TEXT), *(value_of(found, key, WHOLE) for key in ("nan", "infinite")))
+            for found in value_of(raw, "not_finite", (list,), [])
+        ),
+        {name: value_of(largest, name, NUMBER) for name in largest},
     )
 
 

@@ -129,7 +129,7 @@ class RunInfo(NamedTuple):
     value may be from the exact result. Of `directml_version` the known failures are expected. `options` are words of
     the command line that decide what becomes of any case, for the command that runs one again. `is_selection` says that
     cases of its files are left out because the command line selects others, `algorithms` are ways to compute that are
-    allowed besides.
+    allowed besides. `model` says how the nodes of a model are judged, where the cases are those.
     """
 
     implementation: str
@@ -147,6 +147,7 @@ class RunInfo(NamedTuple):
     options: tuple[str, ...] = ()
     is_selection: bool = False
     algorithms: tuple[str, ...] = ()
+    model: str = ""
 
     @property
     def judged(self) -> str:
@@ -159,6 +160,7 @@ class RunInfo(NamedTuple):
         most = self.feature_level
         own = "at the feature level of its file" if cases == 1 else "at the feature levels of their files"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
+        level = f"{counted(cases, 'node')}, {self.model}" if self.model else level
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
         known = (
             "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"

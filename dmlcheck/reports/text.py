@@ -13,6 +13,7 @@ from dmlcheck.reports.elements import open_lines
 from dmlcheck.reports.failure import Again, again_by_id, failure_lines, short_line
 from dmlcheck.reports.layout import PLAIN, Style, columns_of, indent
 from dmlcheck.reports.mistakes import Told
+from dmlcheck.reports.nodes import NodesOverview
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import RunInfo, Summary, outcomes_text
 from dmlcheck.reports.visible import shown_info, shown_result
@@ -79,6 +80,7 @@ class TextReport:
         self.total = total
         self.has_begun = verbose < 0
         self.overview = Overview()
+        self.nodes = NodesOverview()
         self.told = Told()
         self.failures = _Failures()
         self.durations = durations
@@ -107,6 +109,7 @@ class TextReport:
             self.failures.add(short_line(result, self.style, self.told))
             return
         self.overview.add(result)
+        self.nodes.add(result)
         if self.durations:
             self._time(result)
         if result.is_failure:
@@ -158,6 +161,8 @@ class TextReport:
                 self.echo(f"  {seconds:.2f} s  {case_id}")
         for name, count in summary.consistent.items():
             self.echo(count.text(name))
+        for line in self.nodes.lines() if self.verbose >= 0 else ():
+            self.echo(line)
         self.echo(end_line(summary, self.style))
 
     def _overview(self, summary: Summary) -> None:

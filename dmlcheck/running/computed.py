@@ -71,6 +71,21 @@ def computed(
     return given if problem is None else failed(implementation, problem)
 
 
+def tensors_of(
+    model: bytes | str, inputs: Mapping[str, Any], names: list[str], implementation: Any
+) -> Mapping[str, Any] | Nothing:
+    """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence."""
+    try:
+        given = implementation.run_model(model, dict(inputs), list(names))
+        lists = [name for name in names if isinstance(given, Mapping) and isinstance(given.get(name), list)]
+        problem = _not_outputs(given, [name for name in names if name not in lists])
+    except MemoryError as error:
+        return failed(implementation, f"ran out of memory: {error}".rstrip(": "))
+    except Exception as error:  # noqa: BLE001 - whatever it is, the run goes on
+        return _nothing(error, implementation)
+    return failed(implementation, problem) if problem is not None else {name: given[name] for name in names}
+
+
 def refusal(desc: OperatorDesc, inputs: dict[str, Any], implementation: Any) -> Refusal | Nothing:
     """Return whether an implementation that refuses descs refuses one; Nothing where it failed, or cannot run it.
 

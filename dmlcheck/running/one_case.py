@@ -31,7 +31,7 @@ from dmlcheck.running.results import (
     SKIPPED,
     CaseResult,
 )
-from dmlcheck.running.verdict import Limits, evidence_of, judge
+from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
 from dmlcheck.specs.records import OUTPUT, Deviation
 
@@ -168,7 +168,7 @@ def _ending(case: Case, run: Run) -> Ending:
     if prepared.desc is None or prepared.findings:
         return _of_unusable(prepared)
     nothing = _why_not_run(case, prepared.desc, prepared.inputs, run)
-    ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else _of_nothing(nothing)
+    ending = _of_computed(case, prepared, prepared.desc, run) if nothing is None else ending_of_nothing(nothing)
     if prepared.expected and ending.outputs:
         left_out = (part.label for part in prepared.desc.tensors(OUTPUT) if part.label not in prepared.expected)
         ending = ending._replace(uncompared=tuple(left_out))
@@ -233,7 +233,7 @@ def _of_refusal(case: Case, run: Run) -> Ending:
         return Ending(PASSED, is_unrun=True)
     answer = refusal(wrong.desc, zeros(wrong.desc), implementation)
     if isinstance(answer, Nothing) and answer.finding is not None:
-        return _of_nothing(answer)
+        return ending_of_nothing(answer)
     if isinstance(answer, Nothing):
         return Ending(PASSED, f"checked without the implementation; {answer.reason}", is_unrun=True)
     if answer.words is None:
@@ -259,7 +259,7 @@ def _why_not_run(case: Case, desc: OperatorDesc, inputs: Mapping[str, Any], run:
     return None if reason is None else Nothing(reason)
 
 
-def _of_nothing(nothing: Nothing) -> Ending:
+def ending_of_nothing(nothing: Nothing) -> Ending:
     """Return how a case ends for which an implementation gave nothing: skipped, or as an error."""
     if nothing.finding is None:
         return Ending(SKIPPED, nothing.reason)
@@ -295,8 +295,12 @@ def _of_computed(case: Case, prepared: Prepared, desc: OperatorDesc, run: Run) -
 def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run) -> Ending:
     """Return how a case ends by what an implementation gave."""
     if isinstance(given, Nothing):
-        return _of_nothing(given)
-    verdict = judge(case, prepared, given.values, run.limits, given.is_open)
+        return ending_of_nothing(given)
+    return ending_of(judge(case, prepared, given.values, run.limits, given.is_open), run.settings)
+
+
+def ending_of(verdict: Verdict, settings: Settings) -> Ending:
+    """Return how a case ends by the verdict on its outputs."""
     outputs, noted, consistent = verdict.outputs, verdict.inaccurate, verdict.consistent
     if verdict.findings:
         is_systematic = all(found.rule == "systematic-error" for found in verdict.findings)
@@ -310,7 +314,7 @@ def _judged(case: Case, prepared: Prepared, given: Computed | Nothing, run: Run)
         "inaccurate expectation": verdict.inaccurate,
     }
     findings = tuple(chain.from_iterable(doubtful.values()))
-    if findings and run.settings.is_strict:
+    if findings and settings.is_strict:
         reason = " and ".join(name for name, found in doubtful.items() if found)
         return Ending(FAILED, reason, findings, outputs, consistent=consistent)
     if verdict.is_unlimited:

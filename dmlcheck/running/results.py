@@ -35,6 +35,34 @@ class Drift(NamedTuple):
     is_failure: bool
 
 
+class NotFinite(NamedTuple):
+    """A tensor in which a node makes NaN or infinities of finite inputs: how many of both."""
+
+    tensor: str
+    nan: int
+    infinite: int
+
+
+class NodeOfCase(NamedTuple):
+    """The node of a model that a case is about: its name, its operator with the version, and what it was judged by.
+
+    `dml_operators` are those that it becomes, valid together from `level` on, None where no level has them.
+    `meaning` is "onnx" where it was judged by ONNX's meaning, "provider" where by the descs that ONNX Runtime's
+    DirectML provider makes, "" where it was not judged. `module` and `line` say where in the user's program it comes
+    from. `largest` has the largest magnitude of its FLOAT16 tensors that are close to overflow.
+    """
+
+    name: str
+    operator: str
+    dml_operators: tuple[str, ...] = ()
+    meaning: str = ""
+    level: str | None = None
+    module: str = ""
+    line: str = ""
+    not_finite: tuple[NotFinite, ...] = ()
+    largest: Mapping[str, float] = {}
+
+
 class CaseResult(NamedTuple):
     """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
 
@@ -46,7 +74,8 @@ class CaseResult(NamedTuple):
     `kept` is the folder in which a failed case was kept, or why it was not. `consistent` is the type of inputs, TF32 or
     BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
     case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
-    raised. `is_flaky` says that a passed case failed before, and ran again.
+    raised. `is_flaky` says that a passed case failed before, and ran again. `node` is set where the case is a node of a
+    model.
     """
 
     case: Case
@@ -67,6 +96,7 @@ class CaseResult(NamedTuple):
     uncompared: tuple[str, ...] = ()
     traceback: str = ""
     is_flaky: bool = False
+    node: NodeOfCase | None = None
 
     @property
     def is_computed(self) -> bool:

@@ -112,19 +112,20 @@ def _judged_alone(
     desc = step.desc
     inputs = step_inputs(desc, {label: held[name] for label, name in step.inputs.items()})
     case = Case(named.id, named.id, named.file, desc.spec.operator, None, {}, inputs)
-    names = {label: name for label, name in step.outputs.items() if name in actual}
+    verdict = judge(case, Prepared(desc, inputs), labelled(step, actual), limits)
+    return _renamed(verdict, {label: name for label, name in step.outputs.items() if name in actual})
+
+
+def labelled(step: Step, actual: Mapping[str, Array]) -> dict[str, Array]:
+    """Return outputs of a graph by the labels of the step that gives them, as its tensors have them."""
     given = {}
-    for part in desc.tensors(OUTPUT):
-        if part.label in names:
-            values = as_numbers(actual[names[part.label]])
-            data = to_bytes(TensorDesc(_stored_as(values), values.shape), values)
+    for part in step.desc.tensors(OUTPUT):
+        name = step.outputs.get(part.label, "")
+        if name in actual:
+            values = as_numbers(actual[name])
+            data = to_bytes(TensorDesc(element_of(values.dtype), values.shape), values)
             given[part.label] = from_bytes(part.tensor, data)
-    verdict = judge(case, Prepared(desc, inputs), given, limits)
-    return _renamed(verdict, names)
-
-
-def _stored_as(values: Array) -> str:
-    return element_of(values.dtype)
+    return given
 
 
 def _renamed(verdict: Verdict, names: Mapping[str, str]) -> Verdict:

@@ -60,7 +60,7 @@ def test_every_kind_is_spelt_with_what_follows_it() -> None:
         "reference",
         "onnxruntime[:PROVIDER]",
         "dxdispatch:EXE",
-        "recorded:DIR",
+        "recorded:DIR|FILE.npz",
         "command:CMD",
         "python:MODULE:NAME",
     ]

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+from onnx_nodes import tensor
 
 from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection import messages
@@ -254,7 +255,8 @@ def level_of(operator: str) -> int:
 
 def operators_of(node: Node) -> list[str]:
     """Return the operators of a node, and those that are fused to them."""
-    made = counterparts(node)
+    inputs, outputs = (tuple(map(tensor, side)) for side in (node.inputs, node.outputs))
+    made = counterparts(node._replace(inputs=inputs, outputs=outputs))
     return [each.operator for each in made] + [
         each.fields["FusedActivation"]["Type"] for each in made if each.fields.get("FusedActivation")
     ]

@@ -9,7 +9,7 @@ from dmlcheck.comparison.records import Element
 from dmlcheck.reports.overview import Overview
 from dmlcheck.reports.records import Earlier
 from dmlcheck.running.accuracy import Compared
-from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult, Drift
+from dmlcheck.running.results import FOR_IMPLEMENTATIONS, CaseResult, Drift, NodeOfCase
 
 ELEMENT = Element((0,), 21.0, 22.0, 5.0, 0.75)
 CLOSE = OUTPUT._replace(mismatches=0, max_share=0.75, most_off=ELEMENT, closest=ELEMENT)
@@ -197,3 +197,13 @@ def test_drift_that_fails_no_run_is_listed_and_what_was_compared_is_counted() ->
     assert lines[lines.index("1 case less accurate than before:") + 1] == (
         "  cases/sum.yaml::a OutputTensor[0]: 5 ULP, and was 1 ULP"
     )
+
+
+def test_the_table_of_nodes_is_by_their_operators_with_the_worst_share() -> None:
+    conv = NodeOfCase("c1", "Conv-11", ("DML_OPERATOR_CONVOLUTION",), "onnx")
+    results = [passed("a", 0.25, node=conv), passed("b", 0.5, node=conv), passed("c", 3.5, node=NodeOfCase("d", "Own"))]
+    results.append(CaseResult(case("s"), "skipped", "no", node=NodeOfCase("s", "Shape-13")))
+    head, rows = seen(*results).table(summary_of(results))
+    assert head == ["operator", "passed", "failed", "error", "skipped", "worst share", "worst ULP", "seconds"]
+    shares = {row[0]: (row[1], row[4], row[5]) for row in rows}
+    assert shares == {"Conv-11": ("2", "0", "50 %"), "Own": ("1", "0", "3.5 times"), "Shape-13": ("0", "1", "")}

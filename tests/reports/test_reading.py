@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import Diagnostic
 from dmlcheck.reports.json import JsonReport, case_dict
 from dmlcheck.reports.reading import ReportError, case_result, read_errors, read_head, read_report
 from dmlcheck.reports.records import RunInfo
-from dmlcheck.running.results import LEGAL, OUTCOMES, CaseResult, Drift
+from dmlcheck.running.results import LEGAL, OUTCOMES, CaseResult, Drift, NodeOfCase, NotFinite
 from dmlcheck.specs.records import Deviation
 
 
@@ -160,3 +160,33 @@ def test_an_element_that_is_no_number_is_one_again() -> None:
 def test_a_case_that_run_does_not_write_is_refused_by_its_id(change: dict[str, Any]) -> None:
     with pytest.raises(ReportError, match=r"cases/sum\.yaml::sum: not a case as `dmlcheck run` reports it"):
         case_result({**case_dict(CaseResult(case(), "passed")), **change})
+
+
+NODE = NodeOfCase(
+    "c1",
+    "Conv-11",
+    ("DML_OPERATOR_CONVOLUTION",),
+    "onnx",
+    "1_0",
+    "net.c1",
+    "net.py:7",
+    (NotFinite("y", 1, 2),),
+    {"y": 60000.0},
+)
+
+
+def test_the_node_of_a_case_is_read_again() -> None:
+    for node in (NODE, NodeOfCase("s", "Shape-13")):
+        assert reread(failed("c1")._replace(node=node)).node == node
+    assert reread(failed("c1")).node is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("node", 1), ("onnx_operator", None), ("dml_operators", "a"), ("dml_operators", [1]), ("largest", {"y": "z"}),
+     ("not_finite", [{"tensor": "y", "nan": "1", "infinite": 0}]), ("level", 3)],
+)  # fmt: skip
+def test_a_node_that_no_run_writes_is_refused(key: str, value: Any) -> None:
+    raw = {**case_dict(failed("c1")._replace(node=NODE)), key: value}
+    with pytest.raises(ReportError):
+        case_result(raw)

@@ -1,4 +1,4 @@
-"""`run --inputs`: matrix units that round their inputs, accepted where the run says so, and named where it does not."""
+"""`run --inputs`: matrix units that round their inputs, accepted where the run says so, and else named."""
 
 from __future__ import annotations
 

@@ -138,10 +138,7 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, TensorRef
         if not os.path.isfile(path):
             raise Refused(f"{os.path.basename(folder)} has no {kind}_{index}.pb")
         tensor = _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX")
-        try:
-            values[info.name] = _tensor(tensor, info.name)
-        except ValueError as error:
-            raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
+        values[info.name] = _tensor_in(path, tensor, info.name)
         declared = info.type.tensor_type.elem_type
         if declared != tensor.data_type:
             raise Refused(
@@ -151,6 +148,20 @@ def _values(folder: str, kind: str, infos: Iterable[Any]) -> dict[str, TensorRef
 
 
 # ---- tensors
+
+
+def tensor_in(path: str) -> TensorRef:
+    """Return what a file of a data set has; Unreadable where it is none, Refused where DirectML has none such."""
+    from onnx import TensorProto
+
+    return _tensor_in(path, _parsed(TensorProto(), path, _bytes(path), "a tensor of ONNX"), os.path.basename(path))
+
+
+def _tensor_in(path: str, tensor: Any, name: str) -> TensorRef:
+    try:
+        return _tensor(tensor, name)
+    except ValueError as error:
+        raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
 
 
 def _tensor(tensor: Any, name: str) -> TensorRef:

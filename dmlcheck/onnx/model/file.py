@@ -5,14 +5,25 @@ Needs the package onnx.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from graphlib import CycleError
 from itertools import islice
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, first_line, parsed_model, unknown_opset
+from dmlcheck.diagnostics.wording import size_text
+from dmlcheck.files.plain import read_plain, reason
+from dmlcheck.onnx.backend_tests.read import (
+    DOMAINS,
+    MOST_PROTOBUF,
+    Unreadable,
+    first_line,
+    parsed_model,
+    unknown_opset,
+)
 from dmlcheck.onnx.model.bytes import MOST_BYTES, model_bytes
 from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
+from dmlcheck.values.memory import available_bytes
 
 MOST_NODES = 200_000  # of a model
 MOST_INLINED = 50_000  # of a model whose functions are inlined: a few of them can make very many
@@ -36,22 +47,79 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
 
     `sizes` are those of symbolic dimensions by their names. Data outside of the file is not read.
     """
-    model = parsed_model(path, model_bytes(path))
-    unknown = unknown_opset(model)
-    if unknown is not None:
-        raise Unreadable(path, unknown)
-    if not all(isinstance(name, str) for name in _names(model)):
-        raise Unreadable(path, "has names that are not UTF-8")
+    model = _checked(path, model_bytes(path))
     weights: set[str] = set()
     symbols: set[str] = set()
     for graph in graphs_of(model.graph):
         weights |= _strip(graph)
         symbols |= _give_sizes(graph, sizes)
+    whole = _without_functions(path, model)
+    return Model(whole, frozenset(weights), frozenset(symbols))
+
+
+def read_to_run(path: str, sizes: Mapping[str, int]) -> Model:
+    """Return a model with all its weights; Unreadable where a file is none, or weights in other files are not there.
+
+    `sizes` are those of symbolic dimensions by their names. Its inputs have no values in the model.
+    """
+    try:
+        data = read_plain(path, MOST_PROTOBUF)
+    except (OSError, ValueError) as error:
+        raise Unreadable(path, reason(error), "file-not-found") from None
+    model = _checked(path, data)
+    del data
+    _load_weights(path, model)
+    symbols = {name for graph in graphs_of(model.graph) for name in _give_sizes(graph, sizes)}
+    weights = list(model.graph.initializer)
+    names = frozenset(tensor.name for tensor in weights)
+    _replace(model.graph.input, [value for value in model.graph.input if value.name not in names])
+    if model.functions:  # which are inlined by native code, from a copy
+        del model.graph.initializer[:]
+        model = _without_functions(path, model)
+        model.graph.initializer.extend(weights)
+    else:
+        model = _without_functions(path, model)
+    return Model(model, names, frozenset(symbols))
+
+
+def _load_weights(path: str, model: Any) -> None:
+    """Read the values of tensors that lie in other files; Unreadable where they cannot be."""
+    from onnx import TensorProto, checker, load_external_data_for_model
+
+    outside = [tensor for tensor in model.graph.initializer if tensor.data_location == TensorProto.EXTERNAL]
+    need = sum(int(entry.value) for tensor in outside for entry in tensor.external_data if _is_length(entry))
+    have = available_bytes()
+    if have is not None and need > have:
+        problem = f"has weights of {size_text(need)}, and {size_text(have)} of memory are free"
+        raise Unreadable(path, problem, "file-too-large")
+    try:
+        load_external_data_for_model(model, os.path.dirname(path) or os.curdir)
+    except (OSError, ValueError, RuntimeError, checker.ValidationError) as error:
+        raise Unreadable(path, f"has weights in other files that cannot be read: {first_line(error)}") from None
+
+
+def _is_length(entry: Any) -> bool:
+    return bool(entry.key == "length" and entry.value.isascii() and entry.value.isdigit())
+
+
+def _checked(path: str, data: bytes) -> Any:
+    """Return what a file holds as a model of a known opset, whose names are texts; Unreadable where it is none."""
+    model = parsed_model(path, data)
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Unreadable(path, unknown)
+    if not all(isinstance(name, str) for name in _names(model)):
+        raise Unreadable(path, "has names that are not UTF-8")
+    return model
+
+
+def _without_functions(path: str, model: Any) -> Any:
+    """Return a model with its functions inlined, and ONNX's own domain named ""; Unreadable where it has too much."""
     whole = _inlined(path, model) if model.functions else model
     if sum(len(graph.node) for graph in graphs_of(whole.graph)) > MOST_NODES:
         raise Unreadable(path, f"has more than {MOST_NODES:,} nodes, and dmlcheck reads no more", "file-too-large")
     _name_domains(whole)
-    return Model(whole, frozenset(weights), frozenset(symbols))
+    return whole
 
 
 def elements(sizes: Iterable[int], most: int) -> int:

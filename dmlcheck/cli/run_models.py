@@ -1,0 +1,225 @@
+"""`dmlcheck run MODEL.onnx`: the options that are for models, and the run of one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cli.console import Console, say
+from dmlcheck.cli.exit_codes import Exit
+from dmlcheck.cli.folder import written
+from dmlcheck.cli.options import complete_files
+from dmlcheck.cli.run_options import Dimension, Memory
+from dmlcheck.cli.selection import split_case
+from dmlcheck.diagnostics.wording import did_you_mean
+from dmlcheck.files.document import Document
+from dmlcheck.formats.read import read_file
+
+if TYPE_CHECKING:
+    from dmlcheck.cases.records import Case
+    from dmlcheck.running.events import Plan
+    from dmlcheck.running.model_run import ModelExecution
+    from dmlcheck.running.processes import Execution
+
+_KEEP_MEMORY = 2 * 2**30
+
+
+class ModelOptions(NamedTuple):
+    """What the command line asks of a model."""
+
+    dims: tuple[tuple[str, int], ...] = ()
+    seed: int = 0
+    inputs: str | None = None
+    whole: bool = False
+    optimized: bool = False
+    keep_memory: int = _KEEP_MEMORY
+    headroom: bool = False
+    output: str | None = None
+
+    def words(self) -> Iterator[str]:
+        """Yield the options again, as the command that runs a node again has to have them."""
+        for name, size in self.dims:
+            yield from ("--dim", f"{name}={size}")
+        if self.seed:
+            yield from ("--seed", str(self.seed))
+        if self.inputs is not None:
+            yield from ("--inputs", self.inputs)
+        yield from (f"--{name}" for name in ("whole", "optimized") if getattr(self, name))
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given."""
+        fields = zip(self._fields, self, self._field_defaults.values(), strict=True)
+        return [_SPELT.get(name, f"--{name.replace('_', '-')}") for name, value, default in fields if value != default]
+
+
+_SPELT = {"dims": "--dim", "output": "-o"}
+
+
+def model_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options for ONNX models to a command, which gets what they ask for as `asked`."""
+
+    @wraps(command)
+    def with_model(**given: Any) -> None:
+        types, files = _apart(given.pop("inputs"))
+        rest = {name: given.pop(name) for name in ModelOptions._fields if name != "inputs"}
+        asked = ModelOptions(**rest, inputs=files[-1] if files else None)
+        command(asked=asked, inputs_as=types[-1] if types else _TYPES[0], **given)
+
+    for option in reversed(_OPTIONS):
+        with_model = option(with_model)
+    return with_model
+
+
+def _apart(given: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what `--inputs` was given: types that inputs may be rounded to, and files or folders."""
+    types = [value.lower() for value in given if value.lower() in _TYPES]
+    files = [value for value in given if value.lower() not in _TYPES]
+    if len(files) > 1:
+        raise click.UsageError(f"--inputs: one file or folder has the inputs of a model, not {len(files)}")
+    return types, files
+
+
+_TYPES = ("float32", "tf32", "bfloat16")
+_OPTIONS = [
+    click.option(
+        "--dim",
+        "dims",
+        multiple=True,
+        type=Dimension(),
+        metavar="NAME=SIZE",
+        help="Models: the size of a symbolic dimension; may be repeated.",
+    ),
+    click.option(
+        "--inputs",
+        multiple=True,
+        metavar="TYPE|FILE.npz|DIR",
+        shell_complete=complete_files,
+        help="float32 (the default), tf32 or bfloat16: what an implementation may round the FLOAT32 factors of products"
+        " of matrices and of convolutions to. Models: a file or folder with arrays by the names of the inputs, or"
+        " ONNX's input_0.pb and so on; default: random ones.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: other random inputs. Default: 0."
+    ),
+    click.option("--whole", is_flag=True, help="Models: run the whole model and keep its tensors, not node by node."),
+    click.option(
+        "--optimized", is_flag=True, help="Models: run the model as ONNX Runtime optimizes it, with its fused nodes."
+    ),
+    click.option(
+        "--keep-memory",
+        type=Memory(),
+        metavar="SIZE",
+        default=_KEEP_MEMORY,
+        help="Models: with --whole, the memory for kept tensors; more of them are kept by more runs. Default: 2GiB.",
+    ),
+    click.option("--headroom", is_flag=True, help="Models: list the FLOAT16 tensors that are close to overflow."),
+    click.option(
+        "-o",
+        "--output",
+        metavar="DIR",
+        shell_complete=complete_files,
+        help="Models: write each node that fails as a case file, and as a model of one node with its inputs.",
+    ),
+]
+
+
+def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
+    """Return the ONNX model that a command line names, None where it names none; a usage error for what goes with none.
+
+    Models and cases are no part of one run.
+    """
+    split = [split_case(path) for path in paths]
+    models = [(path, case) for path, case in split if path.lower().endswith(".onnx")]
+    if not models:
+        if asked.inputs is not None:
+            also = "a file or folder with inputs is for an ONNX model, and no path is one"
+            raise click.UsageError(f"--inputs {asked.inputs}: not {', '.join(_TYPES[:-1])} or {_TYPES[-1]}; {also}")
+        if asked.given:
+            raise click.UsageError(f"{', '.join(asked.given)}: for an ONNX model alone, and no path is one")
+        return None
+    if len(split) > 1:
+        raise click.UsageError("a model is run alone: name one, and nothing else")
+    from dmlcheck.folders.exporting import Unavailable
+    from dmlcheck.onnx.exporter import require
+
+    try:
+        require()
+    except Unavailable as error:
+        raise click.UsageError(str(error)) from None
+    ((path, case),) = models
+    return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
+
+
+def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecution:
+    """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
+    from dmlcheck.implementations import Unavailable, close
+    from dmlcheck.running.model_cases import Asked
+    from dmlcheck.running.model_run import ModelExecution
+
+    if plan.selection.types or plan.selection.tags:
+        raise click.UsageError("--type and --tag are for cases; select nodes with -k or MODEL.onnx::NODE")
+    more = Asked(
+        dict(asked.dims),
+        asked.seed,
+        asked.inputs,
+        asked.whole,
+        asked.keep_memory,
+        asked.optimized,
+        asked.headroom,
+    )
+    try:
+        execution = ModelExecution(target, plan, more)
+    except Unavailable as error:
+        raise click.UsageError(str(error)) from None
+    symbols = execution.model.symbols
+    if symbols is not None:
+        unknown = [name for name in more.sizes if name not in symbols]
+        if unknown:
+            close(execution.implementation)
+            names = sorted(symbols)
+            listed = f"the names are {', '.join(names)}" if names else "no size has a name"
+            raise click.UsageError(
+                f"--dim {unknown[0]}: no size has that name; {did_you_mean(unknown[0], names) or listed}"
+            )
+    if asked.output is not None:
+        from dmlcheck.running.node_files import FORM, NodeFiles
+
+        folder = asked.output
+        execution.files = written(folder, FORM, lambda: NodeFiles(folder, target.name))
+    return execution
+
+
+def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:
+    """Return what gives the cases of a file of a run: of a model its nodes."""
+    nodes = getattr(execution, "nodes", None)
+    if nodes is None:
+        return lambda file, name: read_file(file, name).cases
+    return lambda *_: [node.case for node in nodes]
+
+
+def judged_by(execution: ModelExecution) -> str:
+    """Return how the nodes of a model are judged, in words, "" where it does not run."""
+    if not execution.nodes:
+        return ""
+    directml = execution.run.directml
+    way = "by ONNX's meaning" if directml is None else "by the descs of ONNX Runtime's DirectML provider"
+    return f"each judged {way}"
+
+
+def print_nodes(execution: ModelExecution) -> Exit:
+    """Print the ids of the nodes that would be judged, or what is wrong with the model."""
+    from dmlcheck.running.model_cases import Wrong
+
+    if isinstance(execution.model, Wrong):
+        Console().problems(execution.model.diagnostics, Document(execution.target.name, ""))
+        return Exit.WRONG_INPUT
+    for node in execution.nodes:
+        if node.case.name in execution.chosen:
+            say(node.case.id)
+    return Exit.GOOD if execution.chosen else Exit.NOTHING_CHECKED

@@ -1,0 +1,90 @@
+"""What a model does with its inputs: which of them index, and how far, and which are masks or lengths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dmlcheck.onnx.model.inlined_size import nodes_of
+
+# Through which an index, a mask or a length passes as it is.
+_PASSES = frozenset(
+    ["Cast", "Expand", "Flatten", "Identity", "Reshape", "Squeeze", "Transpose", "Unsqueeze", "Slice", "Split"]
+)
+# Operators with an input that indexes another one along an attribute `axis`: the places of both.
+_INDEXES_AXIS = {"Gather": (1, 0), "GatherElements": (1, 0), "ScatterElements": (1, 0), "Scatter": (1, 0)}
+# Operators with an input that indexes the first dimension of another one.
+_INDEXES_ROWS = {
+    ("EmbedLayerNormalization", 0): 2,
+    ("EmbedLayerNormalization", 1): 4,
+    ("EmbedLayerNormalization", 7): 3,
+    ("RotaryEmbedding", 1): 2,
+    ("GatherBlockQuantized", 1): 0,
+}
+_MASKS = {("EmbedLayerNormalization", 6), ("MultiHeadAttention", 4), ("Attention", 3), ("QAttention", 5), ("Where", 0)}
+_LENGTHS = {("GroupQueryAttention", 5): "last", ("GroupQueryAttention", 6): "total"}
+_PAST_KEY = 3  # the input of GroupQueryAttention that has keys of earlier runs
+
+
+class Use(NamedTuple):
+    """How an input is used: it indexes so many elements, or is a mask, or a length of attention; or none of these.
+
+    `length` is "total" for the number of keys, "last" for the place of the last one, and `past` names the input that
+    has the keys of earlier runs.
+    """
+
+    most: int | None = None
+    is_mask: bool = False
+    length: str = ""
+    past: str = ""
+
+
+def uses_of(model: Any, sizes: Mapping[str, Sequence[int]]) -> dict[str, Use]:
+    """Return how the inputs of a model are used; `sizes` are those of the inputs and constants."""
+    readers: dict[str, list[tuple[Any, int]]] = {}
+    for node in nodes_of(model.graph):
+        for index, name in enumerate(node.input):
+            readers.setdefault(name, []).append((node, index))
+    return {value.name: _use(value.name, readers, sizes) for value in model.graph.input}
+
+
+def _use(name: str, readers: Mapping[str, list[tuple[Any, int]]], sizes: Mapping[str, Sequence[int]]) -> Use:
+    limits: list[int] = []
+    is_mask = "mask" in name.lower()
+    for node, index in _reached(name, readers):
+        length = _LENGTHS.get((node.op_type, index))
+        if length is not None:
+            return Use(length=length, past=node.input[_PAST_KEY] if len(node.input) > _PAST_KEY else "")
+        is_mask = is_mask or (node.op_type, index) in _MASKS
+        limits += _limit(node, index, sizes)
+    return Use(min(limits), is_mask) if limits else Use(None, is_mask)
+
+
+def _reached(name: str, readers: Mapping[str, list[tuple[Any, int]]]) -> Iterator[tuple[Any, int]]:
+    """Yield what reads an input, or its elements in another form, with the place of the input."""
+    waiting, seen = [name], {name}
+    while waiting:
+        for node, index in readers.get(waiting.pop(), ()):
+            yield node, index
+            if node.op_type in _PASSES and index == 0:
+                made = [output for output in node.output if output and output not in seen]
+                seen.update(made)
+                waiting += made
+
+
+def _limit(node: Any, index: int, sizes: Mapping[str, Sequence[int]]) -> Iterator[int]:
+    """Yield how many elements an input of a node indexes, where it does; 1 where that is not known."""
+    kind = node.op_type
+    indexed = _INDEXES_AXIS.get(kind)
+    if indexed is not None and indexed[0] == index:
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 0)
+        of = sizes.get(node.input[indexed[1]], ())
+        yield of[axis] if -len(of) <= axis < len(of) else 1
+    elif (kind, index) in _INDEXES_ROWS:
+        place = _INDEXES_ROWS[kind, index]
+        of = sizes.get(node.input[place], ()) if len(node.input) > place else ()
+        yield of[0] if of else 1
+    elif kind in ("GatherND", "ScatterND") and index == 1:
+        yield min(sizes.get(node.input[0], ()), default=1)
+    elif kind == "OneHot" and index == 0:
+        yield 1

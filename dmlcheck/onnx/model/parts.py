@@ -1,0 +1,119 @@
+"""Parts of a model as models of their own: one node, and the whole model with more of its tensors as outputs.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+MOST_IR = 11  # of the file format of models that are made here, which older runtimes read too
+_STRING = 8  # TensorProto.STRING
+SHAPE_OF = "dmlcheck.shape_of."  # how the names of outputs begin that have the shapes of tensors
+
+
+def read_by(node: Any) -> list[str]:
+    """Return the names of the tensors that a node reads, those that the graphs inside it take from around it too."""
+    names = dict.fromkeys(name for name in node.input if name)
+    for attribute in node.attribute:
+        for graph in (*([attribute.g] if attribute.HasField("g") else []), *attribute.graphs):
+            names.update(dict.fromkeys(_taken_from_outside(graph)))
+    return list(names)
+
+
+def _taken_from_outside(graph: Any) -> Iterator[str]:
+    own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
+    for node in graph.node:
+        yield from (name for name in read_by(node) if name not in own)
+        own.update(node.output)
+    yield from (value.name for value in graph.output if value.name not in own)
+
+
+def has_graphs(node: Any) -> bool:
+    """Whether a node runs graphs of its own, as If and Loop do."""
+    return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
+
+
+def model_of_node(node: Any, model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+    """Return an onnx.ModelProto of a node of a model: its constants, which are onnx.TensorProto, and typed inputs.
+
+    `inputs` has an array, or a list of arrays for a sequence, for each tensor that the node reads and no constant is.
+    """
+    from onnx import ValueInfoProto, helper
+
+    graph = helper.make_graph(
+        [node],
+        "node",
+        [_typed(name, value) for name, value in inputs.items()],
+        [ValueInfoProto(name=name) for name in node.output if name],
+        [constants[name] for name in read_by(node) if name in constants],
+    )
+    version = min(model.ir_version, MOST_IR)
+    return helper.make_model(graph, opset_imports=list(model.opset_import), ir_version=version)
+
+
+def _typed(name: str, value: Any) -> Any:
+    from onnx import helper
+
+    if isinstance(value, list):
+        kind = helper.np_dtype_to_tensor_dtype(value[0].dtype) if value else 1
+        return helper.make_tensor_sequence_value_info(name, kind, None)
+    return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), list(value.shape))
+
+
+@contextmanager
+def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()) -> Iterator[Any]:
+    """Give a model the tensors of some names as outputs, besides the shapes of others, for as long as it is used."""
+    from onnx import ValueInfoProto
+
+    graph = model.graph
+    there = list(graph.output)
+    nodes, declared = len(graph.node), {value.name: value for value in there}
+    measured = list(shapes_of)
+    try:
+        del graph.output[:]
+        graph.output.extend(declared.get(name) or ValueInfoProto(name=name) for name in names)
+        for name in measured:
+            graph.node.add(op_type="Shape", input=[name], output=[SHAPE_OF + name])
+            graph.output.add(name=SHAPE_OF + name)
+        yield model
+    finally:
+        del graph.output[:]
+        graph.output.extend(there)
+        del graph.node[nodes:]
+
+
+def element_sizes(model: Any) -> dict[str, int]:
+    """Return the bytes of an element of each tensor whose type ONNX infers; 0 of what is no tensor."""
+    from onnx import helper, shape_inference
+
+    try:
+        inferred = shape_inference.infer_shapes(_without_weights(model))
+    except (ValueError, RuntimeError, shape_inference.InferenceError):
+        return {}
+    values = (*inferred.graph.value_info, *inferred.graph.input, *inferred.graph.output)
+    sizes = {}
+    for value in values:
+        kind = value.type.tensor_type.elem_type
+        if value.type.WhichOneof("value") != "tensor_type":
+            sizes[value.name] = 0
+        elif kind and kind != _STRING:
+            sizes[value.name] = helper.tensor_dtype_to_np_dtype(kind).itemsize
+    return sizes
+
+
+def _without_weights(model: Any) -> Any:
+    """Return a model with the types of its weights in the place of their values."""
+    from onnx import ModelProto, helper
+
+    bare = ModelProto(ir_version=model.ir_version, opset_import=model.opset_import)
+    graph = model.graph
+    bare.graph.node.extend(graph.node)
+    bare.graph.input.extend(graph.input)
+    bare.graph.output.extend(graph.output)
+    bare.graph.input.extend(
+        helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)) for tensor in graph.initializer
+    )
+    return bare

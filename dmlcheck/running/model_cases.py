@@ -1,0 +1,153 @@
+"""A model made ready to run: its nodes as cases, its constants, and its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.records import Case
+from dmlcheck.diagnostics.record import Diagnostic, Finding
+from dmlcheck.diagnostics.wording import cut
+from dmlcheck.files.document import Position
+from dmlcheck.implementations import tensor_reader
+from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, tensor_of
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.model.file import read_to_run
+from dmlcheck.onnx.model.parts import read_by
+from dmlcheck.onnx.schemas import schema_of
+from dmlcheck.running.model_inputs import given_inputs, random_inputs
+
+_MOST_NAME = 1000  # characters of the name of a case
+
+
+class Asked(NamedTuple):
+    """What is asked of a model: sizes of open dimensions, its inputs or a seed for random ones, and how it runs.
+
+    `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
+    for the model as ONNX Runtime optimizes it, `wants_headroom` for FLOAT16 tensors that are close to overflow.
+    """
+
+    sizes: Mapping[str, int] = {}
+    seed: int = 0
+    inputs: str | None = None
+    is_whole: bool = False
+    keep_bytes: int = 2 * 2**30
+    is_optimized: bool = False
+    wants_headroom: bool = False
+
+
+class ModelOrigin(NamedTuple):
+    """The origin of a node's case: a model, in which nothing has a line."""
+
+    file: str
+
+    def position(self) -> Position:
+        """Return the start of the file."""
+        return Position(1, 1)
+
+    def line(self, number: int) -> str:  # noqa: ARG002 - as other origins have it
+        """Return "": a model has no lines."""
+        return ""
+
+    def literal(self, path: Any) -> str | None:  # noqa: ARG002 - as other origins have it
+        """Return None: no number is known by its text."""
+        return None
+
+    def diagnostic(self, finding: Finding) -> Diagnostic:
+        """Return a finding that names the model."""
+        return finding.diagnostic()._replace(file=self.file)
+
+
+class NodeCase(NamedTuple):
+    """A node of a model as a case: the onnx.NodeProto, its operator with the version, and the names that it reads."""
+
+    case: Case
+    node: Any
+    operator: str
+    reads: tuple[str, ...]
+
+
+class Loaded(NamedTuple):
+    """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs."""
+
+    proto: Any
+    constants: Mapping[str, Any]
+    nodes: tuple[NodeCase, ...]
+    inputs: Mapping[str, Any]
+    symbols: frozenset[str] = frozenset()
+
+    def opset(self, node: Any) -> int:
+        """Return the version of ONNX's own operators, or of the domain that a node is of."""
+        versions = {entry.domain: int(entry.version) for entry in self.proto.opset_import}
+        return versions.get("", versions.get(node.domain, 1))
+
+
+class Wrong(NamedTuple):
+    """Why a model does not run; the names of its sizes where it can be read."""
+
+    diagnostics: tuple[Diagnostic, ...]
+    symbols: frozenset[str] | None = None
+
+
+def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
+    """Read a model and its inputs, or return what is wrong with either."""
+    try:
+        read = read_to_run(target.file, asked.sizes)
+        proto = read.proto
+        given = given_inputs(proto, asked.inputs) if asked.inputs is not None else None
+        tensors = tensor_reader(implementation)
+        if given is None and tensors is None:
+            given = random_inputs(proto, asked.sizes, asked.seed)
+        if given is not None and given.findings:
+            return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
+        inputs = {} if given is None else dict(given.arrays)
+        constants = {tensor.name: tensor for tensor in proto.graph.initializer}
+        return Loaded(proto, constants, node_cases(proto, target.name, constants), inputs, read.symbols)
+    except Unreadable as wrong:
+        return Wrong((wrong.diagnostic()._replace(file=target.name),))
+
+
+def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCase, ...]:
+    """Return the nodes of a model as cases; those that give constants are among the constants instead."""
+    origin = ModelOrigin(file)
+    opset = max((int(entry.version) for entry in proto.opset_import if entry.domain in DOMAINS), default=1)
+    taken: set[str] = set()
+    cases = []
+    for position, node in enumerate(proto.graph.node):
+        if node.op_type == "Constant" and not node.domain and _is_constant(node, constants):
+            continue
+        name = _free(cut(node.name, _MOST_NAME) or f"{node.op_type}_{position}", taken)
+        case = Case(f"{file}::{name}", name, file, operator="", feature_level=None, desc={}, origin=origin)
+        cases.append(NodeCase(case, node, _operator(node, opset), tuple(read_by(node))))
+    return tuple(cases)
+
+
+def _is_constant(node: Any, constants: dict[str, Any]) -> bool:
+    try:
+        tensor = tensor_of(node)
+    except Refused:
+        return False
+    if tensor is None or not hasattr(tensor, "raw_data"):
+        return False
+    tensor.name = node.output[0]
+    constants[node.output[0]] = tensor
+    return True
+
+
+def _operator(node: Any, opset: int) -> str:
+    """Return the operator of a node with the version of it that the opset has: `Conv-11`."""
+    if node.domain:
+        return f"{node.domain}.{node.op_type}"
+    schema = schema_of(node.op_type, opset)
+    return node.op_type if schema is None else f"{node.op_type}-{schema.since_version}"
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, and take it."""
+    free, number = name, 1
+    while free in taken:
+        number += 1
+        free = f"{name}_{number}"
+    taken.add(free)
+    return free

@@ -1,0 +1,248 @@
+"""A model judged node by node: each node a case, run by the implementation, and judged by what it was given itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from dmlcheck.cases.find import Target
+from dmlcheck.cases.prepare import Prepared
+from dmlcheck.cases.records import Case
+from dmlcheck.descs.read import read_desc
+from dmlcheck.descs.write import notation
+from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
+from dmlcheck.diagnostics.wording import counted
+from dmlcheck.implementations import close, make, tensor_reader
+from dmlcheck.onnx.model.origin import origin_of
+from dmlcheck.onnx.model.parts import model_of_node
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.running.computed import Nothing
+from dmlcheck.running.events import (
+    WRONG_FILE,
+    Done,
+    Ended,
+    Event,
+    Other,
+    Plan,
+    case_of_file,
+    digest,
+    how_it_ended,
+    in_shard,
+    malformed,
+)
+from dmlcheck.running.keep import keep
+from dmlcheck.running.known_failures import with_known
+from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase, Wrong, loaded, node_cases
+from dmlcheck.running.node_files import FailedNode, NodeFiles
+from dmlcheck.running.node_tensors import largest_halves, not_finite
+from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
+from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
+from dmlcheck.running.one_case import Ending, Run, ending_of, ending_of_nothing
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, NodeOfCase
+from dmlcheck.running.verdict import evidence_of
+from dmlcheck.running.whole_model import optimized
+from dmlcheck.specs.names import highest
+from dmlcheck.validation import minimum_level
+
+
+class ModelExecution:
+    """The run of a model under way: what happens, in the order of its nodes, and which node is taking long."""
+
+    def __init__(self, target: Target, plan: Plan, asked: Asked, files: NodeFiles | None = None) -> None:
+        """Read the model and its inputs; nodes that fail are written to `files`."""
+        self.target = target
+        self.plan = plan
+        self.asked = asked
+        self.files = files
+        self.implementation = make(plan.implementation)
+        self.tensor = tensor_reader(self.implementation)
+        self.run = Run(self.implementation, plan.settings)
+        self.model = self._loaded()
+        self.selected = self._selected()
+        self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
+        self._now: tuple[str, float] | None = None
+
+    def _loaded(self) -> Loaded | Wrong:
+        """Return the model, as ONNX Runtime optimizes it where that is asked for."""
+        found = loaded(self.target, self.asked, self.implementation)
+        if isinstance(found, Wrong) or not self.asked.is_optimized:
+            return found
+        proto = optimized(found.proto, self.implementation)
+        if isinstance(proto, Nothing):
+            return Wrong(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
+        constants = {tensor.name: tensor for tensor in proto.graph.initializer}
+        nodes = node_cases(proto, self.target.name, constants)
+        return found._replace(proto=proto, constants=constants, nodes=nodes)
+
+    def _selected(self) -> list[Case]:
+        """Return the nodes that the run is about, which its shards share."""
+        is_selected = self.plan.selection.of(self.target)
+        cases = (node.case for node in self.nodes if self.target.asks_for(node.case.name))
+        return [case for case in cases if is_selected(case)]
+
+    @property
+    def nodes(self) -> tuple[NodeCase, ...]:
+        """The nodes of the model."""
+        return () if isinstance(self.model, Wrong) else self.model.nodes
+
+    @property
+    def total(self) -> int:
+        """The number of cases of the run."""
+        return 1 if isinstance(self.model, Wrong) else len(self.chosen)
+
+    @property
+    def is_by_node(self) -> bool:
+        """Whether each node runs alone."""
+        return self.tensor is None and not (self.asked.is_whole or self.asked.is_optimized)
+
+    def slowest(self) -> tuple[str, float] | None:
+        """Return the node that is running, and for how many seconds."""
+        now = self._now
+        return None if now is None else (now[0], time.monotonic() - now[1])
+
+    def events(self) -> Iterator[Event]:
+        """Yield what happens."""
+        try:
+            if isinstance(self.model, Wrong):
+                case = case_of_file(self.target.name, ModelOrigin(self.target.name))
+                yield Done(malformed(case, WRONG_FILE, self.model.diagnostics))
+                yield Ended(digest([self.target.name]) if self.plan.digests else None)
+                return
+            for node, values in self._values(self.model):
+                if node.case.name not in self.chosen:
+                    yield Other(node.case.id, node.case.file)
+                    continue
+                yield Done(self._result(node, values, self.model))
+                self._now = None
+            ids = [case.id for case in self.selected]
+            yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name)
+        finally:
+            close(self.implementation)
+            if self.files is not None:
+                self.files.close()
+
+    def _values(self, model: Loaded) -> Iterator[tuple[NodeCase, Values]]:
+        """Yield the nodes in order with the tensors of each."""
+        if self.tensor is not None:
+            return ((node, recorded(node, model, self.tensor)) for node in model.nodes)
+        if self.is_by_node:
+            return by_node(model, self.chosen, self.implementation, self._begin)
+        return of_whole(model, self.chosen, self.implementation, self.asked.keep_bytes, self._begin)
+
+    def _begin(self, node: NodeCase) -> None:
+        self._now = (node.case.id, time.monotonic())
+
+    # ---- one node
+
+    def _result(self, node: NodeCase, values: Values, model: Loaded) -> CaseResult:
+        """Return what became of a node; one that fails runs again where the run asks for it."""
+        start = time.perf_counter()
+        tried: tuple[str, ...] = ()
+        while True:
+            result = self._once(node, values, model)
+            if result.outcome not in (FAILED, ERRORED) or len(tried) >= self.plan.retries or not self.is_by_node:
+                break
+            tried = (*tried, how_it_ended(result))
+            values = run_node(node, model, values.tensors, self.implementation)
+        if tried and result.outcome == PASSED:
+            result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
+        return result._replace(seconds=time.perf_counter() - start)
+
+    def _once(self, node: NodeCase, values: Values, model: Loaded) -> CaseResult:
+        origin = origin_of(node.node)
+        name = node.node.name or node.case.name
+        about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
+        if values.skipped is not None:
+            return _skipped(node, values.skipped, about)
+        if values.nothing is not None:
+            return _ended(node, ending_of_nothing(values.nothing), about)
+        inputs = arrays_of(node.node.input, values.tensors, model)
+        outputs = arrays_of(node.node.output, values.tensors, model)
+        if isinstance(inputs, Unjudged):
+            return _skipped(node, inputs, about)
+        if isinstance(outputs, Unjudged):
+            return _skipped(node, outputs, about)
+        about = about._replace(not_finite=not_finite(node.node, inputs, outputs))
+        if self.asked.wants_headroom:
+            about = about._replace(largest=largest_halves(node.node, outputs))
+        verdict = judge_node(
+            node.node,
+            model.opset(node.node),
+            inputs,
+            outputs,
+            is_directml=self.run.directml is not None,
+            limits=self.run.limits,
+            file=self.target.name,
+        )
+        if isinstance(verdict, Unjudged):
+            return _skipped(node, verdict, about)
+        return self._of_verdict(node, verdict, values, about, model)
+
+    def _of_verdict(
+        self, node: NodeCase, verdict: Judged, values: Values, about: NodeOfCase, model: Loaded
+    ) -> CaseResult:
+        about = about._replace(dml_operators=verdict.operators, meaning=verdict.meaning)
+        ending = ending_of(verdict.verdict, self.plan.settings)
+        case = node.case._replace(source=f"{node.operator} of {self.target.name}")
+        if verdict.descs:
+            desc = verdict.descs[-1]
+            case = case._replace(operator=desc.spec.operator, desc=notation(desc) if ending.outcome == FAILED else {})
+            ending = ending if self.run.directml is None else with_known(ending, desc, self.run.directml)
+        if ending.outcome == FAILED:
+            about = about._replace(level=_level(verdict))
+            ending = ending._replace(kept=self._kept(node, verdict, values, model))
+        return _ended(node._replace(case=case), ending, about)
+
+    def _kept(self, node: NodeCase, verdict: Judged, values: Values, model: Loaded) -> str:
+        """Write what there is of a node that failed where the run asks for it, and return where that is."""
+        kept = []
+        if self.files is not None:
+            inputs = {name: values.tensors[name] for name in node.reads if name not in model.constants}
+            alone = model_of_node(node.node, model.proto, model.constants, inputs)
+            kept.append(self.files.write(FailedNode(node.case.name, node.operator, verdict, alone, inputs)))
+        if self.plan.settings.keep is not None:
+            kept.append(self._evidence(node, verdict, self.plan.settings.keep))
+        return ", ".join(kept)
+
+    def _evidence(self, node: NodeCase, verdict: Judged, folder: str) -> str:
+        """Keep the inputs, and the expected, allowed and actual outputs of a node that failed."""
+        actual = verdict.labelled()
+        if not actual:
+            return f"nothing: the node becomes {counted(len(verdict.descs), 'desc')}"
+        ((desc, inputs),) = verdict.steps()
+        case = node.case._replace(operator=desc.spec.operator, inputs=inputs)
+        try:
+            evidence = evidence_of(case, Prepared(desc, inputs), actual, self.run.limits)
+            return keep(folder, case, desc, evidence)
+        except (OSError, MemoryError, TooMuchWork) as error:
+            return f"nothing: {error or 'out of memory'}"
+
+
+def _level(verdict: Judged) -> str | None:
+    """Return the level from which all descs of a node are valid, None where one never is."""
+    return highest(minimum_level(read_desc(desc.spec.operator, notation(desc))) for desc in verdict.descs)
+
+
+def _ended(node: NodeCase, ending: Ending, about: NodeOfCase) -> CaseResult:
+    """Return the result of a node by how it ended."""
+    diagnostics = tuple(map(node.case.origin.diagnostic, ending.findings))
+    if ending.outcome == PASSED:
+        diagnostics = tuple(found._replace(severity=WARNING) for found in diagnostics)
+    noted = (node.case.origin.diagnostic(found)._replace(severity=WARNING) for found in ending.noted)
+    return CaseResult(
+        node.case,
+        ending.outcome,
+        ending.reason,
+        (*diagnostics, *noted),
+        ending.outputs,
+        known=ending.known,
+        kept=ending.kept,
+        consistent=ending.consistent,
+        traceback=ending.traceback,
+        node=about,
+    )
+
+
+def _skipped(node: NodeCase, why: Unjudged, about: NodeOfCase) -> CaseResult:
+    note = Diagnostic(why.rule, why.reason, NOTE, node.case.file)
+    return CaseResult(node.case, SKIPPED, f"{why.rule}: {why.reason}", (note,), node=about)

@@ -1,0 +1,184 @@
+"""The tensors of the nodes of a model, node after node: run one by one, all in one, or recorded elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.implementations import Failure
+from dmlcheck.onnx.backend_tests.read import constant, first_line
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.model.parts import model_of_node
+from dmlcheck.running.computed import Nothing, tensors_of
+from dmlcheck.running.model_cases import Loaded, NodeCase
+from dmlcheck.running.node_tensors import DIVISIONS, deadly
+from dmlcheck.running.node_verdict import Unjudged
+from dmlcheck.running.whole_model import WholeModel
+
+
+class Values(NamedTuple):
+    """The tensors that a node reads and gives, by name, without constants; or why there are none, or it is skipped."""
+
+    tensors: Mapping[str, Any] = {}
+    nothing: Nothing | None = None
+    skipped: Unjudged | None = None
+
+
+Begin = Callable[[NodeCase], object]
+_NOT_ASKED = Values()
+
+
+# ---- node by node
+
+
+def by_node(
+    model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin
+) -> Iterator[tuple[NodeCase, Values]]:
+    """Run the nodes of some names, and those that they depend on, each on what the implementation gave before.
+
+    A tensor is let go after its last reader. `begin` is told of each node before it runs.
+    """
+    needed = _needed(model.nodes, chosen)
+    last = {name: node.case.name for node in model.nodes for name in node.reads}
+    values = dict(model.inputs)
+    lost: dict[str, str] = {}  # the tensors that are not there, each with the first node that gave nothing
+    for node in model.nodes:
+        if node.case.name not in needed:
+            yield node, _NOT_ASKED
+            continue
+        begin(node)
+        found = run_node(node, model, values, implementation, lost)
+        given = [name for name in node.node.output if name]
+        made = {name: found.tensors[name] for name in given if name in found.tensors}
+        yield node, found
+        values.update((name, array) for name, array in made.items() if name in last)
+        if len(made) < len(given):
+            first = next((lost[name] for name in node.reads if name in lost), node.case.name)
+            lost.update((name, first) for name in given if name not in made)
+        for name in node.reads:
+            if last[name] == node.case.name:
+                values.pop(name, None)
+
+
+def run_node(
+    node: NodeCase, model: Loaded, values: Mapping[str, Any], implementation: Any, lost: Mapping[str, str] = {}
+) -> Values:
+    """Run one node as a model of its own; `values` has what it reads, and `lost` why something is not there."""
+    reads = [name for name in node.reads if name not in model.constants]
+    missing = next((name for name in reads if name not in values), None)
+    if missing is not None:
+        first = lost.get(missing)
+        reason = f"it depends on {first}, which gave nothing" if first else f"it reads {missing}, which nothing gives"
+        return Values(skipped=Unjudged("missing-tensor", reason))
+    inputs = {name: values[name] for name in reads}
+    problem = deadly(node.node, {**inputs, **_divisors(node, model)})
+    if problem is not None:
+        return Values(skipped=Unjudged("unsupported-by-implementation", problem))
+    try:
+        data = model_of_node(node.node, model.proto, model.constants, inputs).SerializeToString()
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        return Values(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
+    found = tensors_of(data, inputs, [name for name in node.node.output if name], implementation)
+    if isinstance(found, Nothing):
+        return Values(inputs, nothing=found)
+    if getattr(implementation, "ran_elsewhere", False):
+        reason = "the provider does not take it, and ONNX Runtime runs it on the CPU"
+        return Values({**inputs, **found}, skipped=Unjudged("runs-elsewhere", reason))
+    return Values({**inputs, **found})
+
+
+def _needed(nodes: Sequence[NodeCase], chosen: Collection[str]) -> set[str]:
+    """Return the names of nodes that are chosen, or that one of those depends on."""
+    needed, wanted = set[str](), set[str]()
+    for node in reversed(nodes):
+        if node.case.name in chosen or not wanted.isdisjoint(node.node.output):
+            needed.add(node.case.name)
+            wanted.update(node.reads)
+    return needed
+
+
+def _divisors(node: NodeCase, model: Loaded) -> dict[str, Any]:
+    """Return the constants that a division reads."""
+    names = [name for name in node.reads if name in model.constants] if node.node.op_type in DIVISIONS else []
+    arrays = {name: array_of(name, {}, model) for name in names}
+    return {name: array for name, array in arrays.items() if isinstance(array, np.ndarray)}
+
+
+# ---- all in one
+
+
+def of_whole(
+    model: Loaded, chosen: Collection[str], implementation: Any, most: int, begin: Begin
+) -> Iterator[tuple[NodeCase, Values]]:
+    """Run the whole model, as often as it takes to keep the tensors of the nodes of some names in so many bytes."""
+    names = {
+        node.case.name: [
+            name
+            for name in (*node.reads, *node.node.output)
+            if name and name not in model.constants and name not in model.inputs
+        ]
+        for node in model.nodes
+        if node.case.name in chosen
+    }
+    kept = WholeModel(model.proto, model.inputs, most, implementation).tensors(names)
+    for node in model.nodes:
+        if node.case.name not in chosen:
+            yield node, _NOT_ASKED
+            continue
+        begin(node)
+        found = next(kept)
+        if isinstance(found, Nothing):
+            yield node, Values(nothing=found)
+        elif isinstance(found, str):
+            yield node, Values(skipped=Unjudged("unsupported-by-implementation", found))
+        else:
+            own = {name: model.inputs[name] for name in node.reads if name in model.inputs}
+            yield node, Values({**own, **found})
+
+
+# ---- recorded
+
+
+def recorded(node: NodeCase, model: Loaded, tensor: Callable[[str], Any]) -> Values:
+    """Return the tensors of a node that were recorded; those of the model's inputs may be given besides."""
+    found: dict[str, Any] = {}
+    for name in (*node.reads, *node.node.output):
+        if not name or name in model.constants:
+            continue
+        try:
+            array = tensor(name)
+        except Failure as error:
+            return Values(skipped=Unjudged("missing-tensor", f"the recorded file {error}"))
+        array = model.inputs.get(name) if array is None else array
+        if array is None:
+            return Values(skipped=Unjudged("missing-tensor", f"{name} is not in the recorded file"))
+        found[name] = array
+    return Values(found)
+
+
+# ---- arrays
+
+
+def arrays_of(names: Sequence[str], tensors: Mapping[str, Any], model: Loaded) -> list[Any] | Unjudged:
+    """Return the arrays of a node's inputs or outputs, None where one is left out, or why one is no array."""
+    arrays = []
+    for name in names:
+        array = array_of(name, tensors, model) if name else None
+        if isinstance(array, Unjudged):
+            return array
+        arrays.append(array)
+    return arrays
+
+
+def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
+    """Return the array of a tensor, or of a constant of the model, or why it is none."""
+    if name in model.constants:
+        try:
+            return constant(model.constants[name], name)
+        except Refused as reason:
+            return Unjudged("not-mapped", str(reason))
+    if not isinstance(tensors.get(name), np.ndarray):
+        return Unjudged("not-mapped", f"{name} is no tensor, but a sequence of them or nothing")
+    return tensors[name]

@@ -1,0 +1,199 @@
+"""A node of a model judged: its operators of DirectML, computed from the tensors that the implementation gave it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from dmlcheck.cases.prepare import value_findings
+from dmlcheck.comparison.records import OutputResult
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.diagnostics.wording import braces, cut
+from dmlcheck.graphs.buffers import Array, to_bytes
+from dmlcheck.graphs.compute import step_inputs
+from dmlcheck.graphs.records import Graph
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
+from dmlcheck.onnx.backend_tests.read import DOMAINS, first_line
+from dmlcheck.onnx.descs.graph import graph_of
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.model.node_outputs import forms_of_outputs
+from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.onnx.operators.meaning import by_meaning, by_provider
+from dmlcheck.reference import engine
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.running.step_verdict import Named, judge_steps, labelled
+from dmlcheck.running.verdict import Limits, Verdict
+from dmlcheck.specs.load import full_name, load_spec
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import OUTPUT
+
+ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
+_MOST_REASON = 500  # characters
+_WITHOUT_EMPTY = ("Concat", "Resize")  # which leave out inputs that have no elements
+
+
+class Judged(NamedTuple):
+    """The verdict on a node, the graph that it became, and what it was judged by: ONNX or PROVIDER.
+
+    There is no graph where an output has not even the type or the sizes that the node's inputs give it. `data` has the
+    bytes of the inputs, and `actual` what the implementation gave, both by the names of the model.
+    """
+
+    verdict: Verdict
+    graph: Graph | None
+    meaning: str
+    data: Mapping[str, Array] = {}
+    actual: Mapping[str, Array] = {}
+
+    @property
+    def descs(self) -> tuple[OperatorDesc, ...]:
+        """Its operators of DirectML, in order."""
+        return () if self.graph is None else tuple(step.desc for step in self.graph.steps)
+
+    @property
+    def operators(self) -> tuple[str, ...]:
+        """The full names of its operators of DirectML."""
+        return tuple(desc.spec.operator for desc in self.descs)
+
+    def steps(self) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
+        """Yield each operator with its inputs by field: what steps before it give is the reference's."""
+        graph = self.graph
+        if graph is None:
+            return
+        held = {**graph.constants, **self.data}
+        for number, step in enumerate(graph.steps, start=1):
+            inputs = step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()})
+            yield step.desc, inputs
+            if number < len(graph.steps):
+                values = engine.run(step.desc, inputs)
+                written = ((part, step.outputs.get(part.label)) for part in step.desc.tensors(OUTPUT))
+                held |= {name: to_bytes(part.tensor, values[part.label]) for part, name in written if name}
+
+    def labelled(self) -> dict[str, Array]:
+        """Return what the implementation gave by the labels of the only desc, {} where there are several."""
+        if self.graph is None or len(self.graph.steps) != 1:
+            return {}
+        return labelled(self.graph.steps[0], self.actual)
+
+
+class Unjudged(NamedTuple):
+    """Why a node is not judged: a rule, and the words; the graph that it became, where only the verdict is missing."""
+
+    rule: str
+    reason: str
+
+
+def judge_node(
+    node: Any,
+    opset: int,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[Array | None],
+    *,
+    is_directml: bool,
+    limits: Limits,
+    file: str = "",
+) -> Judged | Unjudged:
+    """Judge what an implementation gave for a node, an onnx.NodeProto, from the inputs that it had.
+
+    Inputs and outputs that are left out are None. DirectML is judged by the descs that its provider makes of the node,
+    where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted.
+    """
+    if has_graphs(node):
+        return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
+    tensors = [array for array in (*inputs, *outputs) if array is not None]
+    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
+        return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
+    misshapen = _misshapen(node, opset, inputs, outputs)
+    if misshapen is not None:
+        return misshapen
+    try:
+        return _judged(
+            node, _node(node, opset, inputs, outputs), outputs, is_directml=is_directml, limits=limits, file=file
+        )
+    except (Refused, TooMuchWork) as why:
+        rule = "too-much-work" if isinstance(why, TooMuchWork) else "not-mapped"
+        reason = cut(str(why), _MOST_REASON)
+    except LookupError:
+        rule, reason = "not-mapped", "a tensor is of a type that DirectML does not have"
+    except MemoryError:
+        rule, reason = "too-much-work", "the reference engine ran out of memory"
+    return Unjudged(rule, reason)
+
+
+def _judged(
+    node: Any, one: Node, outputs: Sequence[Array | None], *, is_directml: bool, limits: Limits, file: str
+) -> Judged:
+    """Judge the outputs of a node; Refused where it has no graph, or one that does not take its inputs."""
+    meaning, graph = _graph(one, node, is_directml=is_directml)
+    refs = {name: x for name, x in zip(node.input, one.inputs, strict=True) if x is not None}
+    data = {name: values for name in graph.inputs if (values := refs[name].buffer.bytes) is not None}
+    given = zip(node.output, outputs, strict=True)
+    actual = {name: array for name, array in given if array is not None and name in graph.outputs}
+    _check_values(graph, data)
+    verdict = judge_steps(graph, data, actual, limits, Named(f"{file}::{node.name}", file))
+    return Judged(verdict, graph, meaning, data, actual)
+
+
+def _node(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> Node:
+    """Return a node whose inputs are known, and of whose outputs types and sizes are."""
+    kind = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
+    refs: dict[str, TensorRef] = {}
+    for name, array in zip(node.input, inputs, strict=True):
+        if name and array is not None and name not in refs:
+            refs[name] = TensorRef.of(array)
+    given = (None if array is None else TensorRef.of(array).unknown() for array in outputs)
+    return Node(kind, opset, attributes_of(node, opset), tuple(refs.get(name) for name in node.input), tuple(given))
+
+
+def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
+    """Refuse values of inputs that an operator does not take, as far as no step gives them."""
+    held = {**graph.constants, **data}
+    for step in graph.steps:
+        if all(name in held for name in step.inputs.values()):
+            inputs = step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()})
+            wrong = value_findings(step.desc, inputs, NEWEST_LEVEL)
+            if wrong:
+                raise Refused(f"{step.desc.spec.operator} does not take it: {wrong[0].message}")
+
+
+def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Judged | None:
+    """Return the verdict on outputs of another type, or of other sizes, than the inputs give them, or None."""
+    forms = forms_of_outputs(node, opset, inputs)
+    findings, results = [], {}
+    for name, array in zip(node.output, outputs, strict=True):
+        form = forms.get(name)
+        if form is None or array is None or (array.dtype, array.shape) == form:
+            continue
+        problem = f"is {array.dtype} {braces(array.shape)}; it must be {form.dtype} {braces(form.sizes)}"
+        findings.append(Finding("output-mismatch", (), {"tensor": name, "problem": problem}))
+        results[name] = OutputResult(array.size, array.size, shape=problem, sizes=form.sizes)
+    return Judged(Verdict(results, tuple(findings)), None, ONNX) if findings else None
+
+
+def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
+    """Return the graph of a node and by what it is that; Refused, by the first of both, where there is none."""
+    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: by_meaning, PROVIDER: by_provider}
+    names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}
+             for side, tensors in ((node.input, one.inputs), (node.output, one.outputs))]  # fmt: skip
+    reasons: list[Refused] = []
+    for meaning in (PROVIDER, ONNX) if is_directml else (ONNX, PROVIDER):
+        try:
+            made = ways[meaning](one)
+            differs = None if is_directml or meaning == ONNX else _difference(one, made)
+            graph = graph_of(made, *names)
+            if differs is None and graph.outputs:
+                return meaning, graph
+            reasons.append(Refused(differs or f"no operator of DirectML gives the outputs of {one.type}"))
+        except Refused as why:
+            reasons.append(why)
+        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+            reasons.append(Refused(f"{one.type} does not go with its tensors: {first_line(error)}"))
+    raise reasons[0]
+
+
+def _difference(node: Node, made: Sequence[Counterpart]) -> str | None:
+    """Return how what the provider computes differs from what ONNX means by an operator, or None."""
+    specs = (load_spec(full_name(each.operator) or each.operator) for each in made)
+    return next((row.text for spec in specs for row in spec.differences if row.name == node.type), None)

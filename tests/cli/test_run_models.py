@@ -1,0 +1,195 @@
+"""`dmlcheck run MODEL.onnx`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commandline import GOOD, dmlcheck, write
+from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, runtime
+from whole_models import save
+
+__all__ = ["runtime"]
+WORDS = ("model.onnx", "--implementation", RUNTIME)
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(perceptron())
+
+
+def run(*words: str) -> Any:
+    return dmlcheck("run", *WORDS, "--dim", "batch=3", *words)
+
+
+def report() -> dict[str, Any]:
+    return json.loads(Path("r.json").read_text(encoding="utf-8"))  # type: ignore[no-any-return]
+
+
+def test_a_right_model_passes() -> None:
+    result = run()
+    assert result.exit_code == 0
+    assert "5 nodes, each judged by ONNX's meaning; tolerances assume sums in FLOAT32\n" in result.output
+    assert "5 nodes: 5 judged, 0 not judged\n5 passed in " in result.output
+
+
+def test_the_table_is_by_operator_with_the_worst_share(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    lines = run().output.splitlines()
+    head = next(line for line in lines if line.startswith("operator"))
+    assert head.split()[1:] == ["passed", "failed", "error", "skipped", "worst", "share", "worst", "ULP", "seconds"]
+    (row,) = (line.split() for line in lines if line.startswith("MatMul-13"))
+    assert row[1:5] == ["1", "1", "0", "0"]
+
+
+def test_a_failure_is_told_and_named_as_the_first(runtime: type[Runtime]) -> None:
+    runtime.factors.update(bias=ROUNDED, down=ROUNDED)
+    result = run()
+    assert result.exit_code == 1
+    assert "FAILED model.onnx::bias   output-mismatch\n" in result.output
+    node = "  node: bias (Add-14) -> ELEMENT_WISE_ADD, valid from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
+    assert f"{node}; judged by ONNX's meaning\n" in result.output
+    assert f"  again: dmlcheck run --implementation {RUNTIME} --dim batch=3 model.onnx::bias\n" in result.output
+    assert "the first node that fails: model.onnx::bias (Add-14)\n" in result.output
+
+
+def test_json_has_the_node_and_its_operators(runtime: type[Runtime]) -> None:
+    runtime.factors["softmax"] = ROUNDED
+    run("--json", "r.json")
+    cases = {case["name"]: case for case in report()["cases"]}
+    case = cases["softmax"]
+    assert (case["id"], case["node"], case["onnx_operator"]) == ("model.onnx::softmax", "softmax", "Softmax-13")
+    assert (case["dml_operators"], case["judged_by"]) == (["DML_OPERATOR_ACTIVATION_SOFTMAX1"], "onnx")
+    assert (case["outcome"], case["level"]) == ("failed", "5_1")
+    assert {name: case["outcome"] for name, case in cases.items() if name != "softmax"} == dict.fromkeys(
+        ["up", "bias", "relu", "down"], "passed"
+    )
+
+
+def test_all_reports_are_written(runtime: type[Runtime]) -> None:
+    runtime.factors["softmax"] = ROUNDED
+    runtime.raising.add("nothing")
+    result = run("--junitxml", "r.xml", "--html", "r.html", "--sarif", "r.sarif", "--format", "github")
+    assert result.exit_code == 1
+    for file in ("r.xml", "r.html", "r.sarif"):
+        assert "softmax" in Path(file).read_text(encoding="utf-8")
+    assert "::error file=model.onnx" in result.output
+
+
+def test_a_node_is_selected_by_its_id_or_an_expression() -> None:
+    assert "1 passed in" in dmlcheck("run", "model.onnx::relu", *WORDS[1:], "--dim", "batch=3").output
+    assert "2 passed in" in run("-k", "up or bias").output
+    assert run("-k", "none").exit_code == 5
+    result = dmlcheck("run", "model.onnx::bais", *WORDS[1:], "--dim", "batch=3")
+    assert result.exit_code == 2
+    assert "dmlcheck: model.onnx has no case bais; did you mean bias?\n" in result.output
+
+
+def test_what_failed_before_runs_again(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    run("--json", "r.json")
+    result = run("--failed", "r.json")
+    assert "1 failed in" in result.output
+
+
+def test_the_ids_of_the_nodes_are_listed(runtime: type[Runtime]) -> None:
+    result = run("--list", "-k", "bias or up")
+    assert (result.exit_code, result.output) == (0, "model.onnx::up\nmodel.onnx::bias\n")
+    assert runtime.calls == []
+
+
+def test_a_run_ends_after_its_first_failure(runtime: type[Runtime]) -> None:
+    runtime.factors.update(bias=ROUNDED, down=ROUNDED)
+    assert "1 passed, 1 failed, 3 not run in" in run("-x").output
+
+
+def test_expectations_are_for_nodes_too(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    write("known.yaml", "- {cases: 'model.onnx::down', expect: failed, reason: it is known}\n")
+    result = run("--expectations", "known.yaml")
+    assert (result.exit_code, "4 passed, 1 xfailed in" in result.output) == (0, True)
+    runtime.factors.clear()
+    assert run("--expectations", "known.yaml").exit_code == 1
+
+
+def test_the_whole_model_runs_at_once_where_that_is_asked_for(runtime: type[Runtime]) -> None:
+    result = run("--whole", "--keep-memory", "1MiB")
+    assert (result.exit_code, len(runtime.calls)) == (0, 2)  # once for the shapes
+    assert "m1" in runtime.calls[1]
+
+
+def test_onnxruntime_itself_is_judged() -> None:
+    for more in ((), ("--whole",), ("--optimized",)):
+        result = dmlcheck("run", "model.onnx", "--implementation", "onnxruntime", "--dim", "batch=3", *more)
+        assert (result.exit_code, "failed" in result.output.splitlines()[-1]) == (0, False)
+    assert "FusedGemm" in result.output or "Gemm" in result.output
+
+
+def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
+    made = onnx.load("model.onnx")
+    names = ["m1", "a1", "r1", "m2", "y"]
+    del made.graph.output[:]
+    made.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
+    session = ort.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
+    x = np.random.default_rng(5).standard_normal((2, 16)).astype(np.float32)
+    kept = dict(zip(names, session.run(names, {"x": x}), strict=True))
+    np.savez("run.npz", x=x, **kept)
+    words = ("run", "model.onnx", "--implementation", "recorded:run.npz")
+    assert "5 passed in" in dmlcheck(*words).output
+    kept["r1"] = kept["r1"] * np.float32(ROUNDED)
+    np.savez("run.npz", x=x, **{name: array for name, array in kept.items() if name != "y"})
+    result = dmlcheck(*words)
+    assert "FAILED model.onnx::relu " in result.output
+    assert "skipped 1: missing-tensor: y is not in the recorded file\n" in result.output
+    assert runtime.calls == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("model.onnx",), "reference runs no ONNX models; judge a model with --implementation onnxruntime[:PROVIDER]"),
+        ((*WORDS, "--dim", "bathc=3"), "--dim bathc: no size has that name; did you mean batch?"),
+        ((*WORDS, "--dim", "batch=x"), "'batch=x' is not NAME=SIZE"),
+        ((*WORDS, "--keep-memory", "lots"), "'lots' is not an amount of memory; write 512MiB or 2GiB"),
+        ((*WORDS, "--type", "FLOAT16"), "--type and --tag are for cases"),
+        ((*WORDS, "good.yaml"), "a model is run alone: name one, and nothing else"),
+        (("good.yaml", "--whole", "--dim", "a=1"), "--dim, --whole: for an ONNX model alone, and no path is one"),
+        (WORDS, "the model's inputs have sizes without a number: batch"),
+        ((*WORDS, "--inputs", "none.npz"), "none.npz"),
+        (("none.onnx", *WORDS[1:]), "none.onnx"),
+    ],
+)
+def test_a_wrong_command_line_is_said(words: tuple[str, ...], said: str) -> None:
+    write("good.yaml", GOOD)
+    result = dmlcheck("run", *words)
+    assert result.exit_code == 2
+    assert said in " ".join(result.output.split())
+
+
+def test_what_is_no_model_is_said() -> None:
+    Path("model.onnx").write_bytes(b"no model at all")
+    result = run()
+    assert (result.exit_code, "error[onnx-syntax]" in result.output) == (2, True)
+
+
+def test_shards_are_merged_to_the_whole_run(runtime: type[Runtime]) -> None:
+    runtime.factors["down"] = ROUNDED
+    for index in ("1", "2"):
+        run("--shard", f"{index}/2", "--json", f"{index}.json")
+    result = dmlcheck("merge", "1.json", "2.json", "--json", "r.json")
+    assert result.exit_code == 1
+    assert "the first node that fails: model.onnx::down (MatMul-13)\n" in result.output
+    assert [case["node"] for case in report()["cases"]] == ["up", "bias", "relu", "down", "softmax"]
+
+
+def test_headroom_is_listed_where_it_is_asked_for() -> None:
+    from whole_models import FLOAT16, model, node
+
+    save(model([node("Mul", "x x", "y", "square")], {"x": [64]}, {"y": [64]}, kind=FLOAT16))
+    np.savez("in.npz", x=np.full(64, 200, np.float16))
+    result = dmlcheck("run", *WORDS, "--inputs", "in.npz", "--headroom")
+    assert "1 FLOAT16 tensor close to overflow, which is at 65,504:\n  40000 in y of square (Mul-14)\n" in result.output

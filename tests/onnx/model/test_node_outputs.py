@@ -1,0 +1,31 @@
+"""The types and sizes that the outputs of a node must have."""
+
+from __future__ import annotations
+
+import numpy as np
+from whole_models import node
+
+from dmlcheck.onnx.model.node_outputs import Form, forms_of_outputs
+
+X = np.ones((2, 3), np.float32)
+
+
+def test_types_and_sizes_follow_from_those_of_the_inputs() -> None:
+    assert forms_of_outputs(node("Transpose", "x", "y"), 17, [X]) == {"y": Form(np.float32, (3, 2))}
+    assert forms_of_outputs(node("ArgMax", "x", "y", axis=1), 17, [X]) == {"y": Form(np.int64, (2, 1))}
+
+
+def test_sizes_may_follow_from_values() -> None:
+    assert forms_of_outputs(node("Reshape", "x s", "y"), 17, [X, np.array([6])]) == {"y": Form(np.float32, (6,))}
+
+
+def test_nothing_is_said_of_what_does_not_follow() -> None:
+    assert forms_of_outputs(node("NonZero", "x", "y"), 17, [X]) == {}
+    assert forms_of_outputs(node("Relu", "x", "y", domain="own"), 17, [X]) == {}
+    assert forms_of_outputs(node("MatMul", "x x", "y"), 17, [X, X]) == {}
+    assert forms_of_outputs(node("None", "x", "y"), 17, [X]) == {}
+
+
+def test_inputs_that_are_left_out_are_none() -> None:
+    made = node("Clip", "x - m", "y")
+    assert forms_of_outputs(made, 17, [X, None, np.float32(1)]) == {"y": Form(np.float32, (2, 3))}

@@ -1,0 +1,89 @@
+"""Parts of models as models of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from run_models import constant, ort, perceptron
+from whole_models import model, node, tensor
+
+from dmlcheck.onnx.model.parts import SHAPE_OF, element_sizes, has_graphs, model_of_node, read_by, with_outputs
+
+
+def session(made: Any) -> Any:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    return ort.InferenceSession(made.SerializeToString(), options, providers=["CPUExecutionProvider"])
+
+
+def conditional(inner: str = "outside") -> Any:
+    from onnx import helper
+
+    def branch(name: str) -> Any:
+        parts = [node("Add", f"{inner} x", f"{name}_a"), node("Neg", f"{name}_a", name)]
+        return helper.make_graph(parts, name, [], [tensor(name, [2])])
+
+    return node("If", "yes", "y", then_branch=branch("t"), else_branch=branch("e"))
+
+
+def test_a_node_reads_its_inputs_and_what_its_graphs_take_from_outside() -> None:
+    assert read_by(node("Clip", "x - most", "y")) == ["x", "most"]
+    assert read_by(conditional()) == ["yes", "outside", "x"]
+    assert (has_graphs(conditional()), has_graphs(node("Relu", "x", "y"))) == (True, False)
+
+
+def test_a_model_of_one_node_has_its_constants_and_typed_inputs() -> None:
+    constants = {"w": constant("w", np.ones((2, 3))), "other": constant("other", [1.0])}
+    x = np.ones((4, 2), np.float32)
+    made = model_of_node(node("MatMul", "x w", "y"), perceptron(), constants, {"x": x})
+    assert [value.name for value in made.graph.initializer] == ["w"]
+    (given,) = made.graph.input
+    assert given.type == tensor("x", [4, 2]).type
+    assert session(made).run(["y"], {"x": x})[0].tolist() == [[2, 2, 2]] * 4
+
+
+def test_a_node_with_graphs_is_a_model_too() -> None:
+    x = np.array([1, 2], np.float32)
+    yes = {"yes": constant("yes", True, bool)}
+    made = model_of_node(conditional(), perceptron(), yes, {"outside": x, "x": x})
+    assert session(made).run(["y"], {"outside": x, "x": x})[0].tolist() == [-2, -4]
+
+
+def test_sequences_are_inputs_too() -> None:
+    parts = [np.array([1], np.int64), np.array([2], np.int64)]
+    made = model_of_node(node("SequenceLength", "s", "y"), perceptron(), {}, {"s": parts})
+    assert session(made).run(["y"], {"s": parts})[0] == 2
+
+
+def test_a_model_gives_any_of_its_tensors_for_as_long_as_it_is_asked() -> None:
+    made = perceptron()
+    before = made.SerializeToString()
+    x = np.ones((3, 16), np.float32)
+    with with_outputs(made, ["m1", "y"], ["r1"]) as more:
+        m1, y, shape = session(more).run(None, {"x": x})
+    assert (m1.shape, y.shape, shape.tolist()) == ((3, 32), (3, 8), [3, 32])
+    assert made.SerializeToString() == before
+
+
+def test_the_shapes_have_names_of_their_own() -> None:
+    with with_outputs(perceptron(), [], ["m1"]) as more:
+        assert [value.name for value in more.graph.output] == [f"{SHAPE_OF}m1"]
+
+
+def test_the_bytes_of_elements_are_inferred() -> None:
+    nodes = [
+        node("Cast", "x", "h", to=10),
+        node("ArgMax", "h", "i"),
+        node("Own", "x", "z", domain="own"),
+        node("SequenceConstruct", "x", "s"),
+    ]
+    sizes = element_sizes(model(nodes, {"x": [4]}, {}))
+    assert (sizes["x"], sizes["h"], sizes["i"], sizes["s"]) == (4, 2, 8, 0)
+    assert "z" not in sizes
+
+
+def test_the_file_format_is_one_that_runtimes_read() -> None:
+    made = perceptron()
+    made.ir_version = 99
+    assert model_of_node(node("Relu", "x", "y"), made, {}, {"x": np.ones(1)}).ir_version == 11

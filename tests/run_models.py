@@ -1,0 +1,87 @@
+"""Models to run, and implementations that run them right but for a planted fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from whole_models import model, node
+
+onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+ort = pytest.importorskip("onnxruntime", reason="the package onnxruntime is not installed")
+
+ROUNDED = 1 + 2.0**-9  # what BFLOAT16 does to a result
+
+
+def constant(name: str, values: Any, dtype: Any = np.float32) -> Any:
+    return onnx.numpy_helper.from_array(np.asarray(values, dtype), name)
+
+
+def random(name: str, *sizes: int, dtype: Any = np.float32) -> Any:
+    seed = sum(map(ord, name)) + sum(sizes)
+    return constant(name, np.random.default_rng(seed).standard_normal(sizes), dtype)
+
+
+def perceptron() -> Any:
+    """Return two layers: a product, a sum, a rectifier, a product and a softmax; `batch` is open."""
+    return model(
+        [
+            node("MatMul", "x w1", "m1", "up"),
+            node("Add", "m1 b1", "a1", "bias"),
+            node("Relu", "a1", "r1", "relu"),
+            node("MatMul", "r1 w2", "m2", "down"),
+            node("Softmax", "m2", "y", "softmax"),
+        ],
+        {"x": ["batch", 16]},
+        {"y": ["batch", 8]},
+        [random("w1", 16, 32), random("b1", 32), random("w2", 32, 8)],
+    )
+
+
+def one_input(nodes: list[Any], sizes: list[Any], constants: list[Any] = [], **more: Any) -> Any:  # noqa: B006
+    """Return a model of x to y."""
+    return model(nodes, {"x": sizes}, {"y": sizes}, constants, **more)
+
+
+class Runtime:
+    """ONNX Runtime's CPU, with what a test plants: factors of the outputs of nodes, by name, and nodes that raise."""
+
+    name = "runtime"
+    factors: ClassVar[dict[str, float]] = {}
+    raising: ClassVar[set[str]] = set()
+    calls: ClassVar[list[list[str]]] = []
+
+    def unsupported(self, _: Any) -> None:
+        return None
+
+    def run(self, _: Any, __: Any) -> Any:
+        raise AssertionError("it runs no descs")
+
+    def run_model(self, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        type(self).calls.append(keep)
+        made = onnx.load_from_string(data)
+        if any(each.name in self.raising for each in made.graph.node):
+            raise RuntimeError("the node ends in tears")
+        options = ort.SessionOptions()
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        session = ort.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+        given = dict(zip(keep, session.run(keep, dict(inputs)), strict=True))
+        for each in made.graph.node:
+            if each.name in self.factors and each.output[0] in given:
+                array = given[each.output[0]]
+                given[each.output[0]] = (array * self.factors[each.name]).astype(array.dtype)
+        return given
+
+
+RUNTIME = "python:run_models:Runtime"
+
+
+@pytest.fixture
+def runtime(monkeypatch: pytest.MonkeyPatch) -> type[Runtime]:
+    """Return the implementation without a fault; what a test plants is gone after it."""
+    for field, empty in {"factors": {}, "raising": set(), "calls": []}.items():
+        monkeypatch.setattr(Runtime, field, empty)
+    return Runtime

@@ -1,0 +1,294 @@
+"""Models judged node by node: the planted node fails and no other, whatever way the model runs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptron, random, runtime
+from whole_models import FLOAT16, model, node, save
+
+from dmlcheck.cases.find import Target
+from dmlcheck.running.events import Done, Ended, Other, Plan
+from dmlcheck.running.model_cases import Asked
+from dmlcheck.running.model_run import ModelExecution
+from dmlcheck.running.one_case import Settings
+from dmlcheck.running.results import CaseResult, NotFinite
+from dmlcheck.running.selection import Selection
+
+__all__ = ["runtime"]
+BATCH = {"batch": 3}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def results(made: Any, *, case: str | None = None, plan: Plan | None = None, **asked: Any) -> dict[str, CaseResult]:
+    """Return what becomes of the nodes of a model."""
+    target = Target(save(made), "model.onnx", case)
+    execution = ModelExecution(
+        target, (plan or Plan())._replace(implementation=RUNTIME), Asked(BATCH)._replace(**asked)
+    )
+    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+
+
+def outcomes(made: Any, **more: Any) -> dict[str, str]:
+    return {name: result.outcome for name, result in results(made, **more).items()}
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
+def test_a_right_implementation_passes_every_node(runtime: type[Runtime], way: dict[str, Any]) -> None:
+    found = outcomes(perceptron(), **way)
+    assert found == dict.fromkeys(["up", "bias", "relu", "down", "softmax"], "passed")
+    assert runtime.calls
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}, {"is_whole": True, "keep_bytes": 1}])
+@pytest.mark.parametrize("wrong", ["up", "bias", "relu", "down", "softmax"])
+def test_the_planted_node_fails_and_no_other(runtime: type[Runtime], wrong: str, way: dict[str, Any]) -> None:
+    runtime.factors[wrong] = ROUNDED
+    # In the whole model the nodes after the planted one have the right tensor, and this is judged as what they read.
+    after = {"up": "bias", "bias": "relu", "relu": "down", "down": "softmax", "softmax": ""}[wrong]
+    expected = {wrong, after} - {""} if way else {wrong}
+    found = outcomes(perceptron(), **way)
+    assert {name for name, outcome in found.items() if outcome == "failed"} == expected
+
+
+def test_a_node_reads_what_the_implementation_gave_before(runtime: type[Runtime]) -> None:
+    runtime.factors["up"] = 0.0
+    found = results(perceptron())
+    assert [name for name, result in found.items() if result.outcome == "failed"] == ["up"]
+    (output,) = found["relu"].outputs.values()
+    assert output.mismatches == 0
+    assert np.isfinite(output.max_ulp)
+
+
+def test_a_node_that_raises_is_an_error_and_what_depends_on_it_is_skipped(runtime: type[Runtime]) -> None:
+    runtime.raising.add("bias")
+    found = results(perceptron())
+    assert {name: result.outcome for name, result in found.items()} == {
+        "up": "passed",
+        "bias": "error",
+        "relu": "skipped",
+        "down": "skipped",
+        "softmax": "skipped",
+    }
+    assert found["bias"].diagnostics[0].rule == "implementation-error"
+    assert "the node ends in tears" in found["bias"].traceback
+    assert {found[name].reason for name in ("relu", "down", "softmax")} == {
+        "missing-tensor: it depends on bias, which gave nothing"
+    }
+
+
+def test_a_whole_model_that_raises_is_one_error(runtime: type[Runtime]) -> None:
+    runtime.raising.add("bias")
+    found = outcomes(perceptron(), is_whole=True)
+    assert found == {**dict.fromkeys(["bias", "relu", "down", "softmax"], "skipped"), "up": "error"}
+
+
+def test_the_operators_of_a_node_are_told(runtime: type[Runtime]) -> None:
+    runtime.factors["softmax"] = ROUNDED
+    found = results(perceptron())
+    about = found["softmax"].node
+    assert about is not None
+    assert (about.name, about.operator, about.meaning) == ("softmax", "Softmax-13", "onnx")
+    assert (about.dml_operators, about.level) == (("DML_OPERATOR_ACTIVATION_SOFTMAX1",), "5_1")
+    assert found["softmax"].case.operator == "DML_OPERATOR_ACTIVATION_SOFTMAX1"
+
+
+def test_nodes_without_a_name_are_called_by_operator_and_place_and_names_are_made_unique() -> None:
+    nodes = [node("Relu", "x", "a"), node("Abs", "a", "b", "same"), node("Neg", "b", "y", "same")]
+    assert list(outcomes(one_input(nodes, [4]))) == ["Relu_0", "same", "same_2"]
+
+
+def test_only_what_a_selected_node_depends_on_runs(runtime: type[Runtime]) -> None:
+    assert outcomes(perceptron(), case="relu") == {"relu": "passed"}
+    assert runtime.calls == [["m1"], ["a1"], ["r1"]]
+    runtime.calls.clear()
+    plan = Plan(selection=Selection("bias or up"))
+    assert outcomes(perceptron(), plan=plan) == {"up": "passed", "bias": "passed"}
+    assert runtime.calls == [["m1"], ["a1"]]
+
+
+def test_nodes_that_are_not_selected_are_events_too() -> None:
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), Asked(BATCH))
+    events = list(execution.events())
+    assert [event.id for event in events if isinstance(event, Other)] == [
+        f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax")
+    ]
+    assert isinstance(events[-1], Ended)
+    assert execution.total == 1
+
+
+def test_shards_share_the_nodes_out() -> None:
+    parts = [outcomes(perceptron(), plan=Plan(shard=(index, 2))) for index in (1, 2)]
+    assert sorted([*parts[0], *parts[1]]) == ["bias", "down", "relu", "softmax", "up"]
+
+
+def test_a_failing_node_runs_again_and_is_flaky_if_it_passes(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Runtime.run_model
+
+    def wrong_once(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        first = runtime.calls.count(["a1"]) == 1
+        return {name: array * 2 if name == "a1" and first else array for name, array in given.items()}
+
+    monkeypatch.setattr(Runtime, "run_model", wrong_once)
+    found = results(perceptron(), plan=Plan(retries=1))["bias"]
+    assert (found.outcome, found.is_flaky) == ("passed", True)
+    assert found.reason == "flaky: failed by output-mismatch, then passed"
+
+
+def test_the_settings_of_the_run_decide_what_is_allowed(runtime: type[Runtime]) -> None:
+    made = one_input([node("MatMul", "x w", "y", "product")], [4, 256], [random("w", 256, 256)])
+    runtime.factors["product"] = 1 + 2.0**-12
+    assert outcomes(made)["product"] == "failed"
+    assert outcomes(made, plan=Plan(settings=Settings(accumulate="FLOAT16")))["product"] == "passed"
+
+
+def test_constants_are_no_nodes_and_a_node_of_constants_is_judged() -> None:
+    nodes = [
+        node("Constant", "", "c", "numbers", value=constant("c", [1.0, -2.0])),
+        node("Abs", "c", "d", "abs"),
+        node("Add", "x d", "y", "add"),
+    ]
+    assert outcomes(one_input(nodes, [2])) == {"abs": "passed", "add": "passed"}
+
+
+def test_the_node_that_makes_nan_of_finite_inputs_is_named() -> None:
+    nodes = [node("Sqrt", "x", "r", "root"), node("Log", "r", "y", "log")]
+    found = results(one_input(nodes, [64]))
+    about = [found[name].node for name in ("root", "log")]
+    assert about[0] is not None
+    assert about[1] is not None
+    (made,) = about[0].not_finite
+    assert (made.tensor, made.infinite) == ("r", 0)
+    assert 0 < made.nan < 64
+    assert about[1].not_finite == ()  # its input has NaN already
+
+
+def test_infinities_are_counted_apart() -> None:
+    made = one_input([node("Div", "x z", "y", "divide")], [4], [constant("z", [0.0])])
+    about = results(made)["divide"].node
+    assert about is not None
+    assert about.not_finite == (NotFinite("y", 0, 4),)
+
+
+def test_tensors_of_float16_that_are_close_to_overflow_are_found_where_that_is_asked_for() -> None:
+    nodes = [node("Mul", "x a", "m", "large"), node("Mul", "m b", "y", "small")]
+    constants = [constant("a", [20000.0], np.float16), constant("b", [0.001], np.float16)]
+    made = one_input(nodes, [64], constants, kind=FLOAT16)
+    found = results(made, wants_headroom=True)
+    about = [found[name].node for name in ("large", "small")]
+    assert about[0] is not None
+    assert about[1] is not None
+    assert list(about[0].largest) == ["m"]
+    assert 65504 / 4 <= about[0].largest["m"] <= 65504
+    assert about[1].largest == {}
+    other = results(made)["large"].node
+    assert other is not None
+    assert other.largest == {}
+
+
+def test_a_tensor_is_let_go_after_its_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    import weakref
+
+    alive: dict[str, Any] = {}
+    most: list[int] = []
+    right = Runtime.run_model
+
+    def counted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        alive.update((name, weakref.ref(array)) for name, array in given.items())
+        most.append(sum(each() is not None for each in alive.values()))
+        return given
+
+    monkeypatch.setattr(Runtime, "run_model", counted)
+    names = ["x", *(f"t{index}" for index in range(8)), "y"]
+    nodes = [node("Relu", one, other, other) for one, other in pairwise(names)]
+    assert set(outcomes(one_input(nodes, [1000])).values()) == {"passed"}
+    assert max(most) <= 3
+
+
+def test_a_wrong_model_is_one_result() -> None:
+    Path("model.onnx").write_bytes(b"no model")
+    execution = ModelExecution(Target("model.onnx", "model.onnx"), Plan(RUNTIME), Asked())
+    (done, _) = execution.events()
+    assert isinstance(done, Done)
+    assert (done.result.outcome, done.result.is_malformed) == ("error", True)
+    assert done.result.diagnostics[0].rule == "onnx-syntax"
+
+
+def test_sizes_that_are_open_are_told_before_anything_runs(runtime: type[Runtime]) -> None:
+    execution = ModelExecution(Target(save(perceptron()), "model.onnx"), Plan(RUNTIME), Asked())
+    (done, _) = execution.events()
+    assert isinstance(done, Done)
+    (problem,) = done.result.diagnostics
+    assert (problem.rule, problem.file) == ("unknown-sizes", "model.onnx")
+    assert problem.message == "the model's inputs have sizes without a number: batch"
+    assert problem.help == "run with --dim batch=SIZE"
+    assert runtime.calls == []
+
+
+def test_a_node_with_graphs_inside_runs_and_is_not_judged() -> None:
+    from onnx import TensorProto, helper
+
+    def branch(type: str) -> Any:
+        out = helper.make_tensor_value_info(type, TensorProto.FLOAT, [4])
+        return helper.make_graph([node(type, "a", type)], type, [], [out])
+
+    choice = node("If", "yes", "c", "choice", then_branch=branch("Relu"), else_branch=branch("Abs"))
+    made = model(
+        [node("Neg", "x", "a", "neg"), choice, node("Exp", "c", "y", "exp")],
+        {"x": [4]},
+        {"y": [4]},
+        [constant("yes", True, bool)],
+    )
+    found = results(made)
+    assert {name: result.outcome for name, result in found.items()} == {
+        "neg": "passed",
+        "choice": "skipped",
+        "exp": "passed",
+    }
+    assert found["choice"].reason == "not-mapped: it runs graphs of its own, and DirectML has operators only"
+
+
+def test_functions_of_the_model_are_inlined() -> None:
+    from onnx import helper
+
+    opset = helper.make_opsetid("", 17)
+    parts = [node("Relu", "a", "b", "part"), node("Neg", "b", "c", "other")]
+    function = helper.make_function("own", "Twice", ["a"], ["c"], parts, [opset])
+    made = one_input([node("Twice", "x", "y", "call", domain="own")], [4], functions=[function])
+    assert sorted(result.node.operator for result in results(made).values() if result.node) == ["Neg-13", "Relu-14"]
+
+
+def test_a_sequence_passes_through_and_is_not_judged() -> None:
+    nodes = [
+        node("SequenceConstruct", "x x", "s", "both"),
+        node("ConcatFromSequence", "s", "c", "join", axis=0),
+        node("Relu", "c", "y", "relu"),
+    ]
+    found = outcomes(model(nodes, {"x": [4]}, {"y": [8]}))
+    assert found == {"both": "skipped", "join": "skipped", "relu": "passed"}
+
+
+def test_a_division_that_could_end_the_process_does_not_run(runtime: type[Runtime]) -> None:
+    zero = constant("z", [0], np.int64)
+    made = model([node("Div", "z z", "y", "divide")], {"x": [1]}, {"y": [1]}, [zero], kind=7)
+    found = results(made)["divide"]
+    assert (found.outcome, runtime.calls) == ("skipped", [])
+    assert found.reason == "unsupported-by-implementation: an integer division by 0 could end the process"
+
+
+def test_a_random_run_is_the_same_for_a_seed_and_another_for_another() -> None:
+    runs = [results(perceptron(), seed=seed)["softmax"].outputs["OutputTensor"] for seed in (0, 0, 1)]
+    assert runs[0] == runs[1]
+    assert runs[0] != runs[2]

@@ -1,0 +1,123 @@
+"""One node judged: its operators of DirectML, or why there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from whole_models import node
+
+from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
+from dmlcheck.running.verdict import Limits
+
+Array = Any
+
+
+def judged(
+    made: Any, inputs: list[Array | None], outputs: list[Array | None], *, opset: int = 17, is_directml: bool = False
+) -> Judged | Unjudged:
+    return judge_node(made, opset, inputs, outputs, is_directml=is_directml, limits=Limits("FLOAT32"), file="m.onnx")
+
+
+def floats(*values: float) -> Array:
+    return np.array(values, np.float32)
+
+
+def test_a_right_node_has_no_findings() -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)])
+    assert isinstance(found, Judged)
+    assert (found.operators, found.meaning) == (("DML_OPERATOR_ACTIVATION_RELU",), "onnx")
+    assert found.verdict.findings == ()
+    (step,) = found.steps
+    assert step.inputs["InputTensor"].tolist() == [-1, 2]
+
+
+def test_a_wrong_node_has_them() -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 3)])
+    assert isinstance(found, Judged)
+    assert [finding.rule for finding in found.verdict.findings] == ["output-mismatch"]
+    assert found.actual["OutputTensor"].tolist() == [0, 3]
+
+
+def test_attributes_count() -> None:
+    made = node("LeakyRelu", "x", "y", alpha=0.5)
+    right, wrong = (judged(made, [floats(-2.0)], [floats(value)]) for value in (-1.0, -0.02))
+    assert isinstance(right, Judged)
+    assert isinstance(wrong, Judged)
+    assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
+
+
+def test_outputs_that_are_left_out_are_not_compared() -> None:
+    rng = np.random.default_rng(0)
+    x, w, r = (rng.standard_normal(sizes).astype(np.float32) for sizes in ((3, 1, 4), (1, 20, 4), (1, 20, 5)))
+    from onnx.reference import ReferenceEvaluator
+    from whole_models import model
+
+    lstm = node("LSTM", "x w r", "y", hidden_size=5)
+    (y,) = ReferenceEvaluator(
+        model([lstm], {"x": [3, 1, 4], "w": [1, 20, 4], "r": [1, 20, 5]}, {"y": [3, 1, 1, 5]})
+    ).run(None, {"x": x, "w": w, "r": r})
+    found = judged(lstm, [x, w, r], [y])
+    assert isinstance(found, Judged)
+    assert (list(found.verdict.outputs), found.verdict.findings) == (["OutputSequenceTensor"], ())
+
+
+@pytest.mark.parametrize(
+    ("made", "inputs", "outputs", "rule", "reason"),
+    [
+        (node("Shape", "x", "y"), [floats(1)], [np.array([1])], "not-mapped", "Shape gives sizes"),
+        (node("Relu", "x", "y"), [floats()], [floats()], "runs-elsewhere", "a tensor has no elements"),
+        (node("Own", "x", "y", domain="own"), [floats(1)], [floats(1)], "not-mapped", "DirectML has no operator"),
+        (
+            node("Gemm", "a b", "y"),
+            [np.ones((1, 2), "f4"), np.ones((3, 1), "f4")],
+            [np.ones((1, 1), "f4")],
+            "not-mapped",
+            "does not take it",
+        ),
+        (node("Cast", "x", "y", to=9), [floats(1)], [np.array([True])], "not-mapped", "becomes 2 descs"),
+    ],
+)
+def test_what_is_not_judged_says_why(
+    made: Any, inputs: list[Array], outputs: list[Array], rule: str, reason: str
+) -> None:
+    found = judged(made, inputs, outputs)
+    assert isinstance(found, Unjudged)
+    assert found.rule == rule
+    assert reason in found.reason
+
+
+@pytest.mark.parametrize("output", [floats(0, 2, 0), np.array([0.0, 2.0]), np.array([0, 2])])
+def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> None:
+    found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [output])
+    assert isinstance(found, Judged)
+    (finding,) = found.verdict.findings
+    assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
+
+
+def test_sizes_may_follow_from_values() -> None:
+    x, sizes = floats(1, 2, 3, 4), np.array([2, 2])
+    for y, count in ((x.reshape(2, 2), 0), (x.reshape(4, 1), 1)):
+        found = judged(node("Reshape", "x s", "y"), [x, sizes], [y])
+        assert isinstance(found, Judged)
+        assert len(found.verdict.findings) == count
+
+
+def test_what_the_provider_computes_otherwise_is_judged_so_for_directml_alone() -> None:
+    x = floats(1.0)
+    exact, by_tanh = floats(0.8413447), floats(0.841192)  # 0.5 * (1 + erf(1 / sqrt(2))), and the tanh of the polynomial
+    made = node("FastGelu", "x", "y", domain="com.microsoft")
+    found = judged(made, [x], [by_tanh])
+    assert isinstance(found, Unjudged)
+    assert "approximates Gelu by the tanh" in found.reason
+    for y, findings in ((exact, 0), (by_tanh, 1)):
+        directml = judged(made, [x], [y], is_directml=True)
+        assert isinstance(directml, Judged)
+        assert (directml.meaning, len(directml.verdict.findings)) == ("provider", findings)
+
+
+def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
+    found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
+    assert isinstance(found, Judged)
+    assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
