@@ -72,7 +72,7 @@ class Loaded(NamedTuple):
     """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs."""
 
     proto: Any
-    constants: Mapping[str, Any]
+    constants: dict[str, Any]
     nodes: tuple[NodeCase, ...]
     inputs: Mapping[str, Any]
     symbols: frozenset[str] = frozenset()
@@ -98,12 +98,12 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         given = given_inputs(proto, asked.inputs) if asked.inputs is not None else None
         tensors = tensor_reader(implementation)
         if given is None and tensors is None:
-            given = random_inputs(proto, asked.sizes, asked.seed)
+            given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:
             return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
         inputs = {} if given is None else dict(given.arrays)
-        constants = {tensor.name: tensor for tensor in proto.graph.initializer}
-        return Loaded(proto, constants, node_cases(proto, target.name, constants), inputs, read.symbols)
+        nodes = node_cases(proto, target.name, read.weights)
+        return Loaded(proto, read.weights, nodes, inputs, read.symbols)
     except Unreadable as wrong:
         return Wrong((wrong.diagnostic()._replace(file=target.name),))
 

@@ -134,17 +134,18 @@ def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding
 # ---- random inputs
 
 
-def random_inputs(model: Any, sizes: Mapping[str, int], seed: int) -> Given:
+def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> Given:
     """Return inputs that are random and the same for a seed; what indexes stays within, and masks let all through.
 
-    `sizes` are those of open dimensions by name. What is left open, or of no type that has random values, is a finding.
+    `weights` are the model's as onnx.TensorProto; `sizes` are those of open dimensions by name. What is left open, or of
+    no type that has random values, is a finding.
     """
     wanted = inputs_of(model)
     findings = list(_unusable(wanted, sizes))
     if findings:
         return Given({}, tuple(findings))
     shapes = {one.name: tuple(_size(size, sizes) or 0 for size in one.sizes) for one in wanted}
-    known = {**{tensor.name: tuple(tensor.dims) for tensor in model.graph.initializer}, **shapes}
+    known = {**{tensor.name: tuple(tensor.dims) for tensor in weights.values()}, **shapes}
     uses = uses_of(model, known)
     rng = np.random.default_rng(seed)
     arrays = {one.name: _random(one, shapes[one.name], uses[one.name], rng) for one in wanted}

@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.implementations import close, make, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import model_of_node
+from dmlcheck.onnx.model.parts import join_weights, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -67,7 +67,7 @@ class ModelExecution:
         found = loaded(self.target, self.asked, self.implementation)
         if isinstance(found, Wrong) or not self.asked.is_optimized:
             return found
-        proto = optimized(found.proto, self.implementation)
+        proto = optimized(join_weights(found.proto, found.constants), self.implementation)
         if isinstance(proto, Nothing):
             return Wrong(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}

@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.implementations import Failure
 from dmlcheck.onnx.backend_tests.read import constant, first_line
 from dmlcheck.onnx.descs.node import Refused
-from dmlcheck.onnx.model.parts import model_of_node
+from dmlcheck.onnx.model.parts import join_weights, model_of_node
 from dmlcheck.running.computed import Nothing, tensors_of
 from dmlcheck.running.model_cases import Loaded, NodeCase
 from dmlcheck.running.node_tensors import DIVISIONS, deadly
@@ -76,17 +76,33 @@ def run_node(
     problem = deadly(node.node, {**inputs, **_divisors(node, model)})
     if problem is not None:
         return Values(skipped=Unjudged("unsupported-by-implementation", problem))
+    own = {name: model.constants[name] for name in node.reads if name in model.constants}
+    tables = _tables(node, own, model)
+    constants = {name: tensor for name, tensor in own.items() if name not in tables}
     try:
-        data = model_of_node(node.node, model.proto, model.constants, inputs).SerializeToString()
+        data = model_of_node(node.node, model.proto, constants, {**inputs, **tables}).SerializeToString()
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         return Values(skipped=Unjudged("not-mapped", f"it makes no model of its own: {first_line(error)}"))
-    found = tensors_of(data, inputs, [name for name in node.node.output if name], implementation)
+    names = [name for name in node.node.output if name]
+    found = tensors_of(data, {**inputs, **tables}, names, implementation)
     if isinstance(found, Nothing):
         return Values(inputs, nothing=found)
     if getattr(implementation, "ran_elsewhere", False):
         reason = "the provider does not take it, and ONNX Runtime runs it on the CPU"
         return Values({**inputs, **found}, skipped=Unjudged("runs-elsewhere", reason))
     return Values({**inputs, **found})
+
+
+def _tables(node: NodeCase, constants: Mapping[str, Any], model: Loaded) -> dict[str, Any]:
+    """Return the large constants in which a node looks something up: as inputs they are not copied."""
+    if node.node.op_type not in _LOOKUPS:
+        return {}
+    found = {name: array_of(name, {}, model) for name, one in constants.items() if one.ByteSize() > _LARGE}
+    return {name: array for name, array in found.items() if isinstance(array, np.ndarray)}
+
+
+_LOOKUPS = ("Gather", "GatherElements", "GatherND")
+_LARGE = 16 * 2**20  # bytes
 
 
 def _needed(nodes: Sequence[NodeCase], chosen: Collection[str]) -> set[str]:
@@ -122,7 +138,8 @@ def of_whole(
         for node in model.nodes
         if node.case.name in chosen
     }
-    kept = WholeModel(model.proto, model.inputs, most, implementation).tensors(names)
+    whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
+    kept = WholeModel(whole, model.inputs, most, implementation).tensors(names)
     for node in model.nodes:
         if node.case.name not in chosen:
             yield node, _NOT_ASKED

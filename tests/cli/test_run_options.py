@@ -7,7 +7,7 @@ from typing import Any
 import click
 import pytest
 
-from dmlcheck.cli.run_options import Jobs, Number, Seconds, Shard
+from dmlcheck.cli.run_options import Dimension, Jobs, Memory, Number, Seconds, Shard
 from dmlcheck.values import memory
 
 
@@ -20,6 +20,12 @@ from dmlcheck.values import memory
         (Seconds(), "1e9", 7 * 24 * 3600.0),
         (Number(), "2.5", 2.5),
         (Number(1), "1", 1.0),
+        (Dimension(), "batch=4", ("batch", 4)),
+        (Dimension(), "a=b=0", ("a=b", 0)),
+        (Memory(), "512MiB", 512 * 2**20),
+        (Memory(), "2 gib", 2**31),
+        (Memory(), "1GB", 10**9),
+        (Memory(), "4096", 4096),
     ],
 )
 def test_what_makes_sense_is_taken(kind: click.ParamType, given: str, value: Any) -> None:  # type: ignore[type-arg]
@@ -39,6 +45,10 @@ def test_what_makes_sense_is_taken(kind: click.ParamType, given: str, value: Any
         (Number(), "inf", "is not a finite number"),
         (Number(), "nan", "is not a finite number"),
         (Number(1), "1.5", "not in the range"),
+        (Dimension(), "batch", "is not NAME=SIZE"),
+        (Dimension(), "batch=-1", "is not NAME=SIZE"),
+        (Memory(), "0", "is not an amount of memory"),
+        (Memory(), "-1GiB", "is not an amount of memory"),
     ],
 )
 def test_what_does_not_is_refused_with_what_would(

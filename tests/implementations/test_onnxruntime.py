@@ -527,3 +527,67 @@ def agree(cpu: OnnxRuntime, desc: OperatorDesc) -> bool:
         assert not output.mismatches, (desc.spec.short, inputs, output)
         assert not output.unlikely, (desc.spec.short, inputs, output)
     return True
+
+
+# ---- models
+
+
+def small_model(type: str = "Relu", kind: int = 1, domain: str = "") -> bytes:
+    from onnx import helper
+
+    x, y = (helper.make_tensor_value_info(name, kind, [2]) for name in "xy")
+    graph = helper.make_graph([helper.make_node(type, ["x"], ["y"], domain=domain)], "g", [x], [y])
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    made: bytes = helper.make_model(graph, opset_imports=opsets, ir_version=8).SerializeToString()
+    return made
+
+
+X = {"x": np.array([-1, 2], np.float32)}
+
+
+def test_a_model_runs_and_gives_the_tensors_that_are_asked_for(cpu: OnnxRuntime) -> None:
+    assert cpu.run_model(small_model(), X, ["y"])["y"].tolist() == [0, 2]
+    assert not cpu.ran_elsewhere
+
+
+def test_a_model_of_a_file_runs(cpu: OnnxRuntime, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(small_model())
+    assert cpu.run_model(str(path), X, ["y"])["y"].tolist() == [0, 2]
+
+
+def test_a_model_that_does_not_run_is_a_failure_and_one_without_a_kernel_is_unsupported(cpu: OnnxRuntime) -> None:
+    with pytest.raises(Failure, match="raised"):
+        cpu.run_model(b"no model", X, ["y"])
+    with pytest.raises(Unsupported, match="CPUExecutionProvider: "):
+        cpu.run_model(small_model("Tan", 11), {"x": np.ones(2)}, ["y"])
+
+
+def test_what_a_provider_does_not_take_runs_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    class Session:
+        def __init__(self, _: Any, __: Any, providers: list[str], **___: Any) -> None:
+            asked.append(tuple(providers))
+            if len(providers) == 1:
+                raise RuntimeError(module._NO_FALLBACK)
+
+        def disable_fallback(self) -> None:
+            pass
+
+        def run(self, names: list[str], _: Any) -> list[Any]:
+            return [np.zeros(1) for _ in names]
+
+    other = OnnxRuntime()
+    other.provider = "OtherExecutionProvider"
+    monkeypatch.setattr(other._runtime, "InferenceSession", Session)
+    assert list(other.run_model(b"", {}, ["y"])) == ["y"]
+    assert (other.ran_elsewhere, asked) == (True, [("OtherExecutionProvider",), ("OtherExecutionProvider", CPU)])
+
+
+def test_a_model_is_written_as_it_is_optimized(cpu: OnnxRuntime, tmp_path: Path) -> None:
+    path = tmp_path / "optimized.onnx"
+    cpu.optimized_model(small_model(), str(path))
+    assert [each.op_type for each in onnx.load(path).graph.node] == ["Relu"]
+    with pytest.raises(Failure):
+        cpu.optimized_model(b"no model", str(path))

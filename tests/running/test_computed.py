@@ -20,6 +20,7 @@ from dmlcheck.running.computed import (
     failed,
     is_reference,
     refusal,
+    tensors_of,
     why_unsupported,
 )
 
@@ -164,3 +165,45 @@ def test_what_fails_to_say_what_it_can_run_has_failed() -> None:
     assert "has no field Colour; it has ATensor, " in nothing.finding.message
     assert 'return str(desc["Colour"])' in nothing.traceback
     assert "in why_unsupported" not in nothing.traceback
+
+
+class Gives:
+    """An implementation that answers a model with what a test says."""
+
+    name = "gives"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def run_model(self, _: bytes, __: Any, ___: list[str]) -> Any:
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_the_tensors_of_a_model_are_those_that_were_asked_for() -> None:
+    x, parts = np.ones(2), [np.ones(1)]
+    assert tensors_of(b"", {}, ["x", "s"], Gives({"x": x, "s": parts, "more": x})) == {"x": x, "s": parts}
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (None, "returned NoneType instead of its outputs by name"),
+        ({}, "returned no x"),
+        ({"x": 1.0}, "returned float for x instead of an array"),
+        (ValueError("so"), "raised ValueError: so"),
+        (Failure("is off"), "is off"),
+        (MemoryError("of 9 GiB"), "ran out of memory: of 9 GiB"),
+    ],
+)
+def test_an_implementation_that_gives_no_tensors_has_failed(answer: Any, problem: str) -> None:
+    found = tensors_of(b"", {}, ["x"], Gives(answer))
+    assert isinstance(found, Nothing)
+    assert found.finding is not None
+    assert found.finding.message == f"gives {problem}"
+
+
+def test_what_it_cannot_run_is_no_failure() -> None:
+    found = tensors_of(b"", {}, ["x"], Gives(Unsupported("no kernel")))
+    assert found == Nothing("unsupported-by-implementation: no kernel")

@@ -10,7 +10,8 @@ import pytest
 from run_models import random
 from whole_models import INT64, model, node, tensor
 
-from dmlcheck.running.model_inputs import Given, given_inputs, random_inputs
+from dmlcheck.running import model_inputs
+from dmlcheck.running.model_inputs import Given, given_inputs
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +21,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def two_inputs() -> Any:
     return model([node("Add", "a b", "y")], {"a": ["n", 2], "b": ["n", 2]}, {"y": ["n", 2]})
+
+
+def random_inputs(made: Any, sizes: dict[str, int], seed: int) -> Given:
+    weights = {tensor.name: tensor for tensor in made.graph.initializer}
+    return model_inputs.random_inputs(made, weights, sizes, seed)
 
 
 def messages(given: Given) -> list[str]:

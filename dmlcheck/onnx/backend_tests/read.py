@@ -82,6 +82,13 @@ def parsed_model(path: str, data: bytes) -> Any:
     return model
 
 
+def parsed_tensor(path: str, data: bytes) -> Any:
+    """Return a part of a file as an onnx.TensorProto; Unreadable where it is none."""
+    from onnx import TensorProto
+
+    return _parsed(TensorProto(), path, data, "an ONNX model")
+
+
 def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
     """Return a message of protobuf with what a file holds."""
     try:

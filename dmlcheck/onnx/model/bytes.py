@@ -7,7 +7,7 @@ where it has one. The numbers here are those of onnx.proto.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import IO, NamedTuple
 
 from dmlcheck.files.plain import open_plain, reason
@@ -18,6 +18,7 @@ _LEAST = 16  # bytes that a field takes at least once it is read
 _LARGE = 16 * 2**10  # bytes of values: those of a constant that is kept are fewer
 _MOST_DIGITS = 10  # bytes of a whole number
 _MOST_DEPTH = 100  # messages within messages, as protobuf has it
+_GRAPH, _INITIALIZER = 7, 5  # the numbers of these fields
 _VARINT, _LONG, _BYTES, _SHORT = 0, 1, 2, 5
 _SIZES = {_LONG: 8, _SHORT: 4}
 
@@ -55,10 +56,19 @@ class _Malformed(Exception):
 
 def model_bytes(path: str) -> bytes:
     """Return a model without the values of large tensors; Unreadable where a file is none, or has too much else."""
+    return _read(path, _Reader)
+
+
+def bytes_and_weights(path: str, take: Callable[[bytes], object]) -> bytes:
+    """Return a model without the initializers of its graph, which `take` gets one by one; Unreadable as above."""
+    return _read(path, lambda file, name: _Splitter(file, name, take))
+
+
+def _read(path: str, reader: Callable[[IO[bytes], str], _Reader]) -> bytes:
     try:
         with open_plain(path) as file:
             size = os.fstat(file.fileno()).st_size
-            data = _Reader(file, path).message("model", size) if size <= MOST_PROTOBUF else None
+            data = reader(file, path).message("model", size) if size <= MOST_PROTOBUF else None
     except _Malformed:
         raise Unreadable(path, "is not an ONNX model: it is no protobuf") from None
     except (OSError, ValueError) as error:
@@ -141,6 +151,27 @@ class _Reader:
         if self.kept > MOST_BYTES:
             problem = f"has more than {MOST_BYTES:,} bytes without its weights, and dmlcheck reads no more"
             raise Unreadable(self.path, problem, "file-too-large")
+
+
+class _Splitter(_Reader):
+    """A file that is read field by field, whose initializers go elsewhere, one by one."""
+
+    def __init__(self, file: IO[bytes], path: str, take: Callable[[bytes], object]) -> None:
+        super().__init__(file, path)
+        self.take = take
+
+    def part(self, kind: _Kind, number: int, size: int, depth: int) -> bytes | bytearray | None:
+        """Return the bytes of a field, None of an initializer."""
+        if kind is _KINDS["model"] and number == _GRAPH:
+            return self.message("graph", size, depth + 1)
+        data = self.taken(size)
+        if kind is not _KINDS["graph"] or number != _INITIALIZER:
+            return data
+        self.take(data)
+        return None
+
+    def count(self, size: int) -> None:
+        """Count nothing: all of the model is wanted."""
 
 
 def _varint(value: int) -> bytes:

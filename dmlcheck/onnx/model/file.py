@@ -12,16 +12,15 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import size_text
-from dmlcheck.files.plain import read_plain, reason
 from dmlcheck.onnx.backend_tests.read import (
     DOMAINS,
-    MOST_PROTOBUF,
     Unreadable,
     first_line,
     parsed_model,
+    parsed_tensor,
     unknown_opset,
 )
-from dmlcheck.onnx.model.bytes import MOST_BYTES, model_bytes
+from dmlcheck.onnx.model.bytes import MOST_BYTES, bytes_and_weights, model_bytes
 from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
 from dmlcheck.values.memory import available_bytes
 
@@ -42,6 +41,14 @@ class Model(NamedTuple):
     symbols: frozenset[str] = frozenset()
 
 
+class ModelToRun(NamedTuple):
+    """An onnx.ModelProto without its weights, and these as onnx.TensorProto by name; `symbols` as those of Model."""
+
+    proto: Any
+    weights: dict[str, Any]
+    symbols: frozenset[str] = frozenset()
+
+
 def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     """Return a model without its weights; Unreadable where a file is none.
 
@@ -57,43 +64,43 @@ def read_whole(path: str, sizes: Mapping[str, int]) -> Model:
     return Model(whole, frozenset(weights), frozenset(symbols))
 
 
-def read_to_run(path: str, sizes: Mapping[str, int]) -> Model:
+def read_to_run(path: str, sizes: Mapping[str, int]) -> ModelToRun:
     """Return a model with all its weights; Unreadable where a file is none, or weights in other files are not there.
 
-    `sizes` are those of symbolic dimensions by their names. Its inputs have no values in the model.
+    `sizes` are those of symbolic dimensions by their names.
     """
-    try:
-        data = read_plain(path, MOST_PROTOBUF)
-    except (OSError, ValueError) as error:
-        raise Unreadable(path, reason(error), "file-not-found") from None
-    model = _checked(path, data)
-    del data
-    _load_weights(path, model)
+    weights: dict[str, Any] = {}
+
+    def take(data: bytes) -> None:
+        tensor = parsed_tensor(path, data)
+        weights[tensor.name] = tensor
+
+    model = _checked(path, bytes_and_weights(path, take))
+    if not all(isinstance(name, str) for name in weights):
+        raise Unreadable(path, "has names that are not UTF-8")
+    _load_weights(path, model, weights.values())
     symbols = {name for graph in graphs_of(model.graph) for name in _give_sizes(graph, sizes)}
-    weights = list(model.graph.initializer)
-    names = frozenset(tensor.name for tensor in weights)
-    _replace(model.graph.input, [value for value in model.graph.input if value.name not in names])
-    if model.functions:  # which are inlined by native code, from a copy
-        del model.graph.initializer[:]
-        model = _without_functions(path, model)
-        model.graph.initializer.extend(weights)
-    else:
-        model = _without_functions(path, model)
-    return Model(model, names, frozenset(symbols))
+    _replace(model.graph.input, [value for value in model.graph.input if value.name not in weights])
+    return ModelToRun(_without_functions(path, model), weights, frozenset(symbols))
 
 
-def _load_weights(path: str, model: Any) -> None:
+def _load_weights(path: str, model: Any, weights: Iterable[Any]) -> None:
     """Read the values of tensors that lie in other files; Unreadable where they cannot be."""
-    from onnx import TensorProto, checker, load_external_data_for_model
+    from onnx import TensorProto, checker, external_data_helper
 
-    outside = [tensor for tensor in model.graph.initializer if tensor.data_location == TensorProto.EXTERNAL]
+    folder = os.path.dirname(path) or os.curdir
+    outside = [tensor for tensor in weights if tensor.data_location == TensorProto.EXTERNAL]
     need = sum(int(entry.value) for tensor in outside for entry in tensor.external_data if _is_length(entry))
     have = available_bytes()
     if have is not None and need > have:
         problem = f"has weights of {size_text(need)}, and {size_text(have)} of memory are free"
         raise Unreadable(path, problem, "file-too-large")
     try:
-        load_external_data_for_model(model, os.path.dirname(path) or os.curdir)
+        external_data_helper.load_external_data_for_model(model, folder)
+        for tensor in outside:
+            external_data_helper.load_external_data_for_tensor(tensor, folder)
+            tensor.data_location = TensorProto.DEFAULT
+            del tensor.external_data[:]
     except (OSError, ValueError, RuntimeError, checker.ValidationError) as error:
         raise Unreadable(path, f"has weights in other files that cannot be read: {first_line(error)}") from None
 

@@ -63,6 +63,16 @@ def _typed(name: str, value: Any) -> Any:
     return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), list(value.shape))
 
 
+def join_weights(model: Any, constants: dict[str, Any]) -> Any:
+    """Give a model the constants that none of its nodes makes; those of the model take the place of the others."""
+    graph = model.graph
+    made = {name for node in graph.node for name in node.output}
+    for name in [name for name in constants if name not in made]:
+        graph.initializer.append(constants.pop(name))
+    constants.update((tensor.name, tensor) for tensor in graph.initializer)
+    return model
+
+
 @contextmanager
 def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()) -> Iterator[Any]:
     """Give a model the tensors of some names as outputs, besides the shapes of others, for as long as it is used."""

@@ -12,7 +12,7 @@ from whole_models import attention_layer, model, node, numbers, residual_block, 
 
 from dmlcheck.onnx.backend_tests.read import Unreadable
 from dmlcheck.onnx.model import file as model_file
-from dmlcheck.onnx.model.file import elements, read_whole, symbols_of
+from dmlcheck.onnx.model.file import elements, read_to_run, read_whole, symbols_of
 from dmlcheck.onnx.model.inlined_size import graphs_of
 
 onnx = pytest.importorskip("onnx")
@@ -209,3 +209,67 @@ def test_what_is_no_model_is_refused(data: bytes, said: str) -> None:
     Path("a.onnx").write_bytes(data)
     with pytest.raises(Unreadable, match=said):
         read_whole("a.onnx", {})
+
+
+# ---- with its weights
+
+
+def weighty() -> Any:
+    values = helper.make_tensor("w", 1, [2, 3], [1.0, 2, 3, 4, 5, 6])
+    return model([node("MatMul", "x w", "y")], {"x": ["n", 2], "w": [2, 3]}, {"y": ["n", 3]}, [values])
+
+
+def test_a_model_to_run_has_its_weights_apart() -> None:
+    read = read_to_run(save(weighty()), {"n": 4})
+    assert onnx.numpy_helper.to_array(read.weights["w"]).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert [value.name for value in read.proto.graph.input] == ["x"]
+    assert read.proto.graph.input[0].type.tensor_type.shape.dim[0].dim_value == 4
+    assert (list(read.proto.graph.initializer), read.symbols) == ([], {"n"})
+
+
+def test_weights_in_other_files_are_read() -> None:
+    made = weighty()
+    made.graph.initializer[0].CopyFrom(
+        onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(made.graph.initializer[0]), "w")
+    )
+    onnx.save_model(made, "m.onnx", save_as_external_data=True, location="m.bin", size_threshold=0)
+    assert Path("m.bin").stat().st_size == 24
+    (tensor,) = read_to_run("m.onnx", {}).weights.values()
+    assert onnx.numpy_helper.to_array(tensor).tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert not tensor.external_data
+
+
+def test_weights_that_are_not_there_or_elsewhere_are_refused() -> None:
+    for place in ("nowhere.bin", "../m.bin"):
+        made = weighty()
+        made.graph.initializer[0].CopyFrom(weight("w", [2, 3]))
+        made.graph.initializer[0].external_data[0].value = place
+        with pytest.raises(Unreadable, match="has weights in other files that cannot be read"):
+            read_to_run(save(made), {})
+
+
+def test_weights_that_do_not_fit_into_memory_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_file, "available_bytes", lambda: 2**20)
+    made = weighty()
+    made.graph.initializer[0].CopyFrom(weight("w", [2, 3]))
+    made.graph.initializer[0].external_data.add(key="length", value=str(2**30))
+    with pytest.raises(Unreadable, match=r"has weights of 1(\.0)? GiB"):
+        read_to_run(save(made), {})
+
+
+def test_functions_of_a_model_to_run_are_inlined() -> None:
+    function = helper.make_function(
+        "own", "Twice", ["a"], ["b"], [node("Add", "a a", "b")], [helper.make_opsetid("", 17)]
+    )
+    made = model([node("Twice", "w", "y", domain="own")], {}, {"y": [1]}, [helper.make_tensor("w", 1, [1], [1.0])],
+                 functions=[function])  # fmt: skip
+    read = read_to_run(save(made), {})
+    assert [each.op_type for each in read.proto.graph.node] == ["Add"]
+    assert list(read.weights) == ["w"]
+
+
+@pytest.mark.parametrize("data", [b"no model", b"", b"\x3a\x04\x0a\x02\x0a\x05", b"\x3a\x04\x2a\x02\xff\xff"])
+def test_what_is_no_model_does_not_run(data: bytes) -> None:
+    Path("a.onnx").write_bytes(data)
+    with pytest.raises(Unreadable):
+        read_to_run("a.onnx", {})

@@ -8,7 +8,15 @@ import numpy as np
 from run_models import constant, ort, perceptron
 from whole_models import model, node, tensor
 
-from dmlcheck.onnx.model.parts import SHAPE_OF, element_sizes, has_graphs, model_of_node, read_by, with_outputs
+from dmlcheck.onnx.model.parts import (
+    SHAPE_OF,
+    element_sizes,
+    has_graphs,
+    join_weights,
+    model_of_node,
+    read_by,
+    with_outputs,
+)
 
 
 def session(made: Any) -> Any:
@@ -64,6 +72,15 @@ def test_a_model_gives_any_of_its_tensors_for_as_long_as_it_is_asked() -> None:
         m1, y, shape = session(more).run(None, {"x": x})
     assert (m1.shape, y.shape, shape.tolist()) == ((3, 32), (3, 8), [3, 32])
     assert made.SerializeToString() == before
+
+
+def test_a_model_gets_its_weights_back_but_for_what_its_nodes_make() -> None:
+    made = perceptron()
+    weights = {tensor.name: tensor for tensor in made.graph.initializer}
+    del made.graph.initializer[:]
+    joined = join_weights(made, {**weights, "a1": constant("a1", [1.0])})
+    assert [tensor.name for tensor in joined.graph.initializer] == ["w1", "b1", "w2"]
+    assert session(joined).run(["y"], {"x": np.ones((3, 16), np.float32)})[0].shape == (3, 8)
 
 
 def test_the_shapes_have_names_of_their_own() -> None:
