@@ -11,8 +11,9 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut
 from dmlcheck.files.document import Position
 from dmlcheck.implementations import tensor_reader
-from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, tensor_of
+from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, element_type, tensor_of
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
 from dmlcheck.onnx.model.parts import read_by
 from dmlcheck.onnx.schemas import schema_of
@@ -81,6 +82,12 @@ class Loaded(NamedTuple):
         """Return the version of ONNX's own operators, or of the domain that a node is of."""
         versions = {entry.domain: int(entry.version) for entry in self.proto.opset_import}
         return versions.get("", versions.get(node.domain, 1))
+
+    def four_bits(self, name: str) -> str | None:
+        """Return the type of a constant whose numbers have 4 bits, None of any other tensor."""
+        tensor = self.constants.get(name)
+        kind = "" if tensor is None else element_type(tensor.data_type)
+        return kind if kind in BYTES_OF else None
 
 
 class Wrong(NamedTuple):

@@ -173,6 +173,7 @@ class ModelExecution:
             is_directml=self.run.directml is not None,
             limits=self.run.limits,
             file=self.target.name,
+            elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
         )
         if isinstance(verdict, Unjudged):
             return _skipped(node, verdict, about)

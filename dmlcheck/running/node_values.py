@@ -193,7 +193,7 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
     """Return the array of a tensor, or of a constant of the model, or why it is none."""
     if name in model.constants:
         try:
-            return constant(model.constants[name], name)
+            return constant(model.constants[name], name).values
         except Refused as reason:
             return Unjudged("not-mapped", str(reason))
     if not isinstance(tensors.get(name), np.ndarray):

@@ -94,11 +94,13 @@ def judge_node(
     is_directml: bool,
     limits: Limits,
     file: str = "",
+    elements: Mapping[str, str] = {},
 ) -> Judged | Unjudged:
     """Judge what an implementation gave for a node, an onnx.NodeProto, from the inputs that it had.
 
     Inputs and outputs that are left out are None. DirectML is judged by the descs that its provider makes of the node,
-    where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted.
+    where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted;
+    `elements` has the types of the inputs that are numbers of 4 bits, which lie in bytes.
     """
     if has_graphs(node):
         return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
@@ -110,7 +112,12 @@ def judge_node(
         return misshapen
     try:
         return _judged(
-            node, _node(node, opset, inputs, outputs), outputs, is_directml=is_directml, limits=limits, file=file
+            node,
+            _node(node, opset, inputs, outputs, elements),
+            outputs,
+            is_directml=is_directml,
+            limits=limits,
+            file=file,
         )
     except (Refused, TooMuchWork) as why:
         rule = "too-much-work" if isinstance(why, TooMuchWork) else "not-mapped"
@@ -136,13 +143,19 @@ def _judged(
     return Judged(verdict, graph, meaning, data, actual)
 
 
-def _node(node: Any, opset: int, inputs: Sequence[Array | None], outputs: Sequence[Array | None]) -> Node:
+def _node(
+    node: Any,
+    opset: int,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[Array | None],
+    elements: Mapping[str, str],
+) -> Node:
     """Return a node whose inputs are known, and of whose outputs types and sizes are."""
     kind = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
     refs: dict[str, TensorRef] = {}
     for name, array in zip(node.input, inputs, strict=True):
         if name and array is not None and name not in refs:
-            refs[name] = TensorRef.of(array)
+            refs[name] = TensorRef.of(array, elements.get(name))
     given = (None if array is None else TensorRef.of(array).unknown() for array in outputs)
     return Node(kind, opset, attributes_of(node, opset), tuple(refs.get(name) for name in node.input), tuple(given))
 

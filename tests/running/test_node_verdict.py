@@ -29,15 +29,15 @@ def test_a_right_node_has_no_findings() -> None:
     assert isinstance(found, Judged)
     assert (found.operators, found.meaning) == (("DML_OPERATOR_ACTIVATION_RELU",), "onnx")
     assert found.verdict.findings == ()
-    (step,) = found.steps
-    assert step.inputs["InputTensor"].tolist() == [-1, 2]
+    ((_, inputs),) = found.steps()
+    assert inputs["InputTensor"].tolist() == [-1, 2]
 
 
 def test_a_wrong_node_has_them() -> None:
     found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 3)])
     assert isinstance(found, Judged)
     assert [finding.rule for finding in found.verdict.findings] == ["output-mismatch"]
-    assert found.actual["OutputTensor"].tolist() == [0, 3]
+    assert found.actual["y"].tolist() == found.labelled()["OutputTensor"].tolist() == [0, 3]
 
 
 def test_attributes_count() -> None:
@@ -60,13 +60,13 @@ def test_outputs_that_are_left_out_are_not_compared() -> None:
     ).run(None, {"x": x, "w": w, "r": r})
     found = judged(lstm, [x, w, r], [y])
     assert isinstance(found, Judged)
-    assert (list(found.verdict.outputs), found.verdict.findings) == (["OutputSequenceTensor"], ())
+    assert (list(found.verdict.outputs), found.verdict.findings) == (["y"], ())
 
 
 @pytest.mark.parametrize(
     ("made", "inputs", "outputs", "rule", "reason"),
     [
-        (node("Shape", "x", "y"), [floats(1)], [np.array([1])], "not-mapped", "Shape gives sizes"),
+        (node("Shape", "x", "y"), [floats(1)], [np.array([1])], "not-mapped", "gives sizes"),
         (node("Relu", "x", "y"), [floats()], [floats()], "runs-elsewhere", "a tensor has no elements"),
         (node("Own", "x", "y", domain="own"), [floats(1)], [floats(1)], "not-mapped", "DirectML has no operator"),
         (
@@ -76,7 +76,6 @@ def test_outputs_that_are_left_out_are_not_compared() -> None:
             "not-mapped",
             "does not take it",
         ),
-        (node("Cast", "x", "y", to=9), [floats(1)], [np.array([True])], "not-mapped", "becomes 2 descs"),
     ],
 )
 def test_what_is_not_judged_says_why(
@@ -108,16 +107,38 @@ def test_what_the_provider_computes_otherwise_is_judged_so_for_directml_alone() 
     x = floats(1.0)
     exact, by_tanh = floats(0.8413447), floats(0.841192)  # 0.5 * (1 + erf(1 / sqrt(2))), and the tanh of the polynomial
     made = node("FastGelu", "x", "y", domain="com.microsoft")
-    found = judged(made, [x], [by_tanh])
-    assert isinstance(found, Unjudged)
-    assert "approximates Gelu by the tanh" in found.reason
-    for y, findings in ((exact, 0), (by_tanh, 1)):
-        directml = judged(made, [x], [y], is_directml=True)
-        assert isinstance(directml, Judged)
-        assert (directml.meaning, len(directml.verdict.findings)) == ("provider", findings)
+    for y, is_directml, findings in ((by_tanh, False, 0), (exact, False, 1), (exact, True, 0), (by_tanh, True, 1)):
+        found = judged(made, [x], [y], is_directml=is_directml)
+        assert isinstance(found, Judged)
+        assert (found.meaning, len(found.verdict.findings)) == ("provider" if is_directml else "onnx", findings)
 
 
 def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
     assert isinstance(found, Judged)
     assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
+
+
+def test_several_steps_are_judged_together_and_are_cases_one_by_one() -> None:
+    x, skip, ones = floats(1, 2, 4).reshape(1, 1, 3), floats(0, 1, 2).reshape(1, 1, 3), np.ones(3, np.float32)
+    made = node("SkipLayerNormalization", "x s g", "y", domain="com.microsoft", epsilon=0.0)
+    summed = (x + skip)[0, 0]  # 1, 3, 6
+    centered = summed - summed.mean()
+    y = (centered / np.sqrt((centered**2).mean())).reshape(1, 1, 3)
+    found = judged(made, [x, skip, ones], [y])
+    assert isinstance(found, Judged)
+    assert (found.verdict.findings, found.labelled()) == ((), {})
+    first, second = found.steps()
+    assert (first[0].spec.short, second[0].spec.short) == ("ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION2")
+    assert second[1]["InputTensor"].reshape(-1).tolist() == [1, 3, 6]
+    wrong = judged(made, [x, skip, ones], [y * np.float32(1.01)])
+    assert isinstance(wrong, Judged)
+    assert wrong.verdict.findings
+
+
+def test_numbers_of_four_bits_are_known_by_their_type() -> None:
+    made, scale = node("DequantizeLinear", "x s", "y"), np.array(0.5, np.float32)
+    found = judge_node(made, 21, [np.array([-8, 7], np.int8), scale], [floats(-4, 3.5)], is_directml=False,
+                       limits=Limits("FLOAT32"), elements={"x": "INT4"})  # fmt: skip
+    assert isinstance(found, Judged)
+    assert (found.operators, found.verdict.findings) == (("DML_OPERATOR_DEQUANTIZE",), ())

@@ -22,10 +22,14 @@ def by_meaning(node: Node) -> Steps:
         return several(node)
     try:
         return [imported(node)]
-    except Refused:
+    except Refused as why:
         if node.type in _OTHER_IN_THE_PROVIDER:
             raise
+        first = why
+    try:
         return by_provider(node)
+    except Refused:
+        raise first from None
 
 
 def by_provider(node: Node) -> Steps:
