@@ -15,7 +15,7 @@ from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated, Whole
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, NodeOfCase
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, ModelOutput, NodeOfCase
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
@@ -125,6 +125,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"not_compared": list(result.uncompared)} if result.uncompared else {}),
         **_details(result),
         **({} if result.node is None else _node(result.node)),
+        **({} if result.output is None else {"output": _output(result.output)}),
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.consistent is None else {"consistent_with": result.consistent.lower()}),
@@ -133,6 +134,12 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **({"kept": result.kept} if result.kept else {}),
         **({"traceback": result.traceback} if result.traceback else {}),
     }
+
+
+def _output(output: ModelOutput) -> dict[str, Any]:
+    """Return how far an output of a model is off, and which nodes add the most to that."""
+    shares = [{"node": node, "share": share} for node, share in output.shares]
+    return {"name": output.name, "error": output.error, "tolerance": output.tolerance, "shares": shares}
 
 
 def _node(node: NodeOfCase) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, visible
 from dmlcheck.reports.records import level_text
-from dmlcheck.running.results import CaseResult, NodeOfCase, NotFinite
+from dmlcheck.running.results import PASSED, CaseResult, ModelOutput, NodeOfCase, NotFinite
 from dmlcheck.specs.names import short_operator
 
 _MOST_LISTED = 10  # tensors
@@ -26,6 +26,20 @@ def node_lines(node: NodeOfCase) -> Iterator[str]:
         yield visible(f"program: {node.line}")
 
 
+def output_lines(output: ModelOutput) -> Iterator[str]:
+    """Yield how far an output of a model is off, and which nodes add the most to that."""
+    error, tolerance = ("infinite" if value is None else figure(value) for value in (output.error, output.tolerance))
+    yield visible(f"{output.name}: its largest error is {error}, its tolerance {tolerance}, of its largest element")
+    yield from share_lines(output)
+
+
+def share_lines(output: ModelOutput) -> Iterator[str]:
+    """Yield which nodes add the most to the errors of a model."""
+    if output.shares:
+        listed = ", ".join(f"{node} {100 * share:.3g} %" for node, share in output.shares)
+        yield visible(f"the nodes that add the most, of all squared relative errors: {listed}")
+
+
 class NodesOverview:
     """The nodes of a run as they go by: which was the first to fail, and what is to be said of the tensors."""
 
@@ -36,10 +50,13 @@ class NodesOverview:
         self.first: tuple[str, NodeOfCase] | None = None
         self.not_finite: list[tuple[NodeOfCase, NotFinite]] = []
         self.largest: list[tuple[float, str, NodeOfCase]] = []
+        self.outputs: list[tuple[CaseResult, ModelOutput]] = []
 
     def add(self, result: CaseResult) -> None:
         """Take a result in."""
         node = result.node
+        if result.output is not None:
+            self.outputs.append((result, result.output))
         if node is None:
             return
         self.total += 1
@@ -59,6 +76,7 @@ class NodesOverview:
         if 0 < self.by_provider < self.judged:
             number = counted(self.by_provider, "node")
             yield f"{number} judged by the descs of ONNX Runtime's DirectML provider, the others by ONNX's meaning"
+        yield from self._output_lines()
         yield from self._not_finite_lines()
         yield from self._headroom_lines()
         if self.first is not None:
@@ -67,6 +85,15 @@ class NodesOverview:
             yield visible(
                 f"the first node that fails: {case_id} ({node.operator})" + (f", from {where}" if where else "")
             )
+
+    def _output_lines(self) -> Iterator[str]:
+        """Yield how many outputs are right as the whole model goes, and why those are off that are not."""
+        if not self.outputs:
+            return
+        right = sum(result.outcome == PASSED for result, _ in self.outputs)
+        yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on"
+        others = [output for result, output in self.outputs if result.outcome != PASSED]
+        yield from (line for output in others[:1] for line in share_lines(output))
 
     def _not_finite_lines(self) -> Iterator[str]:
         for number, (node, found) in enumerate(self.not_finite[:_MOST_LISTED]):

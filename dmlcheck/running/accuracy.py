@@ -45,6 +45,10 @@ class Spot(NamedTuple):
         return f"{self.case} {self.output}{brackets(self.place)}"
 
 
+def _operator(result: CaseResult) -> str:
+    return "model outputs" if result.output is not None else short_operator(result.case.operator)
+
+
 class Accuracy:
     """The worst by operator and data type, as the results of a run go by."""
 
@@ -56,7 +60,7 @@ class Accuracy:
         """Take in the outputs of a case; one of the wrong shape or type has no error to speak of."""
         for name, output in result.outputs.items():
             if output.shape is None:
-                key = (short_operator(result.case.operator), output.data_type)
+                key = (_operator(result), output.data_type)
                 self.worst[key] = _worse(self.worst.get(key) or Worst(*key), result.case.id, name, output)
 
     def rows(self) -> list[Worst]:

@@ -48,14 +48,14 @@ class OutputVerdict(NamedTuple):
 class Chain:
     """The tensors of a model as the reference has them, as far as somebody is still to read them."""
 
-    def __init__(self, constants: Mapping[str, Array], inputs: Mapping[str, Array], limits: Limits) -> None:
-        """Start with the constants of a model and what its inputs were given."""
+    def __init__(self, inputs: Mapping[str, Array], limits: Limits) -> None:
+        """Start with what the inputs of a model were given."""
         self.limits = limits
         self.held: dict[str, Array | Carried] = {}
         self.kinds: dict[str, TensorRef] = {}
         self.errors: dict[str, float] = {}
         self.lost: dict[str, str] = {}
-        for name, values in (*constants.items(), *inputs.items()):
+        for name, values in inputs.items():
             self._exact(name, values)
 
     def _exact(self, name: str, values: Array) -> None:
@@ -65,14 +65,18 @@ class Chain:
 
     # ---- node by node
 
-    def add(self, node: str, graph: Graph, actual: Mapping[str, Array]) -> None:
-        """Compute a node from what the chain has of its inputs; `actual` are the outputs of the implementation."""
+    def add(self, node: str, graph: Graph, actual: Mapping[str, Array], constants: Mapping[str, Array] = {}) -> None:
+        """Compute a node from what the chain has of its inputs.
+
+        `actual` are the outputs of the implementation, `constants` the bytes of the inputs that the model has itself.
+        """
         before = next((self.lost[name] for name in graph.inputs if name in self.lost and self._is_lost(name)), None)
-        missing = next((name for name in graph.inputs if name not in self.held), None)
+        held = {**self.held, **constants}
+        missing = next((name for name in graph.inputs if name not in held), None)
         if missing is not None:
             self.give_up(actual, f"{node} is not computed: it reads {missing}, which no node gave")
             return
-        given = {**graph.constants, **{name: self.held[name] for name in graph.inputs}}
+        given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
         try:
             made = carried(graph.steps, given, wants_likely=False, **self._arithmetic())
         except (MemoryError, TooMuchWork, ValueError) as error:
@@ -86,14 +90,15 @@ class Chain:
             else:
                 self._give_up(name, values, f"{name} of {node} is not computed")
 
-    def take(self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str) -> None:
+    def take(
+        self, node: str, reads: Iterable[str], actual: Mapping[str, Array], why: str, *, is_of_sizes: bool = False
+    ) -> None:
         """Take over what the implementation gave for a node that the reference does not compute.
 
-        It counts as exact where it depends on exact tensors alone, or on sizes: a shape is one.
+        It counts as exact where it depends on sizes alone, or on exact tensors; constants are not among `reads`.
         """
-        names = list(reads)
-        is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in names)
-        if is_exact or node.startswith(("Shape", "Size")):
+        is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
+        if is_exact or is_of_sizes:
             for name, values in actual.items():
                 self._exact(name, values)
         else:

@@ -33,6 +33,7 @@ from dmlcheck.running.events import (
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase, Wrong, loaded, node_cases
+from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
 from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
@@ -58,6 +59,7 @@ class ModelExecution:
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
         self.model = self._loaded()
+        self.output_cases = () if isinstance(self.model, Wrong) else output_cases(self.model, target.name)
         self.selected = self._selected()
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
         self._now: tuple[str, float] | None = None
@@ -77,8 +79,8 @@ class ModelExecution:
     def _selected(self) -> list[Case]:
         """Return the nodes that the run is about, which its shards share."""
         is_selected = self.plan.selection.of(self.target)
-        cases = (node.case for node in self.nodes if self.target.asks_for(node.case.name))
-        return [case for case in cases if is_selected(case)]
+        cases = (*(node.case for node in self.nodes), *self.output_cases)
+        return [case for case in cases if self.target.asks_for(case.name) and is_selected(case)]
 
     @property
     def nodes(self) -> tuple[NodeCase, ...]:
@@ -108,12 +110,18 @@ class ModelExecution:
                 yield Done(malformed(case, WRONG_FILE, self.model.diagnostics))
                 yield Ended(digest([self.target.name]) if self.plan.digests else None)
                 return
-            for node, values in self._values(self.model):
+            outputs = self._outputs(self.model)
+            for node, values in self._values(self.model, outputs):
                 if node.case.name not in self.chosen:
+                    outputs.follow(node, values, None)
                     yield Other(node.case.id, node.case.file)
                     continue
-                yield Done(self._result(node, values, self.model))
+                result, verdict = self._result(node, values, self.model)
+                yield Done(result)
+                outputs.follow(node, values, verdict)
                 self._now = None
+            yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
+            yield from map(Done, outputs.results())
             ids = [case.id for case in self.selected]
             yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name)
         finally:
@@ -121,47 +129,55 @@ class ModelExecution:
             if self.files is not None:
                 self.files.close()
 
-    def _values(self, model: Loaded) -> Iterator[tuple[NodeCase, Values]]:
-        """Yield the nodes in order with the tensors of each."""
+    def _outputs(self, model: Loaded) -> ModelOutputs:
+        """Return the chain to the outputs that are judged."""
+        chosen = [case for case in self.output_cases if case.name in self.chosen]
+        is_directml = self.run.directml is not None
+        return ModelOutputs(model, chosen, self.run.limits, self.plan.settings, is_directml=is_directml)
+
+    def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, Values]]:
+        """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""
+        needed = frozenset(node.case.name for node in model.nodes) if outputs.cases else self.chosen
         if self.tensor is not None:
             return ((node, recorded(node, model, self.tensor)) for node in model.nodes)
         if self.is_by_node:
-            return by_node(model, self.chosen, self.implementation, self._begin)
-        return of_whole(model, self.chosen, self.implementation, self.asked.keep_bytes, self._begin)
+            return by_node(model, needed, self.implementation, self._begin)
+        return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)
 
     def _begin(self, node: NodeCase) -> None:
         self._now = (node.case.id, time.monotonic())
 
     # ---- one node
 
-    def _result(self, node: NodeCase, values: Values, model: Loaded) -> CaseResult:
-        """Return what became of a node; one that fails runs again where the run asks for it."""
+    def _result(self, node: NodeCase, values: Values, model: Loaded) -> tuple[CaseResult, Judged | Unjudged]:
+        """Return what became of a node, and its verdict; one that fails runs again where the run asks for it."""
         start = time.perf_counter()
         tried: tuple[str, ...] = ()
         while True:
-            result = self._once(node, values, model)
+            result, verdict = self._once(node, values, model)
             if result.outcome not in (FAILED, ERRORED) or len(tried) >= self.plan.retries or not self.is_by_node:
                 break
             tried = (*tried, how_it_ended(result))
             values = run_node(node, model, values.tensors, self.implementation)
         if tried and result.outcome == PASSED:
             result = result._replace(is_flaky=True, reason=f"flaky: {', '.join(tried)}, then passed")
-        return result._replace(seconds=time.perf_counter() - start)
+        return result._replace(seconds=time.perf_counter() - start), verdict
 
-    def _once(self, node: NodeCase, values: Values, model: Loaded) -> CaseResult:
+    def _once(self, node: NodeCase, values: Values, model: Loaded) -> tuple[CaseResult, Judged | Unjudged]:
         origin = origin_of(node.node)
         name = node.node.name or node.case.name
         about = NodeOfCase(name, node.operator, module=origin.module, line=origin.line)
         if values.skipped is not None:
-            return _skipped(node, values.skipped, about)
+            return _skipped(node, values.skipped, about), values.skipped
         if values.nothing is not None:
-            return _ended(node, ending_of_nothing(values.nothing), about)
+            nothing = Unjudged("missing-tensor", "the implementation gave nothing for it")
+            return _ended(node, ending_of_nothing(values.nothing), about), nothing
         inputs = arrays_of(node.node.input, values.tensors, model)
         outputs = arrays_of(node.node.output, values.tensors, model)
         if isinstance(inputs, Unjudged):
-            return _skipped(node, inputs, about)
+            return _skipped(node, inputs, about), inputs
         if isinstance(outputs, Unjudged):
-            return _skipped(node, outputs, about)
+            return _skipped(node, outputs, about), outputs
         about = about._replace(not_finite=not_finite(node.node, inputs, outputs))
         if self.asked.wants_headroom:
             about = about._replace(largest=largest_halves(node.node, outputs))
@@ -176,8 +192,8 @@ class ModelExecution:
             elements={name: kind for name in node.reads if (kind := model.four_bits(name)) is not None},
         )
         if isinstance(verdict, Unjudged):
-            return _skipped(node, verdict, about)
-        return self._of_verdict(node, verdict, values, about, model)
+            return _skipped(node, verdict, about), verdict
+        return self._of_verdict(node, verdict, values, about, model), verdict
 
     def _of_verdict(
         self, node: NodeCase, verdict: Judged, values: Values, about: NodeOfCase, model: Loaded

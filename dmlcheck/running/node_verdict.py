@@ -110,37 +110,49 @@ def judge_node(
     misshapen = _misshapen(node, opset, inputs, outputs)
     if misshapen is not None:
         return misshapen
-    try:
-        return _judged(
-            node,
-            _node(node, opset, inputs, outputs, elements),
-            outputs,
-            is_directml=is_directml,
-            limits=limits,
-            file=file,
-        )
-    except (Refused, TooMuchWork) as why:
-        rule = "too-much-work" if isinstance(why, TooMuchWork) else "not-mapped"
-        reason = cut(str(why), _MOST_REASON)
-    except LookupError:
-        rule, reason = "not-mapped", "a tensor is of a type that DirectML does not have"
-    except MemoryError:
-        rule, reason = "too-much-work", "the reference engine ran out of memory"
-    return Unjudged(rule, reason)
-
-
-def _judged(
-    node: Any, one: Node, outputs: Sequence[Array | None], *, is_directml: bool, limits: Limits, file: str
-) -> Judged:
-    """Judge the outputs of a node; Refused where it has no graph, or one that does not take its inputs."""
-    meaning, graph = _graph(one, node, is_directml=is_directml)
-    refs = {name: x for name, x in zip(node.input, one.inputs, strict=True) if x is not None}
-    data = {name: values for name in graph.inputs if (values := refs[name].buffer.bytes) is not None}
+    mapped = map_node(node, opset, inputs, outputs, is_directml=is_directml, elements=elements)
+    if isinstance(mapped, Unjudged):
+        return mapped
     given = zip(node.output, outputs, strict=True)
-    actual = {name: array for name, array in given if array is not None and name in graph.outputs}
-    _check_values(graph, data)
-    verdict = judge_steps(graph, data, actual, limits, Named(f"{file}::{node.name}", file))
-    return Judged(verdict, graph, meaning, data, actual)
+    actual = {name: array for name, array in given if array is not None and name in mapped.graph.outputs}
+    try:
+        verdict = judge_steps(mapped.graph, mapped.data, actual, limits, Named(f"{file}::{node.name}", file))
+    except (MemoryError, TooMuchWork) as why:
+        return Unjudged("too-much-work", cut(str(why), _MOST_REASON) or "the reference engine ran out of memory")
+    return Judged(verdict, mapped.graph, mapped.meaning, mapped.data, actual)
+
+
+class Mapped(NamedTuple):
+    """The graph that a node becomes, what it computes, ONNX or PROVIDER, and the bytes of its inputs by name."""
+
+    graph: Graph
+    meaning: str
+    data: Mapping[str, Array]
+
+
+def map_node(
+    node: Any,
+    opset: int,
+    inputs: Sequence[Array | None],
+    outputs: Sequence[Array | None],
+    *,
+    is_directml: bool,
+    elements: Mapping[str, str] = {},
+) -> Mapped | Unjudged:
+    """Return the graph of a node with the inputs that it had, or why it has none."""
+    try:
+        one = _node(node, opset, inputs, outputs, elements)
+        meaning, graph = _graph(one, node, is_directml=is_directml)
+        refs = {name: x for name, x in zip(node.input, one.inputs, strict=True) if x is not None}
+        data = {name: values for name in graph.inputs if (values := refs[name].buffer.bytes) is not None}
+        _check_values(graph, data)
+    except Refused as why:
+        return Unjudged("not-mapped", cut(str(why), _MOST_REASON))
+    except LookupError:
+        return Unjudged("not-mapped", "a tensor is of a type that DirectML does not have")
+    except MemoryError:
+        return Unjudged("too-much-work", "the reference engine ran out of memory")
+    return Mapped(graph, meaning, data)
 
 
 def _node(

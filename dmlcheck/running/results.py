@@ -63,6 +63,19 @@ class NodeOfCase(NamedTuple):
     largest: Mapping[str, float] = {}
 
 
+class ModelOutput(NamedTuple):
+    """The output of a model that a case is about: its name, and how far it is from the reference's way to it.
+
+    `error` is the largest error, and `tolerance` the largest tolerance that was carried there, as shares of the largest
+    element; infinite ones are None. `shares` are the nodes that add the most to the errors, with the share of each.
+    """
+
+    name: str
+    error: float | None
+    tolerance: float | None
+    shares: tuple[tuple[str, float], ...] = ()
+
+
 class CaseResult(NamedTuple):
     """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
 
@@ -75,7 +88,7 @@ class CaseResult(NamedTuple):
     BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
     case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
     raised. `is_flaky` says that a passed case failed before, and ran again. `node` is set where the case is a node of a
-    model.
+    model, `output` where it is one of its outputs.
     """
 
     case: Case
@@ -97,6 +110,7 @@ class CaseResult(NamedTuple):
     traceback: str = ""
     is_flaky: bool = False
     node: NodeOfCase | None = None
+    output: ModelOutput | None = None
 
     @property
     def is_computed(self) -> bool:

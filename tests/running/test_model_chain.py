@@ -39,7 +39,7 @@ def named(type: str, inputs: dict[str, Array], output: str, like: TensorRef, **a
 def layers(count: int, fault: int = -1) -> tuple[Chain, Array]:
     """Return the chain through layers of MatMul and Relu, and what FLOAT32 gives; one may be off by 2^-9."""
     x, weights = random(4, 16), [random(16, 16) / 4 for _ in range(count)]
-    chain = Chain({f"w{i}": w for i, w in enumerate(weights)}, {"x0": x}, Limits("FLOAT32"))
+    chain = Chain({"x0": x, **{f"w{i}": w for i, w in enumerate(weights)}}, Limits("FLOAT32"))
     for i, w in enumerate(weights):
         y = x @ w
         y = y * np.float32(1 + 2.0**-9) if i == fault else y
@@ -75,7 +75,7 @@ def test_a_node_that_is_not_computed_leaves_no_tolerance_after_it() -> None:
 
 def test_sizes_and_what_follows_from_exact_tensors_stay_exact() -> None:
     chain, _ = layers(1)
-    chain.take("Shape", ["x1"], {"shape": np.array([4, 16])}, "gives sizes")
+    chain.take("Shape", ["x1"], {"shape": np.array([4, 16])}, "gives sizes", is_of_sizes=True)
     chain.take("NonZero", ["w0"], {"places": np.array([[0], [1]])}, "in part")
     for name, values in (("shape", np.array([4, 16])), ("places", np.array([[0], [1]]))):
         found = chain.output(name, values, 2)
@@ -85,7 +85,7 @@ def test_sizes_and_what_follows_from_exact_tensors_stay_exact() -> None:
 
 def test_where_the_tolerance_becomes_infinite_is_named() -> None:
     x = np.array([0.5, 2.0], np.float32)
-    chain = Chain({}, {"x": x}, Limits("FLOAT32"))
+    chain = Chain({"x": x}, Limits("FLOAT32"))
     chain.give_up({"y": x}, "Custom is not computed: no operator")
     chain.add("Neg", named("Neg", {"y": x}, "z", float32(2)), {"z": -x})
     assert chain.output("z", -x, 2).reason == "Custom is not computed: no operator"
@@ -94,7 +94,7 @@ def test_where_the_tolerance_becomes_infinite_is_named() -> None:
 def test_a_tolerance_above_the_largest_element_is_of_no_use() -> None:
     """The difference of two numbers that are a rounding apart may be anything."""
     x = {"x": np.array([1.0], np.float32), "y": np.array([1.0 + 2.0**-23], np.float32)}
-    chain, one = Chain({}, x, Limits("FLOAT32")), float32(1)
+    chain, one = Chain(x, Limits("FLOAT32")), float32(1)
     powers = {f"exp {name}": np.exp(values) for name, values in x.items()}
     for name, values in x.items():
         chain.add(f"Exp {name}", named("Exp", {name: values}, f"exp {name}", one), {f"exp {name}": np.exp(values)})
@@ -111,7 +111,7 @@ def test_a_tensor_that_no_node_gave_is_named() -> None:
 
 
 def test_the_shares_are_of_squared_relative_errors() -> None:
-    chain = Chain({}, {}, Limits("FLOAT32"))
+    chain = Chain({}, Limits("FLOAT32"))
     y = np.array([3.0, 4.0], np.float32)  # 25 in all
     for name, squares in (("first", 0.25), ("second", 0.75), ("third", 0.0)):
         chain.note(name, {"y": OutputResult(2, squares=squares)}, {"y": y})

@@ -34,7 +34,8 @@ def results(made: Any, *, case: str | None = None, plan: Plan | None = None, **a
     execution = ModelExecution(
         target, (plan or Plan())._replace(implementation=RUNTIME), Asked(BATCH)._replace(**asked)
     )
-    return {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    found = (event.result for event in execution.events() if isinstance(event, Done))
+    return {result.case.name: result for result in found if result.node is not None or result.is_malformed}
 
 
 def outcomes(made: Any, **more: Any) -> dict[str, str]:
