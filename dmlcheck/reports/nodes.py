@@ -14,16 +14,16 @@ _MEANINGS = {"onnx": "judged by ONNX's meaning", "provider": "judged by the desc
 _LARGEST = 65504.0  # of FLOAT16
 
 
-def node_lines(node: NodeOfCase) -> Iterator[str]:
-    """Yield what there is to say of a node that failed, beside what failed."""
+def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of a node that failed, beside what failed, each with what it is."""
     becomes = f" -> {' + '.join(map(short_operator, node.dml_operators))}" if node.dml_operators else ""
     level = f", valid from {level_text(node.level)}" if node.level else ""
     judged = f"; {_MEANINGS[node.meaning]}" if node.meaning in _MEANINGS else ""
-    yield visible(f"node: {node.name} ({node.operator}){becomes}{level}{judged}")
+    yield "node", visible(f"{node.name} ({node.operator}){becomes}{level}{judged}")
     if node.module:
-        yield visible(f"module: {node.module}")
+        yield "module", visible(node.module)
     if node.line:
-        yield visible(f"program: {node.line}")
+        yield "program", visible(node.line)
 
 
 class NodesOverview:

@@ -14,7 +14,7 @@ from dmlcheck.implementations import tensor_reader
 from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, tensor_of
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.file import read_to_run
-from dmlcheck.onnx.model.parts import read_by
+from dmlcheck.onnx.model.parts import kinds_of, read_by
 from dmlcheck.onnx.schemas import schema_of
 from dmlcheck.running.model_inputs import given_inputs, random_inputs
 
@@ -69,13 +69,17 @@ class NodeCase(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs."""
+    """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs.
+
+    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors as far as they are known.
+    """
 
     proto: Any
     constants: dict[str, Any]
     nodes: tuple[NodeCase, ...]
     inputs: Mapping[str, Any]
     symbols: frozenset[str] = frozenset()
+    kinds: Mapping[str, str] = {}
 
     def opset(self, node: Any) -> int:
         """Return the version of ONNX's own operators, or of the domain that a node is of."""
@@ -102,8 +106,10 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         if given is not None and given.findings:
             return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
         inputs = {} if given is None else dict(given.arrays)
+        weights = frozenset(read.weights)
         nodes = node_cases(proto, target.name, read.weights)
-        return Loaded(proto, read.weights, nodes, inputs, read.symbols)
+        kinds = kinds_of(proto, [one for name, one in read.weights.items() if name in weights])
+        return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
     except Unreadable as wrong:
         return Wrong((wrong.diagnostic()._replace(file=target.name),))
 

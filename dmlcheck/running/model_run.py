@@ -14,7 +14,7 @@ from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
 from dmlcheck.implementations import close, make, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import join_weights, model_of_node
+from dmlcheck.onnx.model.parts import join_weights, kinds_of, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -72,7 +72,7 @@ class ModelExecution:
             return Wrong(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
-        return found._replace(proto=proto, constants=constants, nodes=nodes)
+        return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=kinds_of(proto))
 
     def _selected(self) -> list[Case]:
         """Return the nodes that the run is about, which its shards share."""

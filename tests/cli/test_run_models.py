@@ -77,6 +77,7 @@ def test_all_reports_are_written(runtime: type[Runtime]) -> None:
     assert result.exit_code == 1
     for file in ("r.xml", "r.html", "r.sarif"):
         assert "softmax" in Path(file).read_text(encoding="utf-8")
+    assert "softmax (Softmax-13) -&gt; ACTIVATION_SOFTMAX1" in Path("r.html").read_text(encoding="utf-8")
     assert "::error file=model.onnx" in result.output
 
 

@@ -292,3 +292,23 @@ def test_a_random_run_is_the_same_for_a_seed_and_another_for_another() -> None:
     runs = [results(perceptron(), seed=seed)["softmax"].outputs["OutputTensor"] for seed in (0, 0, 1)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
+@pytest.mark.parametrize("kind", [16, 17, 8])  # BFLOAT16, FLOAT8E4M3FN, STRING
+def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them(
+    kind: int, way: dict[str, Any]
+) -> None:
+    nodes = [
+        node("Cast", "x", "b", "there", to=kind),
+        node("Cast", "b", "z", "back", to=1),
+        node("Neg", "x", "y", "neg"),
+    ]
+    target = Target(save(one_input(nodes, [4], opset=19)), "model.onnx")
+    execution = ModelExecution(target, Plan("onnxruntime"), Asked()._replace(**way))
+    found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    assert {name: result.outcome for name, result in found.items()} == {
+        "there": "skipped",
+        "back": "skipped",
+        "neg": "passed",
+    }

@@ -121,3 +121,11 @@ def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
     assert isinstance(found, Judged)
     assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
+
+
+def test_elements_that_directml_does_not_have_are_not_judged() -> None:
+    for dtype in (object, np.complex64):
+        array = np.ones(2, dtype)
+        found = judged(node("Neg", "x", "y"), [array], [array])
+        assert isinstance(found, Unjudged)
+        assert found.reason == f"a tensor has elements of {np.dtype(dtype)}, which DirectML does not have"
