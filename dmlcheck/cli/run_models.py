@@ -144,6 +144,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
     from dmlcheck.running.model_cases import Asked
     from dmlcheck.running.model_run import ModelExecution
 
+    _check_way(plan.implementation, asked)
     if plan.selection.types or plan.selection.tags:
         raise click.UsageError("--type and --tag are for cases; select nodes with -k or MODEL.onnx::NODE")
     more = Asked(
@@ -175,6 +176,15 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
         folder = asked.output
         execution.files = written(folder, FORM, lambda: NodeFiles(folder, target.name))
     return execution
+
+
+def _check_way(implementation: str, asked: ModelOptions) -> None:
+    """Refuse a way to run a model that an implementation does not have."""
+    kind = implementation.partition(":")[0]
+    if asked.optimized and kind != "onnxruntime":
+        raise click.UsageError("--optimized is for --implementation onnxruntime, which optimizes the model")
+    if asked.whole and kind == "recorded":
+        raise click.UsageError("--whole: nothing is run, the tensors are recorded")
 
 
 def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:

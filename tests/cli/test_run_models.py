@@ -108,6 +108,23 @@ def test_a_run_ends_after_its_first_failure(runtime: type[Runtime]) -> None:
     assert "1 passed, 1 failed, 3 not run in" in run("-x").output
 
 
+def test_an_interrupted_run_writes_the_report_so_far(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def interrupted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        if keep == ["r1"]:
+            raise KeyboardInterrupt
+        return right(self, data, inputs, keep)
+
+    runtime.factors["bias"] = ROUNDED
+    monkeypatch.setattr(Runtime, "run_model", interrupted)
+    result = run("--json", "r.json", "-o", "out")
+    assert result.exit_code == 130
+    assert [case["outcome"] for case in report()["cases"]] == ["passed", "failed"]
+    assert report()["interrupted"]
+    assert Path("out/manifest.json").is_file()
+
+
 def test_expectations_are_for_nodes_too(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     write("known.yaml", "- {cases: 'model.onnx::down', expect: failed, reason: it is known}\n")
@@ -156,6 +173,8 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
         ((*WORDS, "--dim", "bathc=3"), "--dim bathc: no size has that name; did you mean batch?"),
         ((*WORDS, "--dim", "batch=x"), "'batch=x' is not NAME=SIZE"),
         ((*WORDS, "--keep-memory", "lots"), "'lots' is not an amount of memory; write 512MiB or 2GiB"),
+        ((*WORDS, "--dim", "batch=1", "--optimized"), "--optimized is for --implementation onnxruntime"),
+        (("model.onnx", "--implementation", "recorded:in.npz", "--whole"), "--whole: nothing is run"),
         ((*WORDS, "--type", "FLOAT16"), "--type and --tag are for cases"),
         ((*WORDS, "good.yaml"), "a model is run alone: name one, and nothing else"),
         (("good.yaml", "--whole", "--dim", "a=1"), "--dim, --whole: for an ONNX model alone, and no path is one"),
@@ -166,6 +185,7 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
 )
 def test_a_wrong_command_line_is_said(words: tuple[str, ...], said: str) -> None:
     write("good.yaml", GOOD)
+    np.savez("in.npz", x=np.zeros(1))
     result = dmlcheck("run", *words)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())

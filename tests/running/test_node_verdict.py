@@ -117,6 +117,15 @@ def test_what_the_provider_computes_otherwise_is_judged_so_for_directml_alone() 
         assert (directml.meaning, len(directml.verdict.findings)) == ("provider", findings)
 
 
+def test_directml_is_judged_by_the_descs_of_its_provider_first() -> None:
+    meanings = []
+    for is_directml in (False, True):
+        found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)], is_directml=is_directml)
+        assert isinstance(found, Judged)
+        meanings.append((found.meaning, len(found.steps[0].desc.parts["InputTensor"][0].tensor.sizes)))
+    assert meanings == [("onnx", 1), ("provider", 4)]
+
+
 def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
     assert isinstance(found, Judged)
