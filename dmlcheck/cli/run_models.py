@@ -138,7 +138,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
 
 
-def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecution:
+def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
     from dmlcheck.implementations import Unavailable, close
     from dmlcheck.running.model_cases import Asked
@@ -155,6 +155,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
         asked.keep_memory,
         asked.optimized,
         asked.headroom,
+        is_listing,
     )
     try:
         execution = ModelExecution(target, plan, more)
@@ -170,7 +171,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
             raise click.UsageError(
                 f"--dim {unknown[0]}: no size has that name; {did_you_mean(unknown[0], names) or listed}"
             )
-    if asked.output is not None:
+    if asked.output is not None and not is_listing:
         from dmlcheck.running.node_files import FORM, NodeFiles
 
         folder = asked.output

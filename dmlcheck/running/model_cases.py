@@ -26,6 +26,7 @@ class Asked(NamedTuple):
 
     `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
     for the model as ONNX Runtime optimizes it, `wants_headroom` for FLOAT16 tensors that are close to overflow.
+    `is_listing` says that nothing runs, so that no inputs are made.
     """
 
     sizes: Mapping[str, int] = {}
@@ -35,6 +36,7 @@ class Asked(NamedTuple):
     keep_bytes: int = 2 * 2**30
     is_optimized: bool = False
     wants_headroom: bool = False
+    is_listing: bool = False
 
 
 class ModelOrigin(NamedTuple):
@@ -101,7 +103,7 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         proto = read.proto
         given = given_inputs(proto, asked.inputs) if asked.inputs is not None else None
         tensors = tensor_reader(implementation)
-        if given is None and tensors is None:
+        if given is None and tensors is None and not asked.is_listing:
             given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:
             return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)

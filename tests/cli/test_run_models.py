@@ -98,9 +98,12 @@ def test_what_failed_before_runs_again(runtime: type[Runtime]) -> None:
 
 
 def test_the_ids_of_the_nodes_are_listed(runtime: type[Runtime]) -> None:
-    result = run("--list", "-k", "bias or up")
+    result = dmlcheck("run", *WORDS, "--list", "-k", "bias or up")  # without sizes: nothing runs
     assert (result.exit_code, result.output) == (0, "model.onnx::up\nmodel.onnx::bias\n")
     assert runtime.calls == []
+    assert run("--list", "-k", "none").exit_code == 5
+    Path("model.onnx").write_bytes(b"no model")
+    assert run("--list").exit_code == 2
 
 
 def test_a_run_ends_after_its_first_failure(runtime: type[Runtime]) -> None:
