@@ -135,8 +135,8 @@ def _misfits(wanted: list[Input], arrays: Mapping[str, Any]) -> Iterator[Finding
 def random_inputs(model: Any, weights: Mapping[str, Any], sizes: Mapping[str, int], seed: int) -> Given:
     """Return inputs that are random and the same for a seed; what indexes stays within, and masks let all through.
 
-    `weights` are the model's as onnx.TensorProto; `sizes` are those of open dimensions by name. What is open, or of no
-    type that has random values, is a finding.
+    `weights` are the model's as onnx.TensorProto; `sizes` are those of open dimensions by name. What is left open, or
+    of no type that has random values, is a finding.
     """
     wanted = inputs_of(model)
     findings = list(_unusable(wanted, sizes))

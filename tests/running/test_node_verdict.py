@@ -96,6 +96,14 @@ def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> Non
     assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
 
 
+def test_elements_that_directml_does_not_have_are_not_judged() -> None:
+    for dtype in (object, np.complex64):
+        array = np.ones(2, dtype)
+        found = judged(node("Neg", "x", "y"), [array], [array])
+        assert isinstance(found, Unjudged)
+        assert found.reason == f"a tensor has elements of {np.dtype(dtype)}, which DirectML does not have"
+
+
 def test_sizes_may_follow_from_values() -> None:
     x, sizes = floats(1, 2, 3, 4), np.array([2, 2])
     for y, count in ((x.reshape(2, 2), 0), (x.reshape(4, 1), 1)):
@@ -130,11 +138,3 @@ def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
     assert isinstance(found, Judged)
     assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)
-
-
-def test_elements_that_directml_does_not_have_are_not_judged() -> None:
-    for dtype in (object, np.complex64):
-        array = np.ones(2, dtype)
-        found = judged(node("Neg", "x", "y"), [array], [array])
-        assert isinstance(found, Unjudged)
-        assert found.reason == f"a tensor has elements of {np.dtype(dtype)}, which DirectML does not have"
