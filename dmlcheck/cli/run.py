@@ -283,7 +283,7 @@ def run(**given: Any) -> None:
     if model is None:
         execution: Execution | ModelExecution = Execution(found, plan, options.jobs)
     else:
-        execution = execution_of(model, plan, options.asked)
+        execution = execution_of(model, plan, options.asked, is_listing=options.is_listing)
         info = info._replace(model=judged_by(execution))
         if options.is_listing:
             sys.exit(print_nodes(execution))

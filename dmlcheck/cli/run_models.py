@@ -156,12 +156,13 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
 
 
-def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecution:
+def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
     from dmlcheck.implementations import Unavailable, close
     from dmlcheck.running.model_cases import Asked
     from dmlcheck.running.model_run import ModelExecution
 
+    _check_way(plan.implementation, asked)
     if plan.selection.types or plan.selection.tags:
         raise click.UsageError("--type and --tag are for cases; select nodes with -k or MODEL.onnx::NODE")
     more = Asked(
@@ -172,6 +173,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
         asked.keep_memory,
         asked.optimized,
         asked.headroom,
+        is_listing,
     )
     try:
         execution = ModelExecution(target, plan, more)
@@ -187,7 +189,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
             raise click.UsageError(
                 f"--dim {unknown[0]}: no size has that name; {did_you_mean(unknown[0], names) or listed}"
             )
-    if asked.output is not None:
+    if asked.output is not None and not is_listing:
         from dmlcheck.running.node_files import FORM, NodeFiles
 
         folder = asked.output
@@ -195,12 +197,21 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions) -> ModelExecut
     return execution
 
 
+def _check_way(implementation: str, asked: ModelOptions) -> None:
+    """Refuse a way to run a model that an implementation does not have."""
+    kind = implementation.partition(":")[0]
+    if asked.optimized and kind != "onnxruntime":
+        raise click.UsageError("--optimized is for --implementation onnxruntime, which optimizes the model")
+    if asked.whole and kind == "recorded":
+        raise click.UsageError("--whole: nothing is run, the tensors are recorded")
+
+
 def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:
     """Return what gives the cases of a file of a run: of a model its nodes."""
     nodes = getattr(execution, "nodes", None)
     if nodes is None:
         return lambda file, name: read_file(file, name).cases
-    return lambda *_: [node.case for node in nodes]
+    return lambda *_: [*(node.case for node in nodes), *getattr(execution, "output_cases", ())]
 
 
 def judged_by(execution: ModelExecution) -> str:
@@ -219,7 +230,7 @@ def print_nodes(execution: ModelExecution) -> Exit:
     if isinstance(execution.model, Wrong):
         Console().problems(execution.model.diagnostics, Document(execution.target.name, ""))
         return Exit.WRONG_INPUT
-    for node in execution.nodes:
-        if node.case.name in execution.chosen:
-            say(node.case.id)
+    for case in (*(node.case for node in execution.nodes), *execution.output_cases):
+        if case.name in execution.chosen:
+            say(case.id)
     return Exit.GOOD if execution.chosen else Exit.NOTHING_CHECKED

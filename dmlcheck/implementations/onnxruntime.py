@@ -35,6 +35,7 @@ _SILENT = 4  # fatal errors only
 # What onnxruntime says where a case is none that it runs, rather than one that went wrong.
 _NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
 _TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
+_NO_ARRAY = "No corresponding Numpy type for Tensor Type"
 _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
 _LIMIT = re.compile(
     r"not (?:currently )?(?:supported|implemented)|only supports|IsScalarOr1ElementVector|size_ % 2 == 1"
@@ -145,6 +146,8 @@ class OnnxRuntime:
             return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
         if type(error).__name__ == "NotImplemented":
             return Unsupported(f"{self.provider}: {_words(text)}")
+        if _NO_ARRAY in text:
+            return Unsupported(f"onnxruntime gives no array of {text.rpartition('. ')[2]}")
         return Failure(f"raised {type(error).__name__}: {text}")
 
     def close(self) -> None:

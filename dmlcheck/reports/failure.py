@@ -10,7 +10,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.elements import mismatch_lines
 from dmlcheck.reports.layout import PLAIN, Style, indent
 from dmlcheck.reports.mistakes import Told
-from dmlcheck.reports.nodes import node_lines, output_lines
+from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.problems import problems_of
 from dmlcheck.reports.visible import shown_result
 from dmlcheck.running.accuracy import drifts
@@ -102,10 +102,7 @@ def failure_lines(
         yield from (f"  | {line}" for line in lines)
     if result.outputs:
         yield from ("  " + line for line in _what_ran(result))
-    if result.node is not None:
-        yield from ("  " + line for line in node_lines(result.node))
-    if result.output is not None:
-        yield from ("  " + line for line in output_lines(result.output))
+    yield from (f"  {name}: {text}" for name, text in model_facts(result))
     if case.source and result.outcome == FAILED:
         yield f"  source: {case.source}"
     for known in result.known:

@@ -14,30 +14,38 @@ _MEANINGS = {"onnx": "judged by ONNX's meaning", "provider": "judged by the desc
 _LARGEST = 65504.0  # of FLOAT16
 
 
-def node_lines(node: NodeOfCase) -> Iterator[str]:
-    """Yield what there is to say of a node that failed, beside what failed."""
+def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of a case that is a node of a model, or an output, each with what it is."""
+    if result.node is not None:
+        yield from node_facts(result.node)
+    if result.output is not None:
+        yield from output_facts(result.output)
+
+
+def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
+    """Yield what there is to say of a node that failed, beside what failed, each with what it is."""
     becomes = f" -> {' + '.join(map(short_operator, node.dml_operators))}" if node.dml_operators else ""
     level = f", valid from {level_text(node.level)}" if node.level else ""
     judged = f"; {_MEANINGS[node.meaning]}" if node.meaning in _MEANINGS else ""
-    yield visible(f"node: {node.name} ({node.operator}){becomes}{level}{judged}")
+    yield "node", visible(f"{node.name} ({node.operator}){becomes}{level}{judged}")
     if node.module:
-        yield visible(f"module: {node.module}")
+        yield "module", visible(node.module)
     if node.line:
-        yield visible(f"program: {node.line}")
+        yield "program", visible(node.line)
 
 
-def output_lines(output: ModelOutput) -> Iterator[str]:
+def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:
     """Yield how far an output of a model is off, and which nodes add the most to that."""
     error, tolerance = ("infinite" if value is None else figure(value) for value in (output.error, output.tolerance))
-    yield visible(f"{output.name}: its largest error is {error}, its tolerance {tolerance}, of its largest element")
-    yield from share_lines(output)
-
-
-def share_lines(output: ModelOutput) -> Iterator[str]:
-    """Yield which nodes add the most to the errors of a model."""
+    yield "output", visible(f"{output.name}: error {error}, tolerance {tolerance}, both of its largest element")
     if output.shares:
-        listed = ", ".join(f"{node} {100 * share:.3g} %" for node, share in output.shares)
-        yield visible(f"the nodes that add the most, of all squared relative errors: {listed}")
+        yield "errors", _shares_text(output)
+
+
+def _shares_text(output: ModelOutput) -> str:
+    """Say which nodes add the most to the errors of a model."""
+    listed = ", ".join(f"{node} {100 * share:.3g} %" for node, share in output.shares)
+    return visible(f"of the squared relative errors that nodes add, the largest shares: {listed}")
 
 
 class NodesOverview:
@@ -93,7 +101,7 @@ class NodesOverview:
         right = sum(result.outcome == PASSED for result, _ in self.outputs)
         yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on"
         others = [output for result, output in self.outputs if result.outcome != PASSED]
-        yield from (line for output in others[:1] for line in share_lines(output))
+        yield from (_shares_text(output) for output in others[:1] if output.shares)
 
     def _not_finite_lines(self) -> Iterator[str]:
         for number, (node, found) in enumerate(self.not_finite[:_MOST_LISTED]):

@@ -254,18 +254,23 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         traceback=value_of(raw, "traceback", TEXT, ""),
         is_flaky=raw.get("flaky") is True,
         node=_node(raw),
-        output=_output(value_of(raw, "output", (dict,), {})),
+        output=_model_output(value_of(raw, "output", (dict,), {})),
     )
 
 
-def _output(raw: Mapping[str, Any]) -> ModelOutput | None:
+def _number_or_none(raw: Mapping[str, Any], key: str) -> float | None:
+    return None if raw.get(key) is None else float(value_of(raw, key, NUMBER))
+
+
+def _model_output(raw: Mapping[str, Any]) -> ModelOutput | None:
     """Return the output of a model that a case is about, None where it is about none."""
     if not raw:
         return None
     shares = value_of(raw, "shares", (list,), [])
     return ModelOutput(
         value_of(raw, "name", TEXT),
-        *(value_of(raw, key, (*NUMBER, type(None)), None) for key in ("error", "tolerance")),
+        _number_or_none(raw, "error"),
+        _number_or_none(raw, "tolerance"),
         tuple((value_of(share, "node", TEXT), value_of(share, "share", NUMBER)) for share in shares),
     )
 

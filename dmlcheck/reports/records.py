@@ -160,7 +160,7 @@ class RunInfo(NamedTuple):
         most = self.feature_level
         own = "at the feature level of its file" if cases == 1 else "at the feature levels of their files"
         level = f"{counted(cases, 'case')} {own if most is None else f'up to {level_text(most)}'}"
-        level = f"{counted(cases, 'node')}, {self.model}" if self.model else level
+        level = f"{counted(cases, 'case')} of a model, {self.model}" if self.model else level
         shard = "" if self.shard is None else f", shard {self.shard[0]} of {self.shard[1]}"
         known = (
             "" if self.directml_version is None else f", with the known failures of DirectML {self.directml_version}"

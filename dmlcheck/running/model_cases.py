@@ -15,7 +15,7 @@ from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, element_type, 
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
-from dmlcheck.onnx.model.parts import read_by
+from dmlcheck.onnx.model.parts import kinds_of, read_by
 from dmlcheck.onnx.schemas import schema_of
 from dmlcheck.running.model_inputs import given_inputs, random_inputs
 
@@ -27,6 +27,7 @@ class Asked(NamedTuple):
 
     `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
     for the model as ONNX Runtime optimizes it, `wants_headroom` for FLOAT16 tensors that are close to overflow.
+    `is_listing` says that nothing runs, so that no inputs are made.
     """
 
     sizes: Mapping[str, int] = {}
@@ -36,6 +37,7 @@ class Asked(NamedTuple):
     keep_bytes: int = 2 * 2**30
     is_optimized: bool = False
     wants_headroom: bool = False
+    is_listing: bool = False
 
 
 class ModelOrigin(NamedTuple):
@@ -70,13 +72,17 @@ class NodeCase(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs."""
+    """A model ready to run: the onnx.ModelProto, its constants as onnx.TensorProto, its nodes and its inputs.
+
+    `symbols` are the names that the file gives to sizes, `kinds` the element types of tensors as far as they are known.
+    """
 
     proto: Any
     constants: dict[str, Any]
     nodes: tuple[NodeCase, ...]
     inputs: Mapping[str, Any]
     symbols: frozenset[str] = frozenset()
+    kinds: Mapping[str, str] = {}
 
     def opset(self, node: Any) -> int:
         """Return the version of ONNX's own operators, or of the domain that a node is of."""
@@ -104,13 +110,15 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         proto = read.proto
         given = given_inputs(proto, asked.inputs) if asked.inputs is not None else None
         tensors = tensor_reader(implementation)
-        if given is None and tensors is None:
+        if given is None and tensors is None and not asked.is_listing:
             given = random_inputs(proto, read.weights, asked.sizes, asked.seed)
         if given is not None and given.findings:
             return Wrong(tuple(map(ModelOrigin(target.name).diagnostic, given.findings)), read.symbols)
         inputs = {} if given is None else dict(given.arrays)
+        weights = frozenset(read.weights)
         nodes = node_cases(proto, target.name, read.weights)
-        return Loaded(proto, read.weights, nodes, inputs, read.symbols)
+        kinds = kinds_of(proto, [one for name, one in read.weights.items() if name in weights])
+        return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
     except Unreadable as wrong:
         return Wrong((wrong.diagnostic()._replace(file=target.name),))
 

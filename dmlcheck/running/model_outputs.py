@@ -15,7 +15,7 @@ from dmlcheck.diagnostics.wording import figure
 from dmlcheck.running.model_cases import Loaded, ModelOrigin, NodeCase
 from dmlcheck.running.model_chain import Chain, OutputVerdict
 from dmlcheck.running.node_values import Values, arrays_of
-from dmlcheck.running.node_verdict import Judged, Mapped, Unjudged, map_node
+from dmlcheck.running.node_verdict import KNOWN_TYPES, Judged, Mapped, Unjudged, map_node
 from dmlcheck.running.one_case import Settings, ending_of
 from dmlcheck.running.results import FAILED, PASSED, SKIPPED, CaseResult, ModelOutput
 from dmlcheck.running.verdict import Limits
@@ -42,7 +42,7 @@ class ModelOutputs:
         self.cases = tuple(cases)
         self.settings = settings
         self.is_directml = is_directml
-        self.chain = Chain(model.inputs, limits)
+        self.chain = Chain({name: x for name, x in model.inputs.items() if _is_known(x)}, limits)
         self.wanted = frozenset(case.name.removeprefix(PREFIX) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {}
@@ -52,7 +52,7 @@ class ModelOutputs:
         if not self.cases:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
-        arrays = {name: array for name, array in outputs.items() if isinstance(array, np.ndarray)}
+        arrays = {name: array for name, array in outputs.items() if _is_known(array)}
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
         mapped = self._mapped(node, values) if verdict is None else verdict
         if isinstance(mapped, Unjudged) or mapped.graph is None:
@@ -111,6 +111,10 @@ class ModelOutputs:
 
 
 _HELP = "look at the nodes that fail; if none does, run with --whole --bisect"
+
+
+def _is_known(array: Any) -> bool:
+    return isinstance(array, np.ndarray) and array.dtype in KNOWN_TYPES
 
 
 def _finite(value: float) -> float | None:

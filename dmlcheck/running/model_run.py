@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from typing import Any
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.prepare import Prepared
@@ -12,9 +13,9 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.implementations import close, make, tensor_reader
+from dmlcheck.implementations import Failure, close, make, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
-from dmlcheck.onnx.model.parts import join_weights, model_of_node
+from dmlcheck.onnx.model.parts import join_weights, kinds_of, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
@@ -74,7 +75,7 @@ class ModelExecution:
             return Wrong(tuple(map(ModelOrigin(self.target.name).diagnostic, filter(None, [proto.finding]))))
         constants = {tensor.name: tensor for tensor in proto.graph.initializer}
         nodes = node_cases(proto, self.target.name, constants)
-        return found._replace(proto=proto, constants=constants, nodes=nodes)
+        return found._replace(proto=proto, constants=constants, nodes=nodes, kinds=kinds_of(proto))
 
     def _selected(self) -> list[Case]:
         """Return the nodes that the run is about, which its shards share."""
@@ -133,7 +134,18 @@ class ModelExecution:
         """Return the chain to the outputs that are judged."""
         chosen = [case for case in self.output_cases if case.name in self.chosen]
         is_directml = self.run.directml is not None
+        if self.tensor is not None and chosen:
+            names = (value.name for value in model.proto.graph.input if value.name not in model.inputs)
+            given = {name: array for name in names if (array := self._recorded(name)) is not None}
+            model = model._replace(inputs={**model.inputs, **given})
         return ModelOutputs(model, chosen, self.run.limits, self.plan.settings, is_directml=is_directml)
+
+    def _recorded(self, name: str) -> Any:
+        """Return a recorded tensor, None where there is none."""
+        try:
+            return None if self.tensor is None else self.tensor(name)
+        except Failure:
+            return None
 
     def _values(self, model: Loaded, outputs: ModelOutputs) -> Iterator[tuple[NodeCase, Values]]:
         """Yield the nodes in order with the tensors of each; outputs that are judged need all of them."""

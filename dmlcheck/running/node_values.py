@@ -10,7 +10,7 @@ import numpy as np
 from dmlcheck.implementations import Failure
 from dmlcheck.onnx.backend_tests.read import constant, first_line
 from dmlcheck.onnx.descs.node import Refused
-from dmlcheck.onnx.model.parts import join_weights, model_of_node
+from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
 from dmlcheck.running.computed import Nothing, tensors_of
 from dmlcheck.running.model_cases import Loaded, NodeCase
 from dmlcheck.running.node_tensors import DIVISIONS, deadly
@@ -87,10 +87,32 @@ def run_node(
     found = tensors_of(data, {**inputs, **tables}, names, implementation)
     if isinstance(found, Nothing):
         return Values(inputs, nothing=found)
-    if getattr(implementation, "ran_elsewhere", False):
-        reason = "the provider does not take it, and ONNX Runtime runs it on the CPU"
-        return Values({**inputs, **found}, skipped=Unjudged("runs-elsewhere", reason))
-    return Values({**inputs, **found})
+    elsewhere = bool(getattr(implementation, "ran_elsewhere", False))
+    return _of_found(found, inputs, model.kinds, elsewhere=elsewhere)
+
+
+def _of_found(
+    found: Mapping[str, Any], inputs: Mapping[str, Any], kinds: Mapping[str, str], *, elsewhere: bool
+) -> Values:
+    """Return the tensors of a node that ran; skipped where it ran elsewhere, or has elements of types that are lost.
+
+    ONNX Runtime gives floats of 8 bits as bytes.
+    """
+    foreign = [name for name, value in found.items() if _is_foreign(value, kinds.get(name, ""))]
+    if foreign:
+        reason = f"it gives {foreign[0]} as another type than {kinds[foreign[0]]}"
+        return Values(inputs, skipped=Unjudged("unsupported-by-implementation", reason))
+    why = Unjudged("runs-elsewhere", _ELSEWHERE) if elsewhere else None
+    return Values({**inputs, **found}, skipped=why)
+
+
+_ELSEWHERE = "the provider does not take it, and ONNX Runtime runs it on the CPU"
+
+
+def _is_foreign(value: Any, kind: str) -> bool:
+    """Whether elements of a type that NumPy alone does not have are given as elements of one that it has."""
+    is_number = kind.startswith(("BFLOAT", "FLOAT", "INT", "UINT")) and bytes_of_kind(kind) is None
+    return is_number and isinstance(value, np.ndarray) and value.dtype.isbuiltin == 1
 
 
 def _tables(node: NodeCase, constants: Mapping[str, Any], model: Loaded) -> dict[str, Any]:
@@ -139,7 +161,7 @@ def of_whole(
         if node.case.name in chosen
     }
     whole = model.proto if model.proto.graph.initializer else join_weights(model.proto, model.constants)
-    kept = WholeModel(whole, model.inputs, most, implementation).tensors(names)
+    kept = WholeModel(whole, model.inputs, most, implementation, model.kinds).tensors(names)
     for node in model.nodes:
         if node.case.name not in chosen:
             yield node, _NOT_ASKED
@@ -197,5 +219,11 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
         except Refused as reason:
             return Unjudged("not-mapped", str(reason))
     if not isinstance(tensors.get(name), np.ndarray):
-        return Unjudged("not-mapped", f"{name} is no tensor, but a sequence of them or nothing")
+        return Unjudged("not-mapped", f"{name} is {_no_array(model.kinds.get(name, ''))}")
     return tensors[name]
+
+
+def _no_array(kind: str) -> str:
+    """Return what something is that is no array, in words."""
+    is_tensor = kind.isupper()  # as the names of element types are
+    return f"{kind}, of which there is no array" if is_tensor else "no tensor, but a sequence of them or nothing"

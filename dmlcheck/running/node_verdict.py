@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.records import OperatorDesc
@@ -28,9 +30,11 @@ from dmlcheck.running.verdict import Limits, Verdict
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
 _MOST_REASON = 500  # characters
+KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
 _WITHOUT_EMPTY = ("Concat", "Resize")  # which leave out inputs that have no elements
 
 
@@ -102,14 +106,9 @@ def judge_node(
     where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted;
     `elements` has the types of the inputs that are numbers of 4 bits, which lie in bytes.
     """
-    if has_graphs(node):
-        return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
-    tensors = [array for array in (*inputs, *outputs) if array is not None]
-    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
-        return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
-    misshapen = _misshapen(node, opset, inputs, outputs)
-    if misshapen is not None:
-        return misshapen
+    early = _why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
+    if early is not None:
+        return early
     mapped = map_node(node, opset, inputs, outputs, is_directml=is_directml, elements=elements)
     if isinstance(mapped, Unjudged):
         return mapped
@@ -181,6 +180,19 @@ def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
             wrong = value_findings(step.desc, inputs, NEWEST_LEVEL)
             if wrong:
                 raise Refused(f"{step.desc.spec.operator} does not take it: {wrong[0].message}")
+
+
+def _why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
+    """Return why a node has no descs whatever its operator, or None."""
+    if has_graphs(node):
+        return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
+    tensors = [array for array in arrays if array is not None]
+    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
+        return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
+    odd = next((array.dtype for array in tensors if array.dtype not in KNOWN_TYPES), None)
+    if odd is not None:
+        return Unjudged("not-mapped", f"a tensor has elements of {odd}, which DirectML does not have")
+    return None
 
 
 def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Judged | None:

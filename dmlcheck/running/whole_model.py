@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dmlcheck.onnx.backend_tests.read import MOST_PROTOBUF
-from dmlcheck.onnx.model.parts import SHAPE_OF, element_sizes, with_outputs
+from dmlcheck.onnx.model.parts import SHAPE_OF, bytes_of_kind, with_outputs
 from dmlcheck.running.computed import Nothing, failed, tensors_of
 
 _WIDEST = 8  # bytes of an element whose type is not known
@@ -19,14 +19,19 @@ _NOT_GIVEN = "the whole model did not run"
 
 
 class WholeModel:
-    """A whole model with its inputs, run by an implementation, that keeps so many bytes of tensors at once."""
+    """A whole model with its inputs, run by an implementation, that keeps so many bytes of tensors at once.
 
-    def __init__(self, proto: Any, inputs: Mapping[str, Any], most: int, implementation: Any) -> None:
+    `kinds` are the element types of tensors; those that NumPy does not have are not kept, nor what is no tensor.
+    """
+
+    def __init__(
+        self, proto: Any, inputs: Mapping[str, Any], most: int, implementation: Any, kinds: Mapping[str, str] = {}
+    ) -> None:
         self.proto = proto
         self.inputs = inputs
         self.most = most
         self.implementation = implementation
-        self.elements = element_sizes(proto)
+        self.kinds = kinds
 
     def tensors(self, nodes: Mapping[str, Sequence[str]]) -> Iterator[Mapping[str, Any] | Nothing | str]:
         """Yield the tensors that each node asks for by name, one node after the other.
@@ -34,7 +39,7 @@ class WholeModel:
         Where the model does not run, the first node gets why, and the others a reason to skip them.
         """
         asked = dict.fromkeys(name for names in nodes.values() for name in names)
-        no_tensors = {name for name in asked if self.elements.get(name) == 0}
+        no_tensors = {name for name in asked if name in self.kinds and bytes_of_kind(self.kinds[name]) is None}
         sizes = self._bytes_of([name for name in asked if name not in no_tensors])
         if isinstance(sizes, Nothing):
             yield sizes
@@ -55,7 +60,8 @@ class WholeModel:
         shapes = self._run([], shapes_of=names)
         if isinstance(shapes, Nothing):
             return shapes
-        return {name: math.prod(map(int, shapes[SHAPE_OF + name])) * self.elements.get(name, _WIDEST) for name in names}
+        widths = {name: bytes_of_kind(self.kinds.get(name, "")) or _WIDEST for name in names}
+        return {name: math.prod(map(int, shapes[SHAPE_OF + name])) * width for name, width in widths.items()}
 
     def _run(self, names: list[str], shapes_of: Sequence[str] = ()) -> Mapping[str, Any] | Nothing:
         wanted = [*names, *(SHAPE_OF + name for name in shapes_of)]

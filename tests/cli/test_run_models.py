@@ -33,8 +33,9 @@ def report() -> dict[str, Any]:
 def test_a_right_model_passes() -> None:
     result = run()
     assert result.exit_code == 0
-    assert "5 nodes, each judged by ONNX's meaning; tolerances assume sums in FLOAT32\n" in result.output
-    assert "5 nodes: 5 judged, 0 not judged\n5 passed in " in result.output
+    assert "6 cases of a model, each judged by ONNX's meaning; tolerances assume sums in FLOAT32\n" in result.output
+    end = "5 nodes: 5 judged, 0 not judged\n1 output of the model: 1 right from its inputs on\n6 passed in "
+    assert end in result.output
 
 
 def test_the_table_is_by_operator_with_the_worst_share(runtime: type[Runtime]) -> None:
@@ -65,8 +66,15 @@ def test_json_has_the_node_and_its_operators(runtime: type[Runtime]) -> None:
     assert (case["id"], case["node"], case["onnx_operator"]) == ("model.onnx::softmax", "softmax", "Softmax-13")
     assert (case["dml_operators"], case["judged_by"]) == (["DML_OPERATOR_ACTIVATION_SOFTMAX1"], "onnx")
     assert (case["outcome"], case["level"]) == ("failed", "5_1")
-    assert {name: case["outcome"] for name, case in cases.items() if name != "softmax"} == dict.fromkeys(
-        ["up", "bias", "relu", "down"], "passed"
+    assert {name: case["outcome"] for name, case in cases.items() if name != "softmax"} == {
+        **dict.fromkeys(["up", "bias", "relu", "down"], "passed"),
+        "output:y": "failed",
+    }
+    output = cases["output:y"]["output"]
+    assert (output["name"], output["shares"][0]["node"], output["error"] > output["tolerance"]) == (
+        "y",
+        "softmax",
+        True,
     )
 
 
@@ -77,6 +85,7 @@ def test_all_reports_are_written(runtime: type[Runtime]) -> None:
     assert result.exit_code == 1
     for file in ("r.xml", "r.html", "r.sarif"):
         assert "softmax" in Path(file).read_text(encoding="utf-8")
+    assert "softmax (Softmax-13) -&gt; ACTIVATION_SOFTMAX1" in Path("r.html").read_text(encoding="utf-8")
     assert "::error file=model.onnx" in result.output
 
 
@@ -93,25 +102,48 @@ def test_what_failed_before_runs_again(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     run("--json", "r.json")
     result = run("--failed", "r.json")
-    assert "1 failed in" in result.output
+    assert "2 failed in" in result.output  # the node, and the output that follows from it
 
 
 def test_the_ids_of_the_nodes_are_listed(runtime: type[Runtime]) -> None:
-    result = run("--list", "-k", "bias or up")
+    result = dmlcheck("run", *WORDS, "--list", "-k", "bias or up")  # without sizes: nothing runs
     assert (result.exit_code, result.output) == (0, "model.onnx::up\nmodel.onnx::bias\n")
     assert runtime.calls == []
+    assert run("--list", "-k", "none").exit_code == 5
+    Path("model.onnx").write_bytes(b"no model")
+    assert run("--list").exit_code == 2
 
 
 def test_a_run_ends_after_its_first_failure(runtime: type[Runtime]) -> None:
     runtime.factors.update(bias=ROUNDED, down=ROUNDED)
-    assert "1 passed, 1 failed, 3 not run in" in run("-x").output
+    assert "1 passed, 1 failed, 4 not run in" in run("-x").output
+
+
+def test_an_interrupted_run_writes_the_report_so_far(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    right = Runtime.run_model
+
+    def interrupted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        if keep == ["r1"]:
+            raise KeyboardInterrupt
+        return right(self, data, inputs, keep)
+
+    runtime.factors["bias"] = ROUNDED
+    monkeypatch.setattr(Runtime, "run_model", interrupted)
+    result = run("--json", "r.json", "-o", "out")
+    assert result.exit_code == 130
+    assert [case["outcome"] for case in report()["cases"]] == ["passed", "failed"]
+    assert report()["interrupted"]
+    assert Path("out/manifest.json").is_file()
 
 
 def test_expectations_are_for_nodes_too(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
-    write("known.yaml", "- {cases: 'model.onnx::down', expect: failed, reason: it is known}\n")
+    entries = [
+        f"- {{cases: 'model.onnx::{name}', expect: failed, reason: it is known}}\n" for name in ("down", "output:*")
+    ]
+    write("known.yaml", "".join(entries))
     result = run("--expectations", "known.yaml")
-    assert (result.exit_code, "4 passed, 1 xfailed in" in result.output) == (0, True)
+    assert (result.exit_code, "4 passed, 2 xfailed in" in result.output) == (0, True)
     runtime.factors.clear()
     assert run("--expectations", "known.yaml").exit_code == 1
 
@@ -139,7 +171,7 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
     kept = dict(zip(names, session.run(names, {"x": x}), strict=True))
     np.savez("run.npz", x=x, **kept)
     words = ("run", "model.onnx", "--implementation", "recorded:run.npz")
-    assert "5 passed in" in dmlcheck(*words).output
+    assert "6 passed in" in dmlcheck(*words).output
     kept["r1"] = kept["r1"] * np.float32(ROUNDED)
     np.savez("run.npz", x=x, **{name: array for name, array in kept.items() if name != "y"})
     result = dmlcheck(*words)
@@ -155,6 +187,8 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
         ((*WORDS, "--dim", "bathc=3"), "--dim bathc: no size has that name; did you mean batch?"),
         ((*WORDS, "--dim", "batch=x"), "'batch=x' is not NAME=SIZE"),
         ((*WORDS, "--keep-memory", "lots"), "'lots' is not an amount of memory; write 512MiB or 2GiB"),
+        ((*WORDS, "--dim", "batch=1", "--optimized"), "--optimized is for --implementation onnxruntime"),
+        (("model.onnx", "--implementation", "recorded:in.npz", "--whole"), "--whole: nothing is run"),
         ((*WORDS, "--type", "FLOAT16"), "--type and --tag are for cases"),
         ((*WORDS, "good.yaml"), "a model is run alone: name one, and nothing else"),
         (("good.yaml", "--whole", "--dim", "a=1"), "--dim, --whole: for an ONNX model alone, and no path is one"),
@@ -165,6 +199,7 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
 )
 def test_a_wrong_command_line_is_said(words: tuple[str, ...], said: str) -> None:
     write("good.yaml", GOOD)
+    np.savez("in.npz", x=np.zeros(1))
     result = dmlcheck("run", *words)
     assert result.exit_code == 2
     assert said in " ".join(result.output.split())
@@ -183,7 +218,8 @@ def test_shards_are_merged_to_the_whole_run(runtime: type[Runtime]) -> None:
     result = dmlcheck("merge", "1.json", "2.json", "--json", "r.json")
     assert result.exit_code == 1
     assert "the first node that fails: model.onnx::down (MatMul-13)\n" in result.output
-    assert [case["node"] for case in report()["cases"]] == ["up", "bias", "relu", "down", "softmax"]
+    names = ["up", "bias", "relu", "down", "softmax", "output:y"]
+    assert [case["name"] for case in report()["cases"]] == names
 
 
 def test_headroom_is_listed_where_it_is_asked_for() -> None:

@@ -591,3 +591,13 @@ def test_a_model_is_written_as_it_is_optimized(cpu: OnnxRuntime, tmp_path: Path)
     assert [each.op_type for each in onnx.load(path).graph.node] == ["Relu"]
     with pytest.raises(Failure):
         cpu.optimized_model(b"no model", str(path))
+
+
+def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
+    from onnx import helper
+
+    x, y = (helper.make_tensor_value_info(name, kind, [2]) for name, kind in (("x", 1), ("y", 16)))
+    graph = helper.make_graph([helper.make_node("Cast", ["x"], ["y"], to=16)], "g", [x], [y])
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    with pytest.raises(Unsupported, match="onnxruntime gives no array of bfloat16"):
+        cpu.run_model(made.SerializeToString(), X, ["y"])

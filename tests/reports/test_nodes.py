@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from results import case, failed
 
-from dmlcheck.reports.nodes import NodesOverview, node_lines
+from dmlcheck.reports.nodes import NodesOverview, node_facts
 from dmlcheck.running.results import CaseResult, NodeOfCase, NotFinite
 
 NODE = NodeOfCase("c1", "Conv-11", ("DML_OPERATOR_CONVOLUTION",), "onnx", "1_0", "net.c1", "net.py:7 in forward: c(x)")
@@ -25,19 +25,18 @@ def said(*results: CaseResult) -> list[str]:
 
 
 def test_a_node_that_failed_is_told_with_its_operators_its_level_and_where_it_is_from() -> None:
-    assert list(node_lines(NODE)) == [
-        f"node: c1 (Conv-11) -> CONVOLUTION, valid from {FIRST}; judged by ONNX's meaning",
-        "module: net.c1",
-        "program: net.py:7 in forward: c(x)",
-    ]
-    assert list(node_lines(NodeOfCase("c1", "Conv-11"))) == ["node: c1 (Conv-11)"]
+    assert dict(node_facts(NODE)) == {
+        "node": f"c1 (Conv-11) -> CONVOLUTION, valid from {FIRST}; judged by ONNX's meaning",
+        "module": "net.c1",
+        "program": "net.py:7 in forward: c(x)",
+    }
+    assert list(node_facts(NodeOfCase("c1", "Conv-11"))) == [("node", "c1 (Conv-11)")]
 
 
 def test_several_operators_and_the_provider_are_named() -> None:
-    (line,) = node_lines(NodeOfCase("m", "Max-13", ("DML_OPERATOR_ELEMENT_WISE_MAX",) * 2, "provider"))
+    ((_, line),) = node_facts(NodeOfCase("m", "Max-13", ("DML_OPERATOR_ELEMENT_WISE_MAX",) * 2, "provider"))
     assert line == (
-        "node: m (Max-13) -> ELEMENT_WISE_MAX + ELEMENT_WISE_MAX; "
-        "judged by the descs of ONNX Runtime's DirectML provider"
+        "m (Max-13) -> ELEMENT_WISE_MAX + ELEMENT_WISE_MAX; judged by the descs of ONNX Runtime's DirectML provider"
     )
 
 

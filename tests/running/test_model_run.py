@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from run_models import ROUNDED, RUNTIME, Runtime, constant, one_input, perceptro
 from whole_models import FLOAT16, model, node, save
 
 from dmlcheck.cases.find import Target
+from dmlcheck.running import node_values
 from dmlcheck.running.events import Done, Ended, Other, Plan
 from dmlcheck.running.model_cases import Asked
 from dmlcheck.running.model_run import ModelExecution
@@ -120,7 +122,7 @@ def test_nodes_that_are_not_selected_are_events_too() -> None:
     execution = ModelExecution(Target(save(perceptron()), "model.onnx", "relu"), Plan(RUNTIME), Asked(BATCH))
     events = list(execution.events())
     assert [event.id for event in events if isinstance(event, Other)] == [
-        f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax")
+        f"model.onnx::{name}" for name in ("up", "bias", "down", "softmax", "output:y")
     ]
     assert isinstance(events[-1], Ended)
     assert execution.total == 1
@@ -199,8 +201,6 @@ def test_tensors_of_float16_that_are_close_to_overflow_are_found_where_that_is_a
 
 
 def test_a_tensor_is_let_go_after_its_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
-    import weakref
-
     alive: dict[str, Any] = {}
     most: list[int] = []
     right = Runtime.run_model
@@ -216,6 +216,39 @@ def test_a_tensor_is_let_go_after_its_last_reader(monkeypatch: pytest.MonkeyPatc
     nodes = [node("Relu", one, other, other) for one, other in pairwise(names)]
     assert set(outcomes(one_input(nodes, [1000])).values()) == {"passed"}
     assert max(most) <= 3
+
+
+def test_a_tensor_that_nothing_reads_is_let_go_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[Any] = []
+    most: list[int] = []
+    right = Runtime.run_model
+
+    def counted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        given = right(self, data, inputs, keep)
+        alive.extend(weakref.ref(array) for array in given.values())
+        most.append(sum(each() is not None for each in alive))
+        return given
+
+    monkeypatch.setattr(Runtime, "run_model", counted)
+    nodes = [node("Relu", "x", f"t{index}", f"n{index}") for index in range(8)]
+    outcomes(one_input([*nodes, node("Neg", "x", "y", "neg")], [1000]))
+    assert max(most) <= 3
+
+
+def test_a_large_table_that_is_looked_up_is_an_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    fed: list[list[str]] = []
+    right = Runtime.run_model
+
+    def noted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        fed.append(sorted(inputs))
+        return right(self, data, inputs, keep)
+
+    monkeypatch.setattr(Runtime, "run_model", noted)
+    made = model([node("Gather", "w i", "y", "look")], {"i": [3]}, {"y": [3, 4]}, [random("w", 8, 4)], kind=7)
+    assert outcomes(made) == {"look": "passed"}
+    monkeypatch.setattr(node_values, "_LARGE", 64)  # the table has 128 bytes
+    assert outcomes(made) == {"look": "passed"}
+    assert fed == [["i"], ["i", "w"]]
 
 
 def test_a_wrong_model_is_one_result() -> None:
@@ -293,3 +326,24 @@ def test_a_random_run_is_the_same_for_a_seed_and_another_for_another() -> None:
     runs = [next(iter(results(perceptron(), seed=seed)["softmax"].outputs.values())) for seed in (0, 0, 1)]
     assert runs[0] == runs[1]
     assert runs[0] != runs[2]
+
+
+@pytest.mark.parametrize("way", [{}, {"is_whole": True}])
+@pytest.mark.parametrize("kind", [16, 17, 8])  # BFLOAT16, FLOAT8E4M3FN, STRING
+def test_types_that_directml_does_not_have_are_skipped_with_what_depends_on_them(
+    kind: int, way: dict[str, Any]
+) -> None:
+    nodes = [
+        node("Cast", "x", "b", "there", to=kind),
+        node("Cast", "b", "z", "back", to=1),
+        node("Neg", "x", "y", "neg"),
+    ]
+    target = Target(save(one_input(nodes, [4], opset=19)), "model.onnx")
+    execution = ModelExecution(target, Plan("onnxruntime"), Asked()._replace(**way))
+    found = {event.result.case.name: event.result for event in execution.events() if isinstance(event, Done)}
+    assert {name: result.outcome for name, result in found.items()} == {
+        "there": "skipped",
+        "back": "skipped",
+        "neg": "passed",
+        "output:y": "passed",
+    }

@@ -18,10 +18,11 @@ __all__ = ["runtime"]
 X = {"x": np.ones((3, 16), np.float32)}
 NODES = {"up": ["m1"], "bias": ["m1", "a1"], "relu": ["a1", "r1"]}
 BYTES = 3 * 32 * 4  # of each of the tensors
+KINDS = dict.fromkeys(["m1", "a1", "r1"], "FLOAT")
 
 
 def kept(most: int) -> list[Any]:
-    return list(WholeModel(perceptron(), X, most, Runtime()).tensors(NODES))
+    return list(WholeModel(perceptron(), X, most, Runtime(), KINDS).tensors(NODES))
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def _load_weights(path: str, model: Any, weights: Iterable[Any]) -> None:
         external_data_helper.load_external_data_for_model(model, folder)
         for tensor in outside:
             external_data_helper.load_external_data_for_tensor(tensor, folder)
-            tensor.data_location = TensorProto.DEFAULT
+            tensor.data_location = TensorProto.DEFAULT  # some versions of onnx leave it as it was
             del tensor.external_data[:]
     except (OSError, ValueError, RuntimeError, checker.ValidationError) as error:
         raise Unreadable(path, f"has weights in other files that cannot be read: {first_line(error)}") from None

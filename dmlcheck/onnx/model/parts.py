@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from dmlcheck.onnx.backend_tests.read import element_type
+
 MOST_IR = 11  # of the file format of models that are made here, which older runtimes read too
-_STRING = 8  # TensorProto.STRING
 SHAPE_OF = "dmlcheck.shape_of."  # how the names of outputs begin that have the shapes of tensors
 
 
@@ -95,26 +96,41 @@ def with_outputs(model: Any, names: Sequence[str], shapes_of: Iterable[str] = ()
         del graph.node[nodes:]
 
 
-def element_sizes(model: Any) -> dict[str, int]:
-    """Return the bytes of an element of each tensor whose type ONNX infers; 0 of what is no tensor."""
-    from onnx import helper, shape_inference
+def kinds_of(model: Any, constants: Iterable[Any] = ()) -> dict[str, str]:
+    """Return the element types of tensors by name, as far as ONNX infers them; "sequence" and the like of what is none.
+
+    `constants` are the model's as onnx.TensorProto where it does not have them itself.
+    """
+    from onnx import shape_inference
 
     try:
-        inferred = shape_inference.infer_shapes(_without_weights(model))
+        inferred = shape_inference.infer_shapes(_without_weights(model, constants))
     except (ValueError, RuntimeError, shape_inference.InferenceError):
         return {}
     values = (*inferred.graph.value_info, *inferred.graph.input, *inferred.graph.output)
-    sizes = {}
-    for value in values:
-        kind = value.type.tensor_type.elem_type
-        if value.type.WhichOneof("value") != "tensor_type":
-            sizes[value.name] = 0
-        elif kind and kind != _STRING:
-            sizes[value.name] = helper.tensor_dtype_to_np_dtype(kind).itemsize
-    return sizes
+    return {value.name: _kind(value.type) for value in values if value.type.WhichOneof("value")}
 
 
-def _without_weights(model: Any) -> Any:
+def _kind(type: Any) -> str:
+    form = str(type.WhichOneof("value")).removesuffix("_type")
+    return element_type(type.tensor_type.elem_type) if form == "tensor" else form
+
+
+def bytes_of_kind(kind: str) -> int | None:
+    """Return the bytes of an element of a type as NumPy has it, None where NumPy alone does not have it."""
+    return _BYTES.get(kind)
+
+
+_BYTES = {
+    **dict.fromkeys(("BOOL", "INT8", "UINT8"), 1),
+    **dict.fromkeys(("INT16", "UINT16", "FLOAT16"), 2),
+    **dict.fromkeys(("INT32", "UINT32", "FLOAT"), 4),
+    **dict.fromkeys(("INT64", "UINT64", "DOUBLE", "COMPLEX64"), 8),
+    "COMPLEX128": 16,
+}
+
+
+def _without_weights(model: Any, constants: Iterable[Any]) -> Any:
     """Return a model with the types of its weights in the place of their values."""
     from onnx import ModelProto, helper
 
@@ -124,6 +140,7 @@ def _without_weights(model: Any) -> Any:
     bare.graph.input.extend(graph.input)
     bare.graph.output.extend(graph.output)
     bare.graph.input.extend(
-        helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims)) for tensor in graph.initializer
+        helper.make_tensor_value_info(tensor.name, tensor.data_type, list(tensor.dims))
+        for tensor in (*graph.initializer, *constants)
     )
     return bare

@@ -13,6 +13,7 @@ from dmlcheck.reports.html.markup import Markup, escape, plain
 from dmlcheck.reports.html.output import decimal_text, output_text, worst_output
 from dmlcheck.reports.html.parts import Group
 from dmlcheck.reports.html.templates import fill, joined
+from dmlcheck.reports.nodes import model_facts
 from dmlcheck.reports.records import kind_of
 from dmlcheck.running.accuracy import drifts, warnings
 from dmlcheck.running.results import FAILURES, CaseResult
@@ -126,6 +127,7 @@ def _facts(result: CaseResult, again: str | None) -> Markup:
     facts = {
         "desc": _desc(result) if case.operator else "",
         "inputs": _fields(case.inputs) if case.inputs else "",
+        **dict(model_facts(result)),
         "source": case.source or "",
         "traceback": fill("case.pre", text=escape(result.traceback, _DESC)) if result.traceback else "",
         "known of DirectML": _known(result.known[:_MOST_OUTPUTS]),

@@ -236,7 +236,7 @@ def test_weights_in_other_files_are_read() -> None:
     assert Path("m.bin").stat().st_size == 24
     (tensor,) = read_to_run("m.onnx", {}).weights.values()
     assert onnx.numpy_helper.to_array(tensor).tolist() == [[1, 2, 3], [4, 5, 6]]
-    assert not tensor.external_data
+    assert (tensor.data_location, list(tensor.external_data)) == (onnx.TensorProto.DEFAULT, [])
 
 
 def test_weights_that_are_not_there_or_elsewhere_are_refused() -> None:

@@ -10,9 +10,10 @@ from whole_models import model, node, tensor
 
 from dmlcheck.onnx.model.parts import (
     SHAPE_OF,
-    element_sizes,
+    bytes_of_kind,
     has_graphs,
     join_weights,
+    kinds_of,
     model_of_node,
     read_by,
     with_outputs,
@@ -88,16 +89,23 @@ def test_the_shapes_have_names_of_their_own() -> None:
         assert [value.name for value in more.graph.output] == [f"{SHAPE_OF}m1"]
 
 
-def test_the_bytes_of_elements_are_inferred() -> None:
+def test_the_types_of_tensors_are_inferred() -> None:
     nodes = [
         node("Cast", "x", "h", to=10),
-        node("ArgMax", "h", "i"),
+        node("ArgMax", "w", "i"),
         node("Own", "x", "z", domain="own"),
         node("SequenceConstruct", "x", "s"),
     ]
-    sizes = element_sizes(model(nodes, {"x": [4]}, {}))
-    assert (sizes["x"], sizes["h"], sizes["i"], sizes["s"]) == (4, 2, 8, 0)
-    assert "z" not in sizes
+    kinds = kinds_of(model(nodes, {"x": [4]}, {}), [constant("w", [1.0])])
+    assert {name: kinds.get(name) for name in "xhisz"} == {
+        "x": "FLOAT",
+        "h": "FLOAT16",
+        "i": "INT64",
+        "s": "sequence",
+        "z": None,
+    }
+    sizes = [bytes_of_kind(kind) for kind in ("FLOAT", "FLOAT16", "INT64", "BOOL", "BFLOAT16", "INT4", "sequence")]
+    assert sizes == [4, 2, 8, 1, None, None, None]
 
 
 def test_the_file_format_is_one_that_runtimes_read() -> None:
