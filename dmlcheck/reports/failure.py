@@ -121,5 +121,6 @@ def _what_ran(result: CaseResult) -> Iterator[str]:
     """Yield the elements that are wrong, the desc and the inputs."""
     for name, output in result.outputs.items():
         yield from mismatch_lines(name, output)
-    yield f"desc: {result.case.operator} {brief(result.case.desc)}"
+    if result.case.operator:
+        yield f"desc: {result.case.operator} {brief(result.case.desc)}"
     yield from (f"{name}: {brief(raw)}" for name, raw in (result.case.inputs or {}).items())
