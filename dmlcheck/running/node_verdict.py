@@ -27,11 +27,9 @@ from dmlcheck.running.verdict import Limits, Verdict, judge
 from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
-from dmlcheck.values.number_formats import NUMPY_TYPES
 
 ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
 _MOST_REASON = 500  # characters
-_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])
 _WITHOUT_EMPTY = ("Concat", "Resize")  # which leave out inputs that have no elements
 
 
@@ -82,9 +80,14 @@ def judge_node(
     Inputs and outputs that are left out are None. DirectML is judged by the descs that its provider makes of the node,
     where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted.
     """
-    early = _why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
-    if early is not None:
-        return early
+    if has_graphs(node):
+        return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
+    tensors = [array for array in (*inputs, *outputs) if array is not None]
+    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
+        return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
+    misshapen = _misshapen(node, opset, inputs, outputs)
+    if misshapen is not None:
+        return misshapen
     try:
         kind = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
         one = Node(kind, opset, attributes_of(node, opset), tuple(inputs), tuple(outputs))
@@ -96,19 +99,6 @@ def judge_node(
         return Unjudged(rule, cut(str(why), _MOST_REASON))
     except MemoryError:
         return Unjudged("too-much-work", "the reference engine ran out of memory")
-
-
-def _why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
-    """Return why a node has no descs whatever its operator, or None."""
-    if has_graphs(node):
-        return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
-    tensors = [array for array in arrays if array is not None]
-    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
-        return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
-    odd = next((array.dtype for array in tensors if array.dtype not in _TYPES), None)
-    if odd is not None:
-        return Unjudged("not-mapped", f"a tensor has elements of {odd}, which DirectML does not have")
-    return None
 
 
 def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> Judged | None:

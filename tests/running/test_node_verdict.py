@@ -96,14 +96,6 @@ def test_an_output_of_another_type_or_other_sizes_is_wrong(output: Array) -> Non
     assert finding.message.startswith(f"y is {output.dtype} {{{output.size}}}; it must be float32 {{2}}")
 
 
-def test_elements_that_directml_does_not_have_are_not_judged() -> None:
-    for dtype in (object, np.complex64):
-        array = np.ones(2, dtype)
-        found = judged(node("Neg", "x", "y"), [array], [array])
-        assert isinstance(found, Unjudged)
-        assert found.reason == f"a tensor has elements of {np.dtype(dtype)}, which DirectML does not have"
-
-
 def test_sizes_may_follow_from_values() -> None:
     x, sizes = floats(1, 2, 3, 4), np.array([2, 2])
     for y, count in ((x.reshape(2, 2), 0), (x.reshape(4, 1), 1)):
@@ -130,8 +122,8 @@ def test_directml_is_judged_by_the_descs_of_its_provider_first() -> None:
     for is_directml in (False, True):
         found = judged(node("Relu", "x", "y"), [floats(-1, 2)], [floats(0, 2)], is_directml=is_directml)
         assert isinstance(found, Judged)
-        meanings.append((found.meaning, len(found.steps[0].desc.parts["InputTensor"][0].tensor.sizes)))
-    assert meanings == [("onnx", 1), ("provider", 4)]
+        meanings.append(found.meaning)
+    assert meanings == ["onnx", "provider"]
 
 
 def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
