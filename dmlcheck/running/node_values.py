@@ -16,6 +16,7 @@ from dmlcheck.running.model_cases import Loaded, NodeCase
 from dmlcheck.running.node_tensors import DIVISIONS, deadly
 from dmlcheck.running.node_verdict import Unjudged
 from dmlcheck.running.whole_model import WholeModel
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 
 class Values(NamedTuple):
@@ -28,6 +29,7 @@ class Values(NamedTuple):
 
 Begin = Callable[[NodeCase], object]
 _NOT_ASKED = Values()
+_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])
 
 
 # ---- node by node
@@ -218,9 +220,12 @@ def array_of(name: str, tensors: Mapping[str, Any], model: Loaded) -> Any:
             return constant(model.constants[name], name).values
         except Refused as reason:
             return Unjudged("not-mapped", str(reason))
-    if not isinstance(tensors.get(name), np.ndarray):
+    array = tensors.get(name)
+    if not isinstance(array, np.ndarray):
         return Unjudged("not-mapped", f"{name} is {_no_array(model.kinds.get(name, ''))}")
-    return tensors[name]
+    if array.dtype not in _TYPES:
+        return Unjudged("not-mapped", f"{name} has elements of {array.dtype}, which DirectML does not have")
+    return array
 
 
 def _no_array(kind: str) -> str:

@@ -94,3 +94,11 @@ def test_arrays_are_those_of_tensors_and_constants() -> None:
     assert arrays[1] is None
     assert arrays[2].tolist() == 1.0
     assert isinstance(array_of("s", {"s": [x]}, model), Unjudged)
+
+
+@pytest.mark.parametrize("dtype", [object, np.complex64])
+def test_elements_that_directml_does_not_have_are_no_array(dtype: Any) -> None:
+    model = read(one_input([node("Neg", "x", "y")], [2]))
+    found = array_of("x", {"x": np.ones(2, dtype)}, model)
+    reason = f"x has elements of {np.dtype(dtype)}, which DirectML does not have"
+    assert found == Unjudged("not-mapped", reason)
