@@ -26,6 +26,7 @@ Bounds = Iterator[tuple[str, Array, Bound]]
 
 _BLOCK = 1 << 18
 _SMALL = 1 << 12  # bytes
+_HELD = 1 << 21  # elements: of a larger output the likely bounds are computed anew and not held, in 100 megabytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to what a case expects, where float64 loses some of it
 _STRETCHES = 64
@@ -55,8 +56,8 @@ def compare(
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
-    largest; it is called only where elements differ. `unspecified` has masks of the elements that are not judged,
-    by output.
+    largest, where these did not come along; it is called only where elements differ. `unspecified` has masks of the
+    elements that are not judged, by output.
     """
     tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
@@ -82,7 +83,10 @@ def _judge_all(
     with np.errstate(all="ignore"):
         for name, at, bound in bounds(differing):
             tallies[name].add(at, *differing[name].pair(at), bound)
-        passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
+        passed = {
+            name: differs for name, differs in differing.items()
+            if tallies[name].may_be_unlikely and not tallies[name].took_likely()
+        }  # fmt: skip
         for name, at, bound in bounds(passed, is_likely=True) if passed else ():
             tallies[name].add_likely(at, *differing[name].pair(at), bound)
 
@@ -189,6 +193,7 @@ class _Tally:
         self.closest: Element | None = None
         self.refused: Array | None = None
         self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
+        self.held: list[tuple[Array, Array, Array, Bound]] | None = [] if self.elements <= _HELD else None
 
     @property
     def may_be_unlikely(self) -> bool:
@@ -199,6 +204,8 @@ class _Tally:
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
         self.terms = max(self.terms, bound.terms)
+        if self.held is not None:
+            self.held = None if bound.likely is None else [*self.held, (at, wanted, found, bound.likely)]
         kept = ~bound.unspecified
         self.unspecified += int(at.size - kept.sum())
         at, wanted, found = at[kept], wanted[kept], found[kept]
@@ -208,6 +215,13 @@ class _Tally:
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
+
+    def took_likely(self) -> bool:
+        """Take all elements once more with the likely bounds, if these came along; say whether they did."""
+        held, self.held = self.held, None
+        for each in held or ():
+            self.add_likely(*each)
+        return held is not None
 
     def add_likely(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements once more, with the likely bound."""

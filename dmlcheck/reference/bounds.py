@@ -23,7 +23,7 @@ from dmlcheck.reference.engine import (
     tracked,
 )
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.operators import WITH_VARIANCE
+from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -38,6 +38,7 @@ class Bound(NamedTuple):
     rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
     bounds of results that are right as well, where the documentation does not say in which type they are computed.
     `unlimited` marks the elements whose bound is infinite, or has all that the operator can return; None for none.
+    `likely` is the bound of likely errors, where it was computed on the way.
     """
 
     value: Array
@@ -47,13 +48,15 @@ class Bound(NamedTuple):
     is_rounded: bool = True
     others: tuple[Bound, ...] = ()
     unlimited: Array | None = None
+    likely: Bound | None = None
 
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements that a mask has."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.slack[mask], self.unspecified[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
-        return Bound(*parts, self.terms, self.is_rounded, others, unlimited)
+        likely = None if self.likely is None else self.likely.of(mask)
+        return Bound(*parts, self.terms, self.is_rounded, others, unlimited, likely)
 
 
 def bounds(
@@ -64,6 +67,7 @@ def bounds(
     factors: str = "FLOAT32",
     *,
     is_likely: bool = False,
+    with_likely: bool = False,
     unit: str = "",
     algorithms: Collection[str] = (),
 ) -> Iterator[tuple[str, Array, Bound]]:
@@ -72,12 +76,17 @@ def bounds(
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
     element that is asked for are computed. An implementation may accumulate in one type, and round the factors of sums
     of products to another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that
-    rounds every factor so. `algorithms` may have WINOGRAD. TooMuchWork where that would take too long.
+    rounds every factor so. `algorithms` may have WINOGRAD. `is_likely` is for the bounds of likely errors,
+    `with_likely` for both: those of likely errors come along where sharing the work of the others makes them cheap.
+    TooMuchWork where that would take too long.
     """
     refuse_too_much(desc, inputs)
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)._replace(unit=unit)
+    is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
+    has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)
+    arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic))
-    if WINOGRAD not in algorithms or not may_be_winograd(desc):
+    if not is_winograd:
         yield from found
         return
     lost = lost_by_winograd(desc, inputs, arithmetic).reshape(-1)
@@ -162,8 +171,7 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
 def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
     """Return the bound of the elements that a mask picks of a part of an output."""
     if isinstance(value, OneOf):
-        first, *others = (_bound(desc, label, way, is_open, mask) for way in value.ways)
-        return first._replace(others=tuple(others))
+        return _of_any([_bound(desc, label, way, is_open, mask) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:
@@ -175,12 +183,21 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array
     is_rounded = isinstance(value, Tracked)
     terms = value.terms if isinstance(value, Tracked) else 0
     found = Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
+    if isinstance(value, Tracked) and value.twin is not None:
+        found = found._replace(likely=_bound(desc, label, value.twin, is_open, mask))
     if not is_rounded or not found.slack.any():
         return found
     unlimited = _has_all(found, *_range_of(desc, label))
     if value.unlimited is not None:
         unlimited |= picked(value.unlimited)
     return found._replace(unlimited=unlimited) if unlimited.any() else found
+
+
+def _of_any(ways: list[Bound]) -> Bound:
+    """Return the bound of results that are one of several."""
+    likely = [way.likely for way in ways if way.likely is not None]
+    first, *others = (way._replace(likely=None) for way in ways)
+    return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
 
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:

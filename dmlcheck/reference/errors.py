@@ -27,7 +27,8 @@ class Arithmetic(NamedTuple):
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
     the type that FLOAT fields may be rounded to, `factors` that of the factors of sums of products: FLOAT32, TF32 or
     BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself. Of likely
-    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs.
+    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs. Numbers of an
+    arithmetic that `has_twins` carry their likely errors beside the others, as far as operations know how.
     """
 
     data_type: str = "FLOAT32"
@@ -38,6 +39,7 @@ class Arithmetic(NamedTuple):
     factors: str = "FLOAT32"
     unit: str = ""
     has_short_sums: bool = False
+    has_twins: bool = False
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
