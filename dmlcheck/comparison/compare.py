@@ -169,8 +169,12 @@ class Differing:
 
     def pair(self, at: Array) -> tuple[Array, Array]:
         """Return what is expected and what was found at some positions in row-major order."""
-        place = np.unravel_index(at, self.shape)
-        return self.expected[place], self.actual[place]
+        return _elements(self.expected, at), _elements(self.actual, at)
+
+
+def _elements(x: Array, at: Array) -> Array:
+    """Return the elements at some positions in row-major order."""
+    return x.reshape(-1)[at] if x.flags.c_contiguous else x[np.unravel_index(at, x.shape)]
 
 
 class _Tally:
@@ -206,10 +210,10 @@ class _Tally:
         self.terms = max(self.terms, bound.terms)
         if self.held is not None:
             self.held = None if bound.likely is None else [*self.held, (at, wanted, found, bound.likely)]
-        kept = ~bound.unspecified
-        self.unspecified += int(at.size - kept.sum())
-        at, wanted, found = at[kept], wanted[kept], found[kept]
-        bound = bound.of(kept)
+        if bound.unspecified.any():
+            kept = ~bound.unspecified
+            self.unspecified += int(at.size - kept.sum())
+            at, wanted, found, bound = at[kept], wanted[kept], found[kept], bound.of(kept)
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
         self.has_bound = self.has_bound or self.is_rounded
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
@@ -290,9 +294,8 @@ class _Tally:
 
     def _note_closest(self, judged: _Judged, element: Callable[[int], Element]) -> None:
         share = judged.share
-        limited = np.flatnonzero(~np.isnan(share))
-        if limited.size:
-            at = int(limited[np.argmax(share[limited])])
+        if not np.isnan(share).all():
+            at = int(np.nanargmax(share))
             if self.closest is None or _number(share[at]) > self.max_share:
                 self.closest, self.max_share = element(at), _number(share[at])
                 self.allowed = self.allowed if self.worst else float(judged.allowed[at])
@@ -412,6 +415,8 @@ def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0
     An element is no pass if that is so of what was found, or of what the case expects.
     """
     unlimited, near = np.zeros(found.shape, dtype=bool), np.zeros(found.shape, dtype=bool)
+    if all(side.unlimited is None for side in (bound, *bound.others)):
+        return unlimited
     for side in (bound, *bound.others):
         none = np.zeros(found.shape, dtype=bool) if side.unlimited is None else side.unlimited
         unit = units * ulp(side.value, data_type) if data_type in FORMATS else 0.0
@@ -471,6 +476,10 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     is_result = np.zeros(expected.shape, bool) if bound is None else _is_result(expected, bound, data_type)
     reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
+    if bound is not None and limit.tolerance is None and bound.is_rounded and is_result.all():
+        reach = bound.slack + unit
+        if np.isfinite(actual).all() and np.isfinite(reach).all():
+            return _judge_results(wanted, found, bound, unit, reach)
     allowed = np.zeros(reference.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
         limits = _limits(limit.tolerance, reference, unit)
@@ -492,10 +501,20 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     return _from_the_nearest(judged, accepted & ~is_result, data_type, bound)
 
 
+def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:
+    """Measure the errors of results all of which are finite, and expected as the bound has them."""
+    error = np.abs(found - bound.value)
+    share, accepted = error / reach, error <= reach
+    is_other = bound.value != wanted
+    return _Judged(
+        wanted, found, error / unit, np.minimum(share, 1.0, out=share, where=accepted), accepted, reach / unit, is_other
+    )
+
+
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
     """Say which expected values are the result that the bound has, rounded."""
     is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
-    return is_near | _just_overflows(expected, bound, data_type)
+    return is_near if is_near.all() else is_near | _just_overflows(expected, bound, data_type)
 
 
 def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bound) -> _Judged:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from dmlcheck.reference.engine import (
     row,
     tracked,
 )
+from dmlcheck.reference.errors import largest
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
@@ -127,7 +128,7 @@ def _bounds(
             found = _computed(piece._replace(operands=_chosen(piece.operands, picked[only])), arithmetic)
             at = positions(asked[labels[only]].shape, piece.where, (), picked[only])
             ((_, value, is_open),) = blocks_of(found)
-            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.ones(at.shape, dtype=bool))
+            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.arange(at.size))
             continue
         for part in parts_of(_computed(piece, arithmetic)):
             results = part if isinstance(piece.where, dict) else {only: part}
@@ -135,7 +136,7 @@ def _bounds(
                 label, mask = labels[name], picked[name]
                 for cut, value, is_open in blocks_of(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
-                    yield label, at, _bound(desc, label, value, is_open, mask[cut])
+                    yield label, at, _bound(desc, label, value, is_open, np.flatnonzero(mask[cut]))
 
 
 def _is_asked(mask: Array, cut: Any) -> bool:
@@ -168,23 +169,25 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
     return piece.formula(*(tracked(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
 
 
-def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
-    """Return the bound of the elements that a mask picks of a part of an output."""
+def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) -> Bound:
+    """Return the bound of the elements at some places, counted row-major, of a part of an output."""
     if isinstance(value, OneOf):
-        return _of_any([_bound(desc, label, way, is_open, mask) for way in value.ways])
+        return _of_any([_bound(desc, label, way, is_open, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:
         is_open = is_open | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
     def picked(x: Any) -> Array:
-        return np.broadcast_to(np.asarray(x), numbers.shape).reshape(mask.shape)[mask]
+        if np.ndim(x) == 0:
+            return np.full(at.shape, x)
+        return np.broadcast_to(np.asarray(x), numbers.shape).reshape(-1)[at]
 
     is_rounded = isinstance(value, Tracked)
     terms = value.terms if isinstance(value, Tracked) else 0
     found = Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
     if isinstance(value, Tracked) and value.twin is not None:
-        found = found._replace(likely=_bound(desc, label, value.twin, is_open, mask))
+        found = found._replace(likely=_bound(desc, label, value.twin, is_open, at))
     if not is_rounded or not found.slack.any():
         return found
     unlimited = _has_all(found, *_range_of(desc, label))
@@ -202,6 +205,8 @@ def _of_any(ways: list[Bound]) -> Bound:
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
     """Say which bounds are infinite, or have all numbers from the least to the most."""
+    if largest(bound.slack) < most / 2 - least / 2:
+        return np.zeros(bound.slack.shape, dtype=bool)
     low, high = bound.value - bound.slack, bound.value + bound.slack
     found: Array = np.isinf(bound.slack) | ((bound.slack > 0) & (low <= least) & (high >= most))
     return found
@@ -238,8 +243,9 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
     start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
-    found: Array = start + np.argwhere(mask) @ np.array(steps, dtype=np.int64)
-    return found
+    along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
+    every: Array = reduce(np.add.outer, along, np.asarray(start))
+    return every.reshape(-1)[np.flatnonzero(mask)]
 
 
 def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:

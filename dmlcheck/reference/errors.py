@@ -252,16 +252,32 @@ def summing_error(
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
-        chance = alike
-        if not arithmetic.has_short_sums:
+        chance, is_spread = alike, _is_spread(count + 1, sums, squares, arithmetic)
+        if not arithmetic.has_short_sums and not is_spread:
             chance = np.maximum(alike, _near(count + 1, sums, squares, arithmetic))
         steps = (count * (sums * sums + squares) + walked) * (1 + count * chance)
         likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
-        error = np.where(is_even(count + 1, sums, squares), error, np.fmin(error, likely))
-    is_tiny = absolute < arithmetic.smallest / arithmetic.unit_roundoff  # so that sums on the way may be flushed
-    if np.any(is_tiny):
+        likely = np.fmin(error, likely)
+        error = likely if is_spread else np.where(is_even(count + 1, sums, squares), error, likely)
+    enough = arithmetic.smallest / arithmetic.unit_roundoff
+    if not least(absolute) >= enough:  # so that sums on the way may be flushed
+        is_tiny = absolute < enough
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
     return error
+
+
+def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
+    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` holds for any of them.
+
+    If the variance of the terms is at least (sum / n)^2, and n * u < 0.1, the power in `_near` is below -900.
+    """
+    if np.ndim(count) or count * arithmetic.unit_roundoff >= _FEW_ROUNDINGS:
+        return False
+    room = least(squares)
+    return bool(room > arithmetic.smallest and count * room >= 2 * largest(np.abs(sums)) ** 2)
+
+
+_FEW_ROUNDINGS = 0.1
 
 
 def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:

@@ -9,7 +9,7 @@ the jump and no further. An infinite error says that nothing bounds the result, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, partial, reduce
+from functools import partial, reduce
 from itertools import chain
 from itertools import product as combinations
 from typing import Any
@@ -20,6 +20,7 @@ from dmlcheck.reference import errors as of
 from dmlcheck.reference import factors
 from dmlcheck.reference.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.roundings import rounding
+from dmlcheck.reference.sums_of_products import Products
 
 __all__ = [
     "Arithmetic",
@@ -660,46 +661,15 @@ def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: 
     has_twin = True
     for function, a, b in products:
         arithmetic, terms, values, errors = _operands((a, b))
-        of_these = sums.add(_Products(function, *values), errors, arithmetic, terms)
+        of_these = sums.add(Products(function, *values), errors, arithmetic, terms)
         twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
         has_twin = all(x is not None for x in twins)
         if has_twin:
             arithmetic, terms, values, errors = _operands(twins)
-            likely.add(of_these.for_factors(*values), errors, arithmetic, terms)
+            likely.add(of_these.of(*values), errors, arithmetic, terms)
     found = sums.total()
     found.twin = likely.total() if has_twin else None
     return found
-
-
-class _Products:
-    """What sums of products of two factors need, computed once for all who ask."""
-
-    def __init__(self, function: Callable[..., Any], x: Array, y: Array) -> None:
-        self.function, self.x, self.y = function, x, y
-
-    def for_factors(self, x: Array, y: Array) -> _Products:
-        """Return the sums for two factors: these where they are the same arrays."""
-        return self if x is self.x and y is self.y else _Products(self.function, x, y)
-
-    @cached_property
-    def value(self) -> Array:
-        """The sums of products."""
-        return np.asarray(self.function(self.x, self.y))
-
-    @cached_property
-    def sizes(self) -> tuple[Array, Array]:
-        """The absolute values of the factors."""
-        return np.abs(self.x), np.abs(self.y)
-
-    @cached_property
-    def absolute(self) -> Array:
-        """The sums of the absolute values of the products."""
-        return np.asarray(self.function(*self.sizes))
-
-    @cached_property
-    def squares(self) -> Array:
-        """The sums of the squares of the products."""
-        return np.asarray(self.function(self.x * self.x, self.y * self.y))
 
 
 class _SumsOfProducts:
@@ -707,8 +677,8 @@ class _SumsOfProducts:
 
     def __init__(self, of_each: int | None) -> None:
         self.of_each = of_each
-        self.value: Any = 0.0
-        self.absolute: Any = 0.0
+        self.value: Any = None
+        self.absolute: Any = None
         self.squares: Any = 0.0
         self.carried: Any = None
         self.rounded: factors.Moved | None = None
@@ -716,28 +686,30 @@ class _SumsOfProducts:
         self.count = self.terms = 0
         self.arithmetic = _FLOAT32
 
-    def add(self, part: _Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> _Products:
+    def add(self, part: Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> Products:
         """Add a part, whose factors have these errors; a matrix unit may have rounded the factors of matrices."""
         function, (s, t) = part.function, errors
         is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
         if is_rounded and arithmetic.unit:
-            part = _Products(
+            part = Products(
                 function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
             )
-        self.value = self.value + part.value
-        p, q = part.sizes
+        self.value = plus(self.value, part.value)
         if is_rounded and not arithmetic.unit:
             of_these = factors.moved(
                 function, [part.x, part.y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely
             )
             self.rounded = of_these if self.rounded is None else self.rounded.and_of(of_these)
-            self.absolute = self.absolute + of_these.most
-        is_exact = s is None and t is None
-        self.absolute = self.absolute + (part.absolute if is_exact else function(plus(p, s), plus(q, t)))
+            self.absolute = plus(self.absolute, of_these.most)
+        if s is None and t is None:
+            self.absolute = plus(self.absolute, part.absolute)
+        else:
+            p, q = part.sizes
+            self.absolute = plus(self.absolute, function(plus(p, s), plus(q, t)))
+            self.carried = plus(self.carried, _carried(function, p, q, s, t))
         if arithmetic.is_likely:
             self.squares = self.squares + part.squares
             self.alike = max(self.alike, float(np.max(of.alike(part.x))) * float(np.max(of.alike(part.y))))
-        self.carried = plus(self.carried, _carried(function, p, q, s, t))
         size = 1 if function is np.multiply else part.x.shape[-1]
         self.count += size if self.of_each is None else self.of_each
         self.terms, self.arithmetic = max(self.terms, terms), arithmetic

@@ -646,6 +646,25 @@ def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> N
     assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit, **wide).bound == "8 ULP"
 
 
+@pytest.mark.parametrize("data_type", ["FLOAT16", "FLOAT32", "FLOAT64"])
+def test_plain_results_are_judged_as_all_others_are(data_type: str) -> None:
+    """A published tolerance of 0 leaves the bound as it is, and no result is plain with one."""
+    generator = np.random.default_rng(2)
+    value = generator.standard_normal(500) * 10.0 ** generator.integers(-3, 3, 500)
+    wanted = value.astype(oracle.NUMPY[data_type])
+    unit = np.abs(np.spacing(wanted)).astype(np.float64)
+    found = (wanted + unit * generator.integers(-6, 7, 500)).astype(wanted.dtype)
+    bound = Bound(value, unit * generator.integers(0, 5, 500), np.zeros(500, bool), 9)
+    with np.errstate(all="ignore"):
+        plain, other = (
+            compare._judge_floats(wanted, found, data_type, Limit(tolerance), bound)
+            for tolerance in (None, Tolerance(ulp=0.0, source="a table"))
+        )
+    assert 0 < plain.accepted.sum() < 500
+    for one, two in zip(plain, other, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 # ---- several outputs, and the likely bound
 
 
