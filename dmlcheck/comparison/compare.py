@@ -26,6 +26,7 @@ Bounds = Iterator[tuple[str, Array, Bound]]
 
 _BLOCK = 1 << 18
 _SMALL = 1 << 12  # bytes
+_HELD = 1 << 21  # elements: of a larger output the likely bounds are computed anew and not held, in 100 megabytes
 _FIRST = 3
 _OF_A_CASE = 4.0  # ULP from the exact result to what a case expects, where float64 loses some of it
 _STRETCHES = 64
@@ -55,8 +56,8 @@ def compare(
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
-    largest; it is called only where elements differ. `unspecified` has masks of the elements that are not judged,
-    by output.
+    largest, where these did not come along; it is called only where elements differ. `unspecified` has masks of the
+    elements that are not judged, by output.
     """
     tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
@@ -82,7 +83,10 @@ def _judge_all(
     with np.errstate(all="ignore"):
         for name, at, bound in bounds(differing):
             tallies[name].add(at, *differing[name].pair(at), bound)
-        passed = {name: differs for name, differs in differing.items() if tallies[name].may_be_unlikely}
+        passed = {
+            name: differs for name, differs in differing.items()
+            if tallies[name].may_be_unlikely and not tallies[name].took_likely()
+        }  # fmt: skip
         for name, at, bound in bounds(passed, is_likely=True) if passed else ():
             tallies[name].add_likely(at, *differing[name].pair(at), bound)
 
@@ -165,8 +169,12 @@ class Differing:
 
     def pair(self, at: Array) -> tuple[Array, Array]:
         """Return what is expected and what was found at some positions in row-major order."""
-        place = np.unravel_index(at, self.shape)
-        return self.expected[place], self.actual[place]
+        return _elements(self.expected, at), _elements(self.actual, at)
+
+
+def _elements(x: Array, at: Array) -> Array:
+    """Return the elements at some positions in row-major order."""
+    return x.reshape(-1)[at] if x.flags.c_contiguous else x[np.unravel_index(at, x.shape)]
 
 
 class _Tally:
@@ -189,6 +197,7 @@ class _Tally:
         self.closest: Element | None = None
         self.refused: Array | None = None
         self.stretches = np.zeros(min(_STRETCHES, max(1, self.elements)))
+        self.held: list[tuple[Array, Array, Array, Bound]] | None = [] if self.elements <= _HELD else None
 
     @property
     def may_be_unlikely(self) -> bool:
@@ -199,16 +208,25 @@ class _Tally:
     def add(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements that differ, by their positions."""
         self.terms = max(self.terms, bound.terms)
-        kept = ~bound.unspecified
-        self.errors += _squared(wanted, found, bound, self.data_type)
-        self.unspecified += int(at.size - kept.sum())
-        at, wanted, found = at[kept], wanted[kept], found[kept]
-        bound = bound.of(kept)
+        if self.held is not None:
+            self.held = None if bound.likely is None else [*self.held, (at, wanted, found, bound.likely)]
+        if bound.unspecified.any():
+            kept = ~bound.unspecified
+            self.unspecified += int(at.size - kept.sum())
+            at, wanted, found, bound = at[kept], wanted[kept], found[kept], bound.of(kept)
+        self.errors += _squared(found, bound)
         self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
         self.has_bound = self.has_bound or self.is_rounded
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
         if at.size:
             self._note(at, _judge(wanted, found, self.data_type, self.limit, bound))
+
+    def took_likely(self) -> bool:
+        """Take all elements once more with the likely bounds, if these came along; say whether they did."""
+        held, self.held = self.held, None
+        for each in held or ():
+            self.add_likely(*each)
+        return held is not None
 
     def add_likely(self, at: Array, wanted: Array, found: Array, bound: Bound) -> None:
         """Take elements once more, with the likely bound."""
@@ -277,9 +295,8 @@ class _Tally:
 
     def _note_closest(self, judged: _Judged, element: Callable[[int], Element]) -> None:
         share = judged.share
-        limited = np.flatnonzero(~np.isnan(share))
-        if limited.size:
-            at = int(limited[np.argmax(share[limited])])
+        if not np.isnan(share).all():
+            at = int(np.nanargmax(share))
             if self.closest is None or _number(share[at]) > self.max_share:
                 self.closest, self.max_share = element(at), _number(share[at])
                 self.allowed = self.allowed if self.worst else float(judged.allowed[at])
@@ -326,13 +343,11 @@ class _Tally:
         return share if share > MOST_SYSTEMATIC else None
 
 
-def _squared(wanted: Array, found: Array, bound: Bound, data_type: str) -> float:
-    """Return the sum of squared errors of defined elements, from the unrounded results where these are expected."""
-    expected, actual = wanted.astype(np.float64), found.astype(np.float64)
-    if data_type in FORMATS:
-        expected = np.where(_is_result(expected, bound, data_type), bound.value, expected)
-    off = np.where(bound.unspecified, 0.0, actual - expected)
-    return float(np.square(np.where(np.isnan(off), np.inf, off)).sum())
+def _squared(found: Array, bound: Bound) -> float:
+    """Return the sum of the squared errors of elements."""
+    off = found.astype(np.float64) - bound.value
+    total = float(off @ off)
+    return total if math.isfinite(total) else math.inf
 
 
 # ---- elements
@@ -409,6 +424,8 @@ def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0
     An element is no pass if that is so of what was found, or of what the case expects.
     """
     unlimited, near = np.zeros(found.shape, dtype=bool), np.zeros(found.shape, dtype=bool)
+    if all(side.unlimited is None for side in (bound, *bound.others)):
+        return unlimited
     for side in (bound, *bound.others):
         none = np.zeros(found.shape, dtype=bool) if side.unlimited is None else side.unlimited
         unit = units * ulp(side.value, data_type) if data_type in FORMATS else 0.0
@@ -468,6 +485,10 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     is_result = np.zeros(expected.shape, bool) if bound is None else _is_result(expected, bound, data_type)
     reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
+    if bound is not None and limit.tolerance is None and bound.is_rounded and is_result.all():
+        reach = bound.slack + unit
+        if np.isfinite(actual).all() and np.isfinite(reach).all():
+            return _judge_results(wanted, found, bound, unit, reach)
     allowed = np.zeros(reference.shape)
     if limit.tolerance is not None and limit.has_bound(data_type):
         limits = _limits(limit.tolerance, reference, unit)
@@ -489,10 +510,20 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     return _from_the_nearest(judged, accepted & ~is_result, data_type, bound)
 
 
+def _judge_results(wanted: Array, found: Array, bound: Bound, unit: Array, reach: Array) -> _Judged:
+    """Measure the errors of results all of which are finite, and expected as the bound has them."""
+    error = np.abs(found - bound.value)
+    share, accepted = error / reach, error <= reach
+    is_other = bound.value != wanted
+    return _Judged(
+        wanted, found, error / unit, np.minimum(share, 1.0, out=share, where=accepted), accepted, reach / unit, is_other
+    )
+
+
 def _is_result(expected: Array, bound: Bound, data_type: str) -> Array:
     """Say which expected values are the result that the bound has, rounded."""
     is_near: Array = np.abs(bound.value - expected) <= ulp(expected, data_type) / 2
-    return is_near | _just_overflows(expected, bound, data_type)
+    return is_near if is_near.all() else is_near | _just_overflows(expected, bound, data_type)
 
 
 def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bound) -> _Judged:

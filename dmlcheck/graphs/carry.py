@@ -37,19 +37,31 @@ class Carried(NamedTuple):
 Given = Mapping[str, "Array | Carried"]  # of each tensor its bytes, or what was carried to it
 
 
-def carried(steps: Iterable[Step], given: Given, *, wants_likely: bool = True, **arithmetic: Any) -> dict[str, Carried]:
-    """Return what all steps give, by name; `arithmetic` is what `bounds` takes.
+def carried(
+    steps: Iterable[Step],
+    given: Given,
+    wanted: Collection[str] | None = None,
+    *,
+    wants_likely: bool = True,
+    **arithmetic: Any,
+) -> dict[str, Carried]:
+    """Return the wanted tensors of all that steps give, by name, or all; `arithmetic` is what `bounds` takes.
 
-    Without `wants_likely` the likely errors are as large as the others, and take no time. TooMuchWork where a step
-    would take too long.
+    A tensor that is not wanted is held until its last reader has it. Without `wants_likely` the likely errors are as
+    large as the others, and take no time. TooMuchWork where a step would take too long.
     """
+    steps = tuple(steps)
+    last = {name: number for number, step in enumerate(steps) for name in step.inputs.values()}
     held: dict[str, Array | Carried] = dict(given)
     made: dict[str, Carried] = {}
-    for step in steps:
+    for number, step in enumerate(steps):
         with np.errstate(all="ignore"):
             found = _carried(step, held, arithmetic, wants_likely=wants_likely)
-        made.update(found)
-        held.update(found)
+        made.update(found if wanted is None else {name: found[name] for name in found.keys() & wanted})
+        held.update({name: tensor for name, tensor in found.items() if last.get(name, -1) > number})
+        del found
+        for name in {name for name in step.inputs.values() if last[name] == number}:
+            del held[name]
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -22,8 +22,9 @@ from dmlcheck.reference.engine import (
     row,
     tracked,
 )
+from dmlcheck.reference.errors import largest
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.operators import WITH_VARIANCE
+from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
 from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -38,6 +39,7 @@ class Bound(NamedTuple):
     rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
     bounds of results that are right as well, where the documentation does not say in which type they are computed.
     `unlimited` marks the elements whose bound is infinite, or has all that the operator can return; None for none.
+    `likely` is the bound of likely errors, where it was computed on the way.
     """
 
     value: Array
@@ -47,13 +49,15 @@ class Bound(NamedTuple):
     is_rounded: bool = True
     others: tuple[Bound, ...] = ()
     unlimited: Array | None = None
+    likely: Bound | None = None
 
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements that a mask has."""
         others = tuple(other.of(mask) for other in self.others)
         parts = self.value[mask], self.slack[mask], self.unspecified[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
-        return Bound(*parts, self.terms, self.is_rounded, others, unlimited)
+        likely = None if self.likely is None else self.likely.of(mask)
+        return Bound(*parts, self.terms, self.is_rounded, others, unlimited, likely)
 
 
 def bounds(
@@ -64,6 +68,7 @@ def bounds(
     factors: str = "FLOAT32",
     *,
     is_likely: bool = False,
+    with_likely: bool = False,
     unit: str = "",
     algorithms: Collection[str] = (),
 ) -> Iterator[tuple[str, Array, Bound]]:
@@ -72,12 +77,17 @@ def bounds(
     Each comes with the output's label, and the positions of the elements in row-major order. Only pieces that hold an
     element that is asked for are computed. An implementation may accumulate in one type, and round the factors of sums
     of products to another: FLOAT32, TF32 or BFLOAT16. With a `unit`, nearest or cut, the bounds are those of one that
-    rounds every factor so. `algorithms` may have WINOGRAD. TooMuchWork where that would take too long.
+    rounds every factor so. `algorithms` may have WINOGRAD. `is_likely` is for the bounds of likely errors,
+    `with_likely` for both: those of likely errors come along where sharing the work of the others makes them cheap.
+    TooMuchWork where that would take too long.
     """
     refuse_too_much(desc, inputs)
-    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)._replace(unit=unit)
+    is_winograd = WINOGRAD in algorithms and may_be_winograd(desc)
+    has_twins = with_likely and not is_likely and not is_winograd and desc.spec.short in WITH_TWINS
+    arithmetic = arithmetic_of(desc, accumulate, factors, is_likely=is_likely)
+    arithmetic = arithmetic._replace(unit=unit, has_twins=has_twins)
     found = _quietly(_bounds(desc, inputs, asked, arithmetic))
-    if WINOGRAD not in algorithms or not may_be_winograd(desc):
+    if not is_winograd:
         yield from found
         return
     lost = lost_by_winograd(desc, inputs, arithmetic).reshape(-1)
@@ -118,7 +128,7 @@ def _bounds(
             found = _computed(piece._replace(operands=_chosen(piece.operands, picked[only])), arithmetic)
             at = positions(asked[labels[only]].shape, piece.where, (), picked[only])
             ((_, value, is_open),) = blocks_of(found)
-            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.ones(at.shape, dtype=bool))
+            yield labels[only], at, _bound(desc, labels[only], value, is_open, np.arange(at.size))
             continue
         for part in parts_of(_computed(piece, arithmetic)):
             results = part if isinstance(piece.where, dict) else {only: part}
@@ -126,7 +136,7 @@ def _bounds(
                 label, mask = labels[name], picked[name]
                 for cut, value, is_open in blocks_of(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
-                    yield label, at, _bound(desc, label, value, is_open, mask[cut])
+                    yield label, at, _bound(desc, label, value, is_open, np.flatnonzero(mask[cut]))
 
 
 def _is_asked(mask: Array, cut: Any) -> bool:
@@ -159,22 +169,25 @@ def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
     return piece.formula(*(tracked(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
 
 
-def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array) -> Bound:
-    """Return the bound of the elements that a mask picks of a part of an output."""
+def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) -> Bound:
+    """Return the bound of the elements at some places, counted row-major, of a part of an output."""
     if isinstance(value, OneOf):
-        first, *others = (_bound(desc, label, way, is_open, mask) for way in value.ways)
-        return first._replace(others=tuple(others))
+        return _of_any([_bound(desc, label, way, is_open, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
     if overflow:
         is_open = is_open | overflowed(overflow, numbers, NUMPY_TYPES[_data_type(desc, label)])
 
     def picked(x: Any) -> Array:
-        return np.broadcast_to(np.asarray(x), numbers.shape).reshape(mask.shape)[mask]
+        if np.ndim(x) == 0:
+            return np.full(at.shape, x)
+        return np.broadcast_to(np.asarray(x), numbers.shape).reshape(-1)[at]
 
     is_rounded = isinstance(value, Tracked)
     terms = value.terms if isinstance(value, Tracked) else 0
     found = Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
+    if isinstance(value, Tracked) and value.twin is not None:
+        found = found._replace(likely=_bound(desc, label, value.twin, is_open, at))
     if not is_rounded or not found.slack.any():
         return found
     unlimited = _has_all(found, *_range_of(desc, label))
@@ -183,8 +196,17 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, mask: Array
     return found._replace(unlimited=unlimited) if unlimited.any() else found
 
 
+def _of_any(ways: list[Bound]) -> Bound:
+    """Return the bound of results that are one of several."""
+    likely = [way.likely for way in ways if way.likely is not None]
+    first, *others = (way._replace(likely=None) for way in ways)
+    return first._replace(others=tuple(others), likely=_of_any(likely) if len(likely) == len(ways) else None)
+
+
 def _has_all(bound: Bound, least: float, most: float) -> Array:
     """Say which bounds are infinite, or have all numbers from the least to the most."""
+    if largest(bound.slack) < most / 2 - least / 2:
+        return np.zeros(bound.slack.shape, dtype=bool)
     low, high = bound.value - bound.slack, bound.value + bound.slack
     found: Array = np.isinf(bound.slack) | ((bound.slack > 0) & (low <= least) & (high >= most))
     return found
@@ -226,8 +248,9 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
     start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
-    found: Array = start + np.argwhere(mask) @ np.array(steps, dtype=np.int64)
-    return found
+    along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
+    every: Array = reduce(np.add.outer, along, np.asarray(start))
+    return every.reshape(-1)[np.flatnonzero(mask)]
 
 
 def _at(start: int, sizes: Sequence[int], steps: list[int], index: tuple[Any, ...]) -> tuple[int, Any, list[int]]:

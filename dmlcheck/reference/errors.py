@@ -27,7 +27,8 @@ class Arithmetic(NamedTuple):
     deviations of a random walk) instead of all at their worst. A denormal number may be flushed to 0. `attributes` is
     the type that FLOAT fields may be rounded to, `factors` that of the factors of sums of products: FLOAT32, TF32 or
     BFLOAT16. Where a `unit` is named these are rounded, to the nearest number or cut, in the value itself. Of likely
-    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs.
+    errors, those of `has_short_sums` are of sums that are not added one by one, but in lanes or pairs. Numbers of an
+    arithmetic that `has_twins` carry their likely errors beside the others, as far as operations know how.
     """
 
     data_type: str = "FLOAT32"
@@ -38,6 +39,7 @@ class Arithmetic(NamedTuple):
     factors: str = "FLOAT32"
     unit: str = ""
     has_short_sums: bool = False
+    has_twins: bool = False
 
 
 _TYPES: dict[str, Any] = {"FLOAT16": np.float16, "FLOAT32": np.float32}  # FLOAT64 has no roundings that float64 shows
@@ -250,16 +252,32 @@ def summing_error(
     """
     error = (count + (np.asarray(count) > 0)) * arithmetic.unit_roundoff * absolute
     if arithmetic.is_likely:
-        chance = alike
-        if not arithmetic.has_short_sums:
+        chance, is_spread = alike, _is_spread(count + 1, sums, squares, arithmetic)
+        if not arithmetic.has_short_sums and not is_spread:
             chance = np.maximum(alike, _near(count + 1, sums, squares, arithmetic))
         steps = (count * (sums * sums + squares) + walked) * (1 + count * chance)
         likely = 6 / np.sqrt(3) * arithmetic.unit_roundoff * np.sqrt(steps) + np.abs(absorbed)
-        error = np.where(is_even(count + 1, sums, squares), error, np.fmin(error, likely))
-    is_tiny = absolute < arithmetic.smallest / arithmetic.unit_roundoff  # so that sums on the way may be flushed
-    if np.any(is_tiny):
+        likely = np.fmin(error, likely)
+        error = likely if is_spread else np.where(is_even(count + 1, sums, squares), error, likely)
+    enough = arithmetic.smallest / arithmetic.unit_roundoff
+    if not least(absolute) >= enough:  # so that sums on the way may be flushed
+        is_tiny = absolute < enough
         error = np.where(is_tiny, error + np.minimum(count * arithmetic.smallest, absolute), error)
     return error
+
+
+def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
+    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` holds for any of them.
+
+    If the variance of the terms is at least (sum / n)^2, and n * u < 0.1, the power in `_near` is below -900.
+    """
+    if np.ndim(count) or count * arithmetic.unit_roundoff >= _FEW_ROUNDINGS:
+        return False
+    room = least(squares)
+    return bool(room > arithmetic.smallest and count * room >= 2 * largest(np.abs(sums)) ** 2)
+
+
+_FEW_ROUNDINGS = 0.1
 
 
 def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.blocks import blockwise
-from dmlcheck.reference.numbers import Tracked, raw
+from dmlcheck.reference.numbers import Tracked, raw, with_twin
 from dmlcheck.reference.pieces import Open, opened, overflows
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -58,4 +59,4 @@ def stored(x: Any, data_type: str) -> Any:
     exact = np.abs(value - value.astype(dtype))
     rounding = np.where(x.slack > 0, ulp(np.abs(value) + x.slack, data_type) / 2, exact)
     slack = x.slack + np.where(np.isfinite(rounding), rounding, 0.0)
-    return Tracked(value, slack, x.arithmetic, x.terms)
+    return with_twin(Tracked(value, slack, x.arithmetic, x.terms), (x,), partial(stored, data_type=data_type))

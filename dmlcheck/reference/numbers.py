@@ -20,6 +20,7 @@ from dmlcheck.reference import errors as of
 from dmlcheck.reference import factors
 from dmlcheck.reference.errors import Arithmetic, Array, Errors, plus, summing_error
 from dmlcheck.reference.roundings import rounding
+from dmlcheck.reference.sums_of_products import Products
 
 __all__ = [
     "Arithmetic",
@@ -42,6 +43,7 @@ __all__ = [
     "unmoved",
     "where",
     "widest",
+    "with_twin",
 ]
 
 _FLOAT32 = Arithmetic()
@@ -143,10 +145,11 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
 
     `error` has these distances, None where all are exact; `slack` has them as an array in any case. `terms` is the
     length of the longest sum on the way, for reports. Of results, `unlimited` may mark those whose bound has all that
-    the operator can return; what is computed of them has no such marks.
+    the operator can return; what is computed of them has no such marks. Where the arithmetic `has_twins`, `twin` is the
+    same array with its likely errors; None where it is exact, or was computed by what does not know of twins.
     """
 
-    __slots__ = ("_operand", "arithmetic", "error", "terms", "unlimited", "value")
+    __slots__ = ("_operand", "arithmetic", "error", "terms", "twin", "unlimited", "value")
     __array_priority__ = 100
 
     def __init__(self, value: Any, slack: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
@@ -156,6 +159,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         self.arithmetic = arithmetic
         self.terms = terms
         self.unlimited: Array | None = None
+        self.twin: Tracked | None = None
         self._operand: tuple[Array, Array | None] | None = None
 
     shape = property(lambda self: self.value.shape)
@@ -186,6 +190,12 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
             self._operand = wide, error
         return self._operand
 
+    def exact_twin(self) -> Tracked:
+        """Return the same numbers, which are exact, in the arithmetic of likely errors."""
+        found = Tracked(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
+        found._operand = self.operand()
+        return found
+
     @classmethod
     def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Tracked:
         """Return the result of an operation, whose error has in it what flushing may add."""
@@ -196,7 +206,12 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     def moved(self, change: Callable[[Array], Array]) -> Tracked:
         """Return the elements that a function of arrays, which only moves them, picks or repeats."""
         error = None if self.error is None else change(self.slack)
-        return Tracked(change(self.value), error, self.arithmetic, self.terms)
+        found = Tracked(change(self.value), error, self.arithmetic, self.terms)
+        if self.twin is not None and self.error is not None:
+            value = found.value if self.twin.value is self.value else change(self.twin.value)
+            likely = None if self.twin.error is None else change(self.twin.slack)
+            found.twin = Tracked(value, likely, self.twin.arithmetic, self.twin.terms)
+        return found
 
     def __getitem__(self, at: Any) -> Tracked:
         index = tuple(map(_index, at)) if isinstance(at, tuple) else _index(at)
@@ -257,11 +272,31 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
             return NotImplemented
         if ufunc in _LOGIC:
             return ufunc(*map(claim, inputs))
-        rule = _RULES.get(ufunc)
-        return elementary(ufunc, ufunc.__name__, *inputs) if rule is None else rule(ufunc, *inputs)
+        rule = partial(_RULES[ufunc], ufunc) if ufunc in _RULES else partial(elementary, ufunc, ufunc.__name__)
+        return with_twin(rule(*inputs), inputs, rule)
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return _dispatched(function, types, args, kwargs)
+
+
+def twin(x: Any) -> Any:
+    """Return a number with its likely errors, anything exact as it is; None where the likely errors are not known."""
+    if isinstance(x, Claim):
+        return None if x.doubt.any() else x
+    if not isinstance(x, Tracked):
+        return x
+    if x.twin is None and x.error is None:
+        x.twin = x.exact_twin()
+    return x.twin
+
+
+def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
+    """Return a result with its twin, which the same rule gives for the twins of the operands."""
+    if isinstance(found, Tracked) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
+        twins = [twin(x) for x in inputs]
+        if all(x is not None for x in twins):
+            found.twin = rule(*twins)
+    return found
 
 
 def _index(at: Any) -> Any:
@@ -325,7 +360,8 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
         error = np.maximum(error, of.POLES[name](*values, *(np.zeros(()) if own is None else own for own in errors)))
     if name in of.HALF_POWERS:
         error = np.maximum(error, of.where_powers_overflow(values[0], errors[0], result, arithmetic))
-    return _with_error(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    found = _with_error(result, error, arithmetic, terms, partial(of.is_certain, function, values, errors))
+    return with_twin(found, inputs, partial(elementary, function, name))
 
 
 def _of_a_formula(
@@ -487,8 +523,17 @@ def widest(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
     first = ways[0]()
     if not isinstance(first, Tracked) or (is_first_likely and first.arithmetic.is_likely):
         return first
-    error = reduce(np.maximum, (slack(way()) for way in ways[1:]), first.slack)
-    return Tracked(first.value, error, first.arithmetic, first.terms)
+    others = [way() for way in ways[1:]]
+    found = _of_widest_error(first, *others)
+    return with_twin(found, (first, *others), _first if is_first_likely else _of_widest_error)
+
+
+def _first(first: Tracked, *_: Any) -> Tracked:
+    return first
+
+
+def _of_widest_error(first: Tracked, *others: Any) -> Tracked:
+    return Tracked(first.value, reduce(np.maximum, map(slack, others), first.slack), first.arithmetic, first.terms)
 
 
 def _both(x: Tracked, y: Tracked) -> Tracked:
@@ -540,9 +585,13 @@ def plus_start(sums: Any, start: Any) -> Any:
 
     Then every addition rounds it as well; terms that are too small beside it may be lost one by one.
     """
-    found = sums + start
     if not isinstance(sums, Tracked) or sums.terms < 2:
-        return found
+        return sums + start
+    return with_twin(_started(sums, start), (sums, start), _started)
+
+
+def _started(sums: Tracked, start: Any) -> Tracked:
+    found = _sum_of_two(np.add, sums, start)
     arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + slack(start)
     most = count * arithmetic.unit_roundoff * size
     if arithmetic.is_likely:
@@ -607,43 +656,79 @@ def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
 
 
 def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Tracked:
-    """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns.
-
-    A matrix unit may have rounded the factors of those that are no products of elements alone.
-    """
-    value: Any = 0.0
-    absolute: Any = 0.0
-    squares: Any = 0.0
-    carried: Any = None
-    rounded: factors.Moved | None = None
-    alike = 0.0
-    count = terms = 0
+    """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns."""
+    sums, likely = _SumsOfProducts(of_each), _SumsOfProducts(of_each)
+    has_twin = True
     for function, a, b in products:
-        arithmetic, own, (x, y), (s, t) = _operands((a, b))
+        arithmetic, terms, values, errors = _operands((a, b))
+        of_these = sums.add(Products(function, *values), errors, arithmetic, terms)
+        twins = [twin(x) for x in (a, b)] if has_twin and arithmetic.has_twins else [None]
+        has_twin = all(x is not None for x in twins)
+        if has_twin:
+            arithmetic, terms, values, errors = _operands(twins)
+            likely.add(of_these.of(*values), errors, arithmetic, terms)
+    found = sums.total()
+    found.twin = likely.total() if has_twin else None
+    return found
+
+
+class _SumsOfProducts:
+    """Sums of products that come in parts, and their errors."""
+
+    def __init__(self, of_each: int | None) -> None:
+        self.of_each = of_each
+        self.value: Any = None
+        self.absolute: Any = None
+        self.squares: Any = 0.0
+        self.carried: Any = None
+        self.rounded: factors.Moved | None = None
+        self.alike = 0.0
+        self.count = self.terms = 0
+        self.arithmetic = _FLOAT32
+
+    def add(self, part: Products, errors: Errors, arithmetic: Arithmetic, terms: int) -> Products:
+        """Add a part, whose factors have these errors; a matrix unit may have rounded the factors of matrices."""
+        function, (s, t) = part.function, errors
         is_rounded = arithmetic.factors in factors.BITS and function is not np.multiply
         if is_rounded and arithmetic.unit:
-            x, y = (factors.UNITS[arithmetic.unit](factor, arithmetic.factors) for factor in (x, y))
-        value, p, q = value + function(x, y), np.abs(x), np.abs(y)
+            part = Products(
+                function, *(factors.UNITS[arithmetic.unit](x, arithmetic.factors) for x in (part.x, part.y))
+            )
+        self.value = plus(self.value, part.value)
         if is_rounded and not arithmetic.unit:
-            of_these = factors.moved(function, [x, y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely)
-            rounded = of_these if rounded is None else rounded.and_of(of_these)
-            absolute = absolute + of_these.most
-        absolute = absolute + function(plus(p, s), plus(q, t))
+            of_these = factors.moved(
+                function, [part.x, part.y], [s, t], arithmetic.factors, is_likely=arithmetic.is_likely
+            )
+            self.rounded = of_these if self.rounded is None else self.rounded.and_of(of_these)
+            self.absolute = plus(self.absolute, of_these.most)
+        if s is None and t is None:
+            self.absolute = plus(self.absolute, part.absolute)
+        else:
+            p, q = part.sizes
+            self.absolute = plus(self.absolute, function(plus(p, s), plus(q, t)))
+            self.carried = plus(self.carried, _carried(function, p, q, s, t))
         if arithmetic.is_likely:
-            squares = squares + function(x * x, y * y)
-            alike = max(alike, float(np.max(of.alike(x))) * float(np.max(of.alike(y))))
-        carried = plus(carried, _carried(function, p, q, s, t))
-        size = 1 if function is np.multiply else x.shape[-1]
-        count, terms = count + (size if of_each is None else of_each), max(terms, own)
-    moved = None if carried is None else np.sqrt(carried)
-    if rounded is not None:
-        is_even = of.is_even(count, value, squares) if arithmetic.is_likely else True
-        moved = plus(moved, rounded.likely(is_even))
-    if count > 1:
-        error = plus(summing_error(count - 1, value, absolute, squares, arithmetic, alike=alike), moved)
-    else:
-        error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
-    return _with_error(value, error, arithmetic, max(terms, count), partial(_is_bounded, carried))
+            self.squares = self.squares + part.squares
+            self.alike = max(self.alike, float(np.max(of.alike(part.x))) * float(np.max(of.alike(part.y))))
+        size = 1 if function is np.multiply else part.x.shape[-1]
+        self.count += size if self.of_each is None else self.of_each
+        self.terms, self.arithmetic = max(self.terms, terms), arithmetic
+        return part
+
+    def total(self) -> Tracked:
+        """Return the sums of all parts."""
+        value, count, arithmetic = self.value, self.count, self.arithmetic
+        moved = None if self.carried is None else np.sqrt(self.carried)
+        if self.rounded is not None:
+            is_even = of.is_even(count, value, self.squares) if arithmetic.is_likely else True
+            moved = plus(moved, self.rounded.likely(is_even))
+        if count > 1:
+            own = summing_error(count - 1, value, self.absolute, self.squares, arithmetic, alike=self.alike)
+            error = plus(own, moved)
+        else:
+            error = of.correctly_rounded(np.asarray(value), np.abs(value), moved, arithmetic)
+        terms = max(self.terms, count)
+        return _with_error(value, error, arithmetic, terms, partial(_is_bounded, self.carried))
 
 
 def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, t: Array | None) -> Any:
@@ -738,7 +823,8 @@ def where(condition: Any, x: Any, y: Any) -> Any:
         value = np.where(chosen.doubt & is_bounded, middle, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
     arithmetic = tracked[0].arithmetic if tracked else _FLOAT32
-    return Tracked(value, error, arithmetic, max((part.terms for part in tracked), default=0))
+    found = Tracked(value, error, arithmetic, max((part.terms for part in tracked), default=0))
+    return with_twin(found, (condition, x, y), where)
 
 
 def _middle(low: Array, high: Array) -> tuple[Array, Array]:

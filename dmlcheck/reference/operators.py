@@ -18,6 +18,8 @@ OF_PRODUCTS = frozenset(
     ]
 )
 
+# Those whose likely errors come along with the others: sums of products, and nothing after them that loses these.
+WITH_TWINS = frozenset(["CONVOLUTION", "GEMM", "MATRIX_MULTIPLY_INTEGER_TO_FLOAT"])
 
 # The operators with a variance, which an implementation may compute in one pass: that is no likely error, but right.
 WITH_VARIANCE = frozenset(

@@ -78,7 +78,7 @@ class Chain:
             return
         given = {**graph.constants, **{name: held[name] for name in graph.inputs}}
         try:
-            made = carried(graph.steps, given, wants_likely=False, **self._arithmetic())
+            made = carried(graph.steps, given, graph.outputs, wants_likely=False, **self._arithmetic())
         except (MemoryError, TooMuchWork, ValueError) as error:
             self.give_up(actual, f"{node} is not computed: {error or 'out of memory'}")
             return

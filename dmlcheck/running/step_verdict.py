@@ -45,7 +45,7 @@ def judge_steps(
     if len(graph.steps) == 1:
         return _judged_alone(graph.steps[0], held, actual, limits, named)
     limit = limit_of(graph, limits)
-    made = carried(graph.steps, held, **limit.arithmetic)
+    made = carried(graph.steps, held, graph.outputs, **limit.arithmetic)
     return judge_carried({name: made[name] for name in graph.outputs}, actual, limit)
 
 
@@ -98,7 +98,8 @@ def _bound(right: Carried, at: Array, *, is_likely: bool) -> Bound:
     slack = np.zeros(at.shape) if side is None else side[at]
     unlimited = ~np.isfinite(slack)
     is_open = np.zeros(at.shape, dtype=bool)
-    bound = Bound(right.value[at], np.where(np.isnan(slack), np.inf, slack), is_open, right.terms)
+    slack = np.where(np.isnan(slack), np.inf, slack)
+    bound = Bound(right.value[at], slack, is_open, right.terms, is_rounded=side is not None)
     return bound._replace(unlimited=unlimited) if unlimited.any() else bound
 
 

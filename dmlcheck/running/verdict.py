@@ -218,7 +218,7 @@ def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:
     def bounds_of(asked: Mapping[str, Any], *, is_likely: bool = False) -> Any:
         from dmlcheck.reference.bounds import bounds
 
-        return bounds(desc, inputs, asked, **limit.arithmetic, is_likely=is_likely)
+        return bounds(desc, inputs, asked, **limit.arithmetic, is_likely=is_likely, with_likely=True)
 
     return bounds_of
 

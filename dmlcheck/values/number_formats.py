@@ -59,13 +59,20 @@ def round_exact(value: Fraction, data_type: str) -> float:
     return -magnitude if value < 0 else magnitude
 
 
+_EXPONENT = np.int64(0x7FF << 52)
+
+
 def ulp(value: NDArray[Any], data_type: str) -> NDArray[np.float64]:
-    """Return the unit in the last place of a format at each value, as float64; that of the denormals for 0."""
+    """Return the unit in the last place of a format at each value, as float64; that of the denormals for 0.
+
+    Infinity and NaN count as 1/2.
+    """
     precision, least_exponent, _ = FORMATS[data_type]
     wide = np.asarray(value, dtype=np.float64)
-    _, exponent = np.frexp(wide)
-    exponent = np.where(wide == 0, least_exponent, np.maximum(exponent - 1, least_exponent))
-    unit: NDArray[np.float64] = np.ldexp(1.0, exponent - precision + 1)
+    power = (wide.view(np.int64) & _EXPONENT).view(np.float64)  # the largest power of 2 that is no larger
+    if not np.max(power, initial=0.0) < np.inf:
+        power = np.where(np.isinf(power), 0.5, power)
+    unit: NDArray[np.float64] = np.maximum(power, 2.0**least_exponent) * 2.0 ** (1 - precision)
     return unit
 
 

@@ -646,6 +646,25 @@ def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> N
     assert with_bound(1.0, 1 + 6 * unit, 1.0, 2 * unit, **wide).bound == "8 ULP"
 
 
+@pytest.mark.parametrize("data_type", ["FLOAT16", "FLOAT32", "FLOAT64"])
+def test_plain_results_are_judged_as_all_others_are(data_type: str) -> None:
+    """A published tolerance of 0 leaves the bound as it is, and no result is plain with one."""
+    generator = np.random.default_rng(2)
+    value = generator.standard_normal(500) * 10.0 ** generator.integers(-3, 3, 500)
+    wanted = value.astype(oracle.NUMPY[data_type])
+    unit = np.abs(np.spacing(wanted)).astype(np.float64)
+    found = (wanted + unit * generator.integers(-6, 7, 500)).astype(wanted.dtype)
+    bound = Bound(value, unit * generator.integers(0, 5, 500), np.zeros(500, bool), 9)
+    with np.errstate(all="ignore"):
+        plain, other = (
+            compare._judge_floats(wanted, found, data_type, Limit(tolerance), bound)
+            for tolerance in (None, Tolerance(ulp=0.0, source="a table"))
+        )
+    assert 0 < plain.accepted.sum() < 500
+    for one, two in zip(plain, other, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
 # ---- several outputs, and the likely bound
 
 
@@ -689,6 +708,23 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
     assert result.mismatches == (2 if off > 11 and not is_own else 0)
     assert (result.unlikely, result.likely_share) == (unlikely, 1.5 if unlikely else None)
     assert result.unspecified == 1
+
+
+@pytest.mark.parametrize("held", [1 << 21, 2], ids=["held", "asked for again"])
+@pytest.mark.parametrize("off", [2, 6, 20])
+def test_likely_bounds_that_come_along_say_the_same(off: int, held: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    apart = of_sums(likely=3, hard=10)
+
+    def together(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
+        asked.append(is_likely)
+        for hard, likely in zip(apart(masks, is_likely=is_likely), apart(masks, is_likely=True), strict=True):
+            yield *hard[:2], hard[2] if is_likely else hard[2]._replace(likely=likely[2])
+
+    monkeypatch.setattr(compare, "_HELD", held)
+    units = [0, off, off, 1]
+    assert off_by(units, together) == off_by(units, apart)
+    assert asked == ([False] if held > 4 or off == 20 else [False, True])
 
 
 def of_sums(likely: float, terms: int = 9, hard: float = 1000.0) -> Bounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from node_graphs import float32, graph, node_of
 
 from dmlcheck.cases.prepare import Prepared, prepare
 from dmlcheck.formats.read import read_file
+from dmlcheck.graphs import carry
 from dmlcheck.graphs.buffers import to_bytes
 from dmlcheck.graphs.carry import Carried, carried
 from dmlcheck.graphs.records import Graph, Step
@@ -95,6 +97,33 @@ def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) ->
             wrong = (off > room) & np.isfinite(values.astype(np.float64)) & np.isfinite(made.value)
             if found[part.label].unspecified is None and part.tensor.strides is None:
                 assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
+
+
+@pytest.mark.parametrize("operator", operator_names())
+def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
+    """What takes no errors in its indices, shapes or quantized numbers has no bound; nothing raises."""
+    for prepared in drawn(operator):
+        desc = prepared.desc
+        assert desc is not None
+        given, is_inexact = dict(with_errors(prepared)[0]), False
+        for part, values in desc.inputs_with(prepared.inputs):
+            if DATA_TYPES[part.tensor.data_type].kind != "float":
+                flat = laid_out(part.tensor, values).astype(np.float64)
+                slack = np.where(np.arange(flat.size) % 3 == 0, 1.0, 0.0)
+                given[part.label] = Carried(part.tensor.data_type, flat, slack, slack)
+                is_inexact = True
+        if not is_inexact:
+            continue
+        labels = {part.label: part.label for part in desc.tensors()}
+        step = Step("", desc, {part.label: part.label for part in desc.tensors(INPUT)}, labels)
+        try:
+            found = carried([step], given)
+        except TooMuchWork:
+            continue
+        for part in desc.tensors(OUTPUT):
+            made = found[part.label]
+            assert made.value.size >= part.tensor.element_count
+            assert made.slack is None or not (made.slack < 0).any()
 
 
 # ---- nodes of several steps
@@ -192,6 +221,40 @@ def test_ten_layers_of_products_keep_a_bound_that_is_of_use() -> None:
     assert np.abs(plain.reshape(-1) - bound.value).max() < bound.likely.max()
     assert bound.slack.max() / np.abs(bound.value).max() < 1e-2
     assert bound.likely.max() < bound.slack.max() / 3
+
+
+def test_tensors_between_steps_are_let_go_after_their_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, data = chain_of_sums(6)
+    seen: list[int] = []
+    tensors: list[weakref.ref[Any]] = []
+
+    def watched(*given: Any, **more: Any) -> dict[str, Carried]:
+        seen.append(sum(tensor() is not None for tensor in tensors))
+        found = of_one_step(*given, **more)
+        tensors.extend(weakref.ref(made.value) for made in found.values())
+        return found
+
+    of_one_step = carry._carried
+    monkeypatch.setattr(carry, "_carried", watched)
+    found = carried(steps, data, ["x6"])
+    assert list(found) == ["x6"]
+    assert max(seen) == 1
+    assert set(carried(steps, data)) == {f"x{number}" for number in range(1, 7)}
+
+
+def chain_of_sums(count: int) -> tuple[list[Step], dict[str, Any]]:
+    """Return steps x1 = x0 + x0, x2 = x1 + x1 and so on."""
+    x = random(8)
+    node = node_of("Add", [x, x], float32(8))
+    (step,) = graph(node).steps
+    data = {"x0": data_of(node, graph(node))["input 0"]}
+    steps = [
+        step._replace(
+            inputs=dict.fromkeys(step.inputs, f"x{number}"), outputs=dict.fromkeys(step.outputs, f"x{number + 1}")
+        )
+        for number in range(count)
+    ]
+    return steps, data
 
 
 def test_what_is_computed_of_undefined_elements_has_no_bound() -> None:

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference import errors
 from dmlcheck.reference.errors import (
     POLES,
     Arithmetic,
+    _is_spread,
     carried,
     corners,
     correctly_rounded,
@@ -156,6 +158,20 @@ def test_likely_errors_of_long_sums_are_much_smaller_but_not_those_of_equal_term
     )
     assert 0 < likely < hard / 10
     assert summing_error(9999, 1e4, 1e4, 1e4, LIKELY) == summing_error(9999, 1e4, 1e4, 1e4, FLOAT32)
+
+
+@pytest.mark.parametrize("arithmetic", [LIKELY, FLOAT16._replace(is_likely=True)])
+@pytest.mark.parametrize("even", [0, 1e-6, 1e-4, 1e-2, 0.3, 1.0])
+def test_where_terms_are_seen_to_differ_at_once_the_errors_are_the_same(
+    arithmetic: Arithmetic, even: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The terms are 1, and more or less by a share; from 0.3 on they are far enough from equal."""
+    terms = 1 + even * np.random.default_rng(1).standard_normal((50, 180)) * 4
+    given = 179, terms.sum(1), np.abs(terms).sum(1), (terms * terms).sum(1), arithmetic
+    assert _is_spread(180, given[1], given[3], arithmetic) is (even > 0.3)
+    found = summing_error(*given)
+    monkeypatch.setattr(errors, "_is_spread", lambda *_: False)
+    np.testing.assert_array_equal(found, summing_error(*given))
 
 
 def test_tiny_sums_may_be_flushed_on_the_way() -> None:

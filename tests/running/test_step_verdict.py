@@ -58,6 +58,27 @@ def test_several_steps_are_wrong_beyond_that_and_say_by_which_formulas() -> None
     assert output.decided_by.startswith("the formulas of 3 operators, one after the other, with each operation rounded")
 
 
+def test_the_largest_of_four_is_wrong_by_one_ulp() -> None:
+    rows = [random(9) for _ in range(4)]
+    node, right = node_of("Max", rows, float32(9)), np.max(rows, 0)
+    assert judged(node, right).findings == ()
+    wrong = right.copy()
+    wrong[4] = np.nextafter(wrong[4], np.float32(np.inf))
+    assert judged(node, wrong).outputs["output 0"].mismatches == 1
+
+
+def test_a_quantized_sigmoid_is_right_in_float32_and_wrong_by_two() -> None:
+    x = np.arange(256, dtype=np.uint8)
+    numbers = [np.array(v, t) for v, t in ((0.05, "f4"), (128, "u1"), (1 / 256, "f4"), (0, "u1"))]
+    node = node_of("com.microsoft.QLinearSigmoid", [x, *numbers], TensorRef("UINT8", (256,)))
+    plain = 1 / (1 + np.exp(-np.float32(0.05) * (x.astype(np.float32) - 128)))
+    right = np.clip(np.rint(plain * np.float32(256)), 0, 255).astype(np.uint8)
+    assert judged(node, right).findings == ()
+    wrong = right.copy()
+    wrong[130] += 2
+    assert judged(node, wrong).outputs["output 0"].mismatches == 1
+
+
 def test_one_step_is_judged_as_a_case_with_the_name_of_the_graph() -> None:
     x = random(2, 3)
     verdict = judged(node_of("Relu", [x], float32(2, 3)), np.maximum(x, 0) + np.float32(1))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.numbers import plus_start, widest
+from dmlcheck.reference.numbers import plus_start, raw, widest
 from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
 from dmlcheck.reference.products import dot, products
 from dmlcheck.reference.quantization import difference, requantized
@@ -30,12 +30,18 @@ def turned(x: Any, transform: str) -> Any:
 
 def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested) -> Open:
     """Return GEMM of parts of matrices; implementations multiply the sums by Alpha, or A."""
-    sums = widest(lambda: alpha * dot(a, b), lambda: dot(alpha * a, b))
+    ways = [lambda: alpha * dot(a, b), lambda: dot(alpha * a, b)]
+    sums = widest(*ways[:1] if is_one(alpha) else ways)
     is_open = (alpha == 0) & np.isnan(sums)
     if c is not None:
         scaled = beta * c
         sums, is_open = plus_start(sums, scaled), is_open | (beta == 0) & np.isnan(scaled)
     return Open(fused(sums), is_open)
+
+
+def is_one(alpha: Any) -> bool:
+    """Whether a factor is 1: the order of products with it is no matter then."""
+    return bool(np.all(raw(alpha) == 1))
 
 
 def matrix_multiply_integer(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> Iterator[Piece]:
