@@ -88,7 +88,8 @@ def _sides(
         return run(inputs)
     if _may_spread(step.desc, tracked, outputs):
         values = {label: np.asarray(x.value) if isinstance(x, Tracked) else x for label, x in inputs.items()}
-        return _spread(run(values), run(_errors(inputs), _without_padding(step.desc)))
+        power = 1 if step.desc.spec.short in _NORMS else 2
+        return _spread(run(values), run(_errors(inputs, power), _without_padding(step.desc)), power)
     try:
         if step.desc.spec.short != "CAST":
             return run(inputs)
@@ -109,6 +110,7 @@ _MOVING = (
     " UNFOLD UPSAMPLE_2D"
 )
 _SPREADING = frozenset(_MOVING.split())
+_NORMS = ("LP_POOLING", "LP_POOLING1")  # of sums that are no sums of squares
 # Inputs that say where elements are, and factors: errors in these are another matter.
 _PLACES = ("IndicesTensor", "ROITensor", "BatchIndicesTensor")
 _FACTORS = ("FilterTensor",)
@@ -122,16 +124,16 @@ def _may_spread(desc: OperatorDesc, inexact: Collection[str], outputs: Iterable[
     return desc.spec.short in _SPREADING and not is_fused and not {*_PLACES, *_FACTORS} & set(inexact)
 
 
-def _errors(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the errors of inputs in their place; places stay, and of factors the absolute values count."""
+def _errors(inputs: Mapping[str, Any], power: int) -> dict[str, Any]:
+    """Return a power of the errors of inputs in their place; places stay, and of factors the absolute values count."""
     found = {}
     for label, x in inputs.items():
-        if label in _FACTORS:
-            found[label] = np.abs(x)
-        elif label in _PLACES:
+        if label in _PLACES:
             found[label] = x
+        elif label in _FACTORS:
+            found[label] = np.abs(x.astype(np.float64)) ** power
         else:
-            found[label] = x.slack if isinstance(x, Tracked) else np.zeros_like(x)
+            found[label] = x.slack**power if isinstance(x, Tracked) else np.zeros_like(x)
     return found
 
 
@@ -140,14 +142,18 @@ def _without_padding(desc: OperatorDesc) -> OperatorDesc:
     return desc._replace(values={**desc.values, "PaddingValue": 0}) if "PaddingValue" in desc.values else desc
 
 
-def _spread(own: dict[str, _Side], spread: dict[str, _Side]) -> dict[str, _Side]:
-    """Add to the bounds of outputs what the errors of the inputs become; which element it was is not known then."""
+def _spread(own: dict[str, _Side], spread: dict[str, _Side], power: int) -> dict[str, _Side]:
+    """Add to the bounds of outputs what the errors of the inputs become; which element it was is not known then.
+
+    Errors of the terms of a sum are as independent of each other: the sum of their squares is what counts.
+    """
     for label, side in own.items():
         if label.startswith("OutputIndices"):
             side.slack = np.full(side.slack.shape, np.inf)
         else:
             more = spread[label]
-            side.slack = side.slack + (0.0 if more.value is None else np.abs(more.value)) + more.slack
+            total = more.slack if more.value is None else np.abs(more.value) + more.slack
+            side.slack = side.slack + (np.sqrt(total) if power == 2 else total)
     return own
 
 

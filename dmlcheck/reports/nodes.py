@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, visible
 from dmlcheck.reports.records import level_text
-from dmlcheck.running.results import PASSED, CaseResult, ModelOutput, NodeOfCase, NotFinite
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, ModelOutput, NodeOfCase, NotFinite
 from dmlcheck.specs.names import short_operator
 
 _MOST_LISTED = 10  # tensors
@@ -99,7 +99,9 @@ class NodesOverview:
         if not self.outputs:
             return
         right = sum(result.outcome == PASSED for result, _ in self.outputs)
-        yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on"
+        skipped = sum(result.outcome == SKIPPED for result, _ in self.outputs)
+        more = f", {skipped:,} without a tolerance that is of use" if skipped else ""
+        yield f"{counted(len(self.outputs), 'output')} of the model: {right:,} right from its inputs on{more}"
         others = [output for result, output in self.outputs if result.outcome != PASSED]
         yield from (_shares_text(output) for output in others[:1] if output.shares)
 
