@@ -46,10 +46,15 @@ def one_input(nodes: list[Any], sizes: list[Any], constants: list[Any] = [], **m
 
 
 class Runtime:
-    """ONNX Runtime's CPU, with what a test plants: factors of the outputs of nodes, by name, and nodes that raise."""
+    """ONNX Runtime's CPU, with what a test plants, by the names of nodes.
+
+    `factors` are those of the first output of a node, `off_by_one` nodes one whole number of which is 1 too large, and
+    `raising` nodes that raise.
+    """
 
     name = "runtime"
     factors: ClassVar[dict[str, float]] = {}
+    off_by_one: ClassVar[set[str]] = set()
     raising: ClassVar[set[str]] = set()
     calls: ClassVar[list[list[str]]] = []
 
@@ -72,8 +77,17 @@ class Runtime:
         for each in made.graph.node:
             if each.name in self.factors and each.output[0] in given:
                 array = given[each.output[0]]
-                given[each.output[0]] = (array * self.factors[each.name]).astype(array.dtype)
+                is_whole = array.dtype.kind in "iu" and each.name in self.off_by_one
+                given[each.output[0]] = (
+                    _off_by_one(array) if is_whole else (array * self.factors[each.name]).astype(array.dtype)
+                )
         return given
+
+
+def _off_by_one(array: Any) -> Any:
+    made = array.copy()
+    made.reshape(-1)[made.size // 2] += 1
+    return made
 
 
 RUNTIME = "python:run_models:Runtime"
@@ -82,6 +96,6 @@ RUNTIME = "python:run_models:Runtime"
 @pytest.fixture
 def runtime(monkeypatch: pytest.MonkeyPatch) -> type[Runtime]:
     """Return the implementation without a fault; what a test plants is gone after it."""
-    for field, empty in {"factors": {}, "raising": set(), "calls": []}.items():
+    for field, empty in {"factors": {}, "off_by_one": set(), "raising": set(), "calls": []}.items():
         monkeypatch.setattr(Runtime, field, empty)
     return Runtime
