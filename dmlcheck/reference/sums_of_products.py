@@ -96,15 +96,19 @@ class _Scaled(NamedTuple):
 
 
 def _scaled(x: Array) -> _Scaled | None:
-    sizes = np.abs(x)
-    most = float(largest(sizes))
-    if not 0 < most < _MOST:
+    sizes = np.abs(x.astype(np.float32))
+    most, low = float(largest(sizes)), float(least(sizes))
+    if not _LEAST_MOST < most < _MOST:
         return None
-    low = float(least(sizes))
     if low == 0:
         low = float(np.min(sizes, where=sizes > 0, initial=most))
+        if np.count_nonzero(sizes) < np.count_nonzero(x):
+            return None
+    if low < _LEAST:
+        return None
     unit = 2.0 ** (int(np.frexp(most)[1]) - _SCALED)
-    return _Scaled(np.multiply(sizes, 1 / unit, dtype=np.float64).astype(np.float32), unit, low / most)
+    return _Scaled(np.multiply(sizes, np.float32(1 / unit), out=sizes), unit, low / most)
 
 
-_MOST = 2.0**200
+# FLOAT32 has these numbers, the least in full precision, and the powers of 2 that they are scaled by.
+_MOST, _LEAST_MOST, _LEAST = 2.0**126, 2.0**-100, 2.0**-126
