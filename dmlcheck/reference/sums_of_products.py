@@ -18,6 +18,7 @@ from dmlcheck.reference.errors import largest, least
 Array = NDArray[Any]
 
 LARGE = 1 << 22  # multiplications: fewer of them are done in float64
+LONG = 1 << 14  # terms: sums of more lose more than a thousandth in FLOAT32
 _U = 2.0**-24
 _SCALED = 24  # the exponent of the largest of scaled factors
 _LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, whose square does not underflow
@@ -79,6 +80,8 @@ class Products:
     def _scaled(self) -> tuple[Array, Array, float] | None:
         """The sizes as FLOAT32, scaled so that nothing overflows or underflows, and the unit of their products."""
         if self.function is not np.matmul or self.x.size * self.y.shape[-1] < LARGE or not self.y.size:
+            return None
+        if self.x.shape[-1] > LONG:
             return None
         first = _scaled(self.x)
         second = None if first is None else _scaled(self.y)

@@ -87,6 +87,9 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
     monkeypatch.setattr(sums_of_products, "LARGE", 5 * 60 * 4 + 1)
     assert not is_in_float32(Products(np.matmul, x, y))
     assert not is_in_float32(Products(np.multiply, x, x))
+    monkeypatch.setattr(sums_of_products, "LARGE", 1)
+    monkeypatch.setattr(sums_of_products, "LONG", 59)
+    assert not is_in_float32(Products(np.matmul, x, y))
 
 
 def test_the_same_factors_are_multiplied_once() -> None:
