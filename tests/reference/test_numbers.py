@@ -906,3 +906,64 @@ def test_a_sum_may_begin_with_what_is_added(start: float, size: float) -> None:
         # What begins with its terms alone has an error of few units in the last place of the start.
         assert (begun.slack > later.slack).all()
         assert (begun.slack <= later.slack + count * 2.0**-24 * abs(start)).all()
+
+
+# ---- twins: the likely errors beside the others
+
+WITH_TWINS = FLOAT32._replace(has_twins=True)
+FACTORS = [np.random.default_rng(5).standard_normal(sizes) for sizes in ((6, 40), (40, 8), (6, 8))]
+FORMULAS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "a product": lambda a, b, _: a @ b,
+    "scaled, with a start": lambda a, b, c: numbers.plus_start(1.3 * (a @ b), 0.5 * c),
+    "the larger": lambda a, b, c: np.maximum(a @ b, c),
+    "functions": lambda a, b, c: np.exp(0.1 * (a @ b)) / (1 + np.square(c)),
+    "moved": lambda a, b, c: (a @ b)[::2].T.reshape(-1) - c[::2].T.reshape(-1),
+    "where": lambda a, b, c: np.where(c > 0, a @ b, 0.25),
+    "of the wider errors": lambda a, b, c: widest(lambda: a @ b + c, lambda: (2 * a) @ b / 2),
+    "of a likely first": lambda a, b, c: widest(lambda: a @ b, lambda: c * 0 + a @ b, is_first_likely=True),
+    "of an uneven product": lambda a, b, c: (a @ b) @ c.T,
+}
+
+
+@pytest.mark.parametrize("formula", FORMULAS.values(), ids=FORMULAS)
+def test_a_twin_has_the_likely_errors(formula: Callable[[Any, Any, Any], Any]) -> None:
+    both, alone, likely_ones = (
+        formula(*(Tracked(x, 0.0, arithmetic) for x in FACTORS))
+        for arithmetic in (WITH_TWINS, FLOAT32, likely(FLOAT32))
+    )
+    np.testing.assert_array_equal(both.value, alone.value)
+    np.testing.assert_array_equal(both.slack, alone.slack)
+    np.testing.assert_array_equal(both.twin.value, likely_ones.value)
+    np.testing.assert_array_equal(both.twin.slack, likely_ones.slack)
+    assert both.twin.arithmetic == likely_ones.arithmetic
+    assert alone.twin is None
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        lambda x, off: x + off,
+        lambda x, off: off @ x.T,
+        lambda x, off: np.where(x > off, x, off),
+        lambda x, off: np.where(x - x > 0, x, 1.0) * off,
+        lambda x, off: widest(lambda: x, lambda: off),
+        numbers.plus_start,
+        lambda x, _: x.sum(),
+    ],
+)
+def test_what_has_errors_and_no_likely_ones_leaves_no_twin(formula: Callable[[Any, Any], Any]) -> None:
+    """Else the largest errors would be taken for the likely ones."""
+    a, b, c = (Tracked(x, 0.0, WITH_TWINS) for x in FACTORS)
+    off = Tracked(c.value, np.full(c.shape, 1e-3), WITH_TWINS)
+    assert (a @ b).twin is not None
+    assert formula(a @ b, off).twin is None
+
+
+def test_an_exact_number_is_its_own_twin_in_the_arithmetic_of_likely_errors() -> None:
+    x = Tracked(FACTORS[0], 0.0, WITH_TWINS)
+    twin = numbers.twin(x)
+    assert twin.value is x.value
+    assert (twin.error, twin.arithmetic) == (None, likely(FLOAT32))
+    assert numbers.twin(1.5) == 1.5
+    assert numbers.twin(Claim(True)) is not None
+    assert numbers.twin(Claim(np.array(True), np.array(True))) is None
