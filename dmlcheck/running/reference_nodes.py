@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count, islice
 from typing import Any, NamedTuple
@@ -11,16 +12,17 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import counted, cut, size_text
-from dmlcheck.graphs.buffers import Array
-from dmlcheck.graphs.compute import Results, run_steps
+from dmlcheck.graphs.buffers import Array, to_bytes
+from dmlcheck.graphs.compute import Output, Results, run_steps
 from dmlcheck.onnx.backend_tests.read import first_line
 from dmlcheck.onnx.descs.node import Refused
-from dmlcheck.onnx.model.evaluator import evaluate_node
+from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.running.model_cases import Loaded, NodeCase, node_cases
 from dmlcheck.running.node_values import arrays_of, needed
 from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, why_not
+from dmlcheck.values.layouts import laid_out
 from dmlcheck.values.memory import available_bytes
 
 _MOST_INSIDE = 20_000  # nodes inside of If and Loop that are computed for a model
@@ -126,6 +128,8 @@ class ReferenceNodes:
 
     def _plain(self, node: NodeCase) -> Computed | Uncomputed:
         opsets = {entry.domain: int(entry.version) for entry in self.model.proto.opset_import}
+        if self._is_random(node.node):
+            raise Refused("it draws random numbers")
         forms = forms_from_values(node.node, opsets, {name: self._known(name) for name in node.node.input if name})
         too_large = _too_large(forms)
         if too_large is not None:
@@ -150,6 +154,14 @@ class ReferenceNodes:
             return evaluate_node(node.node, given, opsets)
         except Refused as why:
             raise Refused(f"{reason}; {why}") from None
+
+    def _is_random(self, node: Any) -> bool:
+        """Whether a node gives other numbers each time: Dropout does in training, by its third input."""
+        if node.domain or node.op_type not in RANDOM:
+            return False
+        if node.op_type != "Dropout":
+            return True
+        return len(node.input) > 2 and bool(node.input[2]) and bool(np.any(self.value(node.input[2])))
 
     def _known(self, name: str) -> Any:
         return self.tensors[name] if name in self.tensors else self.model.constants[name]
@@ -279,19 +291,24 @@ def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> Computed | Uncomput
     if findings:
         rule = findings[0].rule if findings[0].rule == "too-much-work" else "not-mapped"
         return Uncomputed(rule, cut(findings[0].message, _MOST_REASON))
-    tensors = {name: _shaped(results.outputs[name].values, forms[name]) for name in graph.outputs}
+    tensors = {name: _array(results.outputs[name], forms[name]) for name in graph.outputs}
     masks = {
-        name: mask.reshape(forms[name].sizes)
+        name: _mask(output.tensor, mask, forms[name])
         for name, output in results.outputs.items()
         if (mask := output.unspecified) is not None and mask.any()
     }
     return Computed(tensors, masks, mapped)
 
 
-def _shaped(values: Array, form: Form) -> Array:
-    """Return the values of a tensor with the sizes and the type that it has in the model."""
-    shaped = values.reshape(form.sizes)
-    return shaped.astype(form.dtype, copy=False)
+def _array(output: Output, form: Form) -> Array:
+    """Return what lies in the buffer of an output as the array that it is in the model: its desc may have strides."""
+    elements = to_bytes(output.tensor, output.values).view(output.values.dtype)
+    return elements[: math.prod(form.sizes)].reshape(form.sizes).astype(form.dtype, copy=False)
+
+
+def _mask(tensor: TensorDesc, mask: Array, form: Form) -> Array:
+    elements: Array = laid_out(tensor, mask.astype(np.uint8)) == 1
+    return elements[: math.prod(form.sizes)].reshape(form.sizes)
 
 
 # ---- words

@@ -125,6 +125,15 @@ def test_numbers_of_4_bits_are_those_of_the_constant() -> None:
     assert value(made) == [-13, 10]
 
 
+def test_outputs_of_descs_with_strides_are_in_the_order_of_the_model() -> None:
+    x = np.arange(1, 7, dtype=np.float32).reshape(1, 1, 2, 3)
+    made = node("MaxPool", "x", "y z", kernel_shape=[1, 1], storage_order=1)  # indices count down the columns
+    found = way(model([made], {"x": [1, 1, 2, 3]}, {"y": [1, 1, 2, 3], "z": [1, 1, 2, 3]}), "y", "z", x=x)
+    list(found.nodes())
+    assert found.value("y").tolist() == x.tolist()
+    assert found.value("z").tolist() == [[[[0, 2, 4], [1, 3, 5]]]]
+
+
 # ---- what is not computed
 
 
@@ -137,6 +146,7 @@ def test_a_node_that_reads_what_nothing_gives_is_not_computed() -> None:
     [
         (node("Gadget", "x", "y", domain="own"), "not-mapped", "DirectML has no operator that computes own.Gadget"),
         (node("RandomNormalLike", "x", "y"), "not-mapped", "it draws random numbers"),
+        (node("Dropout", "x half yes", "y"), "not-mapped", "it draws random numbers"),
         (node("MatMul", "x w", "y"), "not-mapped", "Incompatible dimensions"),
         (node("ConstantOfShape", "many", "y"), "too-much-work", "its outputs take 3725.3 GiB"),
         (node("Scan", "x", "y", num_scan_inputs=1, body=helper.make_graph([], "g", [], [])), "not-mapped", "Scan"),
@@ -144,6 +154,7 @@ def test_a_node_that_reads_what_nothing_gives_is_not_computed() -> None:
 )
 def test_a_node_that_neither_computes_says_why(made: Any, rule: str, reason: str) -> None:
     constants = [constant("w", np.ones((3, 2))), constant("many", [10**6, 10**6], np.int64)]
+    constants += [constant("half", 0.5), constant("yes", True, bool)]
     found = failure(of_x([made], constants))
     assert (found.rule, reason in found.reason) == (rule, True), found
 
@@ -151,6 +162,13 @@ def test_a_node_that_neither_computes_says_why(made: Any, rule: str, reason: str
 def test_texts_are_not_computed() -> None:
     found = failure(of_x([node("Cast", "x", "t", to=8), node("Cast", "t", "y", to=FLOAT)]))
     assert found.reason == "it reads texts, which may become as long as they like"
+
+
+def test_dropout_is_computed_where_nothing_trains() -> None:
+    assert value(of_x([node("Dropout", "x half no", "y")], [constant("half", 0.5), constant("no", False, bool)])) == [
+        3,
+        -4,
+    ]
 
 
 # ---- If and Loop
