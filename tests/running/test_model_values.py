@@ -80,6 +80,7 @@ def test_types_that_directml_lacks_are_printed_as_others_or_not() -> None:
     assert any(remark.startswith("'text' is not printed: it is an array of ") for remark in remarks(found))
     printed = {name: (values.tolist(), kind) for name, (values, kind) in found[-1].outputs.items()}
     assert printed == {"half": ([1, 0], "FLOAT32"), "truth": ([1, 0], "UINT8")}
+    assert found[-1].outputs["truth"][0].dtype == np.uint8
 
 
 def test_the_tensors_of_a_sequence_are_numbered() -> None:

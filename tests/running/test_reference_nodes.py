@@ -122,7 +122,13 @@ def test_elements_that_are_undefined_are_masked_and_named_where_they_are_read() 
 def test_numbers_of_4_bits_are_those_of_the_constant() -> None:
     packed = helper.make_tensor("q", onnx.TensorProto.INT4, [2], [-8, 7])
     made = of_x([node("DequantizeLinear", "q s", "d"), node("Add", "x d", "y")], [packed, constant("s", 2.0)], opset=21)
-    assert value(made) == [-13, 10]
+    found = way(made, "y", x=X)
+    (_, first), _ = found.nodes()
+    assert found.value("y").tolist() == [-13, 10]
+    assert isinstance(first, Computed)
+    assert first.mapped is not None
+    (step,) = first.mapped.graph.steps
+    assert step.desc.parts["InputTensor"][0].tensor.data_type == "INT4"
 
 
 def test_outputs_of_descs_with_strides_are_in_the_order_of_the_model() -> None:
