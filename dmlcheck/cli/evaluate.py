@@ -9,10 +9,12 @@ import click
 from dmlcheck.cli.console import Console, print_pieces, say, write
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.implementations import implementation_option, made
+from dmlcheck.cli.model_options import dim_option, seed_option
 from dmlcheck.cli.options import complete_files, examples, select_option
 from dmlcheck.cli.selection import check_option, selector, split_case
 from dmlcheck.files.document import Document
-from dmlcheck.formats.registry import Opened, not_taken, opened
+from dmlcheck.folders.exporting import Unavailable
+from dmlcheck.formats.registry import Opened, opened
 from dmlcheck.reports.diagnostics import at_pointer
 from dmlcheck.reports.evaluation import evaluated_text
 from dmlcheck.reports.mistakes import Told
@@ -28,39 +30,51 @@ from dmlcheck.running.evaluate import Evaluated, Wanted
         "eval cases/sum.yaml --implementation onnxruntime",
         "eval model.json",
         "eval Partition_0.bin --inputs inputs.npz",
+        "eval model.onnx --dim batch=1",
     ),
 )
 @click.argument("file", shell_complete=complete_files)
 @select_option
 @implementation_option("What computes the cases; `dmlcheck run --help` has the names.")
+@dim_option
 @click.option(
     "--inputs",
     metavar="FILE.npz|DIR",
-    help="The inputs of a DirectML graph: arrays by their names, or files NAME.npy.",
+    help="DirectML graphs and models: arrays by the names of inputs, or files NAME.npy; of a model also ONNX's"
+    " input_0.pb and so on. Default for a model: random ones.",
     shell_complete=complete_files,
 )
-def evaluate(*, file: str, expression: str | None, implementation: str, inputs: str | None) -> None:
+@seed_option
+def evaluate(
+    *,
+    file: str,
+    expression: str | None,
+    implementation: str,
+    dims: tuple[tuple[str, int], ...],
+    inputs: str | None,
+    seed: int,
+) -> None:
     """Print what the reference computes for each case of a file, or the printed resources of a DxDispatch model.
 
-    FILE may also be one case as PATH::NAME, or a DirectML graph (.bin), whose outputs are printed.
+    FILE may also be one case as PATH::NAME, or an ONNX model or a DirectML graph (.bin), whose outputs are printed.
     """
     path, name = (file, None) if file == "-" else split_case(file)
     found = opened(path)
-    given = {"--inputs": inputs, "-k": expression, "::": name}
+    other = None if implementation == "reference" else implementation
+    given: dict[str, object] = {"--inputs": inputs, "-k": expression, "::": name, "--implementation": other}
+    given |= {"--dim": dims or None, "--seed": seed or None}
     for option in (option for option, value in given.items() if value is not None):
-        check_option(option, [found])
-    if implementation != "reference":
-        check_option("--implementation", [found])
+        check_option(option, "eval", [found])
     selected = selector(expression)
     with made(implementation) as judged:
-        sys.exit(_print(found, Wanted(judged, name, selected, inputs)))
+        try:
+            sys.exit(_print(found, Wanted(judged, name, selected, inputs, seed, dict(dims))))
+        except Unavailable as error:
+            raise click.UsageError(str(error)) from None
 
 
 def _print(file: Opened, wanted: Wanted) -> Exit:
     """Print what is computed for a file; what is printed twice starts a new YAML document."""
-    if not file.format.evaluated:
-        Console().problems([not_taken(file, "evaluated")], file.document)
-        return Exit.WRONG_INPUT
     told, names, ends = Told(), set[str](), set[Exit]()
     for one in file.format.call("evaluated", file, wanted):
         if one.outputs:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.folder import folder_option, written
+from dmlcheck.cli.model_options import dim_option, inputs_option, seed_option
 from dmlcheck.cli.options import complete_files, examples
+from dmlcheck.cli.selection import check_option
 from dmlcheck.diagnostics.wording import counted
+from dmlcheck.files.document import Document
 from dmlcheck.folders.exporting import Imported
 from dmlcheck.formats.find import search
-from dmlcheck.formats.registry import Format, binary_format, takers
+from dmlcheck.formats.registry import Format, Opened, binary_format, importers
 from dmlcheck.reports.diagnostics import at_pointer
 
 CASES = "cases"  # the format of what `import` writes
-_FORMS = takers("imported")
+_FORMS = importers()
 
 
 @click.command(
@@ -27,18 +31,33 @@ _FORMS = takers("imported")
         "import dxdispatch model.json -o imported",
         "import onnx models/ -o imported",
         "import graph Partition_0.bin -o imported",
+        "import graph model.onnx -o imported --dim batch=1",
     ),
 )
 @click.argument("form", type=click.Choice(list(_FORMS)), metavar=f"[{'|'.join(_FORMS)}]")
 @click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=complete_files)
 @folder_option
-def import_(*, form: str, paths: tuple[str, ...], folder: str) -> None:
-    """Write the models of files and folders as case files."""
-    source = _FORMS[form]
-    found = [file for path in paths for file in _models(path, source)]
-    imported: list[Imported] = written(folder, CASES, lambda: source.call("imported", found, folder)) if found else []
+@dim_option
+@inputs_option
+@seed_option
+def import_(
+    *,
+    form: str,
+    paths: tuple[str, ...],
+    folder: str,
+    dims: tuple[tuple[str, int], ...],
+    inputs: str | None,
+    seed: int,
+) -> None:
+    """Write the models of files and folders as case files: `graph` those of every node of a model or a graph."""
+    found = [(file, source) for path in paths for file, source in _models(path, form)]
+    options = {"--dim": ("sizes", dict(dims)), "--inputs": ("inputs", inputs), "--seed": ("seed", seed)}
+    given = {option: named for option, named in options.items() if named[1]}
+    for option in given:
+        check_option(option, f"import {form}", [Opened(file, source, Document(file, "")) for file, source in found])
+    imported = _imported(form, found, folder, dict(given.values())) if found else []
     if not found:
-        endings = " or ".join(source.endings)
+        endings = " or ".join(ending for source in _FORMS[form] for ending in source.endings)
         say(f"dmlcheck: no models to import: {' '.join(paths)} has no files that end in {endings}", to_errors=True)
     for one in imported:
         _print(one)
@@ -58,13 +77,34 @@ def _print(imported: Imported) -> None:
         say(f"{imported.source}: {counted(imported.cases, 'case')} imported to {imported.file}")
 
 
-def _models(path: str, source: Format) -> list[str]:
-    """Return a file as it is, or the files of a folder tree that end as those of a format do."""
+def _imported(form: str, found: list[tuple[str, Format]], folder: str, options: dict[str, Any]) -> list[Imported]:
+    """Import files of one format."""
+    (first, source), others = found[0], found[1:]
+    other = next(((file, one) for file, one in others if one != source), None)
+    if other is not None:
+        text = f"{first} is {source.one} and {other[0]} is {other[1].one}: import each to a folder of its own"
+        raise click.UsageError(text)
+    files = [file for file, _ in found]
+    imported: list[Imported] = written(folder, CASES, lambda: source.call_import(form, files, folder, **options))
+    return imported
+
+
+def _models(path: str, form: str) -> list[tuple[str, Format]]:
+    """Return a file as it is, or the files of a folder tree that end as those of a format do, each with its format."""
+    sources = _FORMS[form]
+    default = next((one for one in sources if one.word == form), sources[0])
     if os.path.isdir(path):
-        return search(path, source.endings).files
+        files = search(path, tuple(ending for one in sources for ending in one.endings)).files
+        return [(file, _known(file, sources) or default) for file in files]
     if not os.path.exists(path):
         raise click.UsageError(f"{path}: no such file or folder")
     other = binary_format(path)
-    if other not in (None, source):
-        raise click.UsageError(f"{path} is {other.one}, not {source.one}: {other.commands} take {other.many}")
-    return [path]
+    if other is not None and other not in sources:
+        expected = " or ".join(one.one for one in sources)
+        raise click.UsageError(f"{path} is {other.one}, not {expected}: {other.commands} take {other.many}")
+    return [(path, other or default)]
+
+
+def _known(file: str, sources: list[Format]) -> Format | None:
+    found = binary_format(file)
+    return found if found in sources else None

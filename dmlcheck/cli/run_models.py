@@ -13,12 +13,13 @@ from dmlcheck.cases.find import Target
 from dmlcheck.cli.console import Console, say
 from dmlcheck.cli.exit_codes import Exit
 from dmlcheck.cli.folder import written
+from dmlcheck.cli.model_options import INPUTS_OF_MODELS, dim_option, seed_option
 from dmlcheck.cli.options import complete_files
-from dmlcheck.cli.run_options import Dimension, Memory
+from dmlcheck.cli.run_options import Memory
 from dmlcheck.cli.selection import split_case
-from dmlcheck.diagnostics.wording import did_you_mean
 from dmlcheck.files.document import Document
 from dmlcheck.formats.read import read_file
+from dmlcheck.formats.registry import Format, binary_format
 
 if TYPE_CHECKING:
     from dmlcheck.cases.records import Case
@@ -87,26 +88,16 @@ def _apart(given: Sequence[str]) -> tuple[list[str], list[str]]:
 
 _TYPES = ("float32", "tf32", "bfloat16")
 _OPTIONS = [
-    click.option(
-        "--dim",
-        "dims",
-        multiple=True,
-        type=Dimension(),
-        metavar="NAME=SIZE",
-        help="Models: the size of a symbolic dimension; may be repeated.",
-    ),
+    dim_option,
     click.option(
         "--inputs",
         multiple=True,
         metavar="TYPE|FILE.npz|DIR",
         shell_complete=complete_files,
         help="float32 (the default), tf32 or bfloat16: what an implementation may round the FLOAT32 factors of products"
-        " of matrices and of convolutions to. Models: a file or folder with arrays by the names of the inputs, or"
-        " ONNX's input_0.pb and so on; default: random ones.",
+        " of matrices and of convolutions to. " + INPUTS_OF_MODELS,
     ),
-    click.option(
-        "--seed", type=click.IntRange(min=0), default=0, metavar="N", help="Models: other random inputs. Default: 0."
-    ),
+    seed_option,
     click.option("--whole", is_flag=True, help="Models: run the whole model and keep its tensors, not node by node."),
     click.option(
         "--optimized", is_flag=True, help="Models: run the model as ONNX Runtime optimizes it, with its fused nodes."
@@ -135,7 +126,7 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     Models and cases are no part of one run.
     """
     split = [split_case(path) for path in paths]
-    models = [(path, case) for path, case in split if path.lower().endswith(".onnx")]
+    models = [(path, case) for path, case in split if is_judged(binary_format(path))]
     if not models:
         if asked.inputs is not None:
             also = "a file or folder with inputs is for an ONNX model, and no path is one"
@@ -156,11 +147,15 @@ def model_of(paths: Sequence[str], asked: ModelOptions) -> Target | None:
     return Target(path, path.replace("\\", "/") if sys.platform == "win32" else path, case)
 
 
+def is_judged(form: Format | None) -> bool:
+    """Whether a format is one of models that `run` judges."""
+    return form is not None and bool(form.judged)
+
+
 def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing: bool = False) -> ModelExecution:
     """Return the run of a model, read and with its inputs; a usage error where the options do not go with it."""
     from dmlcheck.implementations import Unavailable, close
-    from dmlcheck.running.model_cases import Asked
-    from dmlcheck.running.model_run import ModelExecution
+    from dmlcheck.running.model_cases import Asked, unknown_size
 
     _check_way(plan.implementation, asked)
     if plan.selection.types or plan.selection.tags:
@@ -175,20 +170,16 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         asked.headroom,
         is_listing,
     )
+    form = binary_format(target.file)
+    assert form is not None  # noqa: S101 - it is that of a model
     try:
-        execution = ModelExecution(target, plan, more)
+        execution: ModelExecution = form.call("judged", target, plan, more)
     except Unavailable as error:
         raise click.UsageError(str(error)) from None
-    symbols = execution.model.symbols
-    if symbols is not None:
-        unknown = [name for name in more.sizes if name not in symbols]
-        if unknown:
-            close(execution.implementation)
-            names = sorted(symbols)
-            listed = f"the names are {', '.join(names)}" if names else "no size has a name"
-            raise click.UsageError(
-                f"--dim {unknown[0]}: no size has that name; {did_you_mean(unknown[0], names) or listed}"
-            )
+    unknown = unknown_size(more.sizes, execution.model.symbols)
+    if unknown is not None:
+        close(execution.implementation)
+        raise click.UsageError(unknown)
     if asked.output is not None and not is_listing:
         from dmlcheck.running.node_files import FORM, NodeFiles
 

@@ -182,13 +182,16 @@ def failed_before(path: str | None) -> frozenset[str] | None:
         raise click.UsageError(f"--failed: {error}") from None
 
 
-def check_option(option: str, files: Iterable[Opened]) -> None:
-    """Refuse an option that is for files of other formats than those that are given."""
+def check_option(option: str, command: str, files: Iterable[Opened]) -> None:
+    """Refuse an option that a command has for files of other formats than those that are given."""
     given = list(files)
-    if not any(option in file.format.options for file in given):
-        takers = " and ".join(one.listed for one in FORMATS if option in one.options)
-        of_one = f"{given[0].path} is {given[0].format.one}" if len(given) == 1 else "none of the files is one"
-        raise click.UsageError(f"{option} is for {takers}; {of_one}")
+    if any(option in file.format.options.get(command, ()) for file in given):
+        return
+    takers = " and ".join(one.listed for one in FORMATS if option in one.options.get(command, ()))
+    if not takers:
+        raise click.UsageError(f"{option} is not for `dmlcheck {command}`")
+    of_one = f"{given[0].path} is {given[0].format.one}" if len(given) == 1 else "none of the files is one"
+    raise click.UsageError(f"{option} is for {takers}; {of_one}")
 
 
 def selector(expression: str | None) -> Callable[[str], bool]:

@@ -133,7 +133,7 @@ def _validated(files: Sequence[str], asked: Asked, sizes: dict[str, int]) -> Ite
     """Yield what is found of each file, each graph once, whether it is given or dispatched by a model."""
     given = list(map(opened, _paths(files)))
     if sizes:
-        check_option("--dim", given)
+        check_option("--dim", "validate", given)
     named: set[str] = set()
     is_wrong, graphs = False, set[str]()
     for file in given:

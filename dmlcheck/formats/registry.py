@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -25,10 +25,10 @@ class Format(NamedTuple):
     cases: (Document, name) -> CaseFile; name is the path that ids start with, None for the document's own
     validated: (Opened, Asked, sizes) -> ValidatedFile
     evaluated: (Opened, Wanted) -> Iterator[Evaluated]
-    imported: (paths, folder) -> list[Imported], by the word that `import` has for it
+    imported: (paths, folder, **options) -> list[Imported], by the words that `import` has for it
     exported: (cases, folder) -> list[Exported]
-    judged: what `run` does with a model that is no file of cases
-    options: those that are for files of the format alone
+    judged: (Target, Plan, Asked) -> ModelExecution, of a model that `run` takes alone
+    options: those that a command has for files of the format alone, by the command
     """
 
     word: str
@@ -39,10 +39,10 @@ class Format(NamedTuple):
     cases: str = ""
     validated: str = ""
     evaluated: str = ""
-    imported: str = ""
+    imported: Mapping[str, str] = {}
     exported: str = ""
     judged: str = ""
-    options: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = {}
 
     @property
     def many(self) -> str:
@@ -66,21 +66,30 @@ class Format(NamedTuple):
             "run": self.cases or self.judged,
             "validate": self.validated,
             "eval": self.evaluated,
-            f"import {self.word}": self.imported,
+            **{f"import {word}": function for word, function in self.imported.items()},
         }
         *most, last = (f"`dmlcheck {name}`" for name, use in uses.items() if use)
         return f"{', '.join(most)} and {last}"
 
     def call(self, use: str, *given: Any) -> Any:
         """Return what the function for a use gives: `call("cases", document, name)`."""
-        module, _, function = getattr(self, use).partition(":")
-        return getattr(import_module(module), function)(*given)
+        return _function(getattr(self, use))(*given)
+
+    def call_import(self, word: str, *given: Any, **options: Any) -> Any:
+        """Return what the function gives that `import` has under a word."""
+        return _function(self.imported[word])(*given, **options)
+
+
+def _function(name: str) -> Any:
+    module, _, function = name.partition(":")
+    return getattr(import_module(module), function)
 
 
 def _has_dispatchables(value: Any) -> bool:
     return isinstance(value, dict) and "dispatchables" in value and "cases" not in value
 
 
+_OF_MODELS = ("--dim", "--inputs", "--seed")
 FORMATS = (
     Format(
         "cases",
@@ -90,7 +99,7 @@ FORMATS = (
         cases="dmlcheck.cases.read:read_cases",
         validated="dmlcheck.running.legality:validated_file",
         evaluated="dmlcheck.running.evaluate:evaluated_cases",
-        options=("-k", "--implementation", "::"),
+        options={"eval": ("-k", "--implementation", "::")},
     ),
     Format(
         "dxdispatch",
@@ -100,7 +109,7 @@ FORMATS = (
         cases="dmlcheck.formats.dxdispatch.cases:read_cases",
         validated="dmlcheck.running.graphs:validated_dispatches",
         evaluated="dmlcheck.running.graph_values:evaluated_commands",
-        imported="dmlcheck.formats.dxdispatch.importer:import_",
+        imported={"dxdispatch": "dmlcheck.formats.dxdispatch.importer:import_"},
         exported="dmlcheck.formats.dxdispatch.exporter:export",
     ),
     Format(
@@ -109,9 +118,11 @@ FORMATS = (
         (".onnx",),
         re.compile(rb"\x08[\x01-\x7f][\x12\x1a\x22\x28\x32\x3a\x42]"),  # ir_version, and a field that may follow it
         validated="dmlcheck.running.models:validated_file",
-        imported="dmlcheck.onnx.importer:import_",
+        evaluated="dmlcheck.running.model_values:evaluated_model",
+        imported={"onnx": "dmlcheck.onnx.importer:import_", "graph": "dmlcheck.running.model_nodes:import_"},
         exported="dmlcheck.onnx.exporter:export",
-        options=("--dim",),
+        judged="dmlcheck.running.model_run:ModelExecution",
+        options={"validate": ("--dim",), "eval": _OF_MODELS, "import graph": _OF_MODELS},
     ),
     Format(
         "graph",
@@ -119,8 +130,8 @@ FORMATS = (
         (".bin",),
         validated="dmlcheck.running.graphs:validated_file",
         evaluated="dmlcheck.running.graph_values:evaluated_graph",
-        imported="dmlcheck.formats.dml_graph.importer:import_",
-        options=("--inputs",),
+        imported={"graph": "dmlcheck.formats.dml_graph.importer:import_"},
+        options={"eval": ("--inputs",)},
     ),
 )
 
@@ -178,6 +189,12 @@ def not_taken(file: Opened, use: str) -> Diagnostic:
 def takers(use: str) -> dict[str, Format]:
     """Return the formats that have a function for a use, by their words."""
     return {one.word: one for one in FORMATS if getattr(one, use)}
+
+
+def importers() -> dict[str, list[Format]]:
+    """Return the words that `import` has, with the formats that have a function for each."""
+    words = dict.fromkeys(word for one in FORMATS for word in one.imported)
+    return {word: [one for one in FORMATS if word in one.imported] for word in words}
 
 
 def endings(use: str) -> tuple[str, ...]:

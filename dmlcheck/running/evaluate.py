@@ -42,13 +42,16 @@ class Evaluated(NamedTuple):
 class Wanted(NamedTuple):
     """What is to be computed: the cases whose ids are selected, of a file or only one, by which implementation.
 
-    `inputs` is where the inputs of a graph are.
+    `inputs` is where the inputs of a graph or a model are, `seed` makes other random ones for a model, and `sizes` are
+    those of a model's open dimensions.
     """
 
     implementation: Implementation
     case: str | None = None
     selected: Callable[[str], bool] = lambda _: True
     inputs: str | None = None
+    seed: int = 0
+    sizes: Mapping[str, int] = {}
 
 
 def evaluated_cases(file: Opened, wanted: Wanted) -> Iterator[Evaluated]:

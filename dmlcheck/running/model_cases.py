@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Diagnostic, Finding
-from dmlcheck.diagnostics.wording import cut
+from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
 from dmlcheck.implementations import tensor_reader
 from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, element_type, tensor_of
@@ -89,6 +89,11 @@ class Loaded(NamedTuple):
         versions = {entry.domain: int(entry.version) for entry in self.proto.opset_import}
         return versions.get("", versions.get(node.domain, 1))
 
+    def makers(self, names: Iterable[str]) -> list[str]:
+        """Return the names of the nodes that give some tensors."""
+        wanted = frozenset(names)
+        return [node.case.name for node in self.nodes if not wanted.isdisjoint(node.node.output)]
+
     def four_bits(self, name: str) -> str | None:
         """Return the type of a constant whose numbers have 4 bits, None of any other tensor."""
         tensor = self.constants.get(name)
@@ -121,6 +126,16 @@ def loaded(target: Target, asked: Asked, implementation: Any) -> Loaded | Wrong:
         return Loaded(proto, read.weights, nodes, inputs, read.symbols, kinds)
     except Unreadable as wrong:
         return Wrong((wrong.diagnostic()._replace(file=target.name),))
+
+
+def unknown_size(sizes: Mapping[str, int], symbols: frozenset[str] | None) -> str | None:
+    """Return that a size is given to a name that no size of a model has, or None; nothing is known without symbols."""
+    name = None if symbols is None else next((name for name in sizes if name not in symbols), None)
+    if symbols is None or name is None:
+        return None
+    names = sorted(symbols)
+    listed = f"the names are {', '.join(names)}" if names else "no size has a name"
+    return f"--dim {name}: no size has that name; {did_you_mean(name, names) or listed}"
 
 
 def node_cases(proto: Any, file: str, constants: dict[str, Any]) -> tuple[NodeCase, ...]:

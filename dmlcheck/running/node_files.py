@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from dmlcheck import __version__
@@ -72,12 +72,16 @@ def _model_files(failed: FailedNode) -> Iterator[tuple[str, bytes]]:
 
 def _cases(failed: FailedNode, name: str) -> Iterator[Written]:
     """Yield each desc of a node as a case, which expects what the reference engine computes."""
-    count = len(failed.verdict.descs)
-    for number, (desc, inputs) in enumerate(failed.verdict.steps(), start=1):
-        values = engine.run(desc, inputs)
-        outputs = {field: _of_field(desc, field, values) for field in _output_fields(desc)}
-        source = f"computed by dmlcheck's reference engine from the inputs that {one_line(failed.name)} had"
-        yield Written(name if count == 1 else f"step-{number}", desc, inputs, outputs, {"source": source})
+    source = f"computed by dmlcheck's reference engine from the inputs that {one_line(failed.name)} had"
+    for case in cases_of_steps(list(failed.verdict.steps()), name, source):
+        values = engine.run(case.desc, dict(case.inputs))
+        yield case._replace(outputs={field: _of_field(case.desc, field, values) for field in _output_fields(case.desc)})
+
+
+def cases_of_steps(steps: Sequence[tuple[OperatorDesc, dict[str, Any]]], name: str, source: str) -> Iterator[Written]:
+    """Yield each desc of a node with its inputs as a case: the only one by a name, several by their numbers."""
+    for number, (desc, inputs) in enumerate(steps, start=1):
+        yield Written(name if len(steps) == 1 else f"step-{number}", desc, inputs, more={"source": source})
 
 
 def _output_fields(desc: OperatorDesc) -> list[str]:

@@ -42,12 +42,12 @@ def by_node(
 
     A tensor is let go after its last reader. `begin` is told of each node before it runs.
     """
-    needed = _needed(model.nodes, chosen)
+    asked = needed(model.nodes, chosen)
     last = {name: node.case.name for node in model.nodes for name in node.reads}
     values = dict(model.inputs)
     lost: dict[str, str] = {}  # the tensors that are not there, each with the first node that gave nothing
     for node in model.nodes:
-        if node.case.name not in needed:
+        if node.case.name not in asked:
             yield node, _NOT_ASKED
             continue
         begin(node)
@@ -129,14 +129,14 @@ _LOOKUPS = ("Gather", "GatherElements", "GatherND")
 _LARGE = 16 * 2**20  # bytes
 
 
-def _needed(nodes: Sequence[NodeCase], chosen: Collection[str]) -> set[str]:
+def needed(nodes: Sequence[NodeCase], chosen: Collection[str]) -> set[str]:
     """Return the names of nodes that are chosen, or that one of those depends on."""
-    needed, wanted = set[str](), set[str]()
+    found, wanted = set[str](), set[str]()
     for node in reversed(nodes):
         if node.case.name in chosen or not wanted.isdisjoint(node.node.output):
-            needed.add(node.case.name)
+            found.add(node.case.name)
             wanted.update(node.reads)
-    return needed
+    return found
 
 
 def _divisors(node: NodeCase, model: Loaded) -> dict[str, Any]:

@@ -63,23 +63,25 @@ class Judged(NamedTuple):
 
     def steps(self) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
         """Yield each operator with its inputs by field: what steps before it give is the reference's."""
-        graph = self.graph
-        if graph is None:
-            return
-        held = {**graph.constants, **self.data}
-        for number, step in enumerate(graph.steps, start=1):
-            inputs = step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()})
-            yield step.desc, inputs
-            if number < len(graph.steps):
-                values = engine.run(step.desc, inputs)
-                written = ((part, step.outputs.get(part.label)) for part in step.desc.tensors(OUTPUT))
-                held |= {name: to_bytes(part.tensor, values[part.label]) for part, name in written if name}
+        return iter(()) if self.graph is None else steps_of(self.graph, self.data)
 
     def labelled(self) -> dict[str, Array]:
         """Return what the implementation gave by the labels of the only desc, {} where there are several."""
         if self.graph is None or len(self.graph.steps) != 1:
             return {}
         return labelled(self.graph.steps[0], self.actual)
+
+
+def steps_of(graph: Graph, data: Mapping[str, Array]) -> Iterator[tuple[OperatorDesc, dict[str, Any]]]:
+    """Yield each operator of a graph with its inputs by field, from the bytes of the graph's own inputs."""
+    held = {**graph.constants, **data}
+    for number, step in enumerate(graph.steps, start=1):
+        inputs = step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()})
+        yield step.desc, inputs
+        if number < len(graph.steps):
+            values = engine.run(step.desc, inputs)
+            written = ((part, step.outputs.get(part.label)) for part in step.desc.tensors(OUTPUT))
+            held |= {name: to_bytes(part.tensor, values[part.label]) for part, name in written if name}
 
 
 class Unjudged(NamedTuple):
@@ -106,7 +108,7 @@ def judge_node(
     where they are known, others by ONNX's meaning. `file` is the model, by which guesses at causes are counted;
     `elements` has the types of the inputs that are numbers of 4 bits, which lie in bytes.
     """
-    early = _why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
+    early = why_not(node, [*inputs, *outputs]) or _misshapen(node, opset, inputs, outputs)
     if early is not None:
         return early
     mapped = map_node(node, opset, inputs, outputs, is_directml=is_directml, elements=elements)
@@ -182,7 +184,7 @@ def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
                 raise Refused(f"{step.desc.spec.operator} does not take it: {wrong[0].message}")
 
 
-def _why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
+def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
     """Return why a node has no descs whatever its operator, or None."""
     if has_graphs(node):
         return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")

@@ -108,13 +108,6 @@ def test_eval_computes_one_case_of_a_file(folder: Path) -> None:
     assert (result.exit_code, result.stdout, result.stderr) == (5, "", "dmlcheck: sums.yaml has no case three\n")
 
 
-def test_eval_names_a_file_that_it_does_not_compute(folder: Path) -> None:
-    (folder / "x.onnx").write_bytes(b"")
-    result = dmlcheck("eval", "x.onnx")
-    assert result.exit_code == 2
-    assert "x.onnx: error[wrong-type]: the file is an ONNX model; it must be a case file, " in result.stderr
-
-
 def test_eval_prints_a_resource_again_in_another_document() -> None:
     """A second document begins where a name comes again."""
     resources = '{"a": {"initialValuesDataType": "UINT8", "initialValues": [1, 2]}}'

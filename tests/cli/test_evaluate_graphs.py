@@ -54,8 +54,8 @@ def test_options_for_cases_are_not_for_graphs(option: list[str]) -> None:
     assert f"{option[0]} is for case files; Partition_0.bin is a DirectML graph" in result.output
 
 
-def test_inputs_are_for_graphs_alone() -> None:
+def test_inputs_are_for_graphs_and_models_alone() -> None:
     write("a.yaml", GOOD)
     result = dmlcheck("eval", "a.yaml", "--inputs", "in.npz")
     assert result.exit_code == 2
-    assert "--inputs is for DirectML graphs (.bin); a.yaml is a case file" in result.output
+    assert "--inputs is for ONNX models (.onnx) and DirectML graphs (.bin); a.yaml is a case file" in result.output

@@ -229,3 +229,17 @@ def test_headroom_is_listed_where_it_is_asked_for() -> None:
     np.savez("in.npz", x=np.full(64, 200, np.float16))
     result = dmlcheck("run", *WORDS, "--inputs", "in.npz", "--headroom")
     assert "1 FLOAT16 tensor close to overflow, which is at 65,504:\n  40000 in y of square (Mul-14)\n" in result.output
+
+
+def test_a_model_is_known_by_its_first_bytes_whatever_its_name() -> None:
+    Path("model.onnx").rename("network")
+    result = dmlcheck("run", "network", *WORDS[1:], "--dim", "batch=3")
+    assert (result.exit_code, "6 passed in" in result.output) == (0, True)
+
+
+def test_a_file_of_another_format_says_what_takes_it() -> None:
+    write("graph.bin", "")
+    result = dmlcheck("run", "graph.bin", *WORDS[1:])
+    assert result.exit_code == 2
+    said = "`dmlcheck validate`, `dmlcheck eval` and `dmlcheck import graph` take DirectML graphs"
+    assert said in result.output

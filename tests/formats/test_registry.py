@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from dmlcheck.formats import registry
-from dmlcheck.formats.registry import FORMATS, binary_format, endings, not_taken, opened, takers, text_format
+from dmlcheck.formats.registry import FORMATS, binary_format, endings, importers, not_taken, opened, takers, text_format
 
-USES = ("cases", "validated", "evaluated", "imported", "exported", "judged")
+USES = ("cases", "validated", "evaluated", "exported", "judged")
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +27,13 @@ def word(path: str) -> str | None:
     return None if found is None else found.word
 
 
-@pytest.mark.parametrize("name", [getattr(form, use) for form in FORMATS for use in USES if getattr(form, use)])
+FUNCTIONS = [
+    *(getattr(form, use) for form in FORMATS for use in USES if getattr(form, use)),
+    *(function for form in FORMATS for function in form.imported.values()),
+]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_of_a_format_is_there(name: str) -> None:
     module, _, function = name.partition(":")
     assert callable(getattr(import_module(module), function))
@@ -99,7 +105,10 @@ def test_what_does_not_take_a_format_says_what_does() -> None:
     found = not_taken(opened("a.onnx"), "cases")
     assert (found.rule, found.file) == ("wrong-type", "a.onnx")
     assert found.message == "the file is an ONNX model; it must be a case file or a DxDispatch model"
-    assert found.help == "`dmlcheck validate` and `dmlcheck import onnx` take ONNX models"
+    assert found.help == (
+        "`dmlcheck run`, `dmlcheck validate`, `dmlcheck eval`, `dmlcheck import onnx` and `dmlcheck import graph` "
+        "take ONNX models"
+    )
 
 
 def test_formats_are_listed_by_what_they_can_be_used_for() -> None:
@@ -107,6 +116,20 @@ def test_formats_are_listed_by_what_they_can_be_used_for() -> None:
     assert endings("cases") == (".yaml", ".yml", ".json")
     assert next(one.listed for one in FORMATS if one.word == "graph") == "DirectML graphs (.bin)"
     assert next(one.listed for one in FORMATS if one.word == "cases") == "case files"
+
+
+def test_every_format_can_be_evaluated_and_validated() -> None:
+    """The commands call these without asking."""
+    for use in ("evaluated", "validated"):
+        assert list(takers(use).values()) == list(FORMATS)
+
+
+def test_import_has_words_each_for_some_formats() -> None:
+    assert {word: [one.word for one in formats] for word, formats in importers().items()} == {
+        "dxdispatch": ["dxdispatch"],
+        "onnx": ["onnx"],
+        "graph": ["onnx", "graph"],
+    }
 
 
 def test_no_command_recognises_a_format_by_itself() -> None:

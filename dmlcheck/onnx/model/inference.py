@@ -119,7 +119,7 @@ def _unknown(operator: str, opset: int) -> str | None:
 
 def _outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> list[Value]:
     """Return the outputs of a node, their numbers where they are few and known; Refused where onnx finds it wrong."""
-    types = _inferred_types(node, of, inputs)
+    types = types_of_outputs(node, of, inputs)
     parts = None if node.domain else parts_of(node, inputs)
     outputs = [Value(merged(types.get(name), of.declared.get(name)), parts=parts) for name in node.output]
     given = [value for name, value in zip(node.input, inputs, strict=True) if name]
@@ -134,7 +134,8 @@ def tensors_of(node: Any, inputs: Sequence[Value]) -> list[Value | None]:
     return [value if name else None for value, name in zip(inputs, node.input, strict=True)]
 
 
-def _inferred_types(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
+def types_of_outputs(node: Any, of: Graph, inputs: Sequence[Value]) -> Mapping[str, Any]:
+    """Return the types of a node's outputs by name, as far as they follow; Refused where onnx finds it wrong."""
     from onnx import checker, helper, numpy_helper, shape_inference
 
     schema = schema_of_node(node, of.opsets)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from dmlcheck.onnx.model.file import MOST_VALUES
+from dmlcheck.onnx.model.inference import Graph, types_of_outputs
+from dmlcheck.onnx.model.values import Value, initial
 from dmlcheck.onnx.schemas import schema_of
 
-_MOST_VALUES = 1024  # elements of an input whose values sizes may follow from
+_IR = 10  # of the file format, which types of outputs do not follow from
 
 
 class Form(NamedTuple):
@@ -15,6 +21,11 @@ class Form(NamedTuple):
 
     dtype: Any
     sizes: tuple[int, ...]
+
+    @property
+    def bytes(self) -> int:
+        """How many bytes it takes as an array."""
+        return math.prod(self.sizes) * int(self.dtype.itemsize)
 
 
 def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, Form]:
@@ -33,13 +44,36 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
             name: helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
             for name, array in given.items()
         }
-        data = {name: numpy_helper.from_array(array) for name, array in given.items() if array.size <= _MOST_VALUES}
+        data = {name: numpy_helper.from_array(array) for name, array in given.items() if array.size <= MOST_VALUES}
         opsets = [helper.make_opsetid("", opset)]
         found = shape_inference.infer_node_outputs(schema, node, types, data, opset_imports=opsets)
     except (ValueError, KeyError, TypeError, RuntimeError, AttributeError, shape_inference.InferenceError):
         return {}
     forms = {name: _form(value) for name, value in found.items()}
     return {name: form for name, form in forms.items() if form is not None}
+
+
+def forms_from_values(node: Any, opsets: Mapping[str, int], values: Mapping[str, Any]) -> dict[str, Form]:
+    """Return the types and sizes of the outputs of a node, also one of ONNX Runtime's own, as far as they follow.
+
+    `values` are its inputs by name: arrays, or an onnx.TensorProto for a constant. Refused where onnx finds it wrong.
+    """
+    of = Graph(opsets, {}, _IR)
+    inputs = [_value(values[name]) if name else Value(None) for name in node.input]
+    found = {name: Value(form) for name, form in types_of_outputs(node, of, inputs).items()}
+    forms = {name: _form(value.type) for name, value in found.items() if value.is_sized}
+    return {name: form for name, form in forms.items() if form is not None}
+
+
+def _value(values: Any) -> Value:
+    from onnx import TensorProto, helper
+
+    if isinstance(values, TensorProto):
+        return initial(values)
+    if not isinstance(values, np.ndarray):
+        return Value(None)
+    form = helper.make_tensor_type_proto(helper.np_dtype_to_tensor_dtype(values.dtype), values.shape)
+    return Value(form, values if values.size <= MOST_VALUES else None)
 
 
 def _form(value: Any) -> Form | None:

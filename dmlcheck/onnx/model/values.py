@@ -12,6 +12,8 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
 from dmlcheck.onnx.backend_tests.read import ELEMENTS, KNOWN, element_type, valued
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
@@ -242,31 +244,10 @@ def _attribute(node: Any, name: str, default: Any) -> Any:
     return next((attribute.i for attribute in node.attribute if attribute.name == name), default)
 
 
-def _float(node: Any, name: str, default: float) -> float:
-    return next((float(attribute.f) for attribute in node.attribute if attribute.name == name), default)
-
-
 def _evaluated(node: Any, inputs: Sequence[Any], opsets: Mapping[str, int]) -> list[Array]:
-    from onnx.reference import ReferenceEvaluator
-
-    if node.op_type == "Unsqueeze" and len(inputs) == 1:
-        return _unsqueezed(node, inputs[0])
-    if node.op_type == "Clip" and len(inputs) == 1 and node.attribute:
-        low, high = (_float(node, name, default) for name, default in (("min", -np.inf), ("max", np.inf)))
-        return [np.clip(inputs[0], low, high).astype(inputs[0].dtype)]
-    given = dict(zip([name for name in node.input if name], inputs, strict=True))
+    """Return the outputs of a node of known inputs, those left out not among them; [] where they stay unknown."""
+    given = iter(inputs)
     try:
-        with np.errstate(all="ignore"):
-            results = ReferenceEvaluator(node, opsets=dict(opsets)).run(None, given)
-    except Exception:  # noqa: BLE001 - whatever an evaluator says: the numbers stay unknown
-        return []
-    return [np.asarray(result) for result in results]
-
-
-def _unsqueezed(node: Any, values: Array) -> list[Array]:
-    """Return what an Unsqueeze makes whose axes are an attribute: the evaluator takes them as an input only."""
-    axes = next((tuple(attribute.ints) for attribute in node.attribute if attribute.name == "axes"), ())
-    try:
-        return [np.expand_dims(values, axes)]
-    except ValueError:  # axes that the output does not have, or twice the same
+        return evaluate_node(node, [next(given) if name else None for name in node.input], opsets)
+    except (Refused, MemoryError, StopIteration):
         return []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from whole_models import node
+import pytest
+from whole_models import helper, node
 
-from dmlcheck.onnx.model.node_outputs import Form, forms_of_outputs
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.model.node_outputs import Form, forms_from_values, forms_of_outputs
 
 X = np.ones((2, 3), np.float32)
 
@@ -29,3 +31,16 @@ def test_nothing_is_said_of_what_does_not_follow() -> None:
 def test_inputs_that_are_left_out_are_none() -> None:
     made = node("Clip", "x - m", "y")
     assert forms_of_outputs(made, 17, [X, None, np.float32(1)]) == {"y": Form(np.float32, (2, 3))}
+
+
+def test_forms_of_operators_of_the_runtime_and_of_constants_follow_too() -> None:
+    opsets = {"": 17, "com.microsoft": 1}
+    gelu = node("Gelu", "x", "y", domain="com.microsoft")
+    assert forms_from_values(gelu, opsets, {"x": X}) == {"y": Form(np.float32, (2, 3))}
+    sizes = helper.make_tensor("s", 7, [1], [6])
+    found = forms_from_values(node("Reshape", "x s", "y"), opsets, {"x": X, "s": sizes})
+    assert found == {"y": Form(np.float32, (6,))}
+    assert found["y"].bytes == 24
+    assert forms_from_values(node("NonZero", "x", "y"), opsets, {"x": X}) == {}
+    with pytest.raises(Refused, match="Incompatible dimensions"):
+        forms_from_values(node("MatMul", "x x", "y"), opsets, {"x": X})

@@ -1,0 +1,95 @@
+"""The nodes of ONNX models as case files, with the inputs that the reference has for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from dmlcheck import __version__
+from dmlcheck.diagnostics.wording import cut
+from dmlcheck.files.document import Document
+from dmlcheck.files.yaml_text import one_line
+from dmlcheck.folders.case_file import FORM, Written, write_cases
+from dmlcheck.folders.export_folder import Folder, free_name, safe_name
+from dmlcheck.folders.exporting import Imported, finish
+from dmlcheck.onnx.exporter import require
+from dmlcheck.reference.work import TooMuchWork
+from dmlcheck.running.model_cases import Asked, NodeCase, Wrong
+from dmlcheck.running.model_values import given_model, inputs_text
+from dmlcheck.running.node_files import cases_of_steps
+from dmlcheck.running.node_verdict import steps_of
+from dmlcheck.running.reference_nodes import Computed, ReferenceNodes, Uncomputed, names_text
+from dmlcheck.values.layouts import wide_span
+
+_COMMENT = """\
+The node {} ({}) of the ONNX model {} by dmlcheck {}, with what the reference computes for its inputs;
+{}. What an implementation gives is compared with the reference."""
+_MOST = 200  # characters of a name
+
+
+def import_(
+    paths: Iterable[str], folder: str, *, sizes: Mapping[str, int] = {}, inputs: str | None = None, seed: int = 0
+) -> list[Imported]:
+    """Write a folder of case files for each model among files, one for each node, and say what became of each model.
+
+    OSError when the folder cannot be written, Occupied when it holds something else than an earlier import, Unavailable
+    without onnx.
+    """
+    require()
+    asked = Asked(sizes, seed, inputs)
+    with Folder(folder, FORM) as place:
+        taken: set[str] = set()
+        imported = [_imported(path, asked, place, taken) for path in paths]
+        finish(place, imported)
+    return imported
+
+
+def _imported(path: str, asked: Asked, place: Folder, taken: set[str]) -> Imported:
+    name = path.replace(os.sep, "/")
+    document = Document(name, "")
+    model = given_model(path, name, asked)
+    if isinstance(model, Wrong):
+        return Imported(name, problems=model.diagnostics, document=document)
+    stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
+    stems: set[str] = set()
+    left_out: list[tuple[NodeCase, str]] = []
+    cases = 0
+    source = inputs_text(model, asked.seed, asked.inputs)
+    for node, found in ReferenceNodes(model).nodes():
+        written = _cases(node, found, name)
+        if isinstance(written, str):
+            left_out.append((node, written))
+            continue
+        file = free_name(safe_name(node.case.name), stems)
+        comment = _COMMENT.format(
+            one_line(cut(node.case.name, _MOST)), one_line(node.operator), one_line(name), __version__, one_line(source)
+        )
+        named = written if len(written) > 1 else [written[0]._replace(name=file)]
+        write_cases(place, f"{stem}/{file}", named, comment)
+        cases += len(written)
+    return Imported(name, stem if cases else None, cases, tuple(_remarks(left_out)), document=document)
+
+
+def _cases(node: NodeCase, found: Computed | Uncomputed, file: str) -> list[Written] | str:
+    """Return each desc of a node as a case, or why there are none."""
+    if isinstance(found, Uncomputed):
+        return found.reason
+    if found.mapped is None:
+        return found.evaluated or "it runs graphs of its own, and DirectML has operators only"
+    wide = next(filter(None, (wide_span(step.desc) for step in found.mapped.graph.steps)), None)
+    if wide is not None:
+        return wide
+    source = f"ONNX model {os.path.basename(file)}, node {cut(node.case.name, _MOST)}"
+    try:
+        return list(cases_of_steps(list(steps_of(found.mapped.graph, found.mapped.data)), "node", source))
+    except (TooMuchWork, MemoryError) as error:
+        return str(error) or "it does not fit into memory"
+
+
+def _remarks(left_out: Sequence[tuple[NodeCase, str]]) -> Iterator[str]:
+    """Yield which nodes are no cases, a line for each operator and reason."""
+    groups: dict[tuple[str, str], list[str]] = {}
+    for node, reason in left_out:
+        groups.setdefault((node.operator, reason), []).append(node.case.name)
+    for (operator, reason), names in groups.items():
+        yield f"{operator} is not imported ({names_text(names)}): {reason}"

@@ -1,0 +1,330 @@
+"""The nodes of a model as the reference has them: each computed from the tensors that the nodes before it gave."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import count, islice
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.descs.records import TensorDesc
+from dmlcheck.diagnostics.record import Checking, collected
+from dmlcheck.diagnostics.wording import counted, cut, size_text
+from dmlcheck.graphs.buffers import Array, to_bytes
+from dmlcheck.graphs.compute import Output, Results, run_steps
+from dmlcheck.onnx.backend_tests.read import first_line
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
+from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
+from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.running.model_cases import Loaded, NodeCase, node_cases
+from dmlcheck.running.node_values import arrays_of, needed
+from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, why_not
+from dmlcheck.values.layouts import laid_out
+from dmlcheck.values.memory import available_bytes
+
+_MOST_INSIDE = 20_000  # nodes inside of If and Loop that are computed for a model
+_MOST_REASON = 500  # characters
+_MOST_NAMES = 5
+_SHARE = 0.5  # of the free memory that the outputs of a node may take
+_TEXTS = "OSU"  # the kinds of arrays of texts
+_EVALUATED = ("", "ai.onnx.ml")  # the domains that ONNX's evaluator has
+_FATAL = ("too-much-work", "missing-tensor")  # which the evaluator of ONNX could not mend
+
+
+class Computed(NamedTuple):
+    """What a node gives: arrays by name, or lists of them for sequences, and masks of the elements that are undefined.
+
+    `mapped` is its graph where the engine computed it; else `evaluated` says why ONNX's evaluator did.
+    """
+
+    tensors: Mapping[str, Any]
+    masks: Mapping[str, Array] = {}
+    mapped: Mapped | None = None
+    evaluated: str = ""
+
+
+class Uncomputed(NamedTuple):
+    """Why a node is not computed: a rule, and the words."""
+
+    rule: str
+    reason: str
+
+
+class ByEvaluator(NamedTuple):
+    """A node that ONNX's evaluator computed: its name, its operator, and why the engine did not."""
+
+    name: str
+    operator: str
+    reason: str
+
+
+class ReferenceNodes:
+    """A model on its way through the reference; a tensor is let go after its last reader.
+
+    `tensors` are those that somebody still reads, `evaluated` the nodes that ONNX's evaluator computed, `undefined` the
+    tensors with undefined elements that nodes read.
+    """
+
+    def __init__(self, model: Loaded, kept: Collection[str] = (), outer: ReferenceNodes | None = None) -> None:
+        """Take a model with its inputs, and the names of tensors to keep; `outer` has the node that the model is in."""
+        self.model = model
+        self.kept = frozenset(kept)
+        self.read = self.kept.union(*(node.reads for node in model.nodes))
+        self.tensors: dict[str, Any] = dict(model.inputs)
+        self.masks: dict[str, Array] = {}
+        self.left: Iterator[int] = iter(range(_MOST_INSIDE)) if outer is None else outer.left
+        self.is_inside = outer is not None
+        self.evaluated: list[ByEvaluator] = [] if outer is None else outer.evaluated
+        self.undefined: dict[str, None] = {} if outer is None else outer.undefined
+
+    def nodes(self, chosen: Collection[str] | None = None) -> Iterator[tuple[NodeCase, Computed | Uncomputed]]:
+        """Yield nodes in order with what came of each: those of some names, and what they depend on; by default all."""
+        wanted = None if chosen is None else needed(self.model.nodes, chosen)
+        last = {name: node.case.name for node in self.model.nodes for name in node.reads}
+        for node in self.model.nodes:
+            if wanted is not None and node.case.name not in wanted:
+                continue
+            found = self._node(node)
+            if isinstance(found, Computed):
+                self.tensors.update(found.tensors)
+                self.masks.update(found.masks)
+                if found.evaluated:
+                    self.evaluated.append(ByEvaluator(node.case.name, node.operator, found.evaluated))
+            yield node, found
+            for name in (*node.reads, *node.node.output):
+                if last.get(name, node.case.name) == node.case.name and name not in self.kept:
+                    self.tensors.pop(name, None)
+                    self.masks.pop(name, None)
+
+    def value(self, name: str) -> Any:
+        """Return a tensor that was kept, or a constant; Refused where there is none."""
+        if name in self.tensors:
+            return self.tensors[name]
+        if name in self.model.constants:
+            return _constant(self.model.constants[name], name)
+        raise Refused(f"nothing gives {name}")
+
+    def _node(self, node: NodeCase) -> Computed | Uncomputed:
+        missing = next((name for name in node.reads if not self._is_there(name)), None)
+        if missing is not None:
+            return Uncomputed("missing-tensor", f"it reads {missing}, which nothing gives")
+        if self.is_inside and next(self.left, None) is None:
+            return Uncomputed("too-much-work", f"more than {_MOST_INSIDE:,} nodes inside of others are computed")
+        self.undefined.update(dict.fromkeys(name for name in node.reads if name in self.masks))
+        try:
+            return self._inside(node) if has_graphs(node.node) else self._plain(node)
+        except Refused as why:
+            return Uncomputed("not-mapped", cut(str(why), _MOST_REASON))
+        except MemoryError:
+            return Uncomputed("too-much-work", "it does not fit into memory")
+
+    def _is_there(self, name: str) -> bool:
+        return name in self.tensors or name in self.model.constants
+
+    # ---- one operator
+
+    def _plain(self, node: NodeCase) -> Computed | Uncomputed:
+        opsets = {entry.domain: int(entry.version) for entry in self.model.proto.opset_import}
+        if self._is_random(node.node):
+            raise Refused("it draws random numbers")
+        forms = forms_from_values(node.node, opsets, {name: self._known(name) for name in node.node.input if name})
+        too_large = _too_large(forms)
+        if too_large is not None:
+            return Uncomputed("too-much-work", too_large)
+        mapped = self._mapped(node, forms)
+        if isinstance(mapped, Mapped):
+            return _of_engine(mapped, forms)
+        if mapped.rule in _FATAL:
+            return Uncomputed(*mapped)
+        made = self._by_evaluator(node, opsets, mapped.reason)
+        named = zip(node.node.output, made, strict=False)
+        return Computed({name: value for name, value in named if name and value is not None}, evaluated=mapped.reason)
+
+    def _by_evaluator(self, node: NodeCase, opsets: Mapping[str, int], reason: str) -> list[Any]:
+        """Return what ONNX's evaluator gives for a node; `reason` says why the engine gives nothing."""
+        given = [self.value(name) if name else None for name in node.node.input]
+        if any(isinstance(each, np.ndarray) and each.dtype.kind in _TEXTS for each in given):
+            raise Refused("it reads texts, which may become as long as they like")
+        if node.node.domain not in _EVALUATED:
+            raise Refused(reason)
+        try:
+            return evaluate_node(node.node, given, opsets)
+        except Refused as why:
+            raise Refused(f"{reason}; {why}") from None
+
+    def _is_random(self, node: Any) -> bool:
+        """Whether a node gives other numbers each time: Dropout does in training, by its third input."""
+        if node.domain or node.op_type not in RANDOM:
+            return False
+        if node.op_type != "Dropout":
+            return True
+        return len(node.input) > 2 and bool(node.input[2]) and bool(np.any(self.value(node.input[2])))
+
+    def _known(self, name: str) -> Any:
+        return self.tensors[name] if name in self.tensors else self.model.constants[name]
+
+    def _mapped(self, node: NodeCase, forms: Mapping[str, Form]) -> Mapped | Unjudged:
+        """Return the graph of a node, or why it has none that gives all that is read."""
+        inputs = arrays_of(node.node.input, self.tensors, self.model)
+        if isinstance(inputs, Unjudged):
+            return inputs
+        outputs = [np.empty(forms[name].sizes, forms[name].dtype) if name in forms else None
+                   for name in node.node.output]  # fmt: skip
+        early = why_not(node.node, [*inputs, *outputs])
+        if early is not None:
+            return early
+        elements = {name: kind for name in node.reads if (kind := self.model.four_bits(name)) is not None}
+        opset = self.model.opset(node.node)
+        mapped = map_node(node.node, opset, inputs, outputs, is_directml=False, elements=elements)
+        if isinstance(mapped, Unjudged):
+            return mapped
+        lost = next((name for name in node.node.output if name in self.read and name not in mapped.graph.outputs), None)
+        return mapped if lost is None else Unjudged("not-mapped", f"no operator of DirectML gives {lost}")
+
+    # ---- graphs inside of a node
+
+    def _inside(self, node: NodeCase) -> Computed | Uncomputed:
+        graphs = {attribute.name: attribute.g for attribute in node.node.attribute if attribute.HasField("g")}
+        if node.node.domain or node.node.op_type not in ("If", "Loop"):
+            raise Refused(f"dmlcheck does not compute {node.node.op_type}")
+        if node.node.op_type == "If":
+            condition = bool(np.asarray(self.value(node.node.input[0])).reshape(-1)[:1].any())
+            made = self._body(_part(graphs, "then_branch" if condition else "else_branch"), [])
+        else:
+            made = self._loop(node.node, _part(graphs, "body"))
+        if isinstance(made, Uncomputed):
+            return made
+        return Computed({name: value for name, value in zip(node.node.output, made, strict=False) if name})
+
+    def _body(self, graph: Any, given: Sequence[Any]) -> list[Any] | Uncomputed:
+        """Return the outputs of a graph inside of a node, for its inputs in order."""
+        from onnx import ModelProto
+
+        proto = ModelProto(opset_import=self.model.proto.opset_import, ir_version=self.model.proto.ir_version)
+        proto.graph.CopyFrom(graph)
+        names = [value.name for value in graph.input]
+        inputs = {**self.tensors, **dict(zip(names, given, strict=False))}
+        constants = {name: tensor for name, tensor in self.model.constants.items() if name not in names}
+        constants.update((tensor.name, tensor) for tensor in graph.initializer)
+        file = self.model.nodes[0].case.file if self.model.nodes else ""
+        inner = self.model._replace(
+            proto=proto, constants=constants, nodes=node_cases(proto, file, constants), inputs=inputs
+        )
+        outputs = [value.name for value in graph.output]
+        way = ReferenceNodes(inner, outputs, self)
+        for node, found in way.nodes():
+            if isinstance(found, Uncomputed):
+                where = f"{node.case.name} ({node.operator}), which is inside of it, is not computed"
+                return found._replace(reason=cut(f"{where}: {found.reason}", _MOST_REASON))
+        self.undefined.update(dict.fromkeys(name for name in outputs if name in way.masks))
+        return [way.value(name) for name in outputs]
+
+    def _loop(self, node: Any, body: Any) -> list[Any] | Uncomputed:
+        """Return the outputs of a Loop: what its last round left, and what all rounds gave, one after the other."""
+        trips, condition, *carried = [self.value(name) if name else None for name in node.input]
+        most = None if trips is None else int(np.asarray(trips).reshape(-1)[0])
+        goes_on = condition is None or bool(np.asarray(condition).reshape(-1)[0])
+        rounds: list[list[Any]] = []
+        for number in count() if most is None else islice(count(), max(0, most)):
+            if not goes_on:
+                break
+            if not body.node and next(self.left, None) is None:
+                return Uncomputed("too-much-work", f"it takes more than {_MOST_INSIDE:,} rounds")
+            made = self._body(body, [np.array(number, np.int64), np.array(True), *carried])  # noqa: FBT003
+            if isinstance(made, Uncomputed):
+                return made
+            goes_on = bool(np.asarray(made[0]).reshape(-1)[:1].any())
+            carried, given = made[1 : 1 + len(carried)], made[1 + len(carried) :]
+            rounds.append(given)
+        if rounds:
+            return [*carried, *(np.stack(each) for each in zip(*rounds, strict=True))]
+        return [*carried, *(_empty(value) for value in body.output[1 + len(carried) :])]
+
+
+def _part(graphs: Mapping[str, Any], name: str) -> Any:
+    if name not in graphs:
+        raise Refused(f"it has no {name}")
+    return graphs[name]
+
+
+def _empty(value: Any) -> Array:
+    """Return what no round gave: no elements, of the type that the body declares."""
+    from onnx import helper
+
+    tensor = value.type.tensor_type
+    if not tensor.elem_type:
+        raise Refused(f"the type of {value.name} is not known")
+    sizes = (0, *(dim.dim_value for dim in tensor.shape.dim))
+    return np.empty(sizes, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+
+
+def _constant(tensor: Any, name: str) -> Array:
+    from onnx import numpy_helper
+
+    try:
+        return np.asarray(numpy_helper.to_array(tensor))
+    except (ValueError, TypeError) as error:
+        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+
+
+def _too_large(forms: Mapping[str, Form]) -> str | None:
+    """Return that the outputs of a node take more memory than they may, or None."""
+    need, have = sum(form.bytes for form in forms.values()), available_bytes()
+    if have is None or need <= have * _SHARE:
+        return None
+    return f"its outputs take {size_text(need)}, and {size_text(have)} of memory are free"
+
+
+def _of_engine(mapped: Mapped, forms: Mapping[str, Form]) -> Computed | Uncomputed:
+    graph = mapped.graph
+    data: Mapping[str, Array] = {**graph.constants, **mapped.data}
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:  # noqa: ARG001 - steps take what they need
+        yield from ()
+        return data[name]
+
+    results: Results
+    results, findings = collected(run_steps(graph.steps, graph.outputs, load))
+    if findings:
+        rule = findings[0].rule if findings[0].rule == "too-much-work" else "not-mapped"
+        return Uncomputed(rule, cut(findings[0].message, _MOST_REASON))
+    tensors = {name: _array(results.outputs[name], forms[name]) for name in graph.outputs}
+    masks = {
+        name: _mask(output.tensor, mask, forms[name])
+        for name, output in results.outputs.items()
+        if (mask := output.unspecified) is not None and mask.any()
+    }
+    return Computed(tensors, masks, mapped)
+
+
+def _array(output: Output, form: Form) -> Array:
+    """Return what lies in the buffer of an output as the array that it is in the model: its desc may have strides."""
+    elements = to_bytes(output.tensor, output.values).view(output.values.dtype)
+    return elements[: math.prod(form.sizes)].reshape(form.sizes).astype(form.dtype, copy=False)
+
+
+def _mask(tensor: TensorDesc, mask: Array, form: Form) -> Array:
+    elements: Array = laid_out(tensor, mask.astype(np.uint8)) == 1
+    return elements[: math.prod(form.sizes)].reshape(form.sizes)
+
+
+# ---- words
+
+
+def evaluated_text(evaluated: Sequence[ByEvaluator]) -> Iterator[str]:
+    """Yield which nodes ONNX's evaluator computed, a line for each operator and reason."""
+    groups: dict[tuple[str, str], dict[str, None]] = {}
+    for one in evaluated:
+        groups.setdefault((one.operator, one.reason), {})[one.name] = None
+    for (operator, reason), names in groups.items():
+        yield f"{operator} ({names_text(list(names))}) is computed by ONNX's own evaluator: {reason}"
+
+
+def names_text(names: Sequence[str]) -> str:
+    """Return how many nodes there are, and the names of the first few: `7 nodes: a, b, c, d, e and 2 more`."""
+    shown = ", ".join(cut(name, 100) for name in names[:_MOST_NAMES])
+    more = f" and {len(names) - _MOST_NAMES:,} more" if len(names) > _MOST_NAMES else ""
+    return f"{counted(len(names), 'node')}: {shown}{more}"
