@@ -99,3 +99,29 @@ def runtime(monkeypatch: pytest.MonkeyPatch) -> type[Runtime]:
     for field, empty in {"factors": {}, "off_by_one": set(), "raising": set(), "calls": []}.items():
         monkeypatch.setattr(Runtime, field, empty)
     return Runtime
+
+
+def plant(
+    monkeypatch: pytest.MonkeyPatch,
+    *names: str,
+    between: tuple[str, ...] = (),
+    factor: float = 2.0,
+    dtype: Any = np.float32,
+) -> None:
+    """Make the output of the last of some nodes wrong where all of them are in one model, and tensors are not kept."""
+    right = Runtime.run_model
+
+    def run_model(self: Runtime, data: bytes, inputs: Mapping[str, Any], keep: list[str]) -> dict[str, Any]:
+        made = onnx.load_from_string(data)
+        there = {each.name: each for each in made.graph.node}
+        if not set(names) <= there.keys() or set(between) & set(keep):
+            return right(self, data, inputs, keep)
+        last = there[names[-1]]
+        name = last.output[0]
+        last.output[0] = f"{name}.right"
+        made.graph.initializer.append(constant("the.fault", factor, dtype))
+        at = list(made.graph.node).index(last) + 1
+        made.graph.node.insert(at, node("Mul", f"{name}.right the.fault", name, "the.fault"))
+        return right(self, made.SerializeToString(), inputs, keep)
+
+    monkeypatch.setattr(Runtime, "run_model", run_model)

@@ -24,7 +24,7 @@ from dmlcheck.running.expectations import (
     unless_flaky,
     unless_skipped,
 )
-from dmlcheck.running.results import CaseResult
+from dmlcheck.running.results import Bisected, CaseResult
 
 
 def why_vain(summary: Summary) -> str:
@@ -88,6 +88,7 @@ class Outcome:
         self.has_wrong_file = False
         self.is_interrupted = False
         self.running: tuple[str, float] | None = None
+        self.bisected: Bisected | None = None
         self.start = time.perf_counter()
 
     @property
@@ -99,7 +100,7 @@ class Outcome:
             digest=digest_of(self.digests) if self.is_whole else None,
             compared=None if self.watch.baseline is None else self.watch.compared,
             not_run=max(0, self.total() - self.tally.total) if self.is_over and not self.is_interrupted else 0,
-        )._replace(running=self.running)
+        )._replace(running=self.running, bisected=self.bisected)
 
     @property
     def is_over(self) -> bool:
@@ -121,6 +122,7 @@ class Outcome:
                 self.unmatched.see(names_of(event.id, event.file, self.paths.get(event.file)))
         elif isinstance(event, Ended):
             self.digests.append(event.digest)
+            self.bisected = event.bisected
             self.empty.extend([] if event.empty is None else [event.empty])
 
     def _see(self, case_id: str) -> None:

@@ -41,6 +41,7 @@ class ModelOptions(NamedTuple):
     keep_memory: int = _KEEP_MEMORY
     headroom: bool = False
     output: str | None = None
+    bisect: bool = False
 
     def words(self) -> Iterator[str]:
         """Yield the options again, as the command that runs a node again has to have them."""
@@ -107,7 +108,13 @@ _OPTIONS = [
         type=Memory(),
         metavar="SIZE",
         default=_KEEP_MEMORY,
-        help="Models: with --whole, the memory for kept tensors; more of them are kept by more runs. Default: 2GiB.",
+        help="Models: with --whole or --bisect, the memory for kept tensors; --whole keeps more by more runs. "
+        "Default: 2GiB.",
+    ),
+    click.option(
+        "--bisect",
+        is_flag=True,
+        help="Models: where no node is wrong alone, find the smallest group of nodes that is wrong when run together.",
     ),
     click.option("--headroom", is_flag=True, help="Models: list the FLOAT16 tensors that are close to overflow."),
     click.option(
@@ -115,7 +122,8 @@ _OPTIONS = [
         "--output",
         metavar="DIR",
         shell_complete=complete_files,
-        help="Models: write each node that fails as a case file, and as a model of one node with its inputs.",
+        help="Models: write each node that fails as a case file, and as a model of one node with its inputs; with "
+        "--bisect the nodes that are wrong together as a model.",
     ),
 ]
 
@@ -158,6 +166,8 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
     from dmlcheck.running.model_cases import Asked, unknown_size
 
     _check_way(plan.implementation, asked)
+    if asked.bisect and not (plan.selection.is_all and plan.shard is None and target.case is None):
+        raise click.UsageError("--bisect is for all nodes of a model: leave out -k, --failed, --shard and ::NODE")
     if plan.selection.types or plan.selection.tags:
         raise click.UsageError("--type and --tag are for cases; select nodes with -k or MODEL.onnx::NODE")
     more = Asked(
@@ -169,6 +179,7 @@ def execution_of(target: Target, plan: Plan, asked: ModelOptions, *, is_listing:
         asked.optimized,
         asked.headroom,
         is_listing,
+        asked.bisect,
     )
     form = binary_format(target.file)
     assert form is not None  # noqa: S101 - it is that of a model
@@ -193,8 +204,10 @@ def _check_way(implementation: str, asked: ModelOptions) -> None:
     kind = implementation.partition(":")[0]
     if asked.optimized and kind != "onnxruntime":
         raise click.UsageError("--optimized is for --implementation onnxruntime, which optimizes the model")
-    if asked.whole and kind == "recorded":
-        raise click.UsageError("--whole: nothing is run, the tensors are recorded")
+    if kind == "recorded":
+        for name in ("whole", "bisect"):
+            if getattr(asked, name):
+                raise click.UsageError(f"--{name}: nothing is run, the tensors are recorded")
 
 
 def cases_of(execution: Execution | ModelExecution) -> Callable[[str, str], Iterable[Case]]:

@@ -1,12 +1,13 @@
 """ONNX Runtime as an implementation: a desc as an ONNX model, run by one execution provider and by no other.
 
-Graph optimizations are off, so that what is judged is the provider's kernel of the operator. Needs the packages onnx
-and onnxruntime, or onnxruntime-directml in its place.
+Graph optimizations are off, so that what is judged is the provider's kernel of the operator; `optimizing` is for nodes
+together. Needs the packages onnx and onnxruntime, or onnxruntime-directml in its place.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import os
 import re
@@ -70,6 +71,7 @@ class OnnxRuntime:
         self.version = str(self._runtime.__version__)
         self.device = _device(self._runtime, self.provider)
         self.ran_elsewhere = False
+        self.optimizes = False
         self._last: tuple[OperatorDesc, Model] | None = None
         self._sessions: OrderedDict[bytes, Any] = OrderedDict()
 
@@ -114,6 +116,8 @@ class OnnxRuntime:
     def _model_session(self, model: bytes | str, *, is_strict: bool) -> Any:
         options = _options(self._runtime, self.provider if is_strict else CPU)
         options.intra_op_num_threads = _MODEL_THREADS
+        if self.optimizes:
+            options.graph_optimization_level = self._runtime.GraphOptimizationLevel.ORT_ENABLE_ALL
         providers = [self.provider] if is_strict or self.provider == CPU else [self.provider, CPU]
         try:
             session = self._runtime.InferenceSession(model, options, providers=providers, enable_fallback=0)
@@ -124,6 +128,12 @@ class OnnxRuntime:
             raise
         session.disable_fallback()
         return session
+
+    def optimizing(self) -> OnnxRuntime:
+        """Return the same provider with models optimized before they run, as it is by default elsewhere."""
+        other = copy.copy(self)
+        other.optimizes = True
+        return other
 
     def optimized_model(self, model: bytes | str, path: str) -> None:
         """Write a model as this onnxruntime optimizes it for the provider; Failure or Unsupported where it cannot be.

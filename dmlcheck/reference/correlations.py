@@ -13,7 +13,7 @@ from dmlcheck.reference.blocks import Index, tiles_along
 from dmlcheck.reference.pieces import Piece
 from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
 
-LARGEST = 1 << 19  # elements of what a part of the filter sees: 4 megabytes of float64
+LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
 ROWS = 4  # times as large is a part of the filter, so that fewer parts see the same
 
 

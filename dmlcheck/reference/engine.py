@@ -346,13 +346,13 @@ def _threads(inputs: Inputs) -> int:
     arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
     if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
         return 1
+    np.empty(_TEMPORARY)
     return min(memory.cores(), _MOST_THREADS)
 
 
 # Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
 # with every block: that would take longer than the arithmetic.
-np.empty(1 << 21)
-
+_TEMPORARY = 1 << 21
 _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 

@@ -267,16 +267,17 @@ def summing_error(
 
 
 def _is_spread(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> bool:
-    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` says anything of any of them.
+    """Whether the terms of all sums differ so much that neither `_near` nor `is_even` holds for any of them.
 
-    The power of e in `_near` is then below -746, which float64 rounds to 0.
+    If the variance of the terms is at least (sum / n)^2, and n * u < 0.1, the power in `_near` is below -900.
     """
-    if np.ndim(count):
+    if np.ndim(count) or count * arithmetic.unit_roundoff >= _FEW_ROUNDINGS:
         return False
-    room = count * squares - sums * sums  # n^2 times the variance of the terms
-    low, high = least(room), largest(np.abs(sums))
-    unit = np.maximum(2 * arithmetic.unit_roundoff * high, arithmetic.smallest)
-    return bool(low > np.maximum(2 * _EVEN * high**2, 20 * (count * unit) ** 2))
+    room = least(squares)
+    return bool(room > arithmetic.smallest and count * room >= 2 * largest(np.abs(sums)) ** 2)
+
+
+_FEW_ROUNDINGS = 0.1
 
 
 def _near(count: Any, sums: Any, squares: Any, arithmetic: Arithmetic) -> Array:

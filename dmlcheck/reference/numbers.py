@@ -183,12 +183,10 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
             wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
             if self.error is not None and self.error.any():
                 error = plus(error, self.slack)
-            size = np.abs(self.value if self.value.dtype.kind == "f" else wide)
-            if float(of.least(size)) < self.arithmetic.smallest:
-                size = size.astype(np.float64, copy=False)
-                is_small = (size < self.arithmetic.smallest) & (size > 0)
-                if is_small.any():
-                    error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
+            size = np.abs(wide)
+            is_small = (size < self.arithmetic.smallest) & (size > 0)
+            if is_small.any():
+                error = np.where(is_small, np.maximum(plus(0.0, error), size), plus(0.0, error))
             self._operand = wide, error
         return self._operand
 

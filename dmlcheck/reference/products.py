@@ -10,7 +10,7 @@ from dmlcheck.reference.blocks import Blocks, Index
 from dmlcheck.reference.numbers import product_of_parts
 from dmlcheck.reference.pieces import Piece
 
-LARGEST = 1 << 19  # elements of a part of a factor or of the product: 4 megabytes of float64
+LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
 LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks
 
 

@@ -18,7 +18,6 @@ from dmlcheck.reference.errors import largest, least
 Array = NDArray[Any]
 
 LARGE = 1 << 22  # multiplications: fewer of them are done in float64
-LONG = 1 << 14  # terms: sums of more lose more than a thousandth in FLOAT32
 _U = 2.0**-24
 _SCALED = 24  # the exponent of the largest of scaled factors
 _LEAST_TERM = 2.0**-110  # the least of the terms as a share of the largest, whose square does not underflow
@@ -81,8 +80,6 @@ class Products:
         """The sizes as FLOAT32, scaled so that nothing overflows or underflows, and the unit of their products."""
         if self.function is not np.matmul or self.x.size * self.y.shape[-1] < LARGE or not self.y.size:
             return None
-        if self.x.shape[-1] > LONG:
-            return None
         first = _scaled(self.x)
         second = None if first is None else _scaled(self.y)
         if first is None or second is None or first.span * second.span < _LEAST_TERM:
@@ -99,19 +96,15 @@ class _Scaled(NamedTuple):
 
 
 def _scaled(x: Array) -> _Scaled | None:
-    sizes = np.abs(x.astype(np.float32))
-    most, low = float(largest(sizes)), float(least(sizes))
-    if not _LEAST_MOST < most < _MOST:
+    sizes = np.abs(x)
+    most = float(largest(sizes))
+    if not 0 < most < _MOST:
         return None
+    low = float(least(sizes))
     if low == 0:
         low = float(np.min(sizes, where=sizes > 0, initial=most))
-        if np.count_nonzero(sizes) < np.count_nonzero(x):
-            return None
-    if low < _LEAST:
-        return None
     unit = 2.0 ** (int(np.frexp(most)[1]) - _SCALED)
-    return _Scaled(np.multiply(sizes, np.float32(1 / unit), out=sizes), unit, low / most)
+    return _Scaled(np.multiply(sizes, 1 / unit, dtype=np.float64).astype(np.float32), unit, low / most)
 
 
-# FLOAT32 has these numbers, the least in full precision, and the powers of 2 that they are scaled by.
-_MOST, _LEAST_MOST, _LEAST = 2.0**126, 2.0**-100, 2.0**-126
+_MOST = 2.0**200

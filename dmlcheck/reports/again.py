@@ -14,7 +14,8 @@ from dmlcheck.running.results import FAILED, CaseResult
 def again(info: RunInfo, result: CaseResult) -> str:
     """Return the command that runs one case again, with the options that what became of it depends on."""
     case = result.case
-    target = case.file if result.is_malformed else f"{case.file}::{case.name}"
+    is_whole = result.is_malformed or result.together is not None
+    target = case.file if is_whole else f"{case.file}::{case.name}"
     words = [*_options(info, result), *(["--"] if target.startswith("-") else []), target]
     return f"dmlcheck run {_quoted(words)}"
 
@@ -30,7 +31,7 @@ def _options(info: RunInfo, result: CaseResult) -> Iterator[str]:
         yield from ("--algorithms", algorithm)
     if info.directml_version is not None:
         yield from ("--directml-version", info.directml_version)
-    yield from info.options
+    yield from (*info.options, *(["--bisect"] if result.together is not None else []))
     rules = {found.rule for found in result.diagnostics}
     strict = {found.rule for found in result.diagnostics if found.severity == ERROR} & {UNLIKELY, UNLIMITED, INACCURATE}
     if result.outcome == FAILED and strict:

@@ -15,7 +15,7 @@ from dmlcheck.reports.files import ReportFile
 from dmlcheck.reports.records import RunInfo, Summary
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Accuracy, Spot, Worst
 from dmlcheck.running.legality import Validated, Whole
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, ModelOutput, NodeOfCase
+from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, Drift, ModelOutput, NodeOfCase, Together
 from dmlcheck.specs.load import full_name
 
 if TYPE_CHECKING:
@@ -95,6 +95,8 @@ class JsonReport:
             tail["drift"] = self.drift
         if self.info.shard is not None:
             tail["shard"] = {"index": self.info.shard[0], "count": self.info.shard[1]}
+        if summary.bisected is not None:
+            tail["bisect"] = {"text": summary.bisected.text, "runs": summary.bisected.runs}
         if summary.not_run:
             tail["not_run"] = summary.not_run
         if summary.interrupted:
@@ -126,6 +128,7 @@ def case_dict(result: CaseResult) -> dict[str, Any]:
         **_details(result),
         **({} if result.node is None else _node(result.node)),
         **({} if result.output is None else {"output": _output(result.output)}),
+        **({} if result.together is None else _together(result.together)),
         **({"warnings": [_close(name, result.outputs[name]) for name in result.warned]} if result.warned else {}),
         **({"drift": [_drift(drift) for drift in result.drift]} if result.drift else {}),
         **({} if result.consistent is None else {"consistent_with": result.consistent.lower()}),
@@ -140,6 +143,15 @@ def _output(output: ModelOutput) -> dict[str, Any]:
     """Return how far an output of a model is off, and which nodes add the most to that."""
     shares = [{"node": node, "share": share} for node, share in output.shares]
     return {"name": output.name, "error": output.error, "tolerance": output.tolerance, "shares": shares}
+
+
+def _together(together: Together) -> dict[str, Any]:
+    """Return the nodes of a model that are wrong only together."""
+    return {
+        "nodes": list(together.names),
+        "onnx_operators": list(together.operators),
+        "dml_operators": list(together.dml_operators),
+    }
 
 
 def _node(node: NodeOfCase) -> dict[str, Any]:

@@ -6,10 +6,19 @@ from collections.abc import Iterator
 
 from dmlcheck.diagnostics.wording import counted, figure, visible
 from dmlcheck.reports.records import level_text
-from dmlcheck.running.results import PASSED, SKIPPED, CaseResult, ModelOutput, NodeOfCase, NotFinite
+from dmlcheck.running.results import (
+    PASSED,
+    SKIPPED,
+    Bisected,
+    CaseResult,
+    ModelOutput,
+    NodeOfCase,
+    NotFinite,
+    Together,
+)
 from dmlcheck.specs.names import short_operator
 
-_MOST_LISTED = 10  # tensors
+_MOST_LISTED = 10  # tensors, or nodes
 _MEANINGS = {"onnx": "judged by ONNX's meaning", "provider": "judged by the descs of ONNX Runtime's DirectML provider"}
 _LARGEST = 65504.0  # of FLOAT16
 
@@ -20,6 +29,8 @@ def model_facts(result: CaseResult) -> Iterator[tuple[str, str]]:
         yield from node_facts(result.node)
     if result.output is not None:
         yield from output_facts(result.output)
+    if result.together is not None:
+        yield "nodes", together_text(result.together)
 
 
 def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
@@ -32,6 +43,19 @@ def node_facts(node: NodeOfCase) -> Iterator[tuple[str, str]]:
         yield "module", visible(node.module)
     if node.line:
         yield "program", visible(node.line)
+
+
+def together_text(together: Together) -> str:
+    """Say which nodes are wrong only together, and which DirectML operators they become."""
+    nodes = [f"{name} ({operator})" for name, operator in zip(together.names, together.operators, strict=False)]
+    operators = [short_operator(operator) for operator in together.dml_operators]
+    becomes = f" -> {_listed(operators, ' + ')}" if operators else ""
+    return visible(f"{_listed(nodes, ', ')}{becomes}")
+
+
+def _listed(words: list[str], between: str) -> str:
+    more = f" and {len(words) - _MOST_LISTED:,} more" if len(words) > _MOST_LISTED else ""
+    return between.join(words[:_MOST_LISTED]) + more
 
 
 def output_facts(output: ModelOutput) -> Iterator[tuple[str, str]]:
@@ -76,8 +100,11 @@ class NodesOverview:
         self.not_finite += [(node, found) for found in node.not_finite]
         self.largest += [(magnitude, tensor, node) for tensor, magnitude in node.largest.items()]
 
-    def lines(self) -> Iterator[str]:
-        """Yield the number of nodes, the first that failed, and what makes NaN or comes close to overflow."""
+    def lines(self, bisected: Bisected | None = None) -> Iterator[str]:
+        """Yield the number of nodes, the first that failed, and what makes NaN or comes close to overflow.
+
+        `bisected` is what came of the search for nodes that are wrong only together.
+        """
         if not self.total:
             return
         yield f"{counted(self.total, 'node')}: {self.judged:,} judged, {self.total - self.judged:,} not judged"
@@ -87,6 +114,8 @@ class NodesOverview:
         yield from self._output_lines()
         yield from self._not_finite_lines()
         yield from self._headroom_lines()
+        if bisected is not None:
+            yield visible(bisected.text)
         if self.first is not None:
             case_id, node = self.first
             where = node.line or node.module

@@ -27,6 +27,7 @@ from dmlcheck.running.results import (
     ModelOutput,
     NodeOfCase,
     NotFinite,
+    Together,
 )
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.specs.records import Deviation
@@ -255,6 +256,7 @@ def _case_result(raw: Mapping[str, Any]) -> CaseResult:
         is_flaky=raw.get("flaky") is True,
         node=_node(raw),
         output=_model_output(value_of(raw, "output", (dict,), {})),
+        together=_together(raw),
     )
 
 
@@ -273,6 +275,14 @@ def _model_output(raw: Mapping[str, Any]) -> ModelOutput | None:
         _number_or_none(raw, "tolerance"),
         tuple((value_of(share, "node", TEXT), value_of(share, "share", NUMBER)) for share in shares),
     )
+
+
+def _together(raw: Mapping[str, Any]) -> Together | None:
+    """Return the nodes that are wrong only together that a case is about, None where it is about none."""
+    if "nodes" not in raw:
+        return None
+    lists = (value_of(raw, key, (list,)) for key in ("nodes", "onnx_operators", "dml_operators"))
+    return Together(*(tuple(value_of({"": text}, "", TEXT) for text in each) for each in lists))
 
 
 def _node(raw: Mapping[str, Any]) -> NodeOfCase | None:

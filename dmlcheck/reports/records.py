@@ -13,7 +13,7 @@ from dmlcheck.running.accuracy import (
     unlikely_errors,
     unlimited_warnings,
 )
-from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILURES, OUTCOMES, PASSED, SKIPPED, XFAILED, Bisected, CaseResult
 from dmlcheck.specs.names import LEVELS, level_and_version
 
 CHECKED = "checked"  # what stands for passed where dmlcheck alone checked a desc
@@ -52,7 +52,7 @@ class Summary(NamedTuple):
     of inputs the cases whose errors that would explain. `unanswered` counts the judged cases for which the
     implementation gave no result, `unlimited` those with errors that nothing limits. `running` is the case that was
     running when the run was interrupted, and for how many seconds. `flaky` counts the cases that passed after they had
-    failed.
+    failed. `bisected` says what came of the search for nodes of a model that are wrong only together.
     """
 
     counts: dict[str, int]
@@ -76,6 +76,7 @@ class Summary(NamedTuple):
     running: tuple[str, float] | None = None
     flaky: int = 0
     unlimited: int = 0
+    bisected: Bisected | None = None
 
     @property
     def is_dead(self) -> bool:

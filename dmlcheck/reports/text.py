@@ -161,7 +161,7 @@ class TextReport:
                 self.echo(f"  {seconds:.2f} s  {case_id}")
         for name, count in summary.consistent.items():
             self.echo(count.text(name))
-        for line in self.nodes.lines() if self.verbose >= 0 else ():
+        for line in self.nodes.lines(summary.bisected) if self.verbose >= 0 else ():
             self.echo(line)
         self.echo(end_line(summary, self.style))
 

@@ -15,7 +15,7 @@ from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation
 from dmlcheck.running.legality import all_problems
 from dmlcheck.running.one_case import Run, Settings, run_case
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, CaseResult
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult
 from dmlcheck.running.selection import Selection
 
 
@@ -52,11 +52,13 @@ class Other(NamedTuple):
 class Ended(NamedTuple):
     """The end of a file, with the digest of the ids of its selected cases where the run is to have them.
 
-    `empty` is the name of a file that has no case at all.
+    `empty` is the name of a file that has no case at all; `bisected` says what came of the search for nodes of a model
+    that are wrong only together.
     """
 
     digest: bytes | None
     empty: str | None = None
+    bisected: Bisected | None = None
 
 
 Event = Done | Other | Ended

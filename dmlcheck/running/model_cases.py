@@ -27,7 +27,8 @@ class Asked(NamedTuple):
 
     `is_whole` asks for the whole model with its tensors kept, in passes that keep `keep_bytes` at most, `is_optimized`
     for the model as ONNX Runtime optimizes it, `wants_headroom` for FLOAT16 tensors that are close to overflow.
-    `is_listing` says that nothing runs, so that no inputs are made.
+    `is_listing` says that nothing runs, so that no inputs are made; `is_bisecting` asks for nodes that are wrong only
+    together, for which `keep_bytes` of tensors are kept.
     """
 
     sizes: Mapping[str, int] = {}
@@ -38,6 +39,7 @@ class Asked(NamedTuple):
     is_optimized: bool = False
     wants_headroom: bool = False
     is_listing: bool = False
+    is_bisecting: bool = False
 
 
 class ModelOrigin(NamedTuple):

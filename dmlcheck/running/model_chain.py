@@ -146,7 +146,8 @@ class Chain:
             kind = TensorRef.of(actual)
             values = right.view(NUMPY_TYPES[kind.data_type])[: found.size]
             right = Carried(kind.data_type, values)
-        verdict = judge_carried({name: right}, {name: actual}, limit)
+        found = _as_carried(found, right)
+        verdict = judge_carried({name: right}, {name: found}, limit)
         error, tolerance = _relative(right, found)
         reason = None
         if not math.isfinite(tolerance):
@@ -169,6 +170,13 @@ class Chain:
         total = math.fsum(error for error in self.errors.values() if math.isfinite(error))
         ranked = sorted(self.errors.items(), key=lambda item: -item[1])[:_MOST_SHARES]
         return tuple(Share(name, min(1.0, error / total)) for name, error in ranked if error > 0 and total > 0)
+
+
+def _as_carried(found: Array, right: Carried) -> Array:
+    """Return integers as DirectML has them: indices are UINT64 where ONNX has INT64."""
+    dtype = np.dtype(NUMPY_TYPES[right.data_type])
+    are_integers = {found.dtype.kind, dtype.kind} == {"i", "u"}
+    return found.view(dtype) if are_integers and found.dtype.itemsize == dtype.itemsize else found
 
 
 def _has_infinite(made: Carried) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class ModelOutputs:
         self.cases = tuple(cases)
         self.settings = settings
         self.is_directml = is_directml
-        self.chain = Chain({name: x for name, x in model.inputs.items() if _is_known(x)}, limits)
+        self.chain = Chain(known_arrays(model.inputs), limits)
         self.wanted = frozenset(case.name.removeprefix(PREFIX) for case in cases)
         self.last = {name: node.case.name for node in model.nodes for name in node.reads}
         self.actual: dict[str, Any] = {}
@@ -52,19 +52,10 @@ class ModelOutputs:
         if not self.cases:
             return
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
-        arrays = {name: array for name, array in outputs.items() if _is_known(array)}
+        arrays = known_arrays(outputs)
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
         mapped = self._mapped(node, values) if verdict is None else verdict
-        if isinstance(mapped, Unjudged) or mapped.graph is None:
-            why = (
-                mapped.reason if isinstance(mapped, Unjudged) else "its outputs have not the sizes that they must have"
-            )
-            reads = [name for name in node.reads if name not in self.model.constants]
-            is_of_sizes = node.node.op_type in _OF_SIZES and not node.node.domain
-            self.chain.take(node.case.name, reads, arrays, why, is_of_sizes=is_of_sizes)
-        else:
-            constants = {name: data for name, data in mapped.data.items() if name in self.model.constants}
-            self.chain.add(node.case.name, mapped.graph, arrays, constants)
+        follow_node(self.chain, node, mapped, arrays, self.model)
         if isinstance(verdict, Judged):
             self.chain.note(node.case.name, verdict.verdict.outputs, arrays)
         done = (name for name in (*node.reads, *outputs) if self.last.get(name, node.case.name) == node.case.name)
@@ -73,13 +64,7 @@ class ModelOutputs:
     def _mapped(self, node: NodeCase, values: Values) -> Mapped | Unjudged:
         if values.skipped is not None or values.nothing is not None:
             return values.skipped or Unjudged("missing-tensor", "the implementation gave nothing for it")
-        inputs = arrays_of(node.node.input, values.tensors, self.model)
-        outputs = arrays_of(node.node.output, values.tensors, self.model)
-        if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):
-            return Unjudged("not-mapped", "a tensor of it is a sequence, or nothing")
-        elements = {name: kind for name in node.reads if (kind := self.model.four_bits(name)) is not None}
-        opset = self.model.opset(node.node)
-        return map_node(node.node, opset, inputs, outputs, is_directml=self.is_directml, elements=elements)
+        return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
 
     def results(self) -> Iterator[CaseResult]:
         """Yield what became of the outputs, in the order of the model."""
@@ -110,7 +95,40 @@ class ModelOutputs:
         return CaseResult(case, ending.outcome, ending.reason, diagnostics, ending.outputs, output=output)
 
 
-_HELP = "look at the nodes that fail; if none does, run with --whole --bisect"
+def mapped_with(node: NodeCase, tensors: Mapping[str, Any], model: Loaded, *, is_directml: bool) -> Mapped | Unjudged:
+    """Return the graph of a node with the tensors that it read and gave, or why it has none."""
+    inputs = arrays_of(node.node.input, tensors, model)
+    outputs = arrays_of(node.node.output, tensors, model)
+    if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):
+        return Unjudged("not-mapped", "a tensor of it is a sequence, or nothing")
+    elements = {name: kind for name in node.reads if (kind := model.four_bits(name)) is not None}
+    return map_node(node.node, model.opset(node.node), inputs, outputs, is_directml=is_directml, elements=elements)
+
+
+def follow_node(
+    chain: Chain, node: NodeCase, mapped: Mapped | Judged | Unjudged, actual: Mapping[str, Any], model: Loaded
+) -> None:
+    """Take a node into a chain; `actual` are the arrays that the implementation gave for it."""
+    if isinstance(mapped, Unjudged) or mapped.graph is None:
+        why = mapped.reason if isinstance(mapped, Unjudged) else "its outputs have not the sizes that they must have"
+        reads = [name for name in node.reads if name not in model.constants]
+        chain.take(node.case.name, reads, actual, why, is_of_sizes=is_of_sizes(node))
+    else:
+        constants = {name: data for name, data in mapped.data.items() if name in model.constants}
+        chain.add(node.case.name, mapped.graph, actual, constants)
+
+
+def is_of_sizes(node: NodeCase) -> bool:
+    """Whether what a node gives depends on the sizes of what it reads alone."""
+    return node.node.op_type in _OF_SIZES and not node.node.domain
+
+
+def known_arrays(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the tensors that are arrays of types that DirectML has."""
+    return {name: array for name, array in tensors.items() if _is_known(array)}
+
+
+_HELP = "look at the nodes that fail; if none does, run with --bisect"
 
 
 def _is_known(array: Any) -> bool:

@@ -33,6 +33,7 @@ from dmlcheck.running.events import (
 )
 from dmlcheck.running.keep import keep
 from dmlcheck.running.known_failures import with_known
+from dmlcheck.running.model_bisect import ModelBisection
 from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase, Wrong, loaded, node_cases
 from dmlcheck.running.model_outputs import ModelOutputs, output_cases
 from dmlcheck.running.node_files import FailedNode, NodeFiles
@@ -63,6 +64,7 @@ class ModelExecution:
         self.output_cases = () if isinstance(self.model, Wrong) else output_cases(self.model, target.name)
         self.selected = self._selected()
         self.chosen = frozenset(case.name for case in self.selected if in_shard(case.id, plan.shard))
+        self.together: CaseResult | None = None
         self._now: tuple[str, float] | None = None
 
     def _loaded(self) -> Loaded | Wrong:
@@ -91,7 +93,7 @@ class ModelExecution:
     @property
     def total(self) -> int:
         """The number of cases of the run."""
-        return 1 if isinstance(self.model, Wrong) else len(self.chosen)
+        return 1 if isinstance(self.model, Wrong) else len(self.chosen) + (self.together is not None)
 
     @property
     def is_by_node(self) -> bool:
@@ -112,19 +114,30 @@ class ModelExecution:
                 yield Ended(digest([self.target.name]) if self.plan.digests else None)
                 return
             outputs = self._outputs(self.model)
+            bisection = self._bisection(self.model) if self.asked.is_bisecting else None
             for node, values in self._values(self.model, outputs):
                 if node.case.name not in self.chosen:
                     outputs.follow(node, values, None)
                     yield Other(node.case.id, node.case.file)
                     continue
                 result, verdict = self._result(node, values, self.model)
+                if bisection is not None:
+                    bisection.follow(values)
+                    bisection.note(result)
                 yield Done(result)
                 outputs.follow(node, values, verdict)
                 self._now = None
             yield from (Other(case.id, case.file) for case in self.output_cases if case.name not in self.chosen)
-            yield from map(Done, outputs.results())
-            ids = [case.id for case in self.selected]
-            yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name)
+            for result in outputs.results():
+                if bisection is not None:
+                    bisection.note(result)
+                yield Done(result)
+            bisected = None
+            if bisection is not None:
+                self.together, bisected = bisection.searched(self._begin_group, self.files)
+                yield from () if self.together is None else [Done(self.together)]
+            ids = [*(case.id for case in self.selected), *([] if self.together is None else [self.together.case.id])]
+            yield Ended(digest(ids) if self.plan.digests else None, None if self.nodes else self.target.name, bisected)
         finally:
             close(self.implementation)
             if self.files is not None:
@@ -155,6 +168,14 @@ class ModelExecution:
         if self.is_by_node:
             return by_node(model, needed, self.implementation, self._begin)
         return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)
+
+    def _bisection(self, model: Loaded) -> ModelBisection:
+        """Return the search for nodes that are wrong only together."""
+        is_directml, file = self.run.directml is not None, self.target.name
+        return ModelBisection(model, file, self.implementation, self.run.limits, self.asked, is_directml=is_directml)
+
+    def _begin_group(self, name: str) -> None:
+        self._now = (name, time.monotonic())
 
     def _begin(self, node: NodeCase) -> None:
         self._now = (node.case.id, time.monotonic())

@@ -1,4 +1,4 @@
-"""The files of nodes that failed: a case file with the inputs, and a model of one node with its inputs."""
+"""The files of nodes that failed: a case file with the inputs, and a model of one or several nodes with its inputs."""
 
 from __future__ import annotations
 
@@ -30,6 +30,15 @@ class FailedNode(NamedTuple):
     inputs: Mapping[str, Any]
 
 
+class FailedGroup(NamedTuple):
+    """Nodes that are wrong together: the name of the group, their names, and their onnx.ModelProto with its inputs."""
+
+    name: str
+    nodes: tuple[str, ...]
+    model: Any
+    inputs: Mapping[str, Any]
+
+
 class NodeFiles:
     """A folder to which the nodes of a model that fail are written as they fail."""
 
@@ -43,7 +52,7 @@ class NodeFiles:
         """Write NAME.yaml, NAME/model.onnx and NAME/test_data_set_0, and return the first, or why there is nothing."""
         name = free_name(safe_name(failed.name), self.taken)
         try:
-            for path, data in _model_files(failed):
+            for path, data in _model_files(failed.model, failed.inputs):
                 self.place.write(f"{name}/{path}", data)
             comment = (
                 f"{one_line(failed.name)} ({failed.operator}) of {one_line(self.model)}, by dmlcheck {__version__}."
@@ -54,19 +63,31 @@ class NodeFiles:
         self.place.entries[file] = {"file": file, "node": failed.name}
         return os.path.join(self.place.path, file)
 
+    def write_group(self, failed: FailedGroup) -> str:
+        """Write NAME/model.onnx and NAME/test_data_set_0, and return the first, or why there is nothing."""
+        name = free_name(safe_name(failed.name), self.taken)
+        try:
+            for path, data in _model_files(failed.model, failed.inputs):
+                self.place.write(f"{name}/{path}", data)
+        except (OSError, MemoryError, ValueError, TypeError, AttributeError) as error:  # the last two of sequences
+            return f"nothing: {first_line(error)}"
+        file = f"{name}/model.onnx"
+        self.place.entries[file] = {"file": file, "nodes": list(failed.nodes)}
+        return os.path.join(self.place.path, name, "model.onnx")
+
     def close(self) -> None:
         """Write the manifest, by which a later run may clear the folder."""
         if not self.place.is_finished:
             self.place.finish([])
 
 
-def _model_files(failed: FailedNode) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of a model of one node in the layout of ONNX's backend tests."""
+def _model_files(model: Any, inputs: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of a model with its inputs in the layout of ONNX's backend tests."""
     from onnx import numpy_helper
 
-    yield "model.onnx", failed.model.SerializeToString()
-    for number, value in enumerate(failed.model.graph.input):
-        tensor = numpy_helper.from_array(failed.inputs[value.name], value.name)
+    yield "model.onnx", model.SerializeToString()
+    for number, value in enumerate(model.graph.input):
+        tensor = numpy_helper.from_array(inputs[value.name], value.name)
         yield f"test_data_set_0/input_{number}.pb", tensor.SerializeToString()
 
 

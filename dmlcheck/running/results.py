@@ -76,6 +76,24 @@ class ModelOutput(NamedTuple):
     shares: tuple[tuple[str, float], ...] = ()
 
 
+class Together(NamedTuple):
+    """The nodes of a model that a case is about, which are wrong only when they run together: names and operators.
+
+    `dml_operators` are those that they become, as far as they are known.
+    """
+
+    names: tuple[str, ...]
+    operators: tuple[str, ...]
+    dml_operators: tuple[str, ...] = ()
+
+
+class Bisected(NamedTuple):
+    """What came of the search for nodes that are wrong only together: in words, and how many times nodes ran for it."""
+
+    text: str
+    runs: int = 0
+
+
 class CaseResult(NamedTuple):
     """What became of one case; `is_malformed` where it is the file that is wrong, and nothing was run.
 
@@ -88,7 +106,7 @@ class CaseResult(NamedTuple):
     BFLOAT16, with which outputs that are wrong or unlikely would be neither. `uncompared` names the outputs that the
     case gives no values for, beside others that it does. `traceback` is that of an exception that the implementation
     raised. `is_flaky` says that a passed case failed before, and ran again. `node` is set where the case is a node of a
-    model, `output` where it is one of its outputs.
+    model, `output` where it is one of its outputs, `together` where it is several nodes that are wrong together.
     """
 
     case: Case
@@ -111,6 +129,7 @@ class CaseResult(NamedTuple):
     is_flaky: bool = False
     node: NodeOfCase | None = None
     output: ModelOutput | None = None
+    together: Together | None = None
 
     @property
     def is_computed(self) -> bool:

@@ -6,8 +6,7 @@ Both sides of a ratio are measured in turn, and the best time of each counts, so
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
 processes 0.75 of the time of one, an ONNX model 5, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization
 3, a resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise
-operator 4, and 3 times the memory of the same NumPy expression in FLOAT32; judging a product or a convolution takes 3
-times what the reference's own values do.
+operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -399,56 +398,6 @@ def lstm(_: Path) -> tuple[Job, Job]:
     return lambda: library.evaluate("LSTM", desc, tensors), plain
 
 
-def judged_gemm(_: Path) -> tuple[Job, Job]:
-    """Return judging a GEMM of 128 x 768 and 768 x 3072 computed in FLOAT32, and computing the reference's values."""
-    import numpy as np
-
-    generator = np.random.default_rng(7)
-    a, b = (generator.standard_normal(sizes, dtype=np.float32) for sizes in ((128, 768), (768, 3072)))
-    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
-    return judging("GEMM", fields, {"ATensor": a, "BTensor": b}, a @ b)
-
-
-def judged_convolution(_: Path) -> tuple[Job, Job]:
-    """Return judging a 3x3 CONVOLUTION of 256 channels of 14x14 computed in FLOAT32, and the reference's values."""
-    import numpy as np
-
-    generator = np.random.default_rng(7)
-    x, kernel = (generator.standard_normal(sizes, dtype=np.float32) for sizes in ((1, 256, 14, 14), (256, 256, 3, 3)))
-    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
-    found = np.einsum("nchwij,kcij->nkhw", windows, kernel, optimize=True)
-    ones, zeros = [1, 1], [0, 0]
-    fields = {
-        "Mode": "CROSS_CORRELATION",
-        "Direction": "FORWARD",
-        "GroupCount": 1,
-        "OutputPadding": zeros,
-        **dict.fromkeys(("Strides", "Dilations", "StartPadding", "EndPadding"), ones),
-    }
-    return judging("CONVOLUTION", fields, {"InputTensor": x, "FilterTensor": kernel}, np.ascontiguousarray(found))
-
-
-def judging(operator: str, fields: dict[str, Any], inputs: dict[str, Any], found: Any) -> tuple[Job, Job]:
-    """Return judging what an implementation found for a desc, which is right, and computing the reference's values."""
-    from dmlcheck import validation
-    from dmlcheck.cases.prepare import Prepared
-    from dmlcheck.cases.records import Case
-    from dmlcheck.reference import engine
-    from dmlcheck.running.verdict import Limits, judge
-
-    arrays = {**inputs, "OutputTensor": found}
-    tensors = {name: {"DataType": "FLOAT32", "Sizes": list(array.shape)} for name, array in arrays.items()}
-    desc, _ = validation.validate(f"DML_OPERATOR_{operator}", {**tensors, **fields}, "6_4")
-    case = Case("judged", "judged", "judged.yaml", f"DML_OPERATOR_{operator}", None, {}, inputs)
-
-    def judged() -> None:
-        if judge(case, Prepared(desc, inputs), {"OutputTensor": found}, Limits("FLOAT32")).findings:
-            raise ValueError(operator)
-
-    return judged, lambda: engine.evaluate(desc, inputs)
-
-
 def element_wise(rounds: int, only: str) -> None:
     """Print the ratios of operators over 2^24 FLOAT32 to the NumPy expression in FLOAT32, of time and of memory."""
     import numpy as np
@@ -517,8 +466,6 @@ BENCHMARKS = {
     "slice": (slice_, 2.0, 9),
     "join": (join, 2.0, 9),
     "tile": (tile, 2.0, 9),
-    "judged-gemm": (judged_gemm, 3.0, 15),
-    "judged-convolution": (judged_convolution, 3.0, 15),
 }
 
 

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from commandline import GOOD, dmlcheck, write
-from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, runtime
+from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, runtime
 from whole_models import save
+
+from dmlcheck.reports.reading import case_result
+from dmlcheck.running.events import digest_of_ids
 
 __all__ = ["runtime"]
 WORDS = ("model.onnx", "--implementation", RUNTIME)
@@ -136,6 +139,74 @@ def test_an_interrupted_run_writes_the_report_so_far(runtime: type[Runtime], mon
     assert Path("out/manifest.json").is_file()
 
 
+def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch) -> None:
+    plant(monkeypatch, "down", "softmax", between=("m2",))
+    assert run().exit_code == 0
+    result = run("--bisect", "--json", "r.json", "-o", "out", "--junitxml", "r.xml", "--html", "r.html")
+    assert runtime.calls
+    assert result.exit_code == 1
+    assert "FAILED model.onnx::down..softmax   output-mismatch\n" in result.output
+    assert "  nodes: down (MatMul-13), softmax (Softmax-13) -> GEMM + ACTIVATION_SOFTMAX1\n" in result.output
+    assert "  kept: out/down-softmax/model.onnx\n" in result.output.replace("\\", "/")
+    assert f"  again: dmlcheck run --implementation {RUNTIME} --dim batch=3 --bisect model.onnx\n" in result.output
+    assert "2 nodes right alone and wrong together: model.onnx::down..softmax, found in " in result.output
+    assert "7 cases of a model, " in result.output
+    assert "6 passed, 1 failed in" in result.output
+    assert report()["digest"] == digest_of_ids(case["id"] for case in report()["cases"])
+    case = report()["cases"][-1]
+    assert (case["id"], case["nodes"]) == ("model.onnx::down..softmax", ["down", "softmax"])
+    assert case["onnx_operators"] == ["MatMul-13", "Softmax-13"]
+    assert case["dml_operators"] == ["DML_OPERATOR_GEMM", "DML_OPERATOR_ACTIVATION_SOFTMAX1"]
+    assert (case["outcome"], case["command"].endswith("--bisect model.onnx")) == ("failed", True)
+    assert 0 < report()["bisect"]["runs"] <= 10
+    read = case_result(case).together
+    assert read is not None
+    assert (read.names, read.operators) == (("down", "softmax"), ("MatMul-13", "Softmax-13"))
+    assert dmlcheck("compare", "r.json", "r.json").exit_code == 0
+    for file in ("r.xml", "r.html"):
+        assert "down..softmax" in Path(file).read_text(encoding="utf-8")
+
+
+def test_where_no_nodes_are_wrong_together_a_line_says_so(runtime: type[Runtime]) -> None:
+    result = run("--bisect", "--json", "r.json")
+    text = "outputs are right also when only they are kept; 1 run of nodes together"
+    assert (result.exit_code, f"\n{text}\n6 passed in" in result.output) == (0, True)
+    assert report()["bisect"] == {"text": text, "runs": 1}
+    assert runtime.calls[-1] == ["y"]
+
+
+def test_an_interrupted_search_writes_the_report_so_far(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = Runtime.run_model
+
+    def interrupted(self: Runtime, data: bytes, inputs: Any, keep: list[str]) -> dict[str, Any]:
+        if len(onnx.load_from_string(data).graph.node) > 1:
+            raise KeyboardInterrupt
+        return right(self, data, inputs, keep)
+
+    monkeypatch.setattr(Runtime, "run_model", interrupted)
+    result = run("--bisect", "--json", "r.json")
+    assert (result.exit_code, len(report()["cases"]), report()["interrupted"]) == (130, 6, True)
+    assert "while model.onnx::up..softmax, run 1 of nodes together was running" in result.output
+    assert runtime.calls
+
+
+def test_expectations_are_for_nodes_that_are_wrong_together(
+    runtime: type[Runtime], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant(monkeypatch, "up", "bias", between=("m1",))
+    write("known.yaml", "- {cases: 'model.onnx::up..bias', expect: failed, reason: it is known}\n")
+    assert "6 passed, 1 xfailed in" in run("--bisect", "--expectations", "known.yaml").output
+    assert runtime.calls
+
+
+def test_onnxruntime_runs_nodes_together_optimized() -> None:
+    result = dmlcheck("run", "model.onnx", "--implementation", "onnxruntime", "--dim", "batch=3", "--bisect")
+    assert result.exit_code == 0
+    assert "outputs are right also when only they are kept; 1 run of nodes together\n" in result.output
+
+
 def test_expectations_are_for_nodes_too(runtime: type[Runtime]) -> None:
     runtime.factors["down"] = ROUNDED
     entries = [
@@ -191,6 +262,11 @@ def test_recorded_tensors_are_judged(runtime: type[Runtime]) -> None:
         (("model.onnx", "--implementation", "recorded:in.npz", "--whole"), "--whole: nothing is run"),
         ((*WORDS, "--type", "FLOAT16"), "--type and --tag are for cases"),
         ((*WORDS, "good.yaml"), "a model is run alone: name one, and nothing else"),
+        (("model.onnx", "--implementation", "recorded:in.npz", "--bisect"), "--bisect: nothing is run"),
+        ((*WORDS, "--bisect", "-k", "up"), "--bisect is for all nodes of a model: leave out -k, --failed, --shard and"),
+        ((*WORDS, "--bisect", "--shard", "1/2"), "--bisect is for all nodes of a model"),
+        (("model.onnx::up", *WORDS[1:], "--bisect"), "--bisect is for all nodes of a model"),
+        (("good.yaml", "--bisect"), "--bisect: for an ONNX model alone, and no path is one"),
         (("good.yaml", "--whole", "--dim", "a=1"), "--dim, --whole: for an ONNX model alone, and no path is one"),
         (WORDS, "the model's inputs have sizes without a number: batch"),
         ((*WORDS, "--inputs", "none.npz"), "none.npz"),

@@ -593,6 +593,24 @@ def test_a_model_is_written_as_it_is_optimized(cpu: OnnxRuntime, tmp_path: Path)
         cpu.optimized_model(b"no model", str(path))
 
 
+def test_models_are_optimized_before_they_run_only_where_that_is_asked_for(
+    cpu: OnnxRuntime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[Any] = []
+    session = cpu._runtime.InferenceSession
+
+    def noted(model: Any, options: Any, **more: Any) -> Any:
+        levels.append(options.graph_optimization_level)
+        return session(model, options, **more)
+
+    monkeypatch.setattr(cpu._runtime, "InferenceSession", noted)
+    optimizing = cpu.optimizing()
+    for each in (cpu, optimizing):
+        assert each.run_model(small_model(), X, ["y"])["y"].tolist() == [0, 2]
+    level = cpu._runtime.GraphOptimizationLevel
+    assert levels == [level.ORT_DISABLE_ALL, level.ORT_ENABLE_ALL]
+
+
 def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
     from onnx import helper
 

@@ -37,7 +37,7 @@ def factors(*, scale: float = 1.0, length: int = 60) -> tuple[Array, Array]:
     return (x * scale).astype(np.float32).astype(np.float64), y.astype(np.float32).astype(np.float64)
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0**-90, 2.0**100, 1e-25])
+@pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**100, 1e-30])
 @pytest.mark.parametrize("length", [2, 60, 3000])
 def test_absolute_values_in_float32_are_added_up_to_no_less(scale: float, length: int) -> None:
     x, y = factors(scale=scale, length=length)
@@ -49,7 +49,7 @@ def test_absolute_values_in_float32_are_added_up_to_no_less(scale: float, length
             assert right <= Fraction(one) <= right * Fraction(1 + 1e-6 * (length + 4))
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0**-90, 2.0**100])
+@pytest.mark.parametrize("scale", [1.0, 2.0**-100, 2.0**100])
 def test_squares_in_float32_are_those(scale: float) -> None:
     x, y = factors(scale=scale)
     right = [[float(value) for value in row] for row in exact(x, y, 2)]
@@ -76,7 +76,6 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
         (x * np.where(np.arange(60) == 3, np.inf, 1.0), y),
         (np.where(np.arange(60) == 3, np.nan, x), y),
         (x * 1e100, y * 1e100),
-        (x * 2.0**-110, y),
         (x * 0.0, y),
     ):
         with np.errstate(all="ignore"):
@@ -87,9 +86,6 @@ def test_few_products_other_functions_and_what_float32_cannot_hold_are_in_float6
     monkeypatch.setattr(sums_of_products, "LARGE", 5 * 60 * 4 + 1)
     assert not is_in_float32(Products(np.matmul, x, y))
     assert not is_in_float32(Products(np.multiply, x, x))
-    monkeypatch.setattr(sums_of_products, "LARGE", 1)
-    monkeypatch.setattr(sums_of_products, "LONG", 59)
-    assert not is_in_float32(Products(np.matmul, x, y))
 
 
 def test_the_same_factors_are_multiplied_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from run_models import ROUNDED, RUNTIME, Runtime, perceptron, runtime
-from whole_models import model, node, save
+from whole_models import INT64, model, node, numbers, save, tensor
 
 from dmlcheck.cases.find import Target
 from dmlcheck.running.events import Done, Plan
@@ -78,6 +78,18 @@ def test_where_the_reference_computes_nothing_the_output_is_skipped_with_its_rea
     result = found["output:y"]
     assert result.outcome == "skipped"
     assert (result.reason or "").startswith("det is not computed: DirectML has no operator that computes Det; ")
+
+
+def test_indices_are_judged_though_directml_has_another_type_for_them(runtime: type[Runtime]) -> None:
+    nodes = [node("TopK", "x k", "v y", "top"), node("Neg", "v", "n", "neg")]
+    k = numbers("k", [2])
+    made = model(nodes, {"x": ["batch", 8]}, {"n": ["batch", 2]}, [k])
+    made.graph.output.append(tensor("y", ["batch", 2], INT64))
+    found = results(made)
+    assert runtime.calls
+    assert {name: result.outcome for name, result in found.items()} == dict.fromkeys(
+        ["top", "neg", "output:n", "output:y"], "passed"
+    )
 
 
 def test_an_output_that_the_implementation_does_not_give_is_skipped(runtime: type[Runtime]) -> None:

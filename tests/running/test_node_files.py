@@ -12,6 +12,8 @@ from commandline import dmlcheck
 from run_models import ROUNDED, RUNTIME, Runtime, perceptron, runtime
 from whole_models import save
 
+from dmlcheck.running.node_files import FailedGroup, NodeFiles
+
 __all__ = ["runtime"]
 
 
@@ -74,3 +76,12 @@ def test_what_is_kept_of_a_failed_node_is_a_case_too() -> None:
     cases = json.loads(Path("r.json").read_text(encoding="utf-8"))["cases"]
     (kept,) = (case["kept"] for case in cases if "kept" in case)
     assert Path(kept) == folder
+
+
+def test_a_group_that_reads_a_sequence_is_not_written_and_the_reason_is_said() -> None:
+    from onnx import helper
+
+    sequence = helper.make_tensor_sequence_value_info("s", 1, None)
+    made = helper.make_model(helper.make_graph([], "nodes", [sequence], []))
+    kept = NodeFiles("out", "model.onnx").write_group(FailedGroup("a..b", ("a", "b"), made, {"s": [np.zeros(1)]}))
+    assert kept.startswith("nothing: ")

@@ -1,4 +1,4 @@
-"""Parts of a model as models of their own: one node, and the whole model with more of its tensors as outputs.
+"""Parts of a model as models of their own: some nodes, and the whole model with more of its tensors as outputs.
 
 Needs the package onnx.
 """
@@ -37,19 +37,37 @@ def has_graphs(node: Any) -> bool:
     return any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute)
 
 
-def model_of_node(node: Any, model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
-    """Return an onnx.ModelProto of a node of a model: its constants, which are onnx.TensorProto, and typed inputs.
+def read_from_outside(nodes: Iterable[Any]) -> list[str]:
+    """Return the names of the tensors that some nodes read, in their order, and none of those before gives."""
+    names: dict[str, None] = {}
+    made: set[str] = set()
+    for node in nodes:
+        names.update(dict.fromkeys(name for name in read_by(node) if name not in made))
+        made.update(node.output)
+    return list(names)
 
-    `inputs` has an array, or a list of arrays for a sequence, for each tensor that the node reads and no constant is.
+
+def model_of_node(node: Any, model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any]) -> Any:
+    """Return an onnx.ModelProto of a node of a model with all its outputs, as `model_of_nodes` makes it."""
+    return model_of_nodes([node], model, constants, inputs, [name for name in node.output if name])
+
+
+def model_of_nodes(
+    nodes: Sequence[Any], model: Any, constants: Mapping[str, Any], inputs: Mapping[str, Any], outputs: Iterable[str]
+) -> Any:
+    """Return an onnx.ModelProto of nodes of a model: their constants, which are onnx.TensorProto, and typed inputs.
+
+    `inputs` has an array, or a list of arrays for a sequence, for each tensor that the nodes read, and neither a
+    constant is nor one of them gives.
     """
     from onnx import ValueInfoProto, helper
 
     graph = helper.make_graph(
-        [node],
-        "node",
+        nodes,
+        "node" if len(nodes) == 1 else "nodes",
         [_typed(name, value) for name, value in inputs.items()],
-        [ValueInfoProto(name=name) for name in node.output if name],
-        [constants[name] for name in read_by(node) if name in constants],
+        [ValueInfoProto(name=name) for name in outputs],
+        [constants[name] for name in read_from_outside(nodes) if name in constants],
     )
     version = min(model.ir_version, MOST_IR)
     return helper.make_model(graph, opset_imports=list(model.opset_import), ir_version=version)

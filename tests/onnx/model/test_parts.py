@@ -15,7 +15,9 @@ from dmlcheck.onnx.model.parts import (
     join_weights,
     kinds_of,
     model_of_node,
+    model_of_nodes,
     read_by,
+    read_from_outside,
     with_outputs,
 )
 
@@ -50,6 +52,22 @@ def test_a_model_of_one_node_has_its_constants_and_typed_inputs() -> None:
     (given,) = made.graph.input
     assert given.type == tensor("x", [4, 2]).type
     assert session(made).run(["y"], {"x": x})[0].tolist() == [[2, 2, 2]] * 4
+
+
+def test_nodes_read_from_outside_what_none_before_them_gives() -> None:
+    nodes = [node("Neg", "x", "a"), node("Mul", "a w", "b"), node("Add", "b a", "c")]
+    assert read_from_outside(nodes) == ["x", "w"]
+    assert read_from_outside([nodes[0], nodes[2]]) == ["x", "b"]
+    assert read_from_outside([*nodes, conditional("c")]) == ["x", "w", "yes"]
+
+
+def test_a_model_of_several_nodes_gives_what_it_is_asked_for() -> None:
+    nodes = [node("Neg", "x", "a"), node("Mul", "a w", "b"), node("Abs", "b", "c")]
+    x = np.array([1, 2], np.float32)
+    made = model_of_nodes(nodes, perceptron(), {"w": constant("w", [3.0]), "v": constant("v", [1.0])}, {"x": x}, ["c"])
+    assert [value.name for value in made.graph.initializer] == ["w"]
+    assert [value.name for value in made.graph.output] == ["c"]
+    assert session(made).run(None, {"x": x})[0].tolist() == [3, 6]
 
 
 def test_a_node_with_graphs_is_a_model_too() -> None:
