@@ -22,7 +22,7 @@ from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.operators.meaning import by_meaning, by_provider
+from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.step_verdict import Named, judge_steps, labelled
@@ -211,7 +211,7 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
 
 def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
     """Return the graph of a node and by what it is that; Refused, by the first of both, where there is none."""
-    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: by_meaning, PROVIDER: by_provider}
+    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}
              for side, tensors in ((node.input, one.inputs), (node.output, one.outputs))]  # fmt: skip
     reasons: list[Refused] = []

@@ -11,7 +11,7 @@ from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import Unusable, nodes_of
 from dmlcheck.onnx.model.placement import origin_of_outputs, placed
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
-from dmlcheck.onnx.provider.registrations import row_of
+from dmlcheck.onnx.provider.registrations import registration_of
 
 helper = pytest.importorskip("onnx.helper")
 ADD = node("Add", "a b", "y")
@@ -122,5 +122,5 @@ def test_the_provider_reads_the_inputs_on_the_cpu_that_onnx_runtime_lists() -> N
         ("TopK", 11): (1,),
         ("Gather", 13): (),
     }
-    rows = {key: row_of(*key) for key in listed}
+    rows = {key: registration_of(*key) for key in listed}
     assert {key: row.on_cpu for key, row in rows.items() if row} == listed
