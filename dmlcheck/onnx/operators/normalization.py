@@ -13,6 +13,7 @@ import numpy as np
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axes_of, axis_of, number
 from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.steps import unary
 from dmlcheck.onnx.descs.tensors import channels, ranked, sized
 from dmlcheck.onnx.operators.row import Row, not_taken
 
@@ -153,15 +154,22 @@ def _ending_in_ones(made: Counterpart) -> Counterpart:
 
 
 def _layer_of_provider(uses_mean: int, node: Node) -> list[Counterpart]:
-    """MEAN_VARIANCE_NORMALIZATION2 in FLOAT32 where the input and its factors have different types."""
-    made = _ending_in_ones(*_layer(uses_mean, node))
+    return _in_one_type(_ending_in_ones(*_layer(uses_mean, node)))
+
+
+def _layer_of_any_types(uses_mean: int, node: Node) -> list[Counterpart]:
+    return _in_one_type(*_layer(uses_mean, node))
+
+
+def _in_one_type(made: Counterpart) -> list[Counterpart]:
+    """Return a normalization, in FLOAT32 where the input and its factors have different types."""
     names = [name for name in ("InputTensor", "ScaleTensor", "BiasTensor") if name in made.fields]
     given: Mapping[str, TensorRef] = {name: made.fields[name] for name in (*names, "OutputTensor")}
     if len({given[name].dtype for name in names}) == 1:
         return [made]
     wide = {name: x if x.element == "FLOAT32" else x.like(x.shape, "FLOAT32") for name, x in given.items()}
     casts = {
-        name: _cast(*((given[name], wide[name]) if name in names else (wide[name], given[name])))
+        name: unary("CAST", *((given[name], wide[name]) if name in names else (wide[name], given[name])))
         for name in given
         if given[name] is not wide[name]
     }
@@ -169,13 +177,14 @@ def _layer_of_provider(uses_mean: int, node: Node) -> list[Counterpart]:
     return [*casts.values(), made.with_fields(**wide), *last]
 
 
-def _cast(x: TensorRef, output: TensorRef) -> Counterpart:
-    return Counterpart("CAST", {"InputTensor": x, "OutputTensor": output})
-
-
 def _query_layer_normalization(node: Node) -> str | None:
     """DmlOperatorLayerNormalization.cpp, QueryLayerNormalization."""
     return None if len(node.outputs) == 1 else not_taken(node, "of more than one output")
+
+
+def _row_of_layer(uses_mean: int, outputs: int = 1) -> Row:
+    exact, provider = (partial(make, uses_mean) for make in (_layer_of_any_types, _layer_of_provider))
+    return Row(exact=exact, provider=provider, query=_query_layer_normalization, outputs=outputs)
 
 
 OPERATORS: dict[str, Row] = {
@@ -188,13 +197,9 @@ OPERATORS: dict[str, Row] = {
     "GroupNormalization": Row(_groups),
     "InstanceNormalization": Row(_instances, provider=_instances_of_provider),
     "LRN": Row(_local_response),
-    "LayerNormalization": Row(
-        partial(_layer, 1), provider=partial(_layer_of_provider, 1), query=_query_layer_normalization, outputs=3
-    ),
+    "LayerNormalization": _row_of_layer(1, outputs=3),
     "LpNormalization": Row(_norm, provider=_norm_of_provider),
     "MeanVarianceNormalization": Row(exact=_mean_variance_of_meaning, provider=_mean_variance_of_provider),
     "RMSNormalization": Row(partial(_layer, 0)),
-    "SimplifiedLayerNormalization": Row(
-        partial(_layer, 0), provider=partial(_layer_of_provider, 0), query=_query_layer_normalization
-    ),
+    "SimplifiedLayerNormalization": _row_of_layer(0),
 }

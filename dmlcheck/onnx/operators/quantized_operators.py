@@ -13,6 +13,7 @@ import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
+from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.descs.steps import pair, product, step, unary
 from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
 from dmlcheck.onnx.operators.convolution import window
@@ -132,7 +133,7 @@ def _average(node: Node, *, is_global: bool = False) -> list[Counterpart]:
     numbers = _tensors(node, *((index, name, _of_one(x.ndim)) for index, name in enumerate(names, start=1)))
     plain = node._replace(attributes={}) if is_global else node
     fields = {"WindowSize": sizes, **window(plain, x, sizes), "IncludePadding": node.get("count_include_pad", 0)}
-    return [Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**tensors, **moved, **numbers, **fields})]
+    return [padded(Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**tensors, **moved, **numbers, **fields}))]
 
 
 # ---- computed in floating point, or quantized first

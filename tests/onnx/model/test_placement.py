@@ -56,7 +56,8 @@ def test_inputs_that_are_left_out_do_not_count() -> None:
 
 def test_a_dequantize_linear_of_constants_is_kept() -> None:
     constants = [value(CONSTANT, 2), value(CONSTANT)]
-    assert placed(node("DequantizeLinear", "x s", "y"), constants, ()) == ""
+    for domain in ("", "com.microsoft"):
+        assert placed(node("DequantizeLinear", "x s", "y", domain=domain), constants, ()) == ""
     assert placed(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
 
 

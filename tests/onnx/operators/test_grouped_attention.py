@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from node_graphs import computed, float32, node_of
-from onnx_nodes import Array, Desc, descs, zeros
+from onnx_nodes import Array, Desc, agrees, descs, node, only, zeros
 
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Refused
@@ -65,6 +65,24 @@ def test_a_query_sees_the_cache_and_the_keys_up_to_its_own(length: int, past: in
     output, key = expected(given, past)
     assert np.abs(made[0] - output).max() < 1e-6
     assert np.abs(made[1][0] - key).max() == 0
+
+
+def test_one_desc_is_a_case() -> None:
+    """After two steps, in a cache that has room for six; the present keys and values are strided."""
+    given = inputs(1, 2)
+    sums, key = expected(given, 2)
+    present = [
+        np.concatenate([cache, np.zeros((1, KEY_HEADS, 4, HEAD), np.float32)], 2)
+        for cache in given[3:5]
+        if cache is not None
+    ]
+    for held, x in zip(present, given[1:3], strict=True):
+        held[0, :, 2] = apart(x, KEY_HEADS)[:, 0] if x is not None else 0
+    assert present[0][0, :, :3] == pytest.approx(key)
+    one = node(NAME, given, sums.astype(np.float32), *present, num_heads=HEADS, kv_num_heads=KEY_HEADS)
+    made = only(one)
+    assert made.fields["OutputPresentKeyTensor"].strides == (2 * 6 * HEAD, 6 * HEAD, HEAD, 1)
+    assert agrees(made)
 
 
 def test_a_window_hides_what_came_before() -> None:

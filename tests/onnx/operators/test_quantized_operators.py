@@ -102,6 +102,16 @@ def test_a_quantized_average_has_a_window() -> None:
     assert shapes(made)["OutputScale"] == (1, 1, 1, 1)
 
 
+def test_a_quantized_average_of_one_dimension_of_places_has_two() -> None:
+    """(1 + 2) / 2 is 1.5 and (2 + 6) / 2 is 4, by scales of 2 and 1: 3 and 8."""
+    x, two, one, point = np.array([[[1, 2, 6]]], np.uint8), np.float32(2), np.float32(1), np.uint8(0)
+    y = np.array([[[3, 8]]], np.uint8)
+    inputs = [np.asarray(given) for given in (x, two, point, one, point)]
+    made = found("com.microsoft.QLinearAveragePool", inputs, y, kernel_shape=[2])
+    assert made.fields["InputTensor"].shape == (1, 1, 1, 3)
+    assert agrees(made)
+
+
 def test_an_average_of_channels_last_reads_and_writes_through_strides() -> None:
     """DmlOperatorQLinearAveragePooling.cpp: 8x6 pixels of 3 channels."""
     x, one, point = whole(2, 8, 6, 3), zeros(), whole()

@@ -106,6 +106,14 @@ def test_every_row_says_something_and_nothing_twice() -> None:
         assert not (row.reason and (row.make or row.exact)), name
 
 
+def test_inputs_without_elements_are_left_out_by_these_alone() -> None:
+    left_out = {name for name, row in OPERATORS.items() if row.leaves_out_empty}
+    assert left_out == {"Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention"}
+    one, none = zeros(2), zeros(0, dtype="int64")
+    for scatter in ("Scatter", "ScatterElements"):
+        assert operators(provider_steps(node(scatter, [one, none, zeros(0)], one))) == ["ELEMENT_WISE_IDENTITY"]
+
+
 def test_no_operator_is_in_two_families() -> None:
     families = [vars(module).get("OPERATORS", {}) for module in vars(table).values() if isinstance(module, ModuleType)]
     assert sum(map(len, families)) == len(OPERATORS)
