@@ -14,7 +14,7 @@ from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node
-from dmlcheck.onnx.operators.meaning import by_meaning
+from dmlcheck.onnx.operators.table import exact_steps
 from dmlcheck.values.layouts import laid_out
 
 Array = np.ndarray[Any, Any]
@@ -30,12 +30,12 @@ def float32(*sizes: int) -> TensorRef:
     return TensorRef("FLOAT32", sizes)
 
 
-def graph(node: Node, made: Made = by_meaning) -> Graph:
+def graph(node: Node, made: Made = exact_steps) -> Graph:
     inputs = {f"input {i}": x for i, x in enumerate(node.inputs) if x is not None}
     return graph_of(made(node), inputs, {f"output {i}": x for i, x in enumerate(node.outputs) if x is not None})
 
 
-def computed(node: Node, made: Made = by_meaning) -> list[Array]:
+def computed(node: Node, made: Made = exact_steps) -> list[Array]:
     """Return the outputs that the reference computes for a node, in the sizes that they have there."""
     steps = graph(node, made)
     data = dict(steps.constants)

@@ -11,9 +11,7 @@ import dmlcheck
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.descs.node import Counterpart, Node
-from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.operators.provider.mapping import counterparts
-from dmlcheck.onnx.operators.shared import counterpart
+from dmlcheck.onnx.operators.table import exact_steps, provider_steps
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
 
@@ -51,8 +49,14 @@ def found(
     opset: int = 17,
     **attributes: Any,
 ) -> Counterpart:
-    """Return the operator of DirectML for a node."""
-    return counterpart(node(type, inputs, *outputs, opset=opset, **attributes))
+    """Return the only operator of DirectML that computes what a node means."""
+    return only(node(type, inputs, *outputs, opset=opset, **attributes))
+
+
+def only(one: Node) -> Counterpart:
+    """Return the only operator of DirectML that computes what a node means."""
+    (made,) = exact_steps(one)
+    return made
 
 
 def fields(counterpart: Counterpart) -> dict[str, Any]:
@@ -102,7 +106,7 @@ def descs(
     **attributes: Any,
 ) -> list[Desc]:
     """Return the descs that the provider makes of a node, each with the lowest level that takes it."""
-    made = map(padded, counterparts(node(type, inputs, *outputs, opset=opset, **attributes)))
+    made = provider_steps(node(type, inputs, *outputs, opset=opset, **attributes))
     return [_desc(each.operator, fields_of(each.fields)) for each in made]
 
 

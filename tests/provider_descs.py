@@ -10,8 +10,7 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.backend_tests.foreign_models import fields_of
 from dmlcheck.onnx.descs.node import Node
-from dmlcheck.onnx.descs.padded import padded
-from dmlcheck.onnx.operators.provider.mapping import counterparts
+from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.validation import minimum_level
 
 
@@ -33,7 +32,7 @@ def without_values(one: Node) -> Node:
 
 def made_of(one: Node) -> list[Made]:
     """Return the descs of a node without the values of their tensors."""
-    descs = [padded(each) for each in counterparts(without_values(one))]
+    descs = provider_steps(without_values(one))
     return [
         (
             each.operator,
@@ -76,5 +75,5 @@ def differences(one: Node, expected: list[Made]) -> list[Any]:
 
 def is_legal(one: Node) -> bool:
     """Whether all descs of a node are legal at some feature level."""
-    descs = [padded(each) for each in counterparts(without_values(one))]
+    descs = provider_steps(without_values(one))
     return None not in [minimum_level(read_desc(each.operator, fields_of(each.fields))) for each in descs]

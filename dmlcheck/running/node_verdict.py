@@ -22,12 +22,11 @@ from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
-from dmlcheck.onnx.operators.meaning import by_meaning, by_provider
+from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
 from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.step_verdict import Named, judge_steps, labelled
 from dmlcheck.running.verdict import Limits, Verdict
-from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -35,7 +34,6 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
-_WITHOUT_EMPTY = ("Concat", "Resize")  # which leave out inputs that have no elements
 
 
 class Judged(NamedTuple):
@@ -164,13 +162,18 @@ def _node(
     elements: Mapping[str, str],
 ) -> Node:
     """Return a node whose inputs are known, and of whose outputs types and sizes are."""
-    kind = node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
     refs: dict[str, TensorRef] = {}
     for name, array in zip(node.input, inputs, strict=True):
         if name and array is not None and name not in refs:
             refs[name] = TensorRef.of(array, elements.get(name))
     given = (None if array is None else TensorRef.of(array).unknown() for array in outputs)
-    return Node(kind, opset, attributes_of(node, opset), tuple(refs.get(name) for name in node.input), tuple(given))
+    return Node(
+        _type(node), opset, attributes_of(node, opset), tuple(refs.get(name) for name in node.input), tuple(given)
+    )
+
+
+def _type(node: Any) -> str:
+    return node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}"
 
 
 def _check_values(graph: Graph, data: Mapping[str, Array]) -> None:
@@ -189,7 +192,7 @@ def why_not(node: Any, arrays: Sequence[Array | None]) -> Unjudged | None:
     if has_graphs(node):
         return Unjudged("not-mapped", "it runs graphs of its own, and DirectML has operators only")
     tensors = [array for array in arrays if array is not None]
-    if any(not array.size for array in tensors) and node.op_type not in _WITHOUT_EMPTY:
+    if any(not array.size for array in tensors) and not row_of(_type(node)).leaves_out_empty:
         return Unjudged("runs-elsewhere", "there is nothing to compute: a tensor has no elements")
     odd = next((array.dtype for array in tensors if array.dtype not in KNOWN_TYPES), None)
     if odd is not None:
@@ -212,27 +215,22 @@ def _misshapen(node: Any, opset: int, inputs: Sequence[Any], outputs: Sequence[A
 
 
 def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
-    """Return the graph of a node and by what it is that; Refused, by the first of both, where there is none."""
-    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: by_meaning, PROVIDER: by_provider}
+    """Return the graph of a node and by what it is that; Refused where there is none.
+
+    What the provider makes of a node is no meaning of ONNX's, so that it counts for DirectML alone.
+    """
+    ways: dict[str, Callable[[Node], Sequence[Counterpart]]] = {ONNX: exact_steps, PROVIDER: provider_steps}
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}
              for side, tensors in ((node.input, one.inputs), (node.output, one.outputs))]  # fmt: skip
     reasons: list[Refused] = []
-    for meaning in (PROVIDER, ONNX) if is_directml else (ONNX, PROVIDER):
+    for meaning in (PROVIDER, ONNX) if is_directml else (ONNX,):
         try:
-            made = ways[meaning](one)
-            differs = None if is_directml or meaning == ONNX else _difference(one, made)
-            graph = graph_of(made, *names)
-            if differs is None and graph.outputs:
+            graph = graph_of(ways[meaning](one), *names)
+            if graph.outputs:
                 return meaning, graph
-            reasons.append(Refused(differs or f"no operator of DirectML gives the outputs of {one.type}"))
+            reasons.append(Refused(f"no operator of DirectML gives the outputs of {one.type}"))
         except Refused as why:
             reasons.append(why)
         except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
             reasons.append(Refused(f"{one.type} does not go with its tensors: {first_line(error)}"))
     raise reasons[0]
-
-
-def _difference(node: Node, made: Sequence[Counterpart]) -> str | None:
-    """Return how what the provider computes differs from what ONNX means by an operator, or None."""
-    specs = (load_spec(full_name(each.operator) or each.operator) for each in made)
-    return next((row.text for spec in specs for row in spec.differences if row.name == node.type), None)

@@ -12,7 +12,7 @@ from dmlcheck.diagnostics.catalog import RULES
 from dmlcheck.inspection import messages
 from dmlcheck.inspection.messages import explained, nearest
 from dmlcheck.onnx.descs.node import Node
-from dmlcheck.onnx.operators.provider.mapping import counterparts
+from dmlcheck.onnx.operators.table import provider_steps
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import LEVEL_ORDER
 from dmlcheck.validation.constraint_words import WORDS
@@ -256,7 +256,7 @@ def level_of(operator: str) -> int:
 def operators_of(node: Node) -> list[str]:
     """Return the operators of a node, and those that are fused to them."""
     inputs, outputs = (tuple(map(tensor, side)) for side in (node.inputs, node.outputs))
-    made = counterparts(node._replace(inputs=inputs, outputs=outputs))
+    made = provider_steps(node._replace(inputs=inputs, outputs=outputs))
     return [each.operator for each in made] + [
         each.fields["FusedActivation"]["Type"] for each in made if each.fields.get("FusedActivation")
     ]

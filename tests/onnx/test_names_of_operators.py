@@ -7,8 +7,7 @@ import warnings
 import pytest
 
 from dmlcheck.onnx.model.nodes import ModelNode, Unusable
-from dmlcheck.onnx.operators.provider.mapping import SEVERAL
-from dmlcheck.onnx.operators.shared import OPERATORS
+from dmlcheck.onnx.operators.table import OPERATORS
 from dmlcheck.onnx.provider.registrations import registrations
 from dmlcheck.specs.load import load_spec, operator_names
 
@@ -31,11 +30,13 @@ NAMED = {name for operator in operator_names() for name in load_spec(operator).n
 
 
 def test_every_operator_that_is_mapped_is_named_by_those_of_directml() -> None:
-    assert (set(OPERATORS) | set(SEVERAL)) - NAMED == WITHOUT_AN_OPERATOR
+    made = {name for name, row in OPERATORS.items() if row.make or row.provider}
+    assert made - NAMED == WITHOUT_AN_OPERATOR
 
 
 def test_every_name_is_that_of_an_operator_which_the_mappings_know() -> None:
-    assert NAMED - set(OPERATORS) - set(SEVERAL) - set(registrations().rows) == set()
+    made = {name for name, row in OPERATORS.items() if row.is_mapped}
+    assert NAMED - made - set(registrations().rows) == set()
 
 
 @pytest.mark.slow

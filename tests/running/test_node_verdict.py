@@ -130,7 +130,48 @@ def test_directml_is_judged_by_the_descs_of_its_provider_first() -> None:
     assert meanings == [("onnx", 1), ("provider", 4)]
 
 
-def test_one_desc_of_the_provider_serves_where_onnx_has_no_own() -> None:
+@pytest.mark.parametrize(
+    ("made", "inputs", "outputs", "reason"),
+    [
+        (node("TopK", "x k", "y i", sorted=0), [floats(1, 3, 2), np.array([2])],
+         [floats(2, 3), np.array([2, 1])], "in any order"),
+        (node("Dropout", "x r t", "y"), [floats(1, 2), np.array(0.5, "f4"), np.array(True)], [floats(2, 0)],
+         "draws random numbers"),
+        (node("IsInf", "x", "y", detect_negative=0, detect_positive=0), [floats(np.inf)], [np.array([False])],
+         "finds neither"),
+    ],
+)  # fmt: skip
+def test_what_onnx_means_is_never_what_the_provider_makes_instead(
+    made: Any, inputs: list[Any], outputs: list[Any], reason: str
+) -> None:
+    """All of these are right, and the provider computes something else."""
+    found = judged(made, inputs, outputs)
+    assert isinstance(found, Unjudged)
+    assert (found.rule, reason in found.reason) == ("not-mapped", True)
+    for_directml = judged(made, inputs, outputs, is_directml=True)
+    assert isinstance(for_directml, Judged)
+    assert for_directml.meaning == "provider"
+
+
+def test_a_layer_of_several_types_is_computed_in_float32() -> None:
+    x, scale = floats(-1, 1).reshape(1, 2), np.array([2, 4], np.float16)
+    made = node("LayerNormalization", "x s", "y", epsilon=0.0)
+    for y, count in (([-2, 4], 0), ([-2, 3], 1)):
+        found = judged(made, [x, scale], [np.array([y], np.float16)], opset=16)
+        assert isinstance(found, Judged)
+        assert (found.meaning, len(found.verdict.findings)) == ("onnx", count)
+
+
+def test_inputs_without_elements_are_left_out_where_the_operator_allows_it() -> None:
+    x, none = floats(1, 2), np.zeros(0, np.float32)
+    for made, inputs in ((node("ScatterElements", "x i u", "y"), [x, np.zeros(0, np.int64), none]),
+                         (node("Concat", "x u", "y", axis=0), [x, none])):  # fmt: skip
+        found = judged(made, inputs, [x])
+        assert isinstance(found, Judged)
+        assert found.verdict.findings == ()
+
+
+def test_a_maximum_of_two_is_one_desc() -> None:
     found = judged(node("Max", "a b", "y"), [floats(1, 5), floats(3, 2)], [floats(3, 5)])
     assert isinstance(found, Judged)
     assert found.operators == ("DML_OPERATOR_ELEMENT_WISE_MAX",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +45,10 @@ class Node(NamedTuple):
     def with_attributes(self, **attributes: Any) -> Node:
         """Return the node with other values of some attributes."""
         return self._replace(attributes={**self.attributes, **attributes})
+
+    def with_inputs(self, *inputs: TensorRef | None) -> Node:
+        """Return the node with other tensors as its first inputs."""
+        return self._replace(inputs=(*inputs, *self.inputs[len(inputs) :]))
 
     def whole(self, name: str, default: int | None = None) -> int:
         """Return an attribute that is a whole number; Refused where it is none."""
@@ -139,10 +143,6 @@ class Counterpart(NamedTuple):
     def with_fields(self, **fields: Any) -> Counterpart:
         """Return the operator with other values of some fields."""
         return self._replace(fields={**self.fields, **fields})
-
-
-Maker = Callable[[Node], Counterpart]
-Makers = Callable[[Node], list[Counterpart]]
 
 
 # ---- attributes

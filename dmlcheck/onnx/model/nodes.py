@@ -14,7 +14,6 @@ from dmlcheck.diagnostics.wording import cut, dimensions_text
 from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
 from dmlcheck.onnx.backend_tests.read import first_line, tensor_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, UnknownValues
-from dmlcheck.onnx.descs.padded import padded
 from dmlcheck.onnx.model.file import Model
 from dmlcheck.onnx.model.fusions import fusions
 from dmlcheck.onnx.model.inference import (
@@ -33,14 +32,13 @@ from dmlcheck.onnx.model.inlined_size import graphs_of
 from dmlcheck.onnx.model.inner_graphs import types_given, types_taken
 from dmlcheck.onnx.model.placement import origin_of_outputs, placed
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, MOST_DIMENSIONS, Value, initial, limited
-from dmlcheck.onnx.operators.provider.mapping import counterparts
+from dmlcheck.onnx.operators.table import provider_steps, row_of
 from dmlcheck.onnx.provider.cpu_kernels import DOMAINS_OF_RUNTIME, is_known, kernels_of, meant, not_taken
 from dmlcheck.onnx.provider.registrations import (
     Typed,
     left_to_others,
+    registration_of,
     registrations,
-    row_of,
-    without_descs,
 )
 
 NO_PROVIDER = "no-provider"
@@ -52,9 +50,6 @@ _PLACED = {
     CONSTANT: "ONNX Runtime computes it when it loads the model: all its inputs are constant",
     HOST: "ONNX Runtime keeps it on the CPU: it only computes sizes",
 }
-_SIZED_BY_INPUTS = ("Flatten", "NonZero", "Reshape", "Squeeze", "Unsqueeze")  # whose descs have no sizes of outputs
-# Whose descs leave out inputs that have no elements.
-_WITHOUT_EMPTY = ("Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention")
 _UNTAKEN = "ONNX Runtime creates no session of such a model: replace the node, or cast to a type that one of them takes"
 _CUSTOM = "a library of custom operators may have it: dmlcheck does not know what they need"
 _NO_MORE = object()
@@ -220,9 +215,9 @@ def _visited(node: Any, of: Graph, scope: Scope) -> ModelNode:
     if wrong_type is not None:
         scope.update(zip(node.output, outputs, strict=True))
         return ModelNode(name, operator, Unusable("onnx-syntax", wrong_type))
-    row = row_of(type_of(node), version)
+    registered = registration_of(type_of(node), version)
     typed = _typed(node, version, of, inputs, outputs)
-    place = placed(node, inputs, row.on_cpu if row else ())
+    place = placed(node, inputs, registered.on_cpu if registered else ())
     if place == CONSTANT and not _is_computed_at_load(node, version, of, typed):
         place = ""
     found = _found(node, version, of, inputs, outputs, typed, place)
@@ -280,7 +275,7 @@ def _found(
         has_function = _has_function(node, of)
         problem = not_taken(made.type, version, typed, converts=not has_function)
         return Unusable("runs-elsewhere", left) if problem is None else _untaken(node, of, left, problem)
-    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or without_descs(made.type))
+    return _described(node, of, made, inputs, outputs, _PLACED.get(place) or row_of(made.type).elsewhere)
 
 
 def _described(
@@ -293,14 +288,14 @@ def _described(
         [(name, value) for name, value in zip(names, values, strict=True) if name and name in of.used]
         for names, values in ((node.input, inputs), (node.output, outputs))
     )
-    needed = read if made.type in _SIZED_BY_INPUTS else [*read, *given]
+    needed = read if row_of(made.type).is_sized_by_inputs else [*read, *given]
     left_open = next(filter(None, (_left_open(name, value) for name, value in needed)), None)
     if left_open is not None:
         return Unusable("unknown-sizes", left_open)
-    full = given if made.type in _WITHOUT_EMPTY else [*read, *given]
+    full = given if row_of(made.type).leaves_out_empty else [*read, *given]
     if any(0 in (value.sizes or ()) for _, value in full):
         return Unusable("runs-elsewhere", _EMPTY)
-    return _mapped(made, lambda one: tuple(map(padded, counterparts(one))))
+    return _mapped(made, provider_steps)
 
 
 def _untaken(node: Any, of: Graph, left: str, problem: str) -> Unusable:
@@ -378,7 +373,7 @@ class _Parameter(NamedTuple):
 
 
 def _parameters(operator: str, version: int) -> tuple[list[_Parameter], list[_Parameter]]:
-    row = row_of(operator, version) or next(iter(kernels_of(operator, version)), None)
+    row = registration_of(operator, version) or next(iter(kernels_of(operator, version)), None)
     inputs, outputs = (("",), ("",)) if row is None else (row.inputs, row.outputs)
     return [_Parameter(name) for name in inputs], [_Parameter(name) for name in outputs]
 

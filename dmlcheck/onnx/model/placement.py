@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from dmlcheck.onnx.model.inference import type_of
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
+from dmlcheck.onnx.operators.table import row_of
 
 _MOST = 100  # elements of a constant that is read on the CPU
 _HALVES = ("FLOAT16", "BFLOAT16")  # which are never moved to the CPU, nor are floats of 8 bits
-_KEPT = "DequantizeLinear"  # of constants, for the integer operators that it may become a part of
-_ON_CPU = ("SequenceLength", "Shape", "Size")  # whose outputs are on the CPU, whoever computes them
 
 
 def placed(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
@@ -25,7 +25,7 @@ def placed(node: Any, inputs: Sequence[Value], on_cpu: Iterable[int]) -> str:
     named = [(index, value) for index, (name, value) in enumerate(zip(node.input, inputs, strict=True)) if name]
     origins = {value.origin for _, value in named}
     if origins == {CONSTANT}:
-        return "" if node.op_type == _KEPT else CONSTANT
+        return "" if row_of(type_of(node)).is_kept else CONSTANT
     if HOST not in origins:
         return ""
     return HOST if all(_stays(value, is_read_on_cpu=index in on_cpu) for index, value in named) else ""
@@ -45,7 +45,7 @@ def origin_of_outputs(node: Any, inputs: Sequence[Value], place: str, *, is_take
 
     `is_static` says that no size of the model is left to a run: a Shape is then a constant.
     """
-    if node.op_type in _ON_CPU and not node.domain:
+    if row_of(type_of(node)).is_on_cpu:
         return CONSTANT if node.op_type == "Shape" and is_static and inputs[0].is_sized else HOST
     if place or is_taken:
         return place

@@ -1,1 +1,1 @@
-"""Operators of ONNX that DirectML has exactly, by families: for each, what makes the desc of a node."""
+"""Operators of ONNX by families, each with its rows: the steps that nodes become, by meaning and by the provider."""

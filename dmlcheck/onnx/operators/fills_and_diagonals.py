@@ -2,45 +2,46 @@
 
 from __future__ import annotations
 
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, number
+from dmlcheck.onnx.descs.node import Counterpart, Node, number
+from dmlcheck.onnx.operators.row import Row
 
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1  # which no diagonal reaches
 
 
-def _constant(node: Node) -> Counterpart:
+def _constant(node: Node) -> list[Counterpart]:
     """FILL_VALUE_CONSTANT of what the output has everywhere."""
     output = node.output()
     given = output.values if node.has_outputs else node.get("value")
     value = 0 if given is None else given.reshape(-1)[0]
     fields = {"ValueDataType": output.data_type, "Value": number(value, output.dtype)}
-    return Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})
+    return [Counterpart("FILL_VALUE_CONSTANT", {"OutputTensor": output, **fields})]
 
 
-def _sequence(node: Node) -> Counterpart:
+def _sequence(node: Node) -> list[Counterpart]:
     output = node.output()
     given = [node.known(index) for index in (0, 2)]
     start, delta = (number(value.reshape(-1)[0], output.dtype) for value in given if value is not None)
     fields = {"ValueDataType": output.data_type, "ValueStart": start, "ValueDelta": delta}
-    return Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})
+    return [Counterpart("FILL_VALUE_SEQUENCE", {"OutputTensor": output, **fields})]
 
 
-def _triangle(node: Node) -> Counterpart:
+def _triangle(node: Node) -> list[Counterpart]:
     """DIAGONAL_MATRIX1: 0 on all diagonals below the first that stays, or above the last."""
     first = (node.numbers("k", 1) or [0])[0]
     begin, end = (_LOWEST, first) if node.get("upper", 1) else (first + 1, _HIGHEST)
     value = {"ValueDataType": node.output().data_type, "Value": 0}
     ends = {"DiagonalFillBegin": begin, "DiagonalFillEnd": end}
-    return Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})
+    return [Counterpart("DIAGONAL_MATRIX1", {**node.tensors(), **value, **ends})]
 
 
-def _ones(node: Node) -> Counterpart:
+def _ones(node: Node) -> list[Counterpart]:
     fields = {"Offset": node.get("k", 0), "Value": 1}
-    return Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})
+    return [Counterpart("DIAGONAL_MATRIX", {"OutputTensor": node.output(), **fields})]
 
 
-OPERATORS: dict[str, Maker] = {
-    "ConstantOfShape": _constant,
-    "EyeLike": _ones,
-    "Range": _sequence,
-    "Trilu": _triangle,
+OPERATORS: dict[str, Row] = {
+    "ConstantOfShape": Row(_constant),
+    "EyeLike": Row(_ones),
+    "Range": Row(_sequence),
+    "Trilu": Row(_triangle),
 }

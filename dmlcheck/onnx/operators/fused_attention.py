@@ -1,7 +1,7 @@
 """Attention of transformers, onnxruntime's own: MULTIHEAD_ATTENTION, and what comes before and after it.
 
-From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp, DmlOperatorQAttention.cpp and
-DmlOperatorGroupQueryAttention.cpp of ONNX Runtime's DirectML provider.
+From DmlOperatorMultiHeadAttention.cpp, DmlOperatorAttention.cpp and DmlOperatorQAttention.cpp of ONNX Runtime's
+DirectML provider.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ from collections.abc import Mapping, Sequence
 from math import sqrt
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Makers, Node, Refused, number
-from dmlcheck.onnx.descs.steps import identity, join, product, step, unary, window
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.steps import identity, join, product, step, window
 from dmlcheck.onnx.descs.tensors import ranked, repeated, vector
+from dmlcheck.onnx.operators.row import Row, is_given, is_set, not_taken
 
 _FIRST_DIAGONAL = -(2**31)
 
@@ -28,7 +27,7 @@ class _Mask(NamedTuple):
     steps: tuple[Counterpart, ...] = ()
 
 
-def _numbers(node: Node, size: int) -> dict[str, Any]:
+def numbers(node: Node, size: int) -> dict[str, Any]:
     """Return the fields that are numbers, for heads of a size."""
     scale = node.get("scale")
     return {
@@ -40,7 +39,7 @@ def _numbers(node: Node, size: int) -> dict[str, Any]:
 # ---- query, key and value, already multiplied
 
 
-def _multi_head(node: Node) -> Counterpart:
+def _multi_head(node: Node) -> list[Counterpart]:
     """MULTIHEAD_ATTENTION of queries, keys and values; five dimensions are stacked, keys of four are earlier ones."""
     query, heads = node.input(0), node.positive("num_heads")
     if query.ndim not in (3, 5):
@@ -54,8 +53,8 @@ def _multi_head(node: Node) -> Counterpart:
         tensors["MaskTensor"] = mask
     outputs = {"OutputTensor": 0, "OutputPresentKeyTensor": 1, "OutputPresentValueTensor": 2}
     made = {name: node.output(index) for name, index in outputs.items() if node.gives(index)}
-    fields = {**_numbers(node, size), "HeadCount": heads, "MaskType": kind}
-    return Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})
+    fields = {**numbers(node, size), "HeadCount": heads, "MaskType": kind}
+    return [Counterpart("MULTIHEAD_ATTENTION", {**tensors, **made, **fields})]
 
 
 def _given(node: Node) -> dict[str, TensorRef]:
@@ -140,7 +139,7 @@ def _attention(node: Node) -> list[Counterpart]:
 
 
 def _attend(node: Node, sizes: _Sizes, mask: _Mask, tensors: Mapping[str, Any]) -> Counterpart:
-    fields = {**_numbers(node, sizes.keys // sizes.heads), "HeadCount": sizes.heads, "MaskType": mask.kind}
+    fields = {**numbers(node, sizes.keys // sizes.heads), "HeadCount": sizes.heads, "MaskType": mask.kind}
     output = node.output()
     return step("MULTIHEAD_ATTENTION", **tensors, MaskTensor=mask.tensor, OutputTensor=output, **fields)
 
@@ -184,6 +183,16 @@ def _mask_of_product(node: Node, index: int, sizes: _Sizes) -> _Mask:
         whole = repeated(marks, (*outer, *mask.shape[2:]))
         return _Mask(cut, "BOOLEAN", (window(whole, cut, (0, 0, 0, 0)),))
     return _Mask(repeated(marks, square), "BOOLEAN")
+
+
+def _query_attention(node: Node) -> str | None:
+    """DmlOperatorAttention.cpp, QueryAttention."""
+    kept = next((name for index, name in ((4, "past"), (6, "past_sequence_length")) if node.has(index)), None)
+    if kept is not None:
+        return not_taken(node, f"with the input {kept}")
+    if is_given(node, 1):
+        return not_taken(node, "with the output present")
+    return is_set(node, "unidirectional", "do_rotary", "past_present_share_buffer")
 
 
 # ---- quantized
@@ -252,39 +261,15 @@ def _earlier(
     return cut, {**parts, **present}, [join([*present.values()], output, 0)]
 
 
-# ---- more heads in queries than in keys
+def _query_q_attention(node: Node) -> str | None:
+    """DmlOperatorQAttention.cpp, QueryQAttention."""
+    if node.get("unidirectional", 0) and node.has(5):
+        return not_taken(node, "of unidirectional 1 with a mask")
+    return is_set(node, "do_rotary", "past_present_share_buffer")
 
 
-def _grouped(node: Node) -> list[Counterpart]:
-    """MULTIHEAD_ATTENTION1 in FLOAT32; the past steps are those of input 5 for one step, and none for several."""
-    inputs = [node.input(index) for index in range(3)]
-    outputs = [node.output(index) for index in range(3)]
-    if any(x.ndim != 3 for x in inputs):
-        raise Refused(f"{node.type} whose query, key and value have {[x.ndim for x in inputs]} dimensions, not 3 each")
-    wide = [x if x.dtype == np.float32 else TensorRef("FLOAT32", x.shape) for x in (*inputs, *outputs)]
-    before = [unary("CAST", x, y) for x, y in zip(inputs, wide[:3], strict=True) if x is not y]
-    after = [unary("CAST", y, x) for x, y in zip(outputs, wide[3:], strict=True) if x is not y]
-    batch, length, _ = inputs[0].shape
-    past = TensorRef("INT32", (batch,)) if length > 1 or not node.has(5) else node.input(5).reshape(batch)
-    none = step("FILL_VALUE_CONSTANT", OutputTensor=past, ValueDataType="INT32", Value=0)
-    return [*before, *([] if length == 1 else [none]), _attend_in_groups(node, wide, past), *after]
-
-
-def _attend_in_groups(node: Node, wide: Sequence[TensorRef], past: TensorRef) -> Counterpart:
-    names = ("QueryTensor", "KeyTensor", "ValueTensor", "OutputTensor", "OutputPresentKeyTensor",
-             "OutputPresentValueTensor")  # fmt: skip
-    hidden, heads = wide[0].shape[2], node.positive("num_heads")
-    if hidden < heads:
-        raise Refused(f"{node.type} of {heads} heads in {hidden} elements")
-    counts = {"QueryHeadCount": heads, "KeyValueHeadCount": node.positive("kv_num_heads")}
-    fields = {**_numbers(node, hidden // heads), **counts, "MaskType": "NONE"}
-    tensors = dict(zip(names, wide, strict=True))
-    return step("MULTIHEAD_ATTENTION1", **tensors, PastSequenceLengthsTensor=past, **fields)
-
-
-OPERATORS: dict[str, Maker] = {"com.microsoft.MultiHeadAttention": _multi_head}
-SEVERAL: dict[str, Makers] = {
-    "com.microsoft.Attention": _attention,
-    "com.microsoft.GroupQueryAttention": _grouped,
-    "com.microsoft.QAttention": _quantized_attention,
+OPERATORS: dict[str, Row] = {
+    "com.microsoft.Attention": Row(_attention, query=_query_attention, outputs=None),
+    "com.microsoft.MultiHeadAttention": Row(_multi_head, outputs=None, leaves_out_empty=True),
+    "com.microsoft.QAttention": Row(_quantized_attention, query=_query_q_attention, outputs=None),
 }

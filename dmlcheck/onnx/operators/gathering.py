@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
 from dmlcheck.onnx.descs.tensors import along, converted, ranked, sized, unsigned
+from dmlcheck.onnx.operators.row import Row, not_taken
 
 
 def _of_one_rank(fields: Mapping[str, TensorRef], least: int = 1) -> dict[str, TensorRef]:
@@ -18,24 +19,24 @@ def _of_one_rank(fields: Mapping[str, TensorRef], least: int = 1) -> dict[str, T
     return {name: ranked(values, rank) for name, values in fields.items()}
 
 
-def _gather(node: Node) -> Counterpart:
+def _gather(node: Node) -> list[Counterpart]:
     x, indices = node.input(0), node.input(1)
     tensors = _of_one_rank({"InputTensor": x, "IndicesTensor": indices, "OutputTensor": node.output()})
     axis = axis_of(node.get("axis", 0), x.ndim) + tensors["InputTensor"].ndim - x.ndim
-    return Counterpart("GATHER", {**tensors, "Axis": axis, "IndexDimensions": indices.ndim})
+    return [Counterpart("GATHER", {**tensors, "Axis": axis, "IndexDimensions": indices.ndim})]
 
 
-def _gather_elements(node: Node) -> Counterpart:
+def _gather_elements(node: Node) -> list[Counterpart]:
     x = node.input(0)
     tensors = {"InputTensor": x, "IndicesTensor": node.input(1), "OutputTensor": node.output()}
-    return Counterpart("GATHER_ELEMENTS", {**tensors, "Axis": axis_of(node.get("axis", 0), x.ndim)})
+    return [Counterpart("GATHER_ELEMENTS", {**tensors, "Axis": axis_of(node.get("axis", 0), x.ndim)})]
 
 
-def _gather_nd(node: Node) -> Counterpart:
+def _gather_nd(node: Node) -> list[Counterpart]:
     x, indices = node.input(0), node.input(1)
     tensors = _of_one_rank({"InputTensor": x, "IndicesTensor": indices, "OutputTensor": node.output()})
     counts = {"InputDimensionCount": x.ndim, "IndicesDimensionCount": indices.ndim}
-    return Counterpart("GATHER_ND1", {**tensors, **counts, "BatchDimensionCount": node.get("batch_dims", 0)})
+    return [Counterpart("GATHER_ND1", {**tensors, **counts, "BatchDimensionCount": node.get("batch_dims", 0)})]
 
 
 def _plain_scatter(node: Node) -> dict[str, TensorRef]:
@@ -47,20 +48,20 @@ def _plain_scatter(node: Node) -> dict[str, TensorRef]:
     return {**{name: node.input(index) for index, name in enumerate(names)}, "OutputTensor": node.output()}
 
 
-def _scatter(node: Node) -> Counterpart:
+def _scatter(node: Node) -> list[Counterpart]:
     """SCATTER; without updates a copy."""
     tensors = _plain_scatter(node)
     if not tensors["IndicesTensor"].size:
-        return Counterpart("ELEMENT_WISE_IDENTITY", node.tensors())
-    return Counterpart("SCATTER", {**tensors, "Axis": axis_of(node.get("axis", 0), node.input(0).ndim)})
+        return [Counterpart("ELEMENT_WISE_IDENTITY", node.tensors())]
+    return [Counterpart("SCATTER", {**tensors, "Axis": axis_of(node.get("axis", 0), node.input(0).ndim)})]
 
 
-def _scatter_nd(node: Node) -> Counterpart:
+def _scatter_nd(node: Node) -> list[Counterpart]:
     counts = {"InputDimensionCount": node.input(0).ndim, "IndicesDimensionCount": node.input(1).ndim}
-    return Counterpart("SCATTER_ND", {**_of_one_rank(_plain_scatter(node)), **counts})
+    return [Counterpart("SCATTER_ND", {**_of_one_rank(_plain_scatter(node)), **counts})]
 
 
-def _one_hot(node: Node) -> Counterpart:
+def _one_hot(node: Node) -> list[Counterpart]:
     """ONE_HOT; the provider's ValuesTensor has four dimensions, which the page refuses where the others have not."""
     output = node.output()
     axis = axis_of(node.get("axis", -1), output.ndim)
@@ -74,10 +75,10 @@ def _one_hot(node: Node) -> Counterpart:
         "ValuesTensor": ranked(node.input(2), output.ndim),
         "OutputTensor": output,
     }
-    return Counterpart("ONE_HOT", {**tensors, "Axis": axis})
+    return [Counterpart("ONE_HOT", {**tensors, "Axis": axis})]
 
 
-def _top(node: Node) -> Counterpart:
+def _top(node: Node) -> list[Counterpart]:
     x = node.input(0)
     if not node.get("sorted", 1):
         raise Refused("TopK in any order")
@@ -85,10 +86,10 @@ def _top(node: Node) -> Counterpart:
     tensors = {"InputTensor": x, "OutputValueTensor": node.output(0), "OutputIndexTensor": unsigned(node.output(1))}
     count = (node.numbers("k", 1) or [0])[0]
     direction = "DECREASING" if node.get("largest", 1) else "INCREASING"
-    return Counterpart("TOP_K1", {**tensors, "Axis": axis, "K": count, "AxisDirection": direction})
+    return [Counterpart("TOP_K1", {**tensors, "Axis": axis, "K": count, "AxisDirection": direction})]
 
 
-def _nonzero(node: Node) -> Counterpart:
+def _nonzero(node: Node) -> list[Counterpart]:
     """NONZERO_COORDINATES: a row for each element, those beyond the last that is not zero left open."""
     x = node.input(0)
     if not node.has_outputs:
@@ -101,46 +102,112 @@ def _nonzero(node: Node) -> Counterpart:
         "OutputCountTensor": TensorRef.of(np.full((1,), count, np.uint32)),
         "OutputCoordinatesTensor": TensorRef.of(rows),
     }
-    return Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})
+    return [Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})]
 
 
-def _open_coordinates(x: TensorRef) -> Counterpart:
+def _open_coordinates(x: TensorRef) -> list[Counterpart]:
     """NONZERO_COORDINATES of values that are not known: as many rows as there are elements."""
     tensors = {
         "OutputCountTensor": x.like((1,), "UINT32"),
         "OutputCoordinatesTensor": x.like((x.size, x.ndim), "UINT32"),
     }
-    return Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})
+    return [Counterpart("NONZERO_COORDINATES", {"InputTensor": x, **tensors})]
 
 
-def _reversed(node: Node) -> Counterpart:
+def _reversed(node: Node) -> list[Counterpart]:
     x = node.input(0)
     batch, time = node.get("batch_axis", 1), node.get("time_axis", 0)
     sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
     tensors = {"InputTensor": x, "SequenceLengthsTensor": along(converted(node.input(1), np.uint32), batch, sizes)}
-    return Counterpart(
-        "REVERSE_SUBSEQUENCES", {**tensors, "OutputTensor": node.output(), "Axis": axis_of(time, x.ndim)}
-    )
+    return [
+        Counterpart("REVERSE_SUBSEQUENCES", {**tensors, "OutputTensor": node.output(), "Axis": axis_of(time, x.ndim)})
+    ]
 
 
-def _running(operator: str, exclusive: str, node: Node) -> Counterpart:
+def _running(operator: str, exclusive: str, node: Node) -> list[Counterpart]:
     axis = axis_of((node.numbers("axis", 1) or [0])[0], node.input(0).ndim)
     direction = "DECREASING" if node.get("reverse", 0) else "INCREASING"
     fields = {"Axis": axis, "AxisDirection": direction, exclusive: node.get("exclusive", 0)}
-    return Counterpart(operator, {**node.tensors(), **fields})
+    return [Counterpart(operator, {**node.tensors(), **fields})]
 
 
-OPERATORS: dict[str, Maker] = {
-    "CumProd": partial(_running, "CUMULATIVE_PRODUCT", "HasExclusiveProduct"),
-    "CumSum": partial(_running, "CUMULATIVE_SUMMATION", "HasExclusiveSum"),
-    "Gather": _gather,
-    "GatherElements": _gather_elements,
-    "GatherND": _gather_nd,
-    "NonZero": _nonzero,
-    "OneHot": _one_hot,
-    "ReverseSequence": _reversed,
-    "Scatter": _scatter,
-    "ScatterElements": _scatter,
-    "ScatterND": _scatter_nd,
-    "TopK": _top,
+# ---- as others of these
+
+
+def _features(node: Node) -> list[Counterpart]:
+    """GATHER of columns."""
+    x, places = node.input(0), node.input(1).reshape(-1)
+    output = sized(node.output(), (*x.shape[:-1], places.size))
+    return _gather(Node("Gather", 13, {"axis": -1}, (x, places), (output,)))
+
+
+def _chosen(node: Node) -> list[Counterpart]:
+    """GATHER of the places whose condition is true."""
+    axis = node.get("axis")
+    x = node.input(0) if axis is not None else node.input(0).reshape(-1)
+    places = TensorRef.of(np.flatnonzero(node.numbers_of(1)))
+    return _gather(Node("Gather", 13, {"axis": axis or 0}, (x, places), (node.output(),)))
+
+
+def _updated(node: Node) -> list[Counterpart]:
+    """SCATTER to places that follow each other from one of each batch, and go round where the model says so."""
+    x, updates, first = node.input(0), node.input(1), node.known(2)
+    axis = axis_of(node.get("axis", -2), x.ndim)
+    shape = [updates.shape[axis] if place == axis else 1 for place in range(x.ndim)]
+    places = np.arange(updates.shape[axis]).reshape(shape)
+    if first is not None:
+        places = places + first.reshape(-1, *(1 for _ in shape[1:]))
+    if node.get("mode", "linear") == "circular":
+        places = places % x.shape[axis]
+    inputs = (x, TensorRef.of(np.broadcast_to(places, updates.shape)), updates)
+    return _scatter(Node("ScatterElements", 13, {"axis": axis}, inputs, node.outputs))
+
+
+# ---- as the provider makes them
+
+
+def _query_scatter(node: Node) -> str | None:
+    """DmlOperatorScatter.cpp, QueryScatter."""
+    reduction = node.get("reduction", "none")
+    return None if reduction == "none" else not_taken(node, f"of reduction {reduction}")
+
+
+def _nonzero_of_provider(node: Node) -> list[Counterpart]:
+    """NONZERO_COORDINATES whose rows lie as the columns of INT64 numbers; what copies them is made in the run."""
+    (made,) = _nonzero(node)
+    rows = made.fields["OutputCoordinatesTensor"]
+    return [made.with_fields(OutputCoordinatesTensor=rows.view(rows.shape, (2, 2 * rows.shape[0])))]
+
+
+def _top_of_provider(node: Node) -> list[Counterpart]:
+    """TOP_K1, sorted also where any order would do; what sets the upper halves of the indices to 0 is left out."""
+    return _top(node.with_attributes(sorted=1))
+
+
+def _reversed_of_provider(node: Node) -> list[Counterpart]:
+    """REVERSE_SUBSEQUENCES whose lengths have the input's sizes, but for the axis, without strides."""
+    x, lengths = node.input(0), node.input(1)
+    time = axis_of(node.get("time_axis", 0), x.ndim)
+    sizes = [1 if axis == time else size for axis, size in enumerate(x.shape)]
+    unsigned_lengths = lengths.bits(f"UINT{8 * lengths.dtype.itemsize}").view(sizes)
+    tensors = {"InputTensor": x, "SequenceLengthsTensor": unsigned_lengths, "OutputTensor": node.output()}
+    return [Counterpart("REVERSE_SUBSEQUENCES", {**tensors, "Axis": time})]
+
+
+OPERATORS: dict[str, Row] = {
+    "Compress": Row(exact=_chosen),
+    "CumProd": Row(partial(_running, "CUMULATIVE_PRODUCT", "HasExclusiveProduct")),
+    "CumSum": Row(partial(_running, "CUMULATIVE_SUMMATION", "HasExclusiveSum")),
+    "Gather": Row(_gather),
+    "GatherElements": Row(_gather_elements),
+    "GatherND": Row(_gather_nd),
+    "NonZero": Row(_nonzero, provider=_nonzero_of_provider, is_sized_by_inputs=True),
+    "OneHot": Row(_one_hot),
+    "ReverseSequence": Row(_reversed, provider=_reversed_of_provider),
+    "Scatter": Row(_scatter, leaves_out_empty=True),
+    "ScatterElements": Row(_scatter, query=_query_scatter, leaves_out_empty=True),
+    "ScatterND": Row(_scatter_nd, query=_query_scatter),
+    "TensorScatter": Row(exact=_updated),
+    "TopK": Row(_top, provider=_top_of_provider, outputs=2),
+    "ai.onnx.ml.ArrayFeatureExtractor": Row(exact=_features),
 }

@@ -1,47 +1,49 @@
-"""Moved elements: whole tensors, parts, windows, padding, blocks."""
+"""Moved elements: copies, whole tensors, parts, windows, padding, blocks."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
 from dmlcheck.onnx.descs.tensors import permuted, repeated, sized
+from dmlcheck.onnx.export.records import BYTES_OF
+from dmlcheck.onnx.operators.row import BY_SIZES, Row, not_taken
 
 
-def _identity(values: TensorRef, node: Node) -> Counterpart:
+def _identity(values: TensorRef, node: Node) -> list[Counterpart]:
     """ELEMENT_WISE_IDENTITY that reads through strides."""
-    return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})
+    return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": values, "OutputTensor": node.output()})]
 
 
-def _expand(node: Node) -> Counterpart:
+def _expand(node: Node) -> list[Counterpart]:
     return _identity(repeated(node.input(0), node.output().shape), node)
 
 
-def _transpose(node: Node) -> Counterpart:
+def _transpose(node: Node) -> list[Counterpart]:
     x = node.input(0)
-    moved = _identity(permuted(x, node.get("perm") or range(x.ndim)[::-1]), node)
-    return moved._replace(least=1)
+    moved = permuted(x, node.get("perm") or range(x.ndim)[::-1])
+    return [made._replace(least=1) for made in _identity(moved, node)]
 
 
-def _reshape(node: Node) -> Counterpart:
+def _reshape(node: Node) -> list[Counterpart]:
     """Return a copy: of the output's sizes where its values are known, else of the input's, as the provider has it."""
     if not node.has_outputs:
         x = node.input(0)
         copy = node.output().view(x.shape) if node.gives(0) else x.unknown()
-        return Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x, "OutputTensor": copy})
+        return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x, "OutputTensor": copy})]
     return _identity(sized(node.input(0), node.output().shape), node)
 
 
-def _concat(node: Node) -> Counterpart:
+def _concat(node: Node) -> list[Counterpart]:
     """JOIN of the parts that have elements."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     axis = axis_of(node.get("axis", 1), parts[0].ndim)
     full = [part for part in parts if part.size]
-    return Counterpart("JOIN", {"InputTensors": full, "OutputTensor": node.output(), "Axis": axis})
+    return [Counterpart("JOIN", {"InputTensors": full, "OutputTensor": node.output(), "Axis": axis})]
 
 
-def _concat_of_sequence(node: Node) -> Counterpart:
+def _concat_of_sequence(node: Node) -> list[Counterpart]:
     """JOIN of the tensors of a sequence, which are the inputs here; empty ones are left out."""
     parts = [node.input(index) for index in range(len(node.inputs))]
     is_new = node.whole("new_axis", 0)
@@ -52,15 +54,15 @@ def _concat_of_sequence(node: Node) -> Counterpart:
     return _concat(node._replace(inputs=tuple(parts), attributes={"axis": axis}))
 
 
-def _split(node: Node) -> Counterpart:
+def _split(node: Node) -> list[Counterpart]:
     x = node.input(0)
     parts = [node.output(index) for index in range(len(node.outputs))]
-    return Counterpart(
-        "SPLIT", {"InputTensor": x, "OutputTensors": parts, "Axis": axis_of(node.get("axis", 0), x.ndim)}
-    )
+    return [
+        Counterpart("SPLIT", {"InputTensor": x, "OutputTensors": parts, "Axis": axis_of(node.get("axis", 0), x.ndim)})
+    ]
 
 
-def _slice(node: Node) -> Counterpart:
+def _slice(node: Node) -> list[Counterpart]:
     """SLICE1: a window from the lowest element to before the end, walked up, or down from its last element."""
     x = node.input(0)
     starts, ends = node.numbers("starts", 1) or [], node.numbers("ends", 2) or []
@@ -77,13 +79,13 @@ def _slice(node: Node) -> Counterpart:
         if sizes[axis] < 1:
             raise Refused("Slice that takes no element")
     windows = {"InputWindowOffsets": offsets, "InputWindowSizes": sizes, "InputWindowStrides": strides}
-    return Counterpart("SLICE1", {"InputTensor": x, "OutputTensor": node.output(), **windows})
+    return [Counterpart("SLICE1", {"InputTensor": x, "OutputTensor": node.output(), **windows})]
 
 
 _PADDING = {"constant": "CONSTANT", "edge": "EDGE", "reflect": "REFLECTION", "wrap": "WRAP"}
 
 
-def _pad(node: Node) -> Counterpart:
+def _pad(node: Node) -> list[Counterpart]:
     x = node.input(0)
     pads = node.numbers("pads", 1) or []
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 3) or range(x.ndim)]
@@ -100,45 +102,132 @@ def _pad(node: Node) -> Counterpart:
     fields = {"PaddingValueDataType": x.data_type, "PaddingValue": number(value, x.dtype)}
     ends = {"StartPadding": start, "EndPadding": end}
     tensors = {"InputTensor": x, "OutputTensor": node.output()}
-    return Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})
+    return [Counterpart("PADDING1", {**tensors, "PaddingMode": _PADDING[mode], **fields, **ends})]
 
 
-def _tile(node: Node) -> Counterpart:
-    return Counterpart("TILE", {**node.tensors(), "Repeats": node.numbers("repeats", 1)})
+def _tile(node: Node) -> list[Counterpart]:
+    return [Counterpart("TILE", {**node.tensors(), "Repeats": node.numbers("repeats", 1)})]
 
 
-def _blocks(operator: str, node: Node) -> Counterpart:
+def _blocks(operator: str, node: Node) -> list[Counterpart]:
     """DEPTH_TO_SPACE1 and, for the order that is the only one of older opsets, SPACE_TO_DEPTH."""
     orders = {"DCR": "DEPTH_COLUMN_ROW", "CRD": "COLUMN_ROW_DEPTH"}
     order, block = orders.get(node.get("mode", "DCR")), {"BlockSize": node.get("blocksize")}
     if operator == "SPACE_TO_DEPTH1" and order == "DEPTH_COLUMN_ROW":
-        return Counterpart("SPACE_TO_DEPTH", {**node.tensors(), **block})
-    return Counterpart(operator, {**node.tensors(), **block, "Order": order})
+        return [Counterpart("SPACE_TO_DEPTH", {**node.tensors(), **block})]
+    return [Counterpart(operator, {**node.tensors(), **block, "Order": order})]
 
 
-def _fold(node: Node) -> Counterpart:
+def _fold(node: Node) -> list[Counterpart]:
     block = node.numbers("block_shape", 2) or []
     count = len(block)
     pads = node.get("pads") or [0] * (2 * count)
     steps = {name: node.get(name.lower()) or [1] * count for name in ("Strides", "Dilations")}
     fields = {"WindowSizes": block, **steps, "StartPadding": pads[:count], "EndPadding": pads[count:]}
-    return Counterpart("FOLD", {**node.tensors(), **fields})
+    return [Counterpart("FOLD", {**node.tensors(), **fields})]
 
 
-OPERATORS: dict[str, Maker] = {
-    "Col2Im": _fold,
-    "Concat": _concat,
-    "ConcatFromSequence": _concat_of_sequence,
-    "DepthToSpace": partial(_blocks, "DEPTH_TO_SPACE1"),
-    "Expand": _expand,
-    "Flatten": _reshape,
-    "Pad": _pad,
-    "Reshape": _reshape,
-    "Slice": _slice,
-    "SpaceToDepth": partial(_blocks, "SPACE_TO_DEPTH1"),
-    "Split": _split,
-    "Squeeze": _reshape,
-    "Tile": _tile,
-    "Transpose": _transpose,
-    "Unsqueeze": _reshape,
+# ---- copies
+
+
+def _copy(node: Node) -> list[Counterpart]:
+    return [Counterpart("ELEMENT_WISE_IDENTITY", node.tensors())]
+
+
+def _of_same_bits(node: Node) -> list[Counterpart]:
+    """Copy the bits of the elements, which are of the output's type on both sides."""
+    x, output = node.input(0), node.output()
+    if {x.data_type, output.data_type} & BYTES_OF.keys():
+        raise Refused("BitCast of elements of less than a byte")
+    return [Counterpart("ELEMENT_WISE_IDENTITY", {"InputTensor": x.bits(output.element), "OutputTensor": output})]
+
+
+def _dropout(node: Node) -> list[Counterpart]:
+    """Copy the input: outside training, and where nothing is dropped."""
+    ratio, training = node.known(1), node.known(2)
+    is_training = training is not None and bool(training.any())
+    if node.opset < 7:
+        is_training = not node.get("is_test", 0)
+    if is_training and (ratio is None or ratio.any()):
+        raise Refused("Dropout in training, which draws random numbers")
+    note = "The mask is not compared." if node.gives(1) else None
+    return [made._replace(note=note) for made in _copy(node)]
+
+
+def _dropout_of_provider(node: Node) -> list[Counterpart]:
+    """Copy the input: dropout is for training."""
+    return [Counterpart("ACTIVATION_IDENTITY", node.tensors())]
+
+
+def _centered(node: Node) -> list[Counterpart]:
+    """SLICE1 where no axis is padded, PADDING1 where none is cut."""
+    x, output = node.input(0), node.output()
+    more = [new - old for old, new in zip(x.shape, output.shape, strict=True)]
+    if min(more) < 0 < max(more):
+        raise Refused("CenterCropPad that cuts and pads, which are two operators of DirectML")
+    before = [abs(count) // 2 for count in more]
+    tensors = {"InputTensor": x, "OutputTensor": output}
+    if min(more) < 0:
+        windows = {"InputWindowOffsets": before, "InputWindowSizes": list(output.shape)}
+        return [Counterpart("SLICE1", {**tensors, **windows, "InputWindowStrides": [1] * x.ndim})]
+    after = [count - start for count, start in zip(more, before, strict=True)]
+    fields = {"PaddingMode": "CONSTANT", "PaddingValueDataType": x.data_type, "PaddingValue": 0}
+    return [Counterpart("PADDING1", {**tensors, **fields, "StartPadding": before, "EndPadding": after})]
+
+
+# ---- as the provider makes them
+
+
+def _tile_of_provider(node: Node) -> list[Counterpart]:
+    """TILE without the dimensions whose results have size 1."""
+    x, output = node.input(0), node.output()
+    repeats = node.numbers("repeats", 1) or []
+    kept = [axis for axis, size in enumerate(output.shape) if size > 1] or list(range(x.ndim))[-1:]
+    tensors = {
+        "InputTensor": x.reshape([x.shape[axis] for axis in kept]),
+        "OutputTensor": output.reshape([output.shape[axis] for axis in kept]),
+    }
+    return [Counterpart("TILE", {**tensors, "Repeats": [repeats[axis] for axis in kept]})]
+
+
+def _slice_of_provider(node: Node) -> list[Counterpart]:
+    """SLICE1, with as many axes as there are steps."""
+    if node.has(4) and not node.has(3):
+        raise Refused(f"{node.type} with steps and without axes, which the DirectML provider refuses")
+    return _slice(node)
+
+
+def _query_slice(node: Node) -> str | None:
+    """DmlOperatorSlice.cpp, QuerySlice."""
+    return not_taken(node, "of more than 5 inputs") if len(node.inputs) > 5 else None
+
+
+def _query_pad(node: Node) -> str | None:
+    """DmlOperatorPadding.cpp, QueryPad."""
+    return not_taken(node, "of negative pads") if any(pad < 0 for pad in node.get("pads", ())) else None
+
+
+def _fold_of_provider(node: Node) -> list[Counterpart]:
+    """FOLD whose padding is the same at both ends: that of the start."""
+    return [made.with_fields(EndPadding=made.fields["StartPadding"]) for made in _fold(node)]
+
+
+_RESHAPED = Row(_reshape, is_sized_by_inputs=True)
+OPERATORS: dict[str, Row] = {
+    **dict.fromkeys(("Flatten", "Reshape", "Squeeze", "Unsqueeze"), _RESHAPED),
+    "BitCast": Row(exact=_of_same_bits),
+    "CenterCropPad": Row(exact=_centered),
+    "Col2Im": Row(_fold, provider=_fold_of_provider),
+    "Concat": Row(_concat, leaves_out_empty=True),
+    "ConcatFromSequence": Row(_concat_of_sequence),
+    "DepthToSpace": Row(partial(_blocks, "DEPTH_TO_SPACE1")),
+    "Dropout": Row(exact=_dropout, provider=_dropout_of_provider, outputs=None),
+    "Expand": Row(_expand),
+    "OptionalGetElement": Row(exact=_copy, elsewhere=BY_SIZES),
+    "Pad": Row(_pad, query=_query_pad),
+    "Slice": Row(_slice, provider=_slice_of_provider, query=_query_slice),
+    "SpaceToDepth": Row(partial(_blocks, "SPACE_TO_DEPTH1")),
+    "Split": Row(_split, outputs=None),
+    "Tile": Row(_tile, provider=_tile_of_provider),
+    "Transpose": Row(_transpose),
 }

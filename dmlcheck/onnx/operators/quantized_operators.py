@@ -1,14 +1,24 @@
-"""Operators on quantized numbers, some of them onnxruntime's own: products, convolutions, sums, averages, ranges."""
+"""Operators on quantized numbers, some of them onnxruntime's own: products, convolutions, sums, averages, sigmoids.
+
+From DmlOperatorQLinearSigmoid.cpp, DmlOperatorQLinearConcat.cpp, DmlOperatorDynamicQuantizeMatMul.cpp and
+DmlOperatorMatMulNBits.cpp of ONNX Runtime's DirectML provider.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
 
+import numpy as np
+
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused
-from dmlcheck.onnx.descs.tensors import channels, channels_second, repeated, sized
-from dmlcheck.onnx.operators.products_and_windows import batches, window
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.steps import pair, product, step, unary
+from dmlcheck.onnx.descs.tensors import along, channels, channels_second, converted, repeated, sized
+from dmlcheck.onnx.operators.convolution import window
+from dmlcheck.onnx.operators.matrix_products import batches
+from dmlcheck.onnx.operators.row import Row, not_taken
 
 Shaped = Callable[[TensorRef], TensorRef]
 
@@ -44,31 +54,42 @@ def _matrices(node: Node, second: int) -> tuple[int, dict[str, TensorRef]]:
     return output.ndim, batches(a, b, output)
 
 
-def _product_of_integers(node: Node) -> Counterpart:
+def _product_of_integers(node: Node) -> list[Counterpart]:
     rank, tensors = _matrices(node, 1)
     points = _tensors(node, (2, "AZeroPointTensor", _of_rows(rank)), (3, "BZeroPointTensor", _of_columns(rank)))
-    return Counterpart("MATRIX_MULTIPLY_INTEGER", {**tensors, **points})
+    return [Counterpart("MATRIX_MULTIPLY_INTEGER", {**tensors, **points})]
 
 
-def _quantized_product(node: Node) -> Counterpart:
+def _quantized_product(node: Node) -> list[Counterpart]:
     rank, tensors = _matrices(node, 3)
     rows, columns = _of_rows(rank), _of_columns(rank)
     ways = (("A", 1, rows), ("B", 4, columns), ("Output", 6, rows))
     places = [(index, f"{name}ScaleTensor", shaped) for name, index, shaped in ways]
     places += [(index + 1, f"{name}ZeroPointTensor", shaped) for name, index, shaped in ways]
-    return Counterpart("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {**tensors, **_tensors(node, *places)})
+    return [Counterpart("QUANTIZED_LINEAR_MATRIX_MULTIPLY", {**tensors, **_tensors(node, *places)})]
 
 
-def _convolution_of_integers(node: Node) -> Counterpart:
+_SCALES = (1, 4, 6)
+
+
+def _product_by_float32(node: Node) -> list[Counterpart]:
+    """QUANTIZED_LINEAR_MATRIX_MULTIPLY: scales of FLOAT16 are numbers of FLOAT32, as DirectML has them."""
+    inputs = list(node.inputs)
+    for index in _SCALES:
+        inputs[index] = converted(node.input(index), np.float32)
+    return _quantized_product(node._replace(inputs=tuple(inputs)))
+
+
+def _convolution_of_integers(node: Node) -> list[Counterpart]:
     x, weights = node.input(0), node.input(1)
     own = _of_channels(x.ndim)
     points = _tensors(node, (2, "InputZeroPointTensor", own), (3, "FilterZeroPointTensor", own))
     tensors = {"InputTensor": x, "FilterTensor": weights, **points, "OutputTensor": node.output()}
     fields = {**window(node, x, weights.shape[2:]), "GroupCount": node.get("group", 1)}
-    return Counterpart("CONVOLUTION_INTEGER", {**tensors, **fields})
+    return [Counterpart("CONVOLUTION_INTEGER", {**tensors, **fields})]
 
 
-def _quantized_convolution(node: Node) -> Counterpart:
+def _quantized_convolution(node: Node) -> list[Counterpart]:
     x, weights = node.input(0), node.input(3)
     names = ("InputTensor", "InputScaleTensor", "InputZeroPointTensor", "FilterTensor", "FilterScaleTensor",
              "FilterZeroPointTensor", "OutputScaleTensor", "OutputZeroPointTensor", "BiasTensor")  # fmt: skip
@@ -76,17 +97,10 @@ def _quantized_convolution(node: Node) -> Counterpart:
     places = [(index, name, own) for index, name in enumerate(names) if index not in (0, 3)]
     tensors = {"InputTensor": x, "FilterTensor": weights, **_tensors(node, *places), "OutputTensor": node.output()}
     fields = {**window(node, x, weights.shape[2:]), "GroupCount": node.get("group", 1)}
-    return Counterpart("QUANTIZED_LINEAR_CONVOLUTION", {**tensors, **fields})
+    return [Counterpart("QUANTIZED_LINEAR_CONVOLUTION", {**tensors, **fields})]
 
 
-def _by_range(node: Node) -> Counterpart:
-    x = node.input(0)
-    ones = (1,) * x.ndim
-    outputs = {"OutputScaleTensor": sized(node.output(1), ones), "OutputZeroPointTensor": sized(node.output(2), ones)}
-    return Counterpart("DYNAMIC_QUANTIZE_LINEAR", {**node.tensors(), **outputs})
-
-
-def product_to_float(node: Node) -> Counterpart:
+def _product_to_float(node: Node) -> list[Counterpart]:
     """MATRIX_MULTIPLY_INTEGER_TO_FLOAT of two factors, their scales and zero points, and a bias."""
     rank, tensors = _matrices(node, 1)
     places = [
@@ -96,20 +110,20 @@ def product_to_float(node: Node) -> Counterpart:
     ]
     bias = node.optional(6)
     more = {} if bias is None else {"BiasTensor": repeated(bias, node.output().shape)}
-    return Counterpart("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**tensors, **_tensors(node, *places), **more})
+    return [Counterpart("MATRIX_MULTIPLY_INTEGER_TO_FLOAT", {**tensors, **_tensors(node, *places), **more})]
 
 
-def _sum(node: Node) -> Counterpart:
+def _sum(node: Node) -> list[Counterpart]:
     output = node.output()
     own = _of_one(output.ndim)
     names = ("AScaleTensor", "AZeroPointTensor", "", "BScaleTensor", "BZeroPointTensor", "OutputScaleTensor",
              "OutputZeroPointTensor")  # fmt: skip
     numbers = _tensors(node, *((index, name, own) for index, name in enumerate(names, start=1) if name))
     addends = {"ATensor": repeated(node.input(0), output.shape), "BTensor": repeated(node.input(3), output.shape)}
-    return Counterpart("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**addends, **numbers, "OutputTensor": output})
+    return [Counterpart("ELEMENT_WISE_QUANTIZED_LINEAR_ADD", {**addends, **numbers, "OutputTensor": output})]
 
 
-def _average(node: Node, *, is_global: bool = False) -> Counterpart:
+def _average(node: Node, *, is_global: bool = False) -> list[Counterpart]:
     """QUANTIZED_LINEAR_AVERAGE_POOLING; channels that are last are read and written through strides."""
     tensors = node.tensors()
     moved = {name: channels_second(x) for name, x in tensors.items()} if node.whole("channels_last", 0) else {}
@@ -119,17 +133,142 @@ def _average(node: Node, *, is_global: bool = False) -> Counterpart:
     numbers = _tensors(node, *((index, name, _of_one(x.ndim)) for index, name in enumerate(names, start=1)))
     plain = node._replace(attributes={}) if is_global else node
     fields = {"WindowSize": sizes, **window(plain, x, sizes), "IncludePadding": node.get("count_include_pad", 0)}
-    return Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**tensors, **moved, **numbers, **fields})
+    return [padded(Counterpart("QUANTIZED_LINEAR_AVERAGE_POOLING", {**tensors, **moved, **numbers, **fields}))]
 
 
-OPERATORS: dict[str, Maker] = {
-    "ConvInteger": _convolution_of_integers,
-    "DynamicQuantizeLinear": _by_range,
-    "MatMulInteger": _product_of_integers,
-    "QLinearConv": _quantized_convolution,
-    "QLinearMatMul": _quantized_product,
-    "com.microsoft.MatMulIntegerToFloat": product_to_float,
-    "com.microsoft.QLinearAdd": _sum,
-    "com.microsoft.QLinearAveragePool": _average,
-    "com.microsoft.QLinearGlobalAveragePool": partial(_average, is_global=True),
+# ---- computed in floating point, or quantized first
+
+
+def _scaled(operator: str, x: TensorRef, scale: TensorRef, zero: TensorRef, output: TensorRef) -> Counterpart:
+    """Return a QUANTIZE_LINEAR or DEQUANTIZE_LINEAR, its numbers repeated to all elements."""
+    tensors = {"ScaleTensor": along(scale, 0, x.shape), "ZeroPointTensor": along(zero, 0, x.shape)}
+    return Counterpart(f"ELEMENT_WISE_{operator}_LINEAR", {"InputTensor": x, **tensors, "OutputTensor": output})
+
+
+def _sigmoid(node: Node) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR, SIGMOID, QUANTIZE_LINEAR."""
+    x = node.input(0)
+    numbers, made = (x.like(x.shape, "FLOAT32") for _ in range(2))
+    first = _scaled("DEQUANTIZE", x, node.input(1), node.input(2), numbers)
+    sigmoid = unary("ACTIVATION_SIGMOID", numbers, made)._replace(least=4)
+    return [first, sigmoid, _scaled("QUANTIZE", made, node.input(3), node.input(4), node.output())]
+
+
+def _query_q_linear_sigmoid(node: Node) -> str | None:
+    """DmlOperatorQLinearSigmoid.cpp, QueryQLinearSigmoid."""
+    return not_taken(node, "without the zero points") if len(node.inputs) < 5 else None
+
+
+def _concat(node: Node) -> list[Counterpart]:
+    """DEQUANTIZE_LINEAR of each input, JOIN, QUANTIZE_LINEAR; scale and zero point follow each input."""
+    count, rest = divmod(len(node.inputs) - 2, 3)
+    if count < 1 or rest:
+        raise Refused(f"{node.type} of {len(node.inputs)} inputs, which are not each with a scale and a zero point")
+    parts, first = [], []
+    for index in range(2, 2 + 3 * count, 3):
+        x, scale, zero = (node.input(index + more) for more in range(3))
+        parts.append(TensorRef("FLOAT32", x.shape))
+        first.append(_scaled("DEQUANTIZE", x, scale, zero, parts[-1]))
+    output = node.output()
+    made = TensorRef("FLOAT32", output.shape)
+    fields = {"InputTensors": parts, "OutputTensor": made, "Axis": axis_of(node.whole("axis"), output.ndim)}
+    last = _scaled("QUANTIZE", made, node.input(0), node.input(1), output)
+    return [*first, Counterpart("JOIN", fields), last]
+
+
+def _product_of_quantized(node: Node) -> list[Counterpart]:
+    """DYNAMIC_QUANTIZE_LINEAR of the first factor, MATRIX_MULTIPLY_INTEGER_TO_FLOAT."""
+    x, weights = node.input(0), node.input(1)
+    quantized, zero = weights.like(x.shape), weights.like((1,) * x.ndim)
+    scale = TensorRef("FLOAT32", (1,) * x.ndim)
+    made = {"OutputTensor": quantized, "OutputScaleTensor": scale, "OutputZeroPointTensor": zero}
+    inputs = (quantized, weights, scale, node.input(2), zero, node.optional(3), node.optional(4))
+    first = Counterpart("DYNAMIC_QUANTIZE_LINEAR", {"InputTensor": x, **made})
+    return [first, *_product_to_float(node._replace(inputs=inputs))]
+
+
+# ---- weights in blocks of few bits
+
+
+def _product_of_blocks(node: Node) -> list[Counterpart]:
+    """DEQUANTIZE of the weights, which each batch reads again, and GEMM with them transposed."""
+    x, output = node.input(0), node.output()
+    rows, columns, bits = node.positive("N"), node.positive("K"), node.whole("bits", 4)
+    if x.ndim < 2 or x.shape[-1] != columns or bits not in (4, 8):
+        raise Refused(
+            f"{node.type} of {bits} bits, whose first factor of the sizes {list(x.shape)} is not of {columns} columns"
+        )
+    if node.has(4) or node.has(5):
+        raise Refused(f"{node.type} with group indices or a bias, which the provider does not take")
+    batch = x.shape[:-2]
+    blocks = node.input(2).size // rows
+    weights = _of_bits(node.input(1), (rows, columns), bits)
+    made = x.like((*batch, rows, columns))
+    numbers = [repeated(node.input(2).reshape(rows, blocks), (*batch, rows, blocks))]
+    if node.has(3):
+        numbers.append(_zero_points(node.input(3), (*batch, rows, blocks), bits))
+    kind = "SCALE" if len(numbers) == 1 else "SCALE_ZERO_POINT"
+    fields = {"QuantizationType": kind, "QuantizationTensors": numbers, "OutputTensor": made}
+    first = step("DEQUANTIZE", InputTensor=repeated(weights, made.shape), **fields)
+    return [first, product(x, made, output, TransB="TRANSPOSE")]
+
+
+def _of_bits(packed: TensorRef, sizes: tuple[int, ...], bits: int, strides: tuple[int, ...] | None = None) -> TensorRef:
+    """Return bytes as numbers of so many bits."""
+    return TensorRef("UINT4" if bits == 4 else "UINT8", sizes, strides, packed.buffer)
+
+
+def _zero_points(packed: TensorRef, sizes: tuple[int, ...], bits: int) -> TensorRef:
+    """Return zero points, whose rows begin at a whole byte: after an odd number of them one is skipped."""
+    blocks = sizes[-1]
+    row = blocks + blocks % 2 if bits == 4 else blocks
+    return _of_bits(packed, sizes, bits, (*(0 for _ in sizes[:-2]), row, 1))
+
+
+def _product_with_zero_points(node: Node) -> list[Counterpart]:
+    """DEQUANTIZE of the weights and GEMM, with the zero points that ONNX Runtime has where none are given."""
+    if node.whole("accuracy_level", 0) == 4:
+        raise Refused(f"{node.type} of accuracy_level 4, which lets an implementation round the first factor to INT8")
+    bits, rows = node.whole("bits", 4), node.positive("N")
+    if node.has(3) and node.input(3).element != "UINT8":
+        raise Refused(f"{node.type} whose zero points are {node.input(3).data_type}, not packed in UINT8")
+    bias, inputs = node.optional(5), list(node.inputs[:4])
+    if not node.has(3):
+        blocks = node.input(2).size // rows
+        packed = np.full(rows * (-(-blocks * bits // 8)), 0x88 if bits == 4 else 0x80, np.uint8)
+        inputs = [*node.inputs[:3], TensorRef.of(packed)]
+    output = node.output()
+    product = output if bias is None else output.unknown()
+    plain = node._replace(inputs=(*inputs, *node.inputs[4:5]), outputs=(product,))
+    made = _product_of_blocks(plain)
+    return made if bias is None else [*made, pair("ADD", product, bias, output)]
+
+
+def _query_mat_mul_n_bits(node: Node) -> str | None:
+    """DmlOperatorMatMulNBits.cpp, QueryMatMulNBits."""
+    bits, inner, block = node.whole("bits", 4), node.whole("K", 0), node.whole("block_size", 0)
+    if bits not in (4, 8):
+        return not_taken(node, f"of {bits} bits")
+    return (
+        not_taken(node, f"of K {inner}, which is no multiple of block_size {block}")
+        if block and inner % block
+        else None
+    )
+
+
+OPERATORS: dict[str, Row] = {
+    "ConvInteger": Row(_convolution_of_integers),
+    "MatMulInteger": Row(_product_of_integers),
+    "QLinearConv": Row(_quantized_convolution),
+    "QLinearMatMul": Row(_quantized_product, exact=_product_by_float32),
+    "com.microsoft.DynamicQuantizeMatMul": Row(_product_of_quantized),
+    "com.microsoft.MatMulIntegerToFloat": Row(_product_to_float),
+    "com.microsoft.MatMulNBits": Row(
+        exact=_product_with_zero_points, provider=_product_of_blocks, query=_query_mat_mul_n_bits
+    ),
+    "com.microsoft.QLinearAdd": Row(_sum),
+    "com.microsoft.QLinearAveragePool": Row(_average),
+    "com.microsoft.QLinearConcat": Row(_concat),
+    "com.microsoft.QLinearGlobalAveragePool": Row(partial(_average, is_global=True)),
+    "com.microsoft.QLinearSigmoid": Row(_sigmoid, query=_query_q_linear_sigmoid),
 }

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, number
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
 from dmlcheck.onnx.descs.tensors import converted, permuted, ranked
+from dmlcheck.onnx.operators.row import Row, is_set
 
 _DIRECTIONS = {"forward": "FORWARD", "reverse": "BACKWARD", "bidirectional": "BIDIRECTIONAL"}
 _DEFAULTS = {"RNN": ("Tanh",), "GRU": ("Sigmoid", "Tanh"), "LSTM": ("Sigmoid", "Tanh", "Tanh")}
@@ -31,13 +32,12 @@ _FUNCTIONS: dict[str, tuple[str, dict[str, float | None]]] = {
 }
 
 
-def _recurrent(type: str, node: Node) -> Counterpart:
+def _recurrent(type: str, node: Node) -> list[Counterpart]:
     direction = _DIRECTIONS.get(node.get("direction", "forward"))
     if direction is None or node.opset < 7:
         raise Refused(f"{type} of opset {node.opset} with direction {node.get('direction')!r}")
-    node.only_outputs(3 if type == "LSTM" else 2)
     fields = {**_tensors(type, node), "Direction": direction, **_own(type, node)}
-    return Counterpart(type, {**fields, "ActivationDescs": list(_activations(type, node, direction))})
+    return [Counterpart(type, {**fields, "ActivationDescs": list(_activations(type, node, direction))})]
 
 
 def _tensors(type: str, node: Node) -> dict[str, TensorRef]:
@@ -95,4 +95,23 @@ def _activations(type: str, node: Node, direction: str) -> Iterator[dict[str, An
         yield {"Type": f"ACTIVATION_{short}", **{field: number(v) for field, v in values.items()}, **steepness}
 
 
-OPERATORS: dict[str, Maker] = {name: partial(_recurrent, name) for name in _DEFAULTS}
+def _recurrent_of_provider(type: str, node: Node) -> list[Counterpart]:
+    """RNN, GRU and LSTM: clip is for LSTM alone, and a softplus has no Steepness."""
+    if "affine" in (name.lower() for name in node.get("activations") or []):
+        raise Refused(f"{node.type} with the activation Affine, which the DirectML provider refuses")
+    (made,) = _recurrent(type, node if node.type == "LSTM" else node.with_attributes(clip=None))
+    activations = [{**each, "Steepness": 0} if "Steepness" in each else each for each in made.fields["ActivationDescs"]]
+    return [made.with_fields(ActivationDescs=activations)]
+
+
+def _query_recurrent(node: Node) -> str | None:
+    """DmlOperatorRecurrentNeuralNetwork.cpp, QueryRecurrentNeuralNetwork."""
+    return is_set(node, "layout")
+
+
+def _row(type: str, outputs: int = 2) -> Row:
+    own, provider = (partial(make, type) for make in (_recurrent, _recurrent_of_provider))
+    return Row(own, provider=provider, query=_query_recurrent, outputs=outputs)
+
+
+OPERATORS: dict[str, Row] = {"GRU": _row("GRU"), "LSTM": _row("LSTM", 3), "RNN": _row("RNN")}

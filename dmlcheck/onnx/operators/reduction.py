@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of
 from dmlcheck.onnx.descs.tensors import sized, vector
+from dmlcheck.onnx.operators.row import Row
 
 
-def _reduce(function: str, node: Node) -> Counterpart:
+def _reduce(function: str, node: Node) -> list[Counterpart]:
     """REDUCE: no axes mean all of them, or with noop_with_empty_axes none."""
     x = vector(node.input(0))
     axes = [axis_of(axis, x.ndim) for axis in node.numbers("axes", 1) or []]
@@ -18,25 +19,25 @@ def _reduce(function: str, node: Node) -> Counterpart:
         raise Refused(f"{node.type} of no axes, of which versions of ONNX say different things")
     sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
     tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
-    return Counterpart("REDUCE", {"Function": function, **tensors, "Axes": axes})
+    return [Counterpart("REDUCE", {"Function": function, **tensors, "Axes": axes})]
 
 
-def _index(operator: str, node: Node) -> Counterpart:
+def _index(operator: str, node: Node) -> list[Counterpart]:
     """ARGMAX and ARGMIN: the last of equal elements is what DECREASING gives."""
     x = vector(node.input(0))
     axis = axis_of(node.get("axis", 0), x.ndim)
     sizes = [1 if place == axis else size for place, size in enumerate(x.shape)]
     direction = "DECREASING" if node.get("select_last_index", 0) else "INCREASING"
     tensors = {"InputTensor": x, "OutputTensor": sized(node.output(), sizes)}
-    return Counterpart(operator, {**tensors, "Axes": [axis], "AxisDirection": direction})
+    return [Counterpart(operator, {**tensors, "Axes": [axis], "AxisDirection": direction})]
 
 
-def _grouped(operator: str, node: Node) -> Counterpart:
+def _grouped(operator: str, node: Node) -> list[Counterpart]:
     """HARDMAX1, SOFTMAX1, LOG_SOFTMAX1 along an axis; before opset 13 along all axes from one on."""
     x = vector(node.input(0))
     axis = axis_of(node.get("axis", -1 if node.opset >= 13 else 1), x.ndim)
     axes = [axis] if node.opset >= 13 else list(range(axis, x.ndim))
-    return Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})
+    return [Counterpart(operator, {"InputTensor": x, "OutputTensor": node.output(), "Axes": axes})]
 
 
 _REDUCE = {
@@ -53,11 +54,11 @@ _REDUCE = {
 }
 
 
-OPERATORS: dict[str, Maker] = {
-    **{name: partial(_reduce, function) for name, function in _REDUCE.items()},
-    "ArgMax": partial(_index, "ARGMAX"),
-    "ArgMin": partial(_index, "ARGMIN"),
-    "Hardmax": partial(_grouped, "ACTIVATION_HARDMAX1"),
-    "LogSoftmax": partial(_grouped, "ACTIVATION_LOG_SOFTMAX1"),
-    "Softmax": partial(_grouped, "ACTIVATION_SOFTMAX1"),
+OPERATORS: dict[str, Row] = {
+    **{name: Row(partial(_reduce, function)) for name, function in _REDUCE.items()},
+    "ArgMax": Row(partial(_index, "ARGMAX")),
+    "ArgMin": Row(partial(_index, "ARGMIN")),
+    "Hardmax": Row(partial(_grouped, "ACTIVATION_HARDMAX1")),
+    "LogSoftmax": Row(partial(_grouped, "ACTIVATION_LOG_SOFTMAX1")),
+    "Softmax": Row(partial(_grouped, "ACTIVATION_SOFTMAX1")),
 }

@@ -1,4 +1,4 @@
-"""Resampling: Resize and Upsample as RESAMPLE2 (`provider.resized` has RESAMPLE3), RoiAlign as ROI_ALIGN1."""
+"""Resampling: Resize and Upsample as RESAMPLE2 (the provider's are RESAMPLE3), RoiAlign as ROI_ALIGN1."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.descs.node import Counterpart, Maker, Node, Refused, axis_of, number
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, axis_of, number
 from dmlcheck.onnx.descs.tensors import unsigned
+from dmlcheck.onnx.operators.resized import resized
+from dmlcheck.onnx.operators.row import Row, is_set, not_taken
 
 _HALF = Fraction(1, 2)
 
@@ -86,7 +88,7 @@ _NEAREST: dict[str, tuple[str, Fraction]] = {
 _MODES = {"linear": "LINEAR", "nearest": "NEAREST_NEIGHBOR"}
 
 
-def _resize(node: Node) -> Counterpart:
+def _resize(node: Node) -> list[Counterpart]:
     """RESAMPLE2: the element nearest of all is one of a coordinate half an element to a side."""
     if node.opset < 11:
         return _upsample(node)
@@ -99,7 +101,7 @@ def _resize(node: Node) -> Counterpart:
     return _resample(node, list(map(_LINES[mode], axes)), node.get("nearest_mode", "round_prefer_floor"))
 
 
-def _upsample(node: Node) -> Counterpart:
+def _upsample(node: Node) -> list[Counterpart]:
     """Resize before opset 11: coordinates are scaled alone, and rounded down."""
     given = node.get("scales")
     values = node.known(1) if given is None else np.asarray(given)
@@ -108,7 +110,7 @@ def _upsample(node: Node) -> Counterpart:
     return _resample(node, [(Fraction(scale), Fraction(0), Fraction(0)) for scale in values.tolist()], "floor")
 
 
-def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> Counterpart:
+def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> list[Counterpart]:
     mode = _MODES.get(node.get("mode", "nearest"))
     if mode is None:
         raise Refused(f"Resize in mode {node.get('mode')}, which DirectML does not have")
@@ -120,7 +122,7 @@ def _resample(node: Node, lines: Sequence[_Line], nearest: str) -> Counterpart:
         "InputPixelOffsets": [number(float(offset - moved)) for _, _, offset in lines],
         "OutputPixelOffsets": [number(float(-shift)) for _, shift, _ in lines],
     }
-    return Counterpart("RESAMPLE2", {**node.tensors(), **fields})
+    return [Counterpart("RESAMPLE2", {**node.tensors(), **fields})]
 
 
 def _axes(node: Node) -> list[_Axis]:
@@ -148,14 +150,14 @@ def _scales(node: Node, axes: Sequence[int]) -> list[Fraction]:
     return each if one is None else [one(each)] * len(each)
 
 
-def _regions(node: Node) -> Counterpart:
+def _regions(node: Node) -> list[Counterpart]:
     scale = node.get("spatial_scale", 1.0)
     mode = node.get("coordinate_transformation_mode", "half_pixel" if node.opset >= 16 else "output_half_pixel")
     if mode == "output_half_pixel" and _has_less_than_a_pixel(node.numbers_of(1), number(scale)):
         raise Refused("RoiAlign that widens regions of less than an element")
     if node.get("mode", "avg") != "avg":
         raise Refused("RoiAlign of maxima, of which ONNX says different things")
-    return aligned(node, mode)
+    return _aligned(node, mode)
 
 
 def _has_less_than_a_pixel(regions: Array, scale: float) -> bool:
@@ -163,7 +165,7 @@ def _has_less_than_a_pixel(regions: Array, scale: float) -> bool:
     return bool(((regions[:, 2:] - regions[:, :2]).astype("f8") * scale < 1).any())
 
 
-def aligned(node: Node, mode: str) -> Counterpart:
+def _aligned(node: Node, mode: str) -> list[Counterpart]:
     """Return ROI_ALIGN1, with a fixed number of samples, or as many as a region is large."""
     x, regions, images = node.input(0), node.input(1), node.input(2)
     scale, count = number(node.get("spatial_scale", 1.0)), node.get("sampling_ratio", 0)
@@ -180,7 +182,23 @@ def aligned(node: Node, mode: str) -> Counterpart:
         "AlignRegionsToCorners": 0,
     }
     tensors = {"InputTensor": x, "ROITensor": regions, "BatchIndicesTensor": unsigned(images)}
-    return Counterpart("ROI_ALIGN1", {**tensors, "OutputTensor": node.output(), **fields})
+    return [Counterpart("ROI_ALIGN1", {**tensors, "OutputTensor": node.output(), **fields})]
 
 
-OPERATORS: dict[str, Maker] = {"Resize": _resize, "RoiAlign": _regions, "Upsample": _upsample}
+def _regions_of_provider(node: Node) -> list[Counterpart]:
+    """ROI_ALIGN1, by half pixels also before the opset that has them, of averages or maxima."""
+    return _aligned(node, node.get("coordinate_transformation_mode", "half_pixel"))
+
+
+def _query_resize(node: Node) -> str | None:
+    """DmlOperatorResize.cpp, QueryResize."""
+    if node.get("mode", "nearest") == "cubic":
+        return not_taken(node, "of mode cubic")
+    return is_set(node, "exclude_outside", "extrapolation_value")
+
+
+OPERATORS: dict[str, Row] = {
+    "Resize": Row(exact=_resize, provider=resized, query=_query_resize, leaves_out_empty=True),
+    "RoiAlign": Row(_regions, provider=_regions_of_provider),
+    "Upsample": Row(exact=_resize, provider=resized),
+}

@@ -145,6 +145,13 @@ def left_out(tmp_path: Path, *arguments: Any, **more: Any) -> str:
     return output
 
 
+def test_an_operator_that_becomes_several_is_no_case(tmp_path: Path) -> None:
+    x = floats([1, 2])
+    case, output = imported(tmp_path, "Max", [x, x, x], [x])
+    assert case is None
+    assert "left out: Max becomes 2 operators of DirectML, and a case has one" in output
+
+
 def test_an_operator_without_counterpart_is_named(tmp_path: Path) -> None:
     x = floats(1, 2)
     assert "DirectML has no operator that computes Mish" in left_out(tmp_path, "Mish", [x], [x], opset=18)

@@ -11,7 +11,7 @@ from dmlcheck.onnx.model.file import read_whole
 from dmlcheck.onnx.model.nodes import Unusable, nodes_of
 from dmlcheck.onnx.model.placement import origin_of_outputs, placed
 from dmlcheck.onnx.model.values import CONSTANT, GIVEN, HOST, Value
-from dmlcheck.onnx.provider.registrations import row_of
+from dmlcheck.onnx.provider.registrations import registration_of
 
 helper = pytest.importorskip("onnx.helper")
 ADD = node("Add", "a b", "y")
@@ -56,7 +56,8 @@ def test_inputs_that_are_left_out_do_not_count() -> None:
 
 def test_a_dequantize_linear_of_constants_is_kept() -> None:
     constants = [value(CONSTANT, 2), value(CONSTANT)]
-    assert placed(node("DequantizeLinear", "x s", "y"), constants, ()) == ""
+    for domain in ("", "com.microsoft"):
+        assert placed(node("DequantizeLinear", "x s", "y", domain=domain), constants, ()) == ""
     assert placed(node("QuantizeLinear", "x s", "y"), constants, ()) == CONSTANT
 
 
@@ -122,5 +123,5 @@ def test_the_provider_reads_the_inputs_on_the_cpu_that_onnx_runtime_lists() -> N
         ("TopK", 11): (1,),
         ("Gather", 13): (),
     }
-    rows = {key: row_of(*key) for key in listed}
+    rows = {key: registration_of(*key) for key in listed}
     assert {key: row.on_cpu for key, row in rows.items() if row} == listed

@@ -6,38 +6,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, four_bits, zeros
+from node_graphs import computed, float32, node_of
+from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
 
 
 @pytest.mark.parametrize(
     ("type", "operator"),
-    [("Abs", "ELEMENT_WISE_ABS"), ("Neg", "ELEMENT_WISE_NEGATE"), ("Relu", "ACTIVATION_RELU")],
+    [("Abs", "ELEMENT_WISE_ABS"), ("Neg", "ELEMENT_WISE_NEGATE")],
 )
 def test_most_have_one_input_and_one_output(type: str, operator: str) -> None:
     made = found(type, [X], X)
     assert (made.operator, list(made.fields)) == (operator, ["InputTensor", "OutputTensor"])
-
-
-@pytest.mark.parametrize(
-    ("type", "attributes", "operator", "expected"),
-    [
-        ("LeakyRelu", {"alpha": 0.01}, "ACTIVATION_LEAKY_RELU", {"Alpha": 0.01}),
-        ("Shrink", {"bias": 1.0, "lambd": 0.5}, "ACTIVATION_SHRINK", {"Bias": 1, "Threshold": 0.5}),
-        ("HardSwish", {}, "ACTIVATION_HARD_SWISH", {"Alpha": float(str(np.float32(1 / 6))), "Beta": 0.5}),
-        ("Softplus", {}, "ACTIVATION_SOFTPLUS", {"Steepness": 1}),
-        ("Round", {}, "ELEMENT_WISE_ROUND", {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}),
-        ("IsInf", {"detect_negative": 0}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "POSITIVE"}),
-        ("IsInf", {}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "EITHER"}),
-        ("Gelu", {}, "ACTIVATION_GELU", {}),
-    ],
-)
-def test_attributes_become_fields(type: str, attributes: Any, operator: str, expected: Any) -> None:
-    made = found(type, [X], X, **attributes)
-    assert (made.operator, fields(made)) == (operator, expected)
 
 
 @pytest.mark.parametrize(
@@ -65,10 +49,9 @@ def test_a_shift_goes_to_the_left_or_to_the_right() -> None:
         found("BitShift", [y, y], y)
 
 
-def test_powers_choices_and_slopes_have_names_of_their_own() -> None:
+def test_powers_and_choices_have_names_of_their_own() -> None:
     assert list(found("Pow", [X, X], X).fields) == ["InputTensor", "ExponentTensor", "OutputTensor"]
     assert list(found("Where", [X, X, X], X).fields) == ["ConditionTensor", "ATensor", "BTensor", "OutputTensor"]
-    assert list(found("PRelu", [X, X], X).fields) == ["InputTensor", "SlopeTensor", "OutputTensor"]
 
 
 @pytest.mark.parametrize(
@@ -85,66 +68,134 @@ def test_limits_of_a_clip_are_inputs_or_those_of_the_type(limits: Any, operator:
     assert (made.fields["Min"], made.fields["Max"]) == expected
 
 
-def test_scales_repeat_along_an_axis_or_in_blocks() -> None:
-    x, q = zeros(2, 4), zeros(2, 4, dtype="uint8")
-    scale, zero = np.array([1, 2], "f4"), np.array([3, 4], "u1")
-    made = found("QuantizeLinear", [x, scale, zero], q, axis=0)
-    assert made.operator == "ELEMENT_WISE_QUANTIZE_LINEAR"
-    assert made.fields["ScaleTensor"].strides == (1, 0)
-    assert made.fields["ZeroPointTensor"].values.tolist() == [[3] * 4, [4] * 4]
-    blocks = np.array([[1, 2], [3, 4]], "f4")
-    made = found("DequantizeLinear", [q.astype("i2"), blocks], x, axis=1, block_size=2)
-    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
-    assert made.fields["ScaleTensor"].values.tolist() == [[1, 1, 2, 2], [3, 3, 4, 4]]
-    assert "ZeroPointTensor" not in made.fields
+def floats(*values: Any) -> Any:
+    return np.array(values, np.float32)
 
 
 @pytest.mark.parametrize(
-    ("scale", "attributes", "expected"),
+    ("type", "attributes", "operator", "expected"),
     [
-        (2.0, {}, [[2]]),
-        ([2], {"axis": 0}, [[2]]),
-        ([1, 2], {"axis": -2}, [[1], [2]]),
-        ([[1, 2], [3, 4]], {"axis": -1, "block_size": 2}, [[1, 2], [3, 4]]),
-        ([[1, 2], [3, 4]], {"axis": 1, "block_size": 3}, [[1, 1, 1, 2], [3, 3, 3, 4]]),
+        ("Round", {}, "ELEMENT_WISE_ROUND", {"RoundingMode": "HALVES_TO_NEAREST_EVEN"}),
+        ("IsInf", {"detect_negative": 0}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "POSITIVE"}),
+        ("IsInf", {}, "ELEMENT_WISE_IS_INFINITY", {"InfinityMode": "EITHER"}),
     ],
 )
-def test_blocks_of_bytes_and_4_bits_are_quantized_by_the_newer_operators(
-    scale: Any, attributes: dict[str, int], expected: list[list[float]]
-) -> None:
-    """3 does not divide 4, and DirectML does not say where such blocks end: each element has a scale of its own."""
-    x, q = zeros(2, 4), four_bits(zeros(2, 4), "UINT4")
-    numbers = np.array(scale, "f4")
-    made = found("QuantizeLinear", [x, numbers, numbers.astype("u1")], q, **attributes)
-    assert (made.operator, made.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
-    assert [tensor.values.tolist() for tensor in made.fields["QuantizationTensors"]] == [expected, expected]
-    kinds = [q, zeros(2, 4, dtype="uint8")] if "block_size" in attributes else [q]
-    for quantized in kinds:
-        made = found("DequantizeLinear", [quantized, numbers], x, **attributes)
-        assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
-        assert made.fields["QuantizationTensors"][0].values.tolist() == expected
+def test_attributes_become_fields(type: str, attributes: Any, operator: str, expected: Any) -> None:
+    made = found(type, [X], X, **attributes)
+    assert (made.operator, fields(made)) == (operator, expected)
 
 
-def test_a_cast_of_4_bits_to_floats_is_a_dequantization_by_1() -> None:
-    q = four_bits(np.array([[-8, 7]]), "INT4")
-    made = found("Cast", [q], zeros(1, 2, dtype="float16"))
-    (scale,) = made.fields["QuantizationTensors"]
-    assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
-    assert (scale.values.tolist(), scale.dtype) == ([[1]], np.float16)
-    assert found("Cast", [q], zeros(1, 2, dtype="int8")).operator == "CAST"
+def test_a_search_for_neither_infinity_is_refused() -> None:
+    with pytest.raises(Refused, match="finds neither infinity"):
+        found("IsInf", [X], X, detect_negative=0, detect_positive=0)
 
 
-@pytest.mark.parametrize(
-    ("type", "inputs", "output", "attributes", "reason"),
-    [
-        ("Sum", [X, X, X], X, {}, "Sum of 3 inputs"),
-        ("IsInf", [X], X, {"detect_negative": 0, "detect_positive": 0}, "finds neither infinity"),
-        ("Cast", [X], X.astype(bool), {}, "Cast to BOOL"),
-        ("Gelu", [X], X, {"approximate": "tanh"}, "Gelu by the tanh"),
-    ],
-)
-def test_what_directml_does_otherwise_is_refused(
-    type: str, inputs: Any, output: Any, attributes: Any, reason: str
-) -> None:
-    with pytest.raises(Refused, match=reason):
-        found(type, inputs, output, **attributes)
+# ---- before opset 7, and of other types
+
+
+def test_before_opset_7_an_input_may_begin_at_an_axis() -> None:
+    x, y = np.arange(18, dtype=np.float32).reshape(2, 3, 3), floats(10, 20, 30)
+    assert agrees(found("Add", [x, y], x + y[:, None], opset=6, axis=1, broadcast=1))
+    assert agrees(found("Add", [x, y], x + y, opset=6, broadcast=1))
+    assert agrees(found("Add", [x, y], x + y, opset=7))
+    assert agrees(found("Pow", [x, y[:2] / 10], x ** floats(1, 2)[:, None, None], opset=6, axis=0, broadcast=1))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8"])
+def test_signed_bits_are_shifted_as_unsigned_ones(dtype: str) -> None:
+    x, by = np.array([-3, 5, 1], dtype), np.array([1, 2, 7], dtype)
+    left = found("BitShift", [x, by], np.array([-6, 20, -128 if dtype == "i1" else 128], dtype), direction="LEFT")
+    assert left.operator == "ELEMENT_WISE_BIT_SHIFT_LEFT"
+    assert agrees(left)
+    right = found("BitShift", [np.array([9, 5], dtype), by[:2]], np.array([4, 1], dtype), direction="RIGHT")
+    assert right.operator == "ELEMENT_WISE_BIT_SHIFT_RIGHT"
+    assert agrees(right)
+
+
+def test_shifts_that_directml_does_not_have_are_refused() -> None:
+    x, one = np.array([-8], np.int8), np.array([1], np.int8)
+    for by in (-1, 8):
+        with pytest.raises(Refused, match="by less than 0 bits, or by all"):
+            found("BitShift", [x, np.array([by], np.int8)], x, direction="LEFT")
+    with pytest.raises(Refused, match="of negative numbers to the right"):
+        found("BitShift", [x, one], x, direction="RIGHT")
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_exponents_of_64_bits_are_those_of_32(dtype: Any) -> None:
+    made = found("Pow", [floats(2, 3), np.array([3, 4], dtype)], floats(8, 81))
+    assert made.fields["ExponentTensor"].dtype.itemsize == 4
+    assert agrees(made)
+    large = found("Pow", [floats(1), np.array([2**40], dtype)], floats(1))
+    assert large.fields["ExponentTensor"].dtype == dtype
+
+
+# ---- of any number of inputs
+
+
+SIX = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+
+
+@pytest.mark.parametrize("type", ["Max", "Mean", "Min", "Sum"])
+def test_a_single_input_is_copied(type: str) -> None:
+    made = found(type, [SIX], SIX)
+    assert made.operator == "ELEMENT_WISE_IDENTITY"
+    assert agrees(made)
+
+
+@pytest.mark.parametrize(("type", "expected"), [("Max", [4, 5, 3]), ("Min", [0, -5, -3]), ("Sum", [6, 0, 0])])
+def test_inputs_are_combined_one_after_the_other(type: str, expected: list[float]) -> None:
+    inputs = [np.array(row, np.float32) for row in ([0, 5, 3], [2, -5, -3], [4, 0, 0])]
+    (made,) = computed(node_of(type, inputs, float32(3)))
+    assert made.tolist() == expected
+    (alone,) = computed(node_of(type, inputs[:1], float32(3)))
+    assert alone.tolist() == [0, 5, 3]
+
+
+def operators(name: str, inputs: list[Any], output: Any, **attributes: Any) -> list[str]:
+    return [made.operator for made in provider_steps(node(name, inputs, output, **attributes))]
+
+
+@pytest.mark.parametrize(("name", "operator"), [("Sum", "ADD"), ("Max", "MAX"), ("Min", "MIN")])
+def test_inputs_are_taken_two_by_two(name: str, operator: str) -> None:
+    own = f"ELEMENT_WISE_{operator}"
+    assert operators(name, [X], X) == ["ELEMENT_WISE_IDENTITY"]
+    assert operators(name, [X, X], X) == [own]
+    assert operators(name, [X, X, zeros(3), X], X) == [own] * 3
+
+
+def test_a_further_input_is_combined_with_the_result_so_far() -> None:
+    first, second = provider_steps(node("Sum", [zeros(3), X, zeros(2, 1)], zeros(2, 3)))
+    assert first.fields["ATensor"].strides == (0, 0, 0, 1)
+    assert second.fields["ATensor"].buffer is first.fields["OutputTensor"].buffer
+    assert second.fields["BTensor"].strides == (0, 0, 1, 0)
+
+
+def test_a_mean_of_more_than_two_is_a_sum_that_is_scaled() -> None:
+    assert operators("Mean", [X, X], X) == ["ELEMENT_WISE_MEAN"]
+    *sums, scaled = provider_steps(node("Mean", [X, zeros(3), X, X], X))
+    assert [made.operator for made in sums] == ["ELEMENT_WISE_ADD"] * 3
+    assert (scaled.operator, scaled.fields["ScaleBias"]) == ("ELEMENT_WISE_IDENTITY", {"Scale": 0.25, "Bias": 0})
+
+
+def test_a_mean_of_three_is_computed() -> None:
+    inputs = [np.array(row, np.float32) for row in ([0, 5], [2, -5], [7, 3])]
+    (made,) = computed(node_of("Mean", inputs, float32(2)))
+    assert made == pytest.approx([3, 1])
+
+
+OWN = "com.microsoft."
+
+
+QUERY = zeros(2, 5, 32)
+
+
+BIASED = {"ATensor": "FLOAT32 1 2 5 32", "BTensor": "FLOAT32 1 2 5 32 by 0 0 0 1", "OutputTensor": "FLOAT32 1 2 5 32"}
+
+
+def test_bias_and_skipped_input_are_added_one_after_the_other() -> None:
+    plain = {**BIASED, "BTensor": "FLOAT32 1 2 5 32"}
+    assert descs(f"{OWN}BiasAdd", [QUERY, zeros(32), QUERY], QUERY) == [
+        Desc("ELEMENT_WISE_ADD", BIASED, "1_0"),
+        Desc("ELEMENT_WISE_ADD", plain, "1_0"),
+    ]

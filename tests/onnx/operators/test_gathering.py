@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from onnx_nodes import agrees, fields, found, zeros
 
 from dmlcheck.onnx.descs.node import Refused
 
@@ -88,3 +88,45 @@ def test_rows_of_coordinates_beyond_the_last_are_left_open() -> None:
     assert made.operator == "NONZERO_COORDINATES"
     assert made.fields["OutputCountTensor"].values.tolist() == [2]
     assert made.fields["OutputCoordinatesTensor"].values.tolist() == [[0, 1], [1, 0], [None, None], [None, None]]
+
+
+SIX = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+
+
+def integers(*values: Any) -> Any:
+    return np.array(values, np.int64)
+
+
+def test_features_are_columns() -> None:
+    made = found("ai.onnx.ml.ArrayFeatureExtractor", [SIX, integers([2, 0])], SIX[:, [2, 0]])
+    assert (made.operator, made.fields["Axis"]) == ("GATHER", 1)
+    assert agrees(made)
+
+
+@pytest.mark.parametrize(
+    ("axis", "condition", "y"),
+    [
+        (0, [False, True], SIX[1:]),
+        (-1, [True, False, True], SIX[:, ::2]),
+        (None, [False, True, False, True], SIX.flat[[1, 3]]),
+    ],
+)
+def test_what_is_true_is_gathered(axis: int | None, condition: list[bool], y: Any) -> None:
+    more = {} if axis is None else {"axis": axis}
+    made = found("Compress", [SIX, np.array(condition)], y, **more)
+    assert made.operator == "GATHER"
+    assert agrees(made)
+
+
+def test_updates_follow_each_other_from_the_first_of_each_batch() -> None:
+    cache, updates = np.zeros((2, 4, 1), np.float32), np.array([[[1], [2]], [[3], [4]]], np.float32)
+
+    def rows(*values: Any) -> Any:
+        return np.array(values, np.float32)[:, :, None]
+
+    made = found("TensorScatter", [cache, updates, integers(1, 2)], rows([0, 1, 2, 0], [0, 0, 3, 4]))
+    assert (made.operator, made.fields["Axis"]) == ("SCATTER", 1)
+    assert agrees(made)
+    assert agrees(found("TensorScatter", [cache, updates], rows([1, 2, 0, 0], [3, 4, 0, 0])))
+    around = found("TensorScatter", [cache, updates, integers(3, 0)], rows([2, 0, 0, 1], [3, 4, 0, 0]), mode="circular")
+    assert agrees(around)

@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from onnx_nodes import agrees, descs, fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3)
 
@@ -107,3 +108,86 @@ def test_the_tensors_of_a_sequence_are_joined_without_empty_ones() -> None:
         found("ConcatFromSequence", [], X, axis=0)
     with pytest.raises(Refused, match="the same number of dimensions"):
         found("ConcatFromSequence", [X, zeros(3)], X, axis=0)
+
+
+SIX = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
+RATIO, TRUE, FALSE = np.array(0.5, np.float32), np.array(True), np.array(False)
+
+
+def test_a_value_that_is_there_is_copied() -> None:
+    made = found("OptionalGetElement", [SIX], SIX)
+    assert made.operator == "ELEMENT_WISE_IDENTITY"
+    assert agrees(made)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.array([1.0, -2.5], np.float32), np.array([0x3F800000, -0x3FE00000], np.int32)),
+        (np.array([True, False]), np.array([1, 0], np.uint8)),
+        (np.array(-1, np.int16), np.array(65535, np.uint16)),
+    ],
+)
+def test_bits_are_copied_as_the_type_that_they_become(x: Any, y: Any) -> None:
+    made = found("BitCast", [x], y)
+    assert made.operator == "ELEMENT_WISE_IDENTITY"
+    assert made.fields["InputTensor"].dtype == y.dtype
+    assert agrees(made)
+
+
+@pytest.mark.parametrize(
+    ("opset", "inputs", "attributes"),
+    [
+        (22, [SIX], {}),
+        (22, [SIX, RATIO], {}),
+        (13, [SIX, RATIO, FALSE], {}),
+        (13, [SIX, np.array(0, np.float32), TRUE], {}),
+        (7, [SIX], {"ratio": 0.5}),
+        (6, [SIX], {"is_test": 1}),
+    ],
+)
+def test_dropout_is_a_copy_where_nothing_is_dropped(opset: int, inputs: list[Any], attributes: Any) -> None:
+    made = found("Dropout", inputs, SIX, opset=opset, **attributes)
+    assert (made.operator, made.note) == ("ELEMENT_WISE_IDENTITY", None)
+    assert agrees(made)
+    mask = np.ones(SIX.shape, bool)
+    assert found("Dropout", inputs, SIX, mask, opset=opset, **attributes).note == "The mask is not compared."
+
+
+@pytest.mark.parametrize(
+    ("opset", "inputs", "attributes"),
+    [(22, [SIX, RATIO, TRUE], {}), (22, [SIX, None, TRUE], {}), (6, [SIX], {"is_test": 0, "ratio": 0.5})],
+)
+def test_dropout_in_training_is_refused(opset: int, inputs: list[Any], attributes: Any) -> None:
+    with pytest.raises(Refused, match="Dropout in training, which draws random numbers"):
+        found("Dropout", inputs, SIX, opset=opset, **attributes)
+
+
+def test_a_centre_is_cut_from_the_rounded_down_start() -> None:
+    x = np.arange(35, dtype=np.float32).reshape(5, 7)
+    made = found("CenterCropPad", [x, numbers(2, 7)], x[1:3])
+    assert made.operator == "SLICE1"
+    assert fields(made)["InputWindowOffsets"] == [1, 0]
+    assert agrees(made)
+
+
+def test_a_centre_is_padded_with_zeros_more_at_the_end() -> None:
+    made = found("CenterCropPad", [SIX, numbers(2, 6)], np.pad(SIX, [(0, 0), (1, 2)]))
+    assert made.operator == "PADDING1"
+    assert agrees(made)
+    with pytest.raises(Refused, match="which are two operators of DirectML"):
+        found("CenterCropPad", [SIX, numbers(1, 6)], zeros(1, 6))
+
+
+# ---- as the provider makes them
+
+
+def test_dropout_of_the_provider_is_a_copy_also_in_training() -> None:
+    (made,) = descs("Dropout", [SIX, RATIO, TRUE], SIX)
+    assert made.operator == "ACTIVATION_IDENTITY"
+
+
+def test_steps_of_a_slice_need_their_axes() -> None:
+    one = node("Slice", [zeros(3, 4), numbers(0, 0), numbers(3, 4), None, numbers(1, 2)], zeros(3, 2))
+    with pytest.raises(Refused, match=r"^Slice with steps and without axes, which the DirectML provider refuses$"):
+        provider_steps(one)

@@ -1,12 +1,15 @@
-"""ONNX's normalizations as DirectML's."""
+"""ONNX's normalizations as DirectML's, and as the provider makes them."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from onnx_nodes import fields, found, zeros
+from onnx_nodes import Desc, agrees, descs, fields, found, node, zeros
 
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.operators.table import provider_steps
 
 X = zeros(2, 3, 4, 4)
 
@@ -18,7 +21,9 @@ def test_statistics_of_channels_lie_along_them() -> None:
         assert made.fields[name].shape == (1, 3, 1, 1)
     assert fields(made) == {"Spatial": 1, "Epsilon": 0.5}
     with pytest.raises(Refused, match="in training"):
-        found("BatchNormalization", [X, *[zeros(3)] * 4], X, training_mode=1)
+        descs("BatchNormalization", [X, *[zeros(3)] * 4], X, training_mode=1)
+    with pytest.raises(Refused, match="no counterpart to output 1"):
+        descs("BatchNormalization", [X, *[zeros(3)] * 4], X, zeros(3), opset=9)
 
 
 def test_an_instance_is_what_follows_batch_and_channel() -> None:
@@ -67,3 +72,92 @@ def test_a_local_response_is_one_across_channels() -> None:
 def test_a_norm_has_an_axis_and_an_order() -> None:
     made = found("LpNormalization", [X], X, p=1)
     assert (made.operator, fields(made)) == ("LP_NORMALIZATION", {"Axis": 3, "Epsilon": 0, "P": 1})
+
+
+def floats(*values: Any) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_batch_normalization_in_training_compares_the_result() -> None:
+    """Means 2 and 6, variances of 4; the root of 4 + 12 is 4."""
+    x = floats([[0, 4], [4, 8]]).reshape(1, 2, 2)
+    scale, bias, running = floats(1, 10), floats(0, 100), floats(0, 0)
+    inputs, y = [x, scale, bias, running, running], floats([[-0.5, 0.5], [95, 105]]).reshape(1, 2, 2)
+    made = found("BatchNormalization", inputs, y, running, running, training_mode=1, epsilon=12.0)
+    assert made.operator == "BATCH_NORMALIZATION_TRAINING"
+    assert made.uncompared == {"OutputMeanTensor", "OutputVarianceTensor"}
+    assert made.note == "The running mean and variance are not compared."
+    assert agrees(made)
+    assert found("BatchNormalization", inputs, y).operator == "BATCH_NORMALIZATION"
+
+
+def test_a_deviation_is_that_of_directml_where_a_small_number_more_does_not_show() -> None:
+    x = floats(1, 1, 3, 3).reshape(2, 1, 2, 1)
+    made = found("MeanVarianceNormalization", [x], x - 2, opset=13)
+    assert (made.operator, made.fields["Epsilon"]) == ("MEAN_VARIANCE_NORMALIZATION1", 0)
+    assert agrees(made)
+    with pytest.raises(Refused, match="a deviation so small that 1e-9"):
+        found("MeanVarianceNormalization", [x / 100], x, opset=13)
+
+
+def test_a_local_response_of_one_dimension_of_places_has_two() -> None:
+    made = found("LRN", [floats([[1, 2, 4]])], floats([[1, 2, 4]]), size=1, alpha=0.0, beta=1.0, bias=1.0)
+    assert made.fields["InputTensor"].shape == (1, 1, 1, 3)
+    assert agrees(made)
+
+
+# ---- as the provider makes them
+
+
+def test_axes_of_a_normalization_leave_the_channels_out() -> None:
+    x = zeros(2, 3, 4, 5)
+    (made,) = provider_steps(node("MeanVarianceNormalization", [x], x))
+    assert (made.operator, made.fields["Axes"]) == ("MEAN_VARIANCE_NORMALIZATION1", [0, 2, 3])
+    (made,) = provider_steps(node("MeanVarianceNormalization", [x], x, axes=[-1]))
+    assert made.fields["Axes"] == [3]
+
+
+STEPS, VECTOR = zeros(2, 5, 32), zeros(32)
+
+
+def normalized(epsilon: float, *, use_mean: int, **factors: str) -> Desc:
+    whole = "FLOAT32 2 5 32 1"
+    tensors = {"InputTensor": whole, **factors, "OutputTensor": whole}
+    fields = {"Axes": [2, 3], "UseMean": use_mean, "UseVariance": 1, "Epsilon": epsilon}
+    return Desc("MEAN_VARIANCE_NORMALIZATION2", {**tensors, **fields}, "6_3")
+
+
+FACTORS = {"ScaleTensor": "FLOAT32 1 1 32 1", "BiasTensor": "FLOAT32 1 1 32 1"}
+
+
+def test_a_layer_has_its_new_dimension_at_the_end() -> None:
+    assert descs("LayerNormalization", [STEPS, VECTOR, VECTOR], STEPS) == [normalized(1e-5, use_mean=1, **FACTORS)]
+    (made,) = descs("LayerNormalization", [STEPS, zeros(5, 32)], STEPS, axis=1, epsilon=0.5)
+    assert (made.fields["Axes"], made.fields["Epsilon"]) == ([1, 2, 3], 0.5)
+    assert made.fields["ScaleTensor"] == "FLOAT32 1 5 32 1"
+
+
+def test_a_simplified_layer_keeps_the_mean() -> None:
+    scale = {"ScaleTensor": FACTORS["ScaleTensor"]}
+    assert descs("SimplifiedLayerNormalization", [STEPS, VECTOR], STEPS) == [normalized(1e-5, use_mean=0, **scale)]
+
+
+@pytest.mark.parametrize(
+    ("x", "scale", "casts"),
+    [
+        ("float16", "float32", [("FLOAT16 2 5 32 1", "FLOAT32 2 5 32 1")]),
+        (
+            "float32",
+            "float16",
+            [("FLOAT16 1 1 32 1", "FLOAT32 1 1 32 1")] * 2 + [("FLOAT32 2 5 32 1", "FLOAT16 2 5 32 1")],
+        ),
+    ],
+)
+def test_types_that_differ_are_computed_in_float32(x: str, scale: str, casts: list[tuple[str, str]]) -> None:
+    """The output has the type of the scale."""
+    inputs = [zeros(2, 5, 32, dtype=x), zeros(32, dtype=scale), zeros(32, dtype=scale)]
+    made = descs("LayerNormalization", inputs, zeros(2, 5, 32, dtype=scale), opset=16)
+    assert [tuple(each.fields.values()) for each in made if each.operator == "CAST"] == casts
+    (normal,) = (each for each in made if each.operator != "CAST")
+    assert normal == normalized(1e-5, use_mean=1, **FACTORS)
+    assert [each.operator for each in made].index("MEAN_VARIANCE_NORMALIZATION2") == len(casts) - (scale == "float16")

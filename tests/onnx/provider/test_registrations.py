@@ -10,12 +10,11 @@ from onnx_nodes import node, zeros
 
 from dmlcheck.files import yaml
 from dmlcheck.onnx import provider
+from dmlcheck.onnx.operators.table import OPERATORS, row_of
 from dmlcheck.onnx.provider.registrations import (
-    QUERIES,
     Typed,
     left_to_others,
     registrations,
-    without_descs,
 )
 
 X = zeros(1, 1, 4, 4)
@@ -175,12 +174,17 @@ def test_an_output_of_unknown_type_is_there() -> None:
 
 def test_what_follows_from_sizes_is_not_computed() -> None:
     assert reason("Shape", 15) is None
-    assert "computes nothing" in (without_descs("Shape") or "")
-    assert without_descs("Add") is None
+    assert "computes nothing" in (row_of("Shape").elsewhere or "")
+    assert row_of("Add").elsewhere is None
 
 
-def test_every_query_is_known_and_used() -> None:
-    assert {row.query for rows in registrations().rows.values() for row in rows if row.query} == set(QUERIES)
+def test_every_query_that_is_registered_is_in_the_row_of_its_operator() -> None:
+    named = {name: {row.query for row in rows if row.query} for name, rows in registrations().rows.items()}
+    queries = {name: row.query for name, row in OPERATORS.items() if row.query}
+    assert {name for name, queries_of in named.items() if queries_of} == set(queries)
+    for name, query in queries.items():
+        (own,) = named[name]
+        assert (query.__doc__ or "").endswith(f".cpp, {own}.")
 
 
 def test_every_set_of_types_is_used() -> None:

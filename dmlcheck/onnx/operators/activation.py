@@ -1,0 +1,58 @@
+"""Activations that ONNX and DirectML both have; `gelu` has those that are or have a Gelu."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, number
+from dmlcheck.onnx.descs.tensors import channels, repeated
+from dmlcheck.onnx.operators.row import Row
+
+
+def _with(operator: str, attributes: Mapping[str, str], node: Node, **constants: Any) -> list[Counterpart]:
+    """Map an operator whose fields are attributes, or the same for all nodes."""
+    fields = {field: number(node.get(name)) for field, name in attributes.items()}
+    return [Counterpart(operator, {**node.tensors(), **fields, **constants})]
+
+
+def _slope(node: Node) -> list[Counterpart]:
+    x = node.input(0)
+    tensors = {"InputTensor": x, "SlopeTensor": repeated(node.input(1), x.shape), "OutputTensor": node.output()}
+    return [Counterpart("ACTIVATION_PARAMETERIZED_RELU", tensors)]
+
+
+def _slope_of_channels(node: Node) -> list[Counterpart]:
+    """PARAMETERIZED_RELU: several slopes are those of the channels before opset 7."""
+    x, slope = node.input(0), node.input(1)
+    if node.opset >= 7 or slope.ndim != 1 or slope.size == 1 or x.ndim < 2:
+        return _slope(node)
+    return _slope(node.with_inputs(x, channels(slope, x.ndim)))
+
+
+# The fields of activations and the attributes that they are; what is not an attribute follows.
+_ACTIVATION: dict[str, tuple[str, dict[str, str], dict[str, Any]]] = {
+    "Celu": ("CELU", {"Alpha": "alpha"}, {}),
+    "Elu": ("ELU", {"Alpha": "alpha"}, {}),
+    "HardSigmoid": ("HARD_SIGMOID", {"Alpha": "alpha", "Beta": "beta"}, {}),
+    "HardSwish": ("HARD_SWISH", {}, {"Alpha": number(1 / 6), "Beta": 0.5}),
+    "LeakyRelu": ("LEAKY_RELU", {"Alpha": "alpha"}, {}),
+    "Relu": ("RELU", {}, {}),
+    "Selu": ("SCALED_ELU", {"Alpha": "alpha", "Gamma": "gamma"}, {}),
+    "Shrink": ("SHRINK", {"Bias": "bias", "Threshold": "lambd"}, {}),
+    "Sigmoid": ("SIGMOID", {}, {}),
+    "Softplus": ("SOFTPLUS", {}, {"Steepness": 1}),
+    "Softsign": ("SOFTSIGN", {}, {}),
+    "Swish": ("SWISH", {"SigmoidInputScale": "alpha"}, {}),
+    "Tanh": ("TANH", {}, {}),
+    "ThresholdedRelu": ("THRESHOLDED_RELU", {"Alpha": "alpha"}, {}),
+}
+
+OPERATORS: dict[str, Row] = {
+    **{
+        name: Row(partial(_with, f"ACTIVATION_{own}", attributes, **constants))
+        for name, (own, attributes, constants) in _ACTIVATION.items()
+    },
+    "PRelu": Row(_slope, exact=_slope_of_channels),
+}

@@ -1,0 +1,161 @@
+"""Convolutions, and the windows that they and poolings have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from dmlcheck.diagnostics.wording import dimensions_text
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.tensors import channels, channels_second
+from dmlcheck.onnx.operators.row import Row
+
+# ---- windows
+
+ENDS = ("Strides", "Dilations", "StartPadding", "EndPadding")
+
+
+def window(node: Node, x: TensorRef, sizes: Sequence[int]) -> dict[str, list[int]]:
+    """Return the steps and the padding of a window over the dimensions after batch and channels."""
+    count = len(sizes)
+    strides, dilations = node.get("strides") or [1] * count, node.get("dilations") or [1] * count
+    pads = node.get("pads") or [0] * (2 * count)
+    if x.ndim != count + 2 or len(pads) != 2 * count or not len(strides) == len(dilations) == count:
+        raise Refused(f"{node.type} whose attributes are not for {dimensions_text(x.ndim)}")
+    start, end = list(pads[:count]), list(pads[count:])
+    auto = node.get("auto_pad", "NOTSET")
+    if auto in ("SAME_UPPER", "SAME_LOWER"):
+        places = zip(x.shape[2:], sizes, strides, dilations, strict=True)
+        totals = [_same_padding(*numbers) for numbers in places]
+        less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
+        start, end = (less, more) if auto == "SAME_UPPER" else (more, less)
+    elif auto == "VALID":
+        start, end = [0] * count, [0] * count
+    return {"Strides": strides, "Dilations": dilations, "StartPadding": start, "EndPadding": end}
+
+
+def _same_padding(size: int, window: int, stride: int, dilation: int) -> int:
+    """Return how much padding a dimension needs for its size to be divided by the stride alone."""
+    places = -(-size // stride)
+    reach = (places - 1) * stride + (window - 1) * dilation + 1
+    return max(0, reach - size)
+
+
+def by_dimension(x: TensorRef, *numbers: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield numbers that lists have for the dimensions after batch and channels, with the sizes of these."""
+    return zip(x.shape[2:], *numbers, strict=True)
+
+
+# ---- convolutions
+
+
+def _convolution(direction: str, node: Node) -> list[Counterpart]:
+    x, weights = node.input(0), node.input(1)
+    tensors = {"InputTensor": x, "FilterTensor": weights}
+    bias = node.optional(2)
+    if bias is not None:
+        tensors["BiasTensor"] = channels(bias, x.ndim)
+    fields = window(node, x, weights.shape[2:])
+    more = {"OutputPadding": node.get("output_padding") or [0] * (x.ndim - 2), "GroupCount": node.get("group", 1)}
+    if direction == "BACKWARD" and (node.get("output_shape") or node.get("auto_pad", "NOTSET").startswith("SAME")):
+        more |= _padding_of_output(node, x, weights, {**fields, **more})
+    kind = {"Mode": "CROSS_CORRELATION", "Direction": direction}
+    return [Counterpart("CONVOLUTION", {**tensors, "OutputTensor": node.output(), **kind, **fields, **more})]
+
+
+def _convolution_of_channels_last(node: Node) -> list[Counterpart]:
+    """CONVOLUTION of four dimensions, whose tensors are read and written through strides."""
+    tensors = (node.input(0), node.input(1), node.output())
+    if any(x.ndim != 4 for x in tensors):
+        raise Refused(f"{node.type} of {[x.ndim for x in tensors]} dimensions, where only four are supported")
+    x, weights, output = map(channels_second, tensors)
+    return _convolution("FORWARD", node._replace(inputs=(x, weights, *node.inputs[2:]), outputs=(output,)))
+
+
+# ---- transposed
+
+
+_transposed = partial(_convolution, "BACKWARD")
+
+
+def _convolution_with_padding(node: Node) -> list[Counterpart]:
+    """CONVOLUTION backward of images; the padding is input 2, the bias input 3."""
+    pads = node.known(2)
+    if pads is None or pads.size != 4 or node.input(0).ndim != 4:
+        raise Refused(f"{node.type} without four numbers of padding for images")
+    padded = node.with_attributes(pads=[int(pad) for pad in pads.reshape(-1)], auto_pad="NOTSET")
+    return _transposed(padded._replace(inputs=(*node.inputs[:2], *node.inputs[3:4])))
+
+
+def _padding_of_output(node: Node, x: TensorRef, weights: TensorRef, fields: Mapping[str, Any]) -> dict[str, list[int]]:
+    """Return the padding that ConvTranspose needs for its output's size; the rest of an odd one is at its start."""
+    names = ("Strides", "Dilations", "OutputPadding")
+    places = zip(
+        x.shape[2:], weights.shape[2:], node.output().shape[2:], *(fields[name] for name in names), strict=True
+    )
+    totals = [
+        (count - 1) * step + (reach - 1) * gap + 1 + more - size for count, reach, size, step, gap, more in places
+    ]
+    if min(totals) < 0:
+        raise Refused("ConvTranspose whose output is larger than what it reaches")
+    less, more = [total // 2 for total in totals], [total - total // 2 for total in totals]
+    is_upper = node.get("auto_pad") == "SAME_UPPER"
+    return {"StartPadding": less if is_upper else more, "EndPadding": more if is_upper else less}
+
+
+def _with_output_padding(node: Node) -> list[Counterpart]:
+    """CONVOLUTION, with output padding where the output has one element more than the windows reach."""
+    sizes = node.get("output_shape")
+    if not sizes or node.get("auto_pad", "NOTSET") == "SAME_UPPER":
+        return _transposed(node)
+    x, windows, ones = node.input(0).shape[2:], node.input(1).shape[2:], [1] * len(sizes)
+    more = node.get("output_padding") or [0] * len(sizes)
+    steps = (node.get(name) or ones for name in ("strides", "dilations"))
+    places = zip(sizes, x, windows, more, *steps, strict=True)
+    beyond = [
+        size - ((count - 1) * step + (reach - 1) * gap + 1 + own) for size, count, reach, own, step, gap in places
+    ]
+    padding = [own + (excess == 1) for own, excess in zip(more, beyond, strict=True)]
+    return _transposed(node.with_attributes(output_padding=padding))
+
+
+def _transposed_by_provider(node: Node) -> list[Counterpart]:
+    """CONVOLUTION whose padding is that of a forward one, or follows from output_shape alone, and no OutputPadding."""
+    x, widths = node.input(0), node.input(1).shape[2:]
+    ends = window(node, x, widths)
+    if node.get("output_shape"):
+        sizes = list(node.output().shape[2:])
+        pads = _for_sizes(node, sizes, ends["Strides"])
+    else:
+        pads = [*ends["StartPadding"], *ends["EndPadding"]]
+        added = node.get("output_padding") or [0] * len(widths)
+        sizes = [
+            (count - 1) * step + (width - 1) * gap + 1 + more - first - last
+            for count, width, step, gap, first, last, more in by_dimension(
+                x, widths, *(ends[name] for name in ENDS), added
+            )
+        ]
+    output = node.output().view((*node.output().shape[:2], *sizes))
+    plain = node.with_attributes(output_shape=None, output_padding=None, auto_pad="NOTSET", pads=pads)
+    return _transposed(plain._replace(outputs=(output,)))
+
+
+def _for_sizes(node: Node, sizes: Sequence[int], strides: Sequence[int]) -> list[int]:
+    """Return the padding for sizes of the output, as if the filter were not dilated."""
+    x, widths = node.input(0), node.input(1).shape[2:]
+    totals = [
+        max(0, (count - 1) * step + width - size)
+        for count, width, size, step in by_dimension(x, widths, sizes, strides)
+    ]
+    start = [total // 2 if node.get("auto_pad") == "SAME_UPPER" else (total + 1) // 2 for total in totals]
+    return [*start, *(total - first for total, first in zip(totals, start, strict=True))]
+
+
+OPERATORS: dict[str, Row] = {
+    "Conv": Row(partial(_convolution, "FORWARD")),
+    "ConvTranspose": Row(exact=_with_output_padding, provider=_transposed_by_provider),
+    "com.microsoft.ConvTransposeWithDynamicPads": Row(_convolution_with_padding),
+    "com.microsoft.NhwcConv": Row(_convolution_of_channels_last),
+}

@@ -1,0 +1,154 @@
+"""Normalizations of transformers and of diffusion models, with what comes before and after them.
+
+From DmlOperatorSkipLayerNormalization.cpp, DmlOperatorEmbedLayerNormalization.cpp and DmlOperatorGroupNorm.cpp of
+ONNX Runtime's DirectML provider.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.steps import identity, pair, step, unary
+from dmlcheck.onnx.descs.tensors import ranked, repeated, sized
+from dmlcheck.onnx.operators.row import Row, is_given, not_taken
+
+_FACTORS = ((2, "ScaleTensor"), (3, "BiasTensor"))
+
+# ---- layers
+
+
+def _skip_layer(node: Node, *, use_mean: bool = True) -> list[Counterpart]:
+    """Sum input, skip and bias, and normalize that; the hidden size is dimension 2."""
+    x = node.input(0)
+    if x.ndim not in (2, 3):
+        raise Refused(f"{node.type} of {x.ndim} dimensions")
+    shape = (x.shape[0], x.shape[1] if x.ndim == 3 else 1, x.shape[-1], 1)
+    vector = (1, 1, x.shape[-1], 1)
+    added = [sized(node.input(1), shape), *(sized(node.input(4), vector) for _ in range(node.has(4)))]
+    sums = [x.reshape(shape), *(x.like(shape) for _ in added)]
+    if node.gives(3):
+        sums[-1] = node.output(3).reshape(shape)
+    summed = [pair("ADD", before, more, after) for before, more, after in zip(sums, added, sums[1:], strict=False)]
+    factors = {name: sized(node.input(index), vector) for index, name in _FACTORS if node.has(index)}
+    tensors = {"InputTensor": sums[-1], **factors, "OutputTensor": node.output().reshape(shape)}
+    fields = {"Axes": [2, 3], "UseMean": int(use_mean), "UseVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
+    return [*summed, step("MEAN_VARIANCE_NORMALIZATION2", **tensors, **fields)]
+
+
+def _query_skip_layer_normalization(node: Node) -> str | None:
+    """DmlOperatorSkipLayerNormalization.cpp, QuerySkipLayerNormalization."""
+    given = next((name for index, name in ((1, "mean"), (2, "inv_std_var")) if is_given(node, index)), None)
+    return None if given is None else not_taken(node, f"with the output {given}")
+
+
+# ---- embeddings
+
+
+def _embeddings(node: Node) -> list[Counterpart]:
+    """GATHER of words, positions and segments, their sum, normalized; the mask's ones are counted."""
+    ids, words = node.input(0), node.input(2)
+    if (ids.ndim, words.ndim) != (2, 2):
+        raise Refused(f"{node.type} whose indices have {ids.ndim} dimensions, and whose table has {words.ndim}")
+    sizes = (1, *ids.shape, words.shape[1])
+    positions, of_positions = _positions(node, ids)
+    looked_up = [(words, ranked(ids, 4)), (node.input(3), positions)]
+    if node.has(4):
+        looked_up.append((node.input(4), ranked(node.input(1), 4)))
+    parts = [words.like(sizes) for _ in looked_up]
+    gathered = [_gathered(*each, made) for each, made in zip(looked_up, parts, strict=True)]
+    sums = [parts[0], *(words.like(sizes) for _ in parts[1:])]
+    if node.gives(2):
+        sums[-1] = node.output(2).reshape(sizes)
+    added = [pair("ADD", *each) for each in zip(sums, parts[1:], sums[1:], strict=False)]
+    before, after = _mask_index(node, ids)
+    return [*before, *of_positions, *gathered, *added, _normalized(node, sums[-1]), *after]
+
+
+def _gathered(table: TensorRef, indices: TensorRef, made: TensorRef) -> Counterpart:
+    tensors = {"InputTensor": ranked(table, 4), "IndicesTensor": indices, "OutputTensor": made}
+    return step("GATHER", **tensors, Axis=2, IndexDimensions=2)
+
+
+def _positions(node: Node, ids: TensorRef) -> tuple[TensorRef, list[Counterpart]]:
+    """Return the positions, which repeat where only one batch element has them, and what makes those not given."""
+    full = (1, 1, *ids.shape)
+    given = node.optional(8)
+    if given is not None:
+        return repeated(ranked(given, 4), full), []
+    steps = ids.like((1, 1, 1, ids.shape[1]))
+    fields = {"ValueDataType": ids.data_type, "ValueStart": 0, "ValueDelta": 1}
+    return repeated(steps, full), [step("FILL_VALUE_SEQUENCE", OutputTensor=steps, **fields)]
+
+
+def _normalized(node: Node, made: TensorRef) -> Counterpart:
+    factors = {name: ranked(node.input(index), 4) for index, name in ((5, "ScaleTensor"), (6, "BiasTensor"))}
+    fields = {"Axes": [3], "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-12))}
+    output = ranked(node.output(), 4)
+    return step("MEAN_VARIANCE_NORMALIZATION1", InputTensor=made, **factors, OutputTensor=output, **fields)
+
+
+def _mask_index(node: Node, ids: TensorRef) -> tuple[list[Counterpart], list[Counterpart]]:
+    """Return what makes the lengths of the mask: zeros before all others, or after them the number of ones."""
+    kind = ids.data_type
+    sizes = (1, 1, ids.shape[0], 1)
+    lengths = node.output(1).reshape(sizes) if node.gives(1) else ids.like(sizes)
+    mask = node.optional(7)
+    if mask is None:
+        zeros = lengths.view((1, 1, 1, 1)) if lengths.size == 1 else ids.like((1, 1, 1, 1))
+        return [step("FILL_VALUE_CONSTANT", OutputTensor=zeros, ValueDataType=kind, Value=0)], []
+    one, wide = ids.like((1, 1, 1, 1)), ranked(mask, 4)
+    marks = wide.like(wide.shape, "UINT32")
+    equal = step("ELEMENT_WISE_LOGICAL_EQUALS", ATensor=wide, BTensor=repeated(one, wide.shape), OutputTensor=marks)
+    count = step("REDUCE", Function="SUM", InputTensor=marks.bits(kind), OutputTensor=lengths, Axes=[3])
+    return [], [step("FILL_VALUE_CONSTANT", OutputTensor=one, ValueDataType=kind, Value=1), equal, count]
+
+
+# ---- groups
+
+
+def _groups(node: Node) -> list[Counterpart]:
+    """MEAN_VARIANCE_NORMALIZATION with the groups as channels; channels that are last are brought there and back."""
+    x, scale = node.input(0), node.input(1)
+    count, is_last = node.positive("groups"), bool(node.whole("channels_last", 1))
+    channels = x.shape[-1 if is_last else 1] if x.ndim == 4 else 0
+    if not channels or channels % count or scale.shape != (channels,) or node.input(2).shape != (channels,):
+        raise Refused(f"{node.type} of {count} groups in the sizes {list(x.shape)}")
+    each = channels // count
+    pixels = x.shape[1] * x.shape[2] if is_last else x.shape[2] * x.shape[3]
+    sizes = (x.shape[0], count, each, pixels)
+    own = (channels * pixels, each, 1, channels) if is_last else None
+    source, target = x.view(sizes, own), node.output().view(sizes, own)
+    factors = [node.input(index).view(sizes, (0, each, 1, 0)) for index in (1, 2)]
+    wide = factors if scale.dtype == x.dtype else [x.like(sizes).view(sizes, own) for _ in factors]
+    casts = [unary("CAST", *both) for both in zip(factors, wide, strict=True) if both[0] is not both[1]]
+    fields = {"CrossChannel": 0, "NormalizeVariance": 1, "Epsilon": number(node.get("epsilon", 1e-5))}
+    has_activation = bool(node.whole("activation", 0))
+    plain = x.like(sizes) if is_last else source
+    made = x.like(sizes) if is_last or has_activation else target
+    tensors = {"InputTensor": plain, "ScaleTensor": wide[0], "BiasTensor": wide[1], "OutputTensor": made}
+    before = [identity(source, plain)] if is_last else []
+    normalize = step("MEAN_VARIANCE_NORMALIZATION", **tensors, **fields)
+    return [*before, *casts, normalize, *_after_groups(made, target, has_activation=has_activation, is_last=is_last)]
+
+
+def _after_groups(made: TensorRef, target: TensorRef, *, has_activation: bool, is_last: bool) -> list[Counterpart]:
+    """Return what follows: x * sigmoid(x) where it is asked for, else the way back to channels that are last."""
+    if has_activation:
+        gates = (
+            target.unknown() if target.strides is None else target.like(target.shape).view(target.shape, target.steps)
+        )
+        return [unary("ACTIVATION_SIGMOID", made, gates), pair("MULTIPLY", made, gates, target)]
+    return [identity(made, target)] if is_last else []
+
+
+_SKIPPED = {"com.microsoft.SkipLayerNormalization": True, "com.microsoft.SkipSimplifiedLayerNormalization": False}
+OPERATORS: dict[str, Row] = {
+    **{
+        name: Row(partial(_skip_layer, use_mean=use_mean), query=_query_skip_layer_normalization, outputs=None)
+        for name, use_mean in _SKIPPED.items()
+    },
+    "com.microsoft.EmbedLayerNormalization": Row(_embeddings, outputs=None),
+    "com.microsoft.GroupNorm": Row(_groups),
+}

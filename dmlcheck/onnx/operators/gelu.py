@@ -1,0 +1,95 @@
+"""Gelu, by itself and with what comes before and after it in transformers and in diffusion models.
+
+From DmlOperatorBiasGelu.cpp, DmlOperatorBiasSplitGelu.cpp and DmlOperatorQuickGelu.cpp of ONNX Runtime's DirectML
+provider.
+"""
+
+from __future__ import annotations
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.steps import identity, padded_steps, pair, step, unary
+from dmlcheck.onnx.descs.tensors import repeated, vector
+from dmlcheck.onnx.operators.row import Row
+
+_SLOPE = 0.7978845608028654  # sqrt(2 / pi)
+_CUBE = 0.044715
+
+
+def _gelu(node: Node) -> list[Counterpart]:
+    return [Counterpart("ACTIVATION_GELU", node.tensors())]
+
+
+def _gelu_by_error_function(node: Node) -> list[Counterpart]:
+    if node.get("approximate", "none") != "none":
+        raise Refused("Gelu by the tanh of a polynomial, which DirectML does not have")
+    return _gelu(node)
+
+
+def _gelu_by_either(node: Node) -> list[Counterpart]:
+    return _gelu_by_tanh(node) if node.get("approximate", "none") == "tanh" else _gelu_by_error_function(node)
+
+
+def _gelu_by_tanh(node: Node) -> list[Counterpart]:
+    """Half of x, multiplied by 1 and the tanh of a polynomial; com.microsoft.FastGelu adds a bias first."""
+    x, output = vector(node.input(0)), vector(node.output())
+    made = []
+    if node.has(1):
+        biased = x.unknown()
+        made.append(pair("ADD", x, node.input(1), biased))
+        x = biased
+    square, slope, place, bent, share = (x.unknown() for _ in range(5))
+    return [
+        *made,
+        pair("MULTIPLY", x, x, square),
+        identity(square, slope, ScaleBias={"Scale": _SLOPE * _CUBE, "Bias": _SLOPE}),
+        pair("MULTIPLY", x, slope, place),
+        unary("ACTIVATION_TANH", place, bent),
+        identity(bent, share, ScaleBias={"Scale": 0.5, "Bias": 0.5}),
+        pair("MULTIPLY", x, share, output),
+    ]
+
+
+def _gelu_of_sum(node: Node) -> list[Counterpart]:
+    """ADD1 with a Gelu after it; without a bias the Gelu alone."""
+    x, output = node.input(0), node.output()
+    if not node.has(1):
+        return _gelu(node)
+    tensors = {"ATensor": x, "BTensor": repeated(node.input(1), x.shape), "OutputTensor": output}
+    return [Counterpart("ELEMENT_WISE_ADD1", {**tensors, "FusedActivation": {"Type": "ACTIVATION_GELU"}})]
+
+
+def _quick_gelu(node: Node) -> list[Counterpart]:
+    """Multiply x by the sigmoid of alpha * x."""
+    x, output = node.input(0), node.output()
+    alpha = number(node.get("alpha", 1.702))
+    scaled, gates = x if alpha == 1 else x.unknown(), x.unknown()
+    first = [] if alpha == 1 else [identity(x, scaled, ScaleBias={"Scale": alpha, "Bias": 0})]
+    return padded_steps([*first, unary("ACTIVATION_SIGMOID", scaled, gates), pair("MULTIPLY", x, gates, output)])
+
+
+def _gelu_of_half(node: Node) -> list[Counterpart]:
+    """ADD of the bias; one half of the last dimension multiplied by the Gelu of the other."""
+    x = node.input(0)
+    if not x.ndim or x.shape[-1] % 2:
+        raise Refused(f"{node.type} of the sizes {list(x.shape)}, which have no halves")
+    sizes = (*x.shape[:-1], x.shape[-1] // 2)
+    biased, (left, right, gates) = x.unknown(), (x.like(sizes) for _ in range(3))
+    return padded_steps(
+        [
+            pair("ADD", x, node.input(1), biased),
+            step("SPLIT", InputTensor=biased, OutputTensors=[left, right], Axis=x.ndim - 1),
+            unary("ACTIVATION_GELU", right, gates),
+            pair("MULTIPLY", left, gates, node.output()),
+        ]
+    )
+
+
+OPERATORS: dict[str, Row] = {
+    "Gelu": Row(_gelu_by_error_function, exact=_gelu_by_either),
+    "com.microsoft.BiasGelu": Row(_gelu_of_sum),
+    "com.microsoft.BiasSplitGelu": Row(_gelu_of_half),
+    # The provider computes the same as BiasGelu, not by the tanh of a polynomial.
+    "com.microsoft.FastGelu": Row(exact=_gelu_by_tanh, provider=_gelu_of_sum),
+    "com.microsoft.Gelu": Row(_gelu),
+    "com.microsoft.QuickGelu": Row(_quick_gelu),
+}

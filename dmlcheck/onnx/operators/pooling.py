@@ -1,0 +1,121 @@
+"""Pooling, of windows, of whole images and of regions, and its inverse."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, number
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.descs.tensors import ranked, unsigned
+from dmlcheck.onnx.operators.convolution import ENDS, by_dimension, window
+from dmlcheck.onnx.operators.row import Row, is_set
+
+
+def _pool(operator: str, node: Node, *, is_global: bool = False) -> list[Counterpart]:
+    """Pooling, of the sizes that the model has, rounded down or up; the oldest operator that has what is asked."""
+    x = node.input(0)
+    sizes = list(x.shape[2:]) if is_global else list(node.get("kernel_shape"))
+    fields: dict[str, Any] = {**node.tensors(), "WindowSize": sizes, **window(node, x, sizes)}
+    if operator == "AVERAGE_POOLING":
+        fields["IncludePadding"] = node.get("count_include_pad", 0)
+    elif operator == "LP_POOLING":
+        fields["P"] = node.get("p", 2)
+    elif node.gives(1):
+        if node.get("storage_order", 0):
+            raise Refused("MaxPool that counts columns first")
+        fields["OutputIndicesTensor"] = unsigned(node.output(1))
+    if "OutputIndicesTensor" not in fields and set(fields["Dilations"]) == {1}:
+        del fields["Dilations"]
+    else:
+        operator = _DILATED[operator]
+    return [padded(Counterpart(operator, fields))]
+
+
+_DILATED = {"AVERAGE_POOLING": "AVERAGE_POOLING1", "LP_POOLING": "LP_POOLING1", "MAX_POOLING": "MAX_POOLING2"}
+
+
+def _largest(node: Node) -> list[Counterpart]:
+    return _pool("MAX_POOLING", _by_columns(node) if node.gives(1) and node.get("storage_order", 0) else node)
+
+
+def _by_columns(node: Node) -> Node:
+    """Return a pooling that counts columns first as one of images whose rows and columns are exchanged."""
+    x = node.input(0)
+    if x.ndim != 4:
+        raise Refused("MaxPool that counts columns first, of other than two spatial dimensions")
+    names = ("kernel_shape", "strides", "dilations")
+    turned = {name: node.get(name)[::-1] for name in names if node.get(name)}
+    if node.get("pads"):
+        turned["pads"] = [node.get("pads")[index] for index in (1, 0, 3, 2)]
+    return node.with_attributes(**turned, storage_order=0)._replace(
+        inputs=(x.transpose((0, 1, 3, 2)),),
+        outputs=tuple(None if values is None else values.transpose((0, 1, 3, 2)) for values in node.outputs),
+    )
+
+
+def _pool_of_provider(operator: str, node: Node) -> list[Counterpart]:
+    """Pooling whose sizes are rounded up also where the last window begins in the padding."""
+    if not node.get("ceil_mode", 0):
+        return _pool(operator, node)
+    x, sizes = node.input(0), list(node.get("kernel_shape"))
+    ends = window(node, x, sizes)
+    reached = [
+        -(-(size + first + last - (width - 1) * gap - 1) // step) + 1
+        for size, width, step, gap, first, last in by_dimension(x, sizes, *(ends[name] for name in ENDS))
+    ]
+    outputs = (None if each is None else each.view((*x.shape[:2], *reached)) for each in node.outputs)
+    return _pool(operator, node._replace(outputs=tuple(outputs)))
+
+
+def _query_max_pool(node: Node) -> str | None:
+    """DmlOperatorPooling.cpp, QueryMaxPool."""
+    return is_set(node, "storage_order")
+
+
+# ---- regions, and the inverse
+
+
+def _regions(node: Node) -> list[Counterpart]:
+    x, regions = node.input(0), node.input(1)
+    height, width = node.get("pooled_shape")
+    tensors = {"InputTensor": x, "ROITensor": ranked(regions, 4), "OutputTensor": node.output()}
+    size = {"Height": height, "Width": width}
+    return [
+        Counterpart("ROI_POOLING", {**tensors, "SpatialScale": number(node.get("spatial_scale")), "PooledSize": size})
+    ]
+
+
+def _unpool(node: Node) -> list[Counterpart]:
+    """MAX_UNPOOLING where indices count in the output; ONNX counts in sizes that follow from the window."""
+    x, output, sizes = node.input(0), node.output(), node.get("kernel_shape")
+    ends = window(node, x, sizes)
+    places = zip(x.shape[2:], sizes, ends["Strides"], ends["StartPadding"], ends["EndPadding"], strict=True)
+    followed = [(count - 1) * step + size - start - end for count, size, step, start, end in places]
+    if followed != list(output.shape[2:]):
+        raise Refused("MaxUnpool whose indices do not count in its output")
+    return _unpool_of_provider(node)
+
+
+def _unpool_of_provider(node: Node) -> list[Counterpart]:
+    """MAX_UNPOOLING wherever the indices count."""
+    tensors = {"InputTensor": node.input(0), "IndicesTensor": unsigned(node.input(1)), "OutputTensor": node.output()}
+    return [padded(Counterpart("MAX_UNPOOLING", tensors))]
+
+
+def _global(operator: str) -> Row:
+    return Row(partial(_pool, operator, is_global=True))
+
+
+OPERATORS: dict[str, Row] = {
+    "AveragePool": Row(partial(_pool, "AVERAGE_POOLING"), provider=partial(_pool_of_provider, "AVERAGE_POOLING")),
+    "GlobalAveragePool": _global("AVERAGE_POOLING"),
+    "GlobalLpPool": _global("LP_POOLING"),
+    "GlobalMaxPool": _global("MAX_POOLING"),
+    "LpPool": Row(partial(_pool, "LP_POOLING"), provider=partial(_pool_of_provider, "LP_POOLING")),
+    "MaxPool": Row(
+        exact=_largest, provider=partial(_pool_of_provider, "MAX_POOLING"), query=_query_max_pool, outputs=2
+    ),
+    "MaxRoiPool": Row(_regions),
+    "MaxUnpool": Row(exact=_unpool, provider=_unpool_of_provider),
+}

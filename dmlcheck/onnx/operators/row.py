@@ -1,0 +1,58 @@
+"""What is known of an operator of ONNX: a row of the tables of the families."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from dmlcheck.onnx.descs.node import Counterpart, Node
+
+Maker = Callable[[Node], list[Counterpart]]
+Query = Callable[[Node], "str | None"]
+
+BY_SIZES = "DirectML computes nothing for it: the result follows from sizes, or is one of the inputs"
+BY_SHADERS = "the DirectML provider computes it with shaders of its own: DirectML has no operator for it"
+
+
+class Row(NamedTuple):
+    """An operator of ONNX: the steps that its nodes become, what the provider asks of them, why there are none.
+
+    `make` has the steps of ONNX's meaning and of the provider; where one of the two is another, or only one is there,
+    `exact` has those of the meaning, for nodes whose values are all known, and `provider` those of the provider.
+    `query` says why the provider leaves a node to others; registrations.yaml says in which versions it asks.
+    `reason` is why no steps have the meaning, after the operator's name, and `elsewhere` why the provider has no descs.
+    `outputs` is how many outputs the steps have at most, None where they see to it themselves.
+    """
+
+    make: Maker | None = None
+    exact: Maker | None = None
+    provider: Maker | None = None
+    query: Query | None = None
+    reason: str | None = None
+    elsewhere: str | None = None
+    outputs: int | None = 1
+    is_sized_by_inputs: bool = False  # the descs have no sizes of outputs
+    leaves_out_empty: bool = False  # the descs leave out inputs that have no elements
+    is_kept: bool = False  # ONNX Runtime does not compute it at load, though all its inputs are constant
+    is_on_cpu: bool = False  # its outputs are on the CPU, whoever computes them
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether nodes of the operator become steps at all."""
+        return any((self.make, self.exact, self.provider))
+
+
+def not_taken(node: Node, what: str) -> str:
+    """Return that the provider does not take a node."""
+    return f"the DirectML provider does not take {node.type} {what}"
+
+
+def is_set(node: Node, *attributes: str) -> str | None:
+    """Return that the provider does not take a node that has one of some attributes, which are 0 by default."""
+    name = next((name for name in attributes if node.get(name, 0)), None)
+    return None if name is None else not_taken(node, f"of {name} {node.get(name)}")
+
+
+def is_given(node: Node, index: int) -> bool:
+    """Whether an output is there, its type known or not."""
+    return node.gives(index) or index in node.untyped

@@ -1,0 +1,97 @@
+"""All operators of ONNX that are known, and a node of one as steps: by ONNX's meaning, or as the provider makes it.
+
+What a family makes is checked against DirectML's tables afterwards, so that it looks at what those cannot see only.
+"""
+
+from __future__ import annotations
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.descs.padded import padded
+from dmlcheck.onnx.operators import (
+    activation,
+    attention,
+    convolution,
+    einsum,
+    elementwise,
+    experimental,
+    fills_and_diagonals,
+    fused_attention,
+    fused_normalization,
+    gathering,
+    gelu,
+    grouped_attention,
+    matrix_products,
+    moved_elements,
+    normalization,
+    pooling,
+    quantization,
+    quantized_operators,
+    recurrent,
+    reduction,
+    resampling,
+    rotary,
+    transforms,
+    without_operators,
+)
+from dmlcheck.onnx.operators.row import Maker, Row
+
+OPERATORS: dict[str, Row] = {
+    **activation.OPERATORS,
+    **attention.OPERATORS,
+    **convolution.OPERATORS,
+    **einsum.OPERATORS,
+    **elementwise.OPERATORS,
+    **experimental.OPERATORS,
+    **fills_and_diagonals.OPERATORS,
+    **fused_attention.OPERATORS,
+    **fused_normalization.OPERATORS,
+    **gathering.OPERATORS,
+    **gelu.OPERATORS,
+    **grouped_attention.OPERATORS,
+    **matrix_products.OPERATORS,
+    **moved_elements.OPERATORS,
+    **normalization.OPERATORS,
+    **pooling.OPERATORS,
+    **quantization.OPERATORS,
+    **quantized_operators.OPERATORS,
+    **recurrent.OPERATORS,
+    **reduction.OPERATORS,
+    **resampling.OPERATORS,
+    **rotary.OPERATORS,
+    **transforms.OPERATORS,
+    **without_operators.OPERATORS,
+}
+_UNKNOWN = Row()
+
+
+def row_of(operator: str) -> Row:
+    """Return the row of an operator, one that says nothing where none is known."""
+    return OPERATORS.get(operator, _UNKNOWN)
+
+
+def exact_steps(node: Node) -> list[Counterpart]:
+    """Return the steps that compute what ONNX says; Refused where there are none."""
+    row = row_of(node.type)
+    if row.reason is not None:
+        raise Refused(f"{node.type} {row.reason}")
+    make = row.exact or row.make
+    if make is None and node.type.startswith("com.microsoft."):
+        raise Refused(f"{node.type} is not one of the operators that are known")
+    if make is None:
+        raise Refused(f"DirectML has no operator that computes {node.type}")
+    return _made(make, row, node)
+
+
+def provider_steps(node: Node) -> list[Counterpart]:
+    """Return the steps that the DirectML provider makes of a node; Refused where there are none."""
+    row = row_of(node.type)
+    make = row.provider or row.make
+    if make is None:
+        raise Refused(f"the DirectML provider has no descs of {node.type}")
+    return list(map(padded, _made(make, row, node)))
+
+
+def _made(make: Maker, row: Row, node: Node) -> list[Counterpart]:
+    if row.outputs is not None:
+        node.only_outputs(row.outputs)
+    return make(node)

@@ -1,0 +1,158 @@
+"""Attention, with the formula of ONNX's documentation written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import agrees, fields, node, only
+
+from dmlcheck.onnx.descs.node import Counterpart, Refused
+
+HEADS, GROUPS, LENGTH, COUNT = 4, 2, 3, 5
+DIM, WIDTH = 2, 3  # of a head of query and key, and of one of the value
+
+
+def numbers(*sizes: int) -> Any:
+    return np.random.default_rng(sum(sizes)).uniform(-1, 1, sizes).astype(np.float32)
+
+
+Q, K, V = numbers(2, HEADS, LENGTH, DIM), numbers(2, HEADS, COUNT, DIM), numbers(2, HEADS, COUNT, WIDTH)
+SHARED = numbers(2, GROUPS, COUNT, DIM), numbers(2, GROUPS, COUNT, WIDTH)
+QUERY, KEY = np.arange(LENGTH)[:, None], np.arange(COUNT)
+FLOATS = numbers(HEADS, LENGTH, COUNT)
+SHORT = FLOATS[:, :, :3]
+TRUE = np.array([[1, 0, 1, 1, 0], [0, 1, 0, 1, 1], [1, 1, 1, 0, 1]], bool)
+LENGTHS = np.array([4, 5])
+
+
+def attended(q: Any, k: Any, v: Any, bias: Any = 0.0, scale: float = DIM**-0.5) -> Any:
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    with np.errstate(divide="ignore"):
+        powers = np.exp(scale * (q @ k.swapaxes(2, 3)) + bias)
+    return ((powers / powers.sum(axis=-1, keepdims=True)) @ v).astype(np.float32)
+
+
+def beside(x: Any) -> Any:
+    return x.swapaxes(1, 2).reshape(x.shape[0], x.shape[2], -1)
+
+
+def hidden(marks: Any) -> Any:
+    return np.where(marks, -np.inf, 0.0)
+
+
+def attention(*inputs: Any, outputs: Any, **attributes: Any) -> Counterpart:
+    return only(node("Attention", inputs, *outputs, opset=25, **attributes))
+
+
+def test_heads_are_side_by_side() -> None:
+    y = attended(Q, K, V)
+    made = attention(Q, K, V, outputs=[y])
+    assert made.operator == "MULTIHEAD_ATTENTION"
+    assert made.fields["QueryTensor"].values[0, 1].tolist() == Q[0, :, 1].reshape(-1).tolist()
+    assert fields(made) == {
+        "Scale": pytest.approx(DIM**-0.5),
+        "MaskFilterValue": -10000,
+        "MaskType": "NONE",
+        "HeadCount": HEADS,
+    }
+    assert agrees(made)
+    rows = attention(*map(beside, (Q, K, V)), outputs=[beside(y)], q_num_heads=HEADS, kv_num_heads=HEADS)
+    assert fields(rows) == fields(made)
+    assert agrees(rows)
+
+
+def test_heads_that_share_keys_are_counted_apart() -> None:
+    y = attended(Q, *SHARED)
+    four = attention(Q, *SHARED, outputs=[y])
+    inputs = map(beside, (Q, *SHARED))
+    three = attention(*inputs, outputs=[beside(y)], q_num_heads=HEADS, kv_num_heads=GROUPS)
+    for made in (four, three):
+        assert made.operator == "MULTIHEAD_ATTENTION1"
+        assert (made.fields["QueryHeadCount"], made.fields["KeyValueHeadCount"]) == (HEADS, GROUPS)
+        assert agrees(made)
+
+
+def test_a_scale_is_the_one_that_is_given() -> None:
+    made = attention(Q, K, V, outputs=[attended(Q, K, V, scale=0.0)], scale=0.0)
+    assert made.fields["Scale"] == 0
+    assert agrees(made)
+
+
+@pytest.mark.parametrize(
+    ("mask", "bias"),
+    [
+        (FLOATS, FLOATS),
+        (SHORT, np.concatenate([SHORT, np.full((HEADS, LENGTH, 2), -np.inf)], axis=2)),
+        (TRUE, hidden(~TRUE)),
+        (TRUE[0], hidden(~TRUE[0])),
+    ],
+)
+def test_a_mask_is_added_to_the_products(mask: Any, bias: Any) -> None:
+    assert agrees(attention(Q, K, V, mask, outputs=[attended(Q, K, V, bias)]))
+
+
+@pytest.mark.parametrize(
+    ("attributes", "marks"),
+    [
+        ({"is_causal": 1}, KEY > QUERY),
+        ({"left_window_size": 0}, KEY < QUERY),
+        ({"right_window_size": 1}, KEY > QUERY + 1),
+        ({"left_window_size": 1, "right_window_size": 0}, (KEY < QUERY - 1) | (KEY > QUERY)),
+    ],
+)
+def test_places_hide_keys(attributes: Any, marks: Any) -> None:
+    made = attention(Q, K, V, outputs=[attended(Q, K, V, hidden(marks))], **attributes)
+    assert agrees(made)
+    assert np.isneginf(made.fields["RelativePositionBiasTensor"].values[1, 2]).tolist() == marks.tolist()
+    assert made.fields["RelativePositionBiasTensor"].strides[:2] == (0, 0)
+    masked = attention(Q, K, V, FLOATS, outputs=[attended(Q, K, V, hidden(marks) + FLOATS)], **attributes)
+    assert agrees(masked)
+
+
+def test_places_count_from_the_first_key_of_the_past_or_the_last_that_is_no_padding() -> None:
+    past_key, past_value = numbers(2, HEADS, 2, DIM), numbers(2, HEADS, 2, WIDTH)
+    keys, values = np.concatenate([past_key, K], axis=2), np.concatenate([past_value, V], axis=2)
+    y = attended(Q, keys, values, hidden(np.arange(COUNT + 2) > QUERY + 2))
+    made = attention(Q, K, V, None, past_key, past_value, outputs=[y, keys, values], is_causal=1)
+    assert agrees(made)
+    assert made.fields["OutputPresentKeyTensor"].values.tolist() == keys.tolist()
+    place = QUERY + LENGTHS[:, None, None, None] - LENGTH
+    marks = (place < KEY) | (LENGTHS[:, None, None, None] <= KEY)
+    y = attended(Q, K, V, hidden(marks))
+    assert agrees(attention(Q, K, V, None, None, None, LENGTHS, outputs=[y], is_causal=1))
+
+
+def test_keys_beyond_a_length_are_hidden() -> None:
+    y = attended(Q, K, V, hidden(LENGTHS[:, None, None, None] <= KEY))
+    assert agrees(attention(Q, K, V, None, None, None, LENGTHS, outputs=[y]))
+
+
+def test_marks_that_would_take_all_memory_are_not_made() -> None:
+    q, k = np.zeros((1, 1, 2**20, 1), np.float32), np.zeros((1, 1, 2**7, 1), np.float32)
+    with pytest.raises(Refused, match="Attention of 1048576 queries and 128 keys"):
+        attention(q, k, k, outputs=[q], is_causal=1)
+    assert "RelativePositionBiasTensor" not in attention(q, k, k, outputs=[q]).fields
+
+
+def test_attention_that_is_to_be_changed_by_graphs_is_refused() -> None:
+    name, y = "ai.onnx.preview.FlexAttention", attended(Q, *SHARED, scale=0.5)
+    made = only(node(name, [Q, *SHARED], y, scale=0.5))
+    assert made.operator == "MULTIHEAD_ATTENTION1"
+    assert agrees(made)
+    with pytest.raises(Refused, match="FlexAttention with a graph of its own for prob_mod"):
+        only(node(name, [Q, *SHARED], y, prob_mod="graph"))
+
+
+def test_the_products_are_not_compared() -> None:
+    y = attended(Q, K, V)
+    assert attention(Q, K, V, outputs=[y]).note is None
+    assert attention(Q, K, V, outputs=[y, K, V, FLOATS]).note == "qk_matmul_output is not compared."
+
+
+def test_what_directml_does_not_have_is_refused() -> None:
+    with pytest.raises(Refused, match="softcap, which DirectML's attention does not have"):
+        attention(Q, K, V, outputs=[Q], softcap=2.0)
+    with pytest.raises(Refused, match="a query that has no key left"):
+        attention(Q, K, V, TRUE & (QUERY > 0), outputs=[Q])

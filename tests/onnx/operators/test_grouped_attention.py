@@ -1,0 +1,212 @@
+"""GroupQueryAttention against its definition in NumPy: groups of heads, a cache, later keys hidden, rotation.
+
+The provider's descs are those of its DmlOperatorGroupQueryAttention.cpp.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from node_graphs import computed, float32, node_of
+from onnx_nodes import Array, Desc, agrees, descs, node, only, zeros
+
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.descs.node import Refused
+
+NAME = "com.microsoft.GroupQueryAttention"
+HEADS, KEY_HEADS, HEAD = 4, 2, 8
+RANDOM = np.random.default_rng(7)
+
+
+def drawn(*sizes: int) -> Array:
+    return RANDOM.standard_normal(sizes).astype(np.float32)
+
+
+def inputs(length: int, past: int, held: int | None = None) -> list[Array | None]:
+    """Return query, key, value, a cache that holds more than it has, the last step, and the number of all steps."""
+    held = past if held is None else held
+    cache = [drawn(1, KEY_HEADS, held, HEAD) if held else None for _ in range(2)]
+    last, total = np.array([past + length - 1], np.int32), np.array(past + length, np.int32)
+    parts = [drawn(1, length, heads * HEAD) for heads in (HEADS, KEY_HEADS, KEY_HEADS)]
+    return [*parts, *cache, last, total]
+
+
+def apart(x: Array, heads: int) -> Array:
+    return x.reshape(x.shape[1], heads, HEAD).swapaxes(0, 1).astype(np.float64)
+
+
+def expected(given: list[Any], past: int, window: int = 0) -> tuple[Array, Array]:
+    """Return the output and the present keys, head by head and query by query."""
+    query = apart(given[0], HEADS)
+    key, value = (apart(x, KEY_HEADS) for x in given[1:3])
+    if past:
+        key, value = (np.concatenate([c[0, :, :past], x], 1) for c, x in zip(given[3:5], (key, value), strict=True))
+    made = np.zeros((query.shape[1], HEADS, HEAD))
+    for head in range(HEADS):
+        k, v = key[head // (HEADS // KEY_HEADS)], value[head // (HEADS // KEY_HEADS)]
+        for step in range(query.shape[1]):
+            first = max(0, past + step + 1 - window) if window else 0
+            seen = slice(first, past + step + 1)
+            weights = np.exp(k[seen] @ query[head, step] / np.sqrt(HEAD))
+            made[step, head] = weights @ v[seen] / weights.sum()
+    return made.reshape(1, -1, HEADS * HEAD), key
+
+
+def outputs(length: int, held: int) -> list[TensorRef]:
+    return [float32(1, length, HEADS * HEAD), *(float32(1, KEY_HEADS, held, HEAD) for _ in range(2))]
+
+
+@pytest.mark.parametrize(("length", "past"), [(3, 0), (1, 4), (2, 3)])
+def test_a_query_sees_the_cache_and_the_keys_up_to_its_own(length: int, past: int) -> None:
+    given = inputs(length, past)
+    made = computed(node_of(NAME, given, *outputs(length, past + length), num_heads=HEADS, kv_num_heads=KEY_HEADS))
+    output, key = expected(given, past)
+    assert np.abs(made[0] - output).max() < 1e-6
+    assert np.abs(made[1][0] - key).max() == 0
+
+
+def test_one_desc_is_a_case() -> None:
+    """After two steps, in a cache that has room for six; the present keys and values are strided."""
+    given = inputs(1, 2)
+    sums, key = expected(given, 2)
+    present = [
+        np.concatenate([cache, np.zeros((1, KEY_HEADS, 4, HEAD), np.float32)], 2)
+        for cache in given[3:5]
+        if cache is not None
+    ]
+    for held, x in zip(present, given[1:3], strict=True):
+        held[0, :, 2] = apart(x, KEY_HEADS)[:, 0] if x is not None else 0
+    assert present[0][0, :, :3] == pytest.approx(key)
+    one = node(NAME, given, sums.astype(np.float32), *present, num_heads=HEADS, kv_num_heads=KEY_HEADS)
+    made = only(one)
+    assert made.fields["OutputPresentKeyTensor"].strides == (2 * 6 * HEAD, 6 * HEAD, HEAD, 1)
+    assert agrees(made)
+
+
+def test_a_window_hides_what_came_before() -> None:
+    given = inputs(2, 3)
+    more = {"num_heads": HEADS, "kv_num_heads": KEY_HEADS, "local_window_size": 2}
+    made = computed(node_of(NAME, given, *outputs(2, 5), **more))
+    assert np.abs(made[0] - expected(given, 3, window=2)[0]).max() < 1e-6
+
+
+def test_a_cache_may_hold_more_than_its_steps() -> None:
+    given = inputs(1, 2, held=6)
+    made = computed(node_of(NAME, given, *outputs(1, 6), num_heads=HEADS, kv_num_heads=KEY_HEADS))
+    assert np.abs(made[0] - expected(given, 2)[0]).max() < 1e-6
+
+
+def rotated(x: Array, heads: int, cosines: Array, sines: Array, past: int) -> Array:
+    parts = x.reshape(1, x.shape[1], heads, HEAD)
+    a, b = parts[..., : HEAD // 2], parts[..., HEAD // 2 :]
+    c, s = (table[past : past + x.shape[1]][None, :, None] for table in (cosines, sines))
+    return np.concatenate([a * c - b * s, b * c + a * s], -1).reshape(x.shape)
+
+
+def test_queries_and_keys_are_rotated_by_their_place_in_the_sequence() -> None:
+    given: list[Any] = inputs(2, 3)
+    cosines, sines = drawn(9, HEAD // 2), drawn(9, HEAD // 2)
+    more = {"num_heads": HEADS, "kv_num_heads": KEY_HEADS, "do_rotary": 1}
+    made = computed(node_of(NAME, [*given, cosines, sines], *outputs(2, 5), **more))
+    turned = [rotated(x, heads, cosines, sines, 3) for x, heads in zip(given[:2], (HEADS, KEY_HEADS), strict=True)]
+    assert np.abs(made[0] - expected([*turned, *given[2:]], 3)[0]).max() < 1e-5
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"softcap": 50.0}, "softcap, which DirectML's attention does not have"),
+        ({"smooth_softmax": 1}, "smooth_softmax, which"),
+    ],
+)
+def test_what_directml_does_not_have_is_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(Refused, match=message):
+        computed(node_of(NAME, inputs(1, 2), *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS, **change))
+
+
+def test_sequences_that_end_at_different_steps_are_refused() -> None:
+    given = inputs(1, 2)
+    given[5] = np.array([2, 1], np.int32)
+    with pytest.raises(Refused, match=r"sequences that end at \[1, 2\]"):
+        computed(node_of(NAME, given, *outputs(1, 3), num_heads=HEADS, kv_num_heads=KEY_HEADS))
+
+
+# ---- as the provider makes it
+
+
+QUERY = zeros(2, 5, 32)  # four heads of eight elements
+
+
+SCALE = 0.35355338  # 1 / sqrt(8), rounded to FLOAT32
+
+
+def grouped(length: int, dtype: str) -> list[Desc]:
+    """Return the descs of four heads for queries and two for keys, whose present ones have room for nine steps."""
+    keys, present = zeros(2, length, 16, dtype=dtype), zeros(2, 2, 9, 8, dtype=dtype)
+    query, lengths = zeros(2, length, 32, dtype=dtype), zeros(2, 1, dtype="int32")
+    inputs = [query, keys, keys, present, present, lengths, zeros(1, dtype="int32")]
+    return descs(NAME, inputs, query, present, present, num_heads=4, kv_num_heads=2)
+
+
+def of_groups(length: int) -> Desc:
+    return Desc(
+        "MULTIHEAD_ATTENTION1",
+        {
+            "QueryTensor": f"FLOAT32 2 {length} 32",
+            "KeyTensor": f"FLOAT32 2 {length} 16",
+            "ValueTensor": f"FLOAT32 2 {length} 16",
+            "PastSequenceLengthsTensor": "INT32 2",
+            "OutputTensor": f"FLOAT32 2 {length} 32",
+            "OutputPresentKeyTensor": "FLOAT32 2 2 9 8",
+            "OutputPresentValueTensor": "FLOAT32 2 2 9 8",
+            "Scale": SCALE,
+            "MaskFilterValue": -10000,
+            "QueryHeadCount": 4,
+            "KeyValueHeadCount": 2,
+            "MaskType": "NONE",
+        },
+        "6_3",
+    )
+
+
+def test_one_step_of_groups_is_one_desc() -> None:
+    assert grouped(1, "float32") == [of_groups(1)]
+
+
+def test_several_steps_of_groups_have_no_past() -> None:
+    zero = Desc("FILL_VALUE_CONSTANT", {"OutputTensor": "INT32 2", "ValueDataType": "INT32", "Value": 0}, "4_0")
+    assert grouped(5, "float32") == [zero, of_groups(5)]
+
+
+def test_groups_of_half_precision_are_computed_in_float32() -> None:
+    *before, last, one, two, three = grouped(1, "float16")
+    assert [each.fields for each in before] == [
+        {"InputTensor": f"FLOAT16 2 1 {size}", "OutputTensor": f"FLOAT32 2 1 {size}"} for size in (32, 16, 16)
+    ]
+    assert last == of_groups(1)
+    sizes = ("2 1 32", "2 2 9 8", "2 2 9 8")
+    assert [each.fields for each in (one, two, three)] == [
+        {"InputTensor": f"FLOAT32 {size}", "OutputTensor": f"FLOAT16 {size}"} for size in sizes
+    ]
+    assert {each.operator for each in (*before, one, two, three)} == {"CAST"}
+    assert {each.level for each in (*before, one)} == {"3_1"}
+
+
+def test_packed_query_key_and_value_of_groups_are_refused() -> None:
+    with pytest.raises(Refused, match="has no input 1"):
+        descs(NAME, [zeros(2, 1, 64)], QUERY, num_heads=4, kv_num_heads=2)
+
+
+@pytest.mark.parametrize(
+    ("inputs", "heads", "said"),
+    [
+        ([zeros(2, 4, 5, 8), QUERY, QUERY], 4, r"have \[4, 3, 3\] dimensions, not 3 each"),
+        ([QUERY, QUERY, QUERY], 33, "of 33 heads in 32 elements"),
+    ],
+)
+def test_grouped_attention_that_has_no_desc_is_refused(inputs: list[Any], heads: int, said: str) -> None:
+    present = zeros(2, 2, 5, 8)
+    with pytest.raises(Refused, match=said):
+        descs(NAME, inputs, QUERY, present, present, num_heads=heads, kv_num_heads=2)

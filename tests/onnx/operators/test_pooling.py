@@ -1,0 +1,87 @@
+"""ONNX's pooling as DirectML's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from onnx_nodes import agrees, descs, found, zeros
+
+from dmlcheck.onnx.descs.node import Refused
+
+X = zeros(1, 2, 5, 5)
+
+
+def floats(*values: Any) -> Any:
+    return np.array(values, np.float32)
+
+
+def test_pooling_takes_windows_or_all_that_follows_the_channels() -> None:
+    made = found("AveragePool", [X], X, kernel_shape=[3, 3], count_include_pad=1)
+    assert (made.operator, made.fields["WindowSize"], made.fields["IncludePadding"]) == ("AVERAGE_POOLING", [3, 3], 1)
+    made = found("GlobalMaxPool", [X], zeros(1, 2, 1, 1))
+    assert (made.operator, made.fields["WindowSize"]) == ("MAX_POOLING", [5, 5])
+    made = found("LpPool", [X], X, kernel_shape=[2, 2], p=3)
+    assert (made.operator, made.fields["P"]) == ("LP_POOLING", 3)
+    made = found("MaxPool", [X], X, zeros(1, dtype="int64"), kernel_shape=[2, 2])
+    assert (made.operator, made.fields["OutputIndicesTensor"].dtype) == ("MAX_POOLING2", np.uint64)
+
+
+def test_pooling_with_dilations_needs_the_operators_that_have_them() -> None:
+    for name, operator in (("AveragePool", "AVERAGE_POOLING1"), ("LpPool", "LP_POOLING1"), ("MaxPool", "MAX_POOLING2")):
+        made = found(name, [X], X, kernel_shape=[2, 2], dilations=[2, 1])
+        assert (made.operator, made.fields["Dilations"]) == (operator, [2, 1])
+
+
+@pytest.mark.parametrize(
+    ("type", "y", "attributes"),
+    [
+        ("AveragePool", [1.5, 3], {"kernel_shape": [2]}),
+        ("MaxPool", [2, 4], {"kernel_shape": [2]}),
+        ("LpPool", [3, 6], {"kernel_shape": [2], "p": 1}),
+        ("GlobalAveragePool", [7 / 3], {}),
+        ("GlobalMaxPool", [4], {}),
+        ("GlobalLpPool", [7], {"p": 1}),
+    ],
+)
+def test_one_dimension_of_places_becomes_two(type: str, y: list[float], attributes: Any) -> None:
+    made = found(type, [floats([[1, 2, 4]])], floats([y]), **attributes)
+    assert made.fields["InputTensor"].shape == (1, 1, 1, 3)
+    assert agrees(made)
+
+
+def test_maxima_that_are_counted_by_columns_are_those_of_exchanged_rows_and_columns() -> None:
+    x = np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4)
+    # Windows of 2 rows and 3 columns: the largest are in row 1, and 2, of column 2, and 3; 3 elements to a column.
+    values, places = floats([[[6, 7], [10, 11]]]), np.array([[[[7, 10], [8, 11]]]])
+    made = found("MaxPool", [x], values, places, kernel_shape=[2, 3], storage_order=1)
+    assert made.fields["WindowSize"] == [3, 2]
+    assert agrees(made)
+    padded = found("MaxPool", [x], zeros(1, 1, 1, 1), places, pads=[1, 2, 3, 4], kernel_shape=[7, 10], storage_order=1)
+    assert (padded.fields["StartPadding"], padded.fields["EndPadding"]) == ([2, 1], [4, 3])
+    with pytest.raises(Refused, match="counts columns first, of other than two spatial dimensions"):
+        found("MaxPool", [x[0]], values, places, kernel_shape=[2], storage_order=1)
+
+
+def test_the_provider_counts_rows_first() -> None:
+    with pytest.raises(Refused, match="counts columns first"):
+        descs("MaxPool", [X], X, X, kernel_shape=[2, 2], storage_order=1)
+
+
+def test_maxima_go_back_to_indices_in_the_output_or_nowhere() -> None:
+    x, indices = zeros(1, 1, 2, 2), np.array([[[[0, 3], [12, 15]]]])
+    made = found("MaxUnpool", [x, indices], zeros(1, 1, 4, 4), kernel_shape=[2, 2], strides=[2, 2])
+    assert made.operator == "MAX_UNPOOLING"
+    assert (made.fields["IndicesTensor"].dtype, made.fields["IndicesTensor"].values.tolist()) == (
+        np.uint64,
+        indices.tolist(),
+    )
+    with pytest.raises(Refused, match="do not count in its output"):
+        found("MaxUnpool", [x, indices], zeros(1, 1, 5, 5), kernel_shape=[2, 2], strides=[2, 2])
+
+
+def test_regions_have_the_number_of_their_image() -> None:
+    made = found("MaxRoiPool", [X, zeros(3, 5)], zeros(3, 2, 2, 4), pooled_shape=[2, 4], spatial_scale=0.5)
+    assert (made.operator, made.fields["ROITensor"].shape) == ("ROI_POOLING", (1, 1, 3, 5))
+    assert (made.fields["PooledSize"], made.fields["SpatialScale"]) == ({"Height": 2, "Width": 4}, 0.5)

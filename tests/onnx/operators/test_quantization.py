@@ -1,0 +1,160 @@
+"""Casts and quantization, by their meaning and as the provider makes them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from node_graphs import computed, node_of
+from onnx_nodes import found, four_bits, node, zeros
+
+from dmlcheck.descs.read import read_desc
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.backend_tests.foreign_models import fields_of
+from dmlcheck.onnx.descs.node import Counterpart
+from dmlcheck.onnx.operators.table import provider_steps
+from dmlcheck.validation import minimum_level
+
+
+def test_scales_repeat_along_an_axis_or_in_blocks() -> None:
+    x, q = zeros(2, 4), zeros(2, 4, dtype="uint8")
+    scale, zero = np.array([1, 2], "f4"), np.array([3, 4], "u1")
+    made = found("QuantizeLinear", [x, scale, zero], q, axis=0)
+    assert made.operator == "ELEMENT_WISE_QUANTIZE_LINEAR"
+    assert made.fields["ScaleTensor"].strides == (1, 0)
+    assert made.fields["ZeroPointTensor"].values.tolist() == [[3] * 4, [4] * 4]
+    blocks = np.array([[1, 2], [3, 4]], "f4")
+    made = found("DequantizeLinear", [q.astype("i2"), blocks], x, axis=1, block_size=2)
+    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+    assert made.fields["ScaleTensor"].values.tolist() == [[1, 1, 2, 2], [3, 3, 4, 4]]
+    assert "ZeroPointTensor" not in made.fields
+
+
+@pytest.mark.parametrize(
+    ("scale", "attributes", "expected"),
+    [
+        (2.0, {}, [[2]]),
+        ([2], {"axis": 0}, [[2]]),
+        ([1, 2], {"axis": -2}, [[1], [2]]),
+        ([[1, 2], [3, 4]], {"axis": -1, "block_size": 2}, [[1, 2], [3, 4]]),
+        ([[1, 2], [3, 4]], {"axis": 1, "block_size": 3}, [[1, 1, 1, 2], [3, 3, 3, 4]]),
+    ],
+)
+def test_blocks_of_bytes_and_4_bits_are_quantized_by_the_newer_operators(
+    scale: Any, attributes: dict[str, int], expected: list[list[float]]
+) -> None:
+    """3 does not divide 4, and DirectML does not say where such blocks end: each element has a scale of its own."""
+    x, q = zeros(2, 4), four_bits(zeros(2, 4), "UINT4")
+    numbers = np.array(scale, "f4")
+    made = found("QuantizeLinear", [x, numbers, numbers.astype("u1")], q, **attributes)
+    assert (made.operator, made.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
+    assert [tensor.values.tolist() for tensor in made.fields["QuantizationTensors"]] == [expected, expected]
+    kinds = [q, zeros(2, 4, dtype="uint8")] if "block_size" in attributes else [q]
+    for quantized in kinds:
+        made = found("DequantizeLinear", [quantized, numbers], x, **attributes)
+        assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+        assert made.fields["QuantizationTensors"][0].values.tolist() == expected
+
+
+def test_a_cast_of_4_bits_to_floats_is_a_dequantization_by_1() -> None:
+    q = four_bits(np.array([[-8, 7]]), "INT4")
+    made = found("Cast", [q], zeros(1, 2, dtype="float16"))
+    (scale,) = made.fields["QuantizationTensors"]
+    assert (made.operator, made.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+    assert (scale.values.tolist(), scale.dtype) == ([[1]], np.float16)
+    assert found("Cast", [q], zeros(1, 2, dtype="int8")).operator == "CAST"
+
+
+def test_quantization_is_that_of_onnx() -> None:
+    x, scale, zero = zeros(2, 4), zeros(), zeros(dtype="uint8")
+    made = found("com.microsoft.QuantizeLinear", [x, scale, zero], zeros(2, 4, dtype="uint8"))
+    assert (made.operator, made.fields["ScaleTensor"].strides) == ("ELEMENT_WISE_QUANTIZE_LINEAR", (0, 0))
+    made = found("com.microsoft.DequantizeLinear", [zeros(2, 4, dtype="uint8"), scale, zero], x)
+    assert made.operator == "ELEMENT_WISE_DEQUANTIZE_LINEAR"
+
+
+def test_a_number_that_is_not_0_is_true() -> None:
+    """NaN too; the provider's CAST and CLIP1 would make 0.25 false."""
+    x = np.array([0.25, 0, -0.0, np.nan, -4, np.inf], np.float32)
+    (made,) = computed(node_of("Cast", [x], TensorRef("BOOL", (6,))))
+    assert made.tolist() == [1, 0, 0, 1, 1, 1]
+    (made,) = computed(node_of("Cast", [np.array([0, 3], np.int64)], TensorRef("BOOL", (2,))))
+    assert made.tolist() == [0, 1]
+
+
+def test_a_range_gives_a_scale_and_a_zero_point_of_one_element() -> None:
+    made = found("DynamicQuantizeLinear", [zeros(2, 3)], zeros(2, 3, dtype="uint8"), zeros(), zeros(dtype="uint8"))
+    assert made.operator == "DYNAMIC_QUANTIZE_LINEAR"
+    names = ("OutputTensor", "OutputScaleTensor", "OutputZeroPointTensor")
+    assert [made.fields[name].shape for name in names] == [(2, 3), (1, 1), (1, 1)]
+
+
+# ---- of version 21, as the provider makes them
+
+
+WIDE = zeros(2, 3, 4)
+Q = zeros(2, 3, 4, dtype="uint8")
+SIGNED = zeros(2, 3, 4, dtype="int8")
+
+
+def made(type: str, *inputs: Any, output: Any, opset: int = 21, **attributes: Any) -> list[Counterpart]:
+    return provider_steps(node(type, list(inputs), output, opset=opset, **attributes))
+
+
+def layout(tensor: TensorRef) -> tuple[Any, ...]:
+    return tensor.shape, tensor.strides
+
+
+def test_a_scale_and_a_zero_point_are_spread_over_the_input() -> None:
+    (one,) = made("QuantizeLinear", WIDE, zeros(3), zeros(3, dtype="uint8"), output=Q)
+    assert (one.operator, one.fields["QuantizationType"]) == ("QUANTIZE", "SCALE_ZERO_POINT")
+    scale, zero = one.fields["QuantizationTensors"]
+    assert layout(scale) == layout(zero) == ((1, 2, 3, 4), (0, 0, 1, 0))
+    assert (scale.data_type, zero.data_type) == ("FLOAT32", "UINT8")
+
+
+def test_a_scalar_has_strides_of_zero() -> None:
+    (one,) = made("DequantizeLinear", SIGNED, zeros(), output=WIDE)
+    assert (one.operator, one.fields["QuantizationType"]) == ("DEQUANTIZE", "SCALE")
+    assert [layout(each) for each in one.fields["QuantizationTensors"]] == [((1, 2, 3, 4), (0, 0, 0, 0))]
+
+
+def test_a_scale_of_the_sizes_of_a_vector_needs_no_axis() -> None:
+    (one,) = made("DequantizeLinear", zeros(4, dtype="int8"), zeros(4), output=zeros(4))
+    assert [layout(each) for each in one.fields["QuantizationTensors"]] == [((1, 1, 1, 4), (0, 0, 0, 1))]
+
+
+def test_an_unsigned_type_without_a_zero_point_gets_one_of_zero() -> None:
+    fill, one = made("QuantizeLinear", WIDE, zeros(4), output=Q, axis=-1)
+    assert (fill.operator, fill.fields["Value"], fill.fields["OutputTensor"].shape) == (
+        "FILL_VALUE_CONSTANT",
+        0,
+        (1, 1, 1, 1),
+    )
+    scale, zero = one.fields["QuantizationTensors"]
+    assert (layout(scale), layout(zero)) == (((1, 2, 3, 4), (0, 0, 0, 1)), ((1, 2, 3, 4), (0, 0, 0, 0)))
+    assert one.fields["QuantizationType"] == "SCALE_ZERO_POINT"
+
+
+def test_the_zero_point_of_four_bits_is_made_as_a_byte() -> None:
+    packed = four_bits(np.zeros((2, 4), np.uint8), "UINT4")
+    fill, one = made("DequantizeLinear", packed, zeros(), output=zeros(2, 4))
+    assert fill.fields["OutputTensor"].data_type == "UINT8"
+    assert one.fields["QuantizationTensors"][1].data_type == "UINT4"
+
+
+def test_scales_of_blocks_have_the_strides_of_their_own_sizes() -> None:
+    """The provider does not read block_size: 2x2 scales of 2x4 elements have the strides 2 and 1."""
+    (one,) = made("QuantizeLinear", zeros(2, 4), zeros(2, 2), output=zeros(2, 4, dtype="int8"), block_size=2)
+    assert [layout(each) for each in one.fields["QuantizationTensors"]] == [((1, 1, 2, 4), (0, 0, 2, 1))]
+
+
+def test_descs_are_legal_from_the_level_that_brought_the_operators() -> None:
+    wide = made("QuantizeLinear", zeros(), zeros(), output=zeros(dtype="uint8"))
+    assert [minimum_level(read_desc(each.operator, fields_of(each.fields))) for each in wide] == ["2_1", "6_3"]
+
+
+def test_earlier_versions_are_the_element_wise_operators() -> None:
+    (one,) = made("QuantizeLinear", WIDE, zeros(3), output=Q, opset=20)
+    assert one.operator == "ELEMENT_WISE_QUANTIZE_LINEAR"

@@ -1,0 +1,119 @@
+"""The table of ONNX's operators, and a node as steps: by ONNX's meaning, or by the descs of the provider."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from onnx_nodes import found, node, zeros
+
+from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.operators import table
+from dmlcheck.onnx.operators.table import OPERATORS, exact_steps, provider_steps, row_of
+from dmlcheck.onnx.provider.registrations import left_to_others, registrations
+
+X = zeros(2, 3)
+
+
+def operators(steps: list[Counterpart]) -> list[str]:
+    return [made.operator for made in steps]
+
+
+@pytest.mark.parametrize(
+    ("type", "reason"),
+    [
+        ("Mish", "DirectML has no operator that computes Mish"),
+        ("ai.onnx.ml.Binarizer", "DirectML has no operator that computes ai.onnx.ml.Binarizer"),
+        ("com.microsoft.Inverse", "com.microsoft.Inverse is not one of the operators that are known"),
+        ("If", "If runs graphs of its own, and DirectML has operators only"),
+        ("Multinomial", "Multinomial draws random numbers in a way of its own"),
+        ("Shape", "Shape gives sizes, which DirectML has in descs only"),
+    ],
+)
+def test_an_operator_without_a_counterpart_has_a_reason(type: str, reason: str) -> None:
+    with pytest.raises(Refused) as refused:
+        exact_steps(node(type, [X], np.zeros(1, np.int64)))
+    assert str(refused.value) == reason
+
+
+def test_more_outputs_than_the_counterpart_has_are_refused_but_where_it_has_several() -> None:
+    with pytest.raises(Refused, match="no counterpart to output 1 of Relu"):
+        found("Relu", [zeros(1)], zeros(1), zeros(1))
+    assert found("Split", [zeros(2)], zeros(1), zeros(1)).operator == "SPLIT"
+
+
+def test_the_provider_computes_fast_gelu_without_its_tanh() -> None:
+    one = node("com.microsoft.FastGelu", [X], X)
+    assert "ACTIVATION_TANH" in operators(exact_steps(one))
+    assert operators(provider_steps(one)) == ["ACTIVATION_GELU"]
+
+
+def test_what_is_not_said_twice_is_the_same_for_both() -> None:
+    vector = zeros(3)
+    one = node("com.microsoft.SkipLayerNormalization", [X, X, vector, vector], X)
+    assert (
+        operators(exact_steps(one))
+        == operators(provider_steps(one))
+        == ["ELEMENT_WISE_ADD", "MEAN_VARIANCE_NORMALIZATION2"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "reason"),
+    [
+        (
+            node("STFT", [zeros(1, 8, 1), np.array(4), None, np.array(4)], zeros(1, 2, 3, 2)),
+            "no operator that computes STFT",
+        ),
+        (node("GRU", [zeros(7, 2, 5), zeros(1, 9, 5), zeros(1, 9, 3)], zeros(7, 1, 2, 3), clip=0.5), "GRU with clip"),
+        (node("IsInf", [X], X, detect_negative=0, detect_positive=0), "finds neither infinity"),
+        (node("Dropout", [X, None, np.array(True)], X), "Dropout in training"),
+        (node("TopK", [X, np.array([1])], zeros(2, 1), zeros(2, 1), sorted=0), "TopK in any order"),
+    ],
+)
+def test_what_the_provider_computes_otherwise_or_in_part_is_no_meaning(one: Node, reason: str) -> None:
+    assert provider_steps(one)
+    with pytest.raises(Refused, match=reason):
+        exact_steps(one)
+
+
+def test_what_the_provider_has_not_is_refused() -> None:
+    assert operators(exact_steps(node("Compress", [X, np.array([True, False])], zeros(1, 3), axis=0))) == ["GATHER"]
+    with pytest.raises(Refused, match="the DirectML provider has no descs of Compress"):
+        provider_steps(node("Compress", [X, np.array([True, False])], zeros(1, 3), axis=0))
+
+
+def test_the_descs_of_the_provider_have_four_dimensions() -> None:
+    one = node("Relu", [X], X)
+    assert [made.fields["InputTensor"].ndim for made in (*provider_steps(one), *exact_steps(one))] == [4, 2]
+
+
+def test_all_that_the_provider_computes_is_mapped() -> None:
+    x = zeros(1, 1, 4, 4)
+    rest = {name for name in registrations().rows if not row_of(name).provider and not row_of(name).make}
+    newest = {name: registrations().rows[name][-1].versions[-1] for name in rest}
+    assert [left_to_others(node(name, [x], x), version, []) for name, version in newest.items()] == [None] * len(rest)
+    reasons = {name: row_of(name).elsewhere for name in rest}
+    assert [name for name, reason in reasons.items() if reason is None] == []
+    assert {name for name, reason in reasons.items() if "shaders" in str(reason)} == {"DFT", "GridSample"}
+
+
+def test_every_row_says_something_and_nothing_twice() -> None:
+    for name, row in OPERATORS.items():
+        assert row.is_mapped or row.reason or row.elsewhere, name
+        assert not (row.make and row.exact and row.provider), name
+        assert not (row.reason and (row.make or row.exact)), name
+
+
+def test_inputs_without_elements_are_left_out_by_these_alone() -> None:
+    left_out = {name for name, row in OPERATORS.items() if row.leaves_out_empty}
+    assert left_out == {"Concat", "Resize", "Scatter", "ScatterElements", "com.microsoft.MultiHeadAttention"}
+    one, none = zeros(2), zeros(0, dtype="int64")
+    for scatter in ("Scatter", "ScatterElements"):
+        assert operators(provider_steps(node(scatter, [one, none, zeros(0)], one))) == ["ELEMENT_WISE_IDENTITY"]
+
+
+def test_no_operator_is_in_two_families() -> None:
+    families = [vars(module).get("OPERATORS", {}) for module in vars(table).values() if isinstance(module, ModuleType)]
+    assert sum(map(len, families)) == len(OPERATORS)
