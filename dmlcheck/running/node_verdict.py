@@ -20,6 +20,7 @@ from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
 from dmlcheck.onnx.backend_tests.read import DOMAINS, first_line
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators.meaning import by_meaning, by_provider
@@ -27,7 +28,6 @@ from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.step_verdict import Named, judge_steps, labelled
 from dmlcheck.running.verdict import Limits, Verdict
-from dmlcheck.specs.load import full_name, load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import NUMPY_TYPES
@@ -35,6 +35,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
+_MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 _WITHOUT_EMPTY = ("Concat", "Resize")  # which leave out inputs that have no elements
 
 
@@ -215,22 +216,20 @@ def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
     names = [{name: x for name, x in zip(side, tensors, strict=True) if x is not None}
              for side, tensors in ((node.input, one.inputs), (node.output, one.outputs))]  # fmt: skip
     reasons: list[Refused] = []
-    for meaning in (PROVIDER, ONNX) if is_directml else (ONNX, PROVIDER):
+    for meaning in (PROVIDER, ONNX) if is_directml else (ONNX,):
         try:
-            made = ways[meaning](one)
-            differs = None if is_directml or meaning == ONNX else _difference(one, made)
-            graph = graph_of(made, *names)
-            if differs is None and graph.outputs:
+            graph = graph_of(ways[meaning](one), *names)
+            if graph.outputs:
                 return meaning, graph
-            reasons.append(Refused(differs or f"no operator of DirectML gives the outputs of {one.type}"))
+            reasons.append(Refused(f"no operator of DirectML gives the outputs of {one.type}"))
         except Refused as why:
             reasons.append(why)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except _MISFITS as error:
             reasons.append(Refused(f"{one.type} does not go with its tensors: {first_line(error)}"))
-    raise reasons[0]
-
-
-def _difference(node: Node, made: Sequence[Counterpart]) -> str | None:
-    """Return how what the provider computes differs from what ONNX means by an operator, or None."""
-    specs = (load_spec(full_name(each.operator) or each.operator) for each in made)
-    return next((row.text for spec in specs for row in spec.differences if row.name == node.type), None)
+    try:
+        graph = graph_of(steps_of_function(node, one, by_meaning), *names)
+    except (Refused, *_MISFITS):
+        raise reasons[0] from None
+    if not graph.outputs:
+        raise reasons[0]
+    return ONNX, graph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.schemas import schema_of
+from dmlcheck.onnx.schemas import MISJUDGED, schema_of
 
 _MOST_VALUES = 1024  # elements of an input whose values sizes may follow from
 
@@ -24,7 +24,7 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
     """
     from onnx import helper, numpy_helper, shape_inference
 
-    schema = None if node.domain else schema_of(node.op_type, opset)
+    schema = None if node.domain or node.op_type in MISJUDGED else schema_of(node.op_type, opset)
     if schema is None:
         return {}
     given = {name: array for name, array in zip(node.input, inputs, strict=True) if name and array is not None}

@@ -11,8 +11,25 @@ from dmlcheck.onnx.operators.exact.mapping import imported
 from dmlcheck.onnx.operators.provider.mapping import counterparts
 
 Steps = Sequence[Counterpart]
-# Of these the provider computes something else, or a part.
-_OTHER_IN_THE_PROVIDER = frozenset(("NonZero", "STFT", "com.microsoft.FastGelu"))
+# What is refused of these is what the provider computes otherwise, or a part of.
+_OTHER_IN_THE_PROVIDER = frozenset(
+    [
+        "BatchNormalization",
+        "BitShift",
+        "Dropout",
+        "GRU",
+        "LSTM",
+        "MaxPool",
+        "MeanVarianceNormalization",
+        "NonZero",
+        "RNN",
+        "Resize",
+        "RoiAlign",
+        "STFT",
+        "TopK",
+        "com.microsoft.FastGelu",
+    ]
+)
 
 
 def by_meaning(node: Node) -> Steps:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from node_graphs import float32, graph, node_of
@@ -40,3 +42,25 @@ def test_the_descs_of_the_provider_have_four_dimensions() -> None:
     node = node_of("Relu", [X], TensorRef("FLOAT32", (2, 3)))
     assert len(graph(node, by_provider).steps[0].desc.parts["InputTensor"][0].tensor.sizes) == 4
     assert len(graph(node, by_meaning).steps[0].desc.parts["InputTensor"][0].tensor.sizes) == 2
+
+
+@pytest.mark.parametrize(
+    ("type", "inputs", "attributes", "output"),
+    [
+        ("Dropout", [X, np.float32(0.5), np.array(True)], {}, (2, 3)),
+        ("GRU", [np.ones((1, 1, 2), np.float32), *[np.ones((1, 6, 2), np.float32)] * 2], {"clip": 0.5}, (1, 1, 1, 2)),
+        (
+            "Resize",
+            [np.ones((1, 1, 4, 4), np.float32), None, np.array([1, 1, 0.5, 0.5], np.float32)],
+            {"mode": "linear", "antialias": 1},
+            (1, 1, 2, 2),
+        ),
+    ],
+)
+def test_what_the_provider_computes_otherwise_is_refused(
+    type: str, inputs: list[Any], attributes: dict[str, Any], output: tuple[int, ...]
+) -> None:
+    node = node_of(type, inputs, float32(*output), opset=18, **{"hidden_size": 2, **attributes})
+    with pytest.raises(Refused):
+        by_meaning(node)
+    assert by_provider(node)
