@@ -54,7 +54,7 @@ class ModelOutputs:
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = {name: array for name, array in outputs.items() if _is_known(array)}
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
-        mapped = self._mapped(node, values) if verdict is None else verdict
+        mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
         if isinstance(mapped, Unjudged) or mapped.graph is None:
             why = (
                 mapped.reason if isinstance(mapped, Unjudged) else "its outputs have not the sizes that they must have"
@@ -71,8 +71,10 @@ class ModelOutputs:
         self.chain.drop(name for name in done if name not in self.wanted)
 
     def _mapped(self, node: NodeCase, values: Values) -> Mapped | Unjudged:
-        if values.skipped is not None or values.nothing is not None:
-            return values.skipped or Unjudged("missing-tensor", "the implementation gave nothing for it")
+        if values.skipped is not None:
+            return values.skipped
+        if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
+            return Unjudged("missing-tensor", "the implementation gave nothing for it")
         inputs = arrays_of(node.node.input, values.tensors, self.model)
         outputs = arrays_of(node.node.output, values.tensors, self.model)
         if isinstance(inputs, Unjudged) or isinstance(outputs, Unjudged):

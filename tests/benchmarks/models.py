@@ -150,12 +150,15 @@ def measure(path: Path) -> None:
 
 
 def peak() -> float:
-    """Return the most memory that the process had, in MiB; NaN where the system does not tell."""
+    """Return the most memory that the process had, in MiB; NaN where the system does not tell.
+
+    What getrusage tells has the memory of the parent in it, which made the models.
+    """
     try:
-        import resource
-    except ImportError:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
         return float("nan")
-    return float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    return next(int(line.split()[1]) / 1024 for line in status.splitlines() if line.startswith("VmHWM"))
 
 
 def main() -> None:

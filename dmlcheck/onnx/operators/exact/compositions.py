@@ -10,7 +10,7 @@ from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Makers, Node, Refused
 from dmlcheck.onnx.descs.steps import identity, pair, unary
 from dmlcheck.onnx.descs.tensors import vector
-from dmlcheck.onnx.operators.exact import grouped_attention
+from dmlcheck.onnx.operators.exact import grouped_attention, skip_groups
 from dmlcheck.onnx.operators.provider import dequantized
 from dmlcheck.onnx.operators.shared import counterpart
 
@@ -93,4 +93,5 @@ OPERATORS: dict[str, Makers] = {
     "com.microsoft.FastGelu": _gelu_by_tanh,
     "com.microsoft.MatMulNBits": _product_of_blocks,
     **grouped_attention.OPERATORS,
+    **skip_groups.OPERATORS,
 }
