@@ -29,3 +29,9 @@ def test_nothing_is_said_of_what_does_not_follow() -> None:
 def test_inputs_that_are_left_out_are_none() -> None:
     made = node("Clip", "x - m", "y")
     assert forms_of_outputs(made, 17, [X, None, np.float32(1)]) == {"y": Form(np.float32, (2, 3))}
+
+
+def test_nothing_is_said_of_what_onnx_infers_otherwise_than_it_computes() -> None:
+    signal = np.ones((1, 16, 1), np.float32)
+    given = [signal, np.array(4), None, np.array(8)]
+    assert forms_of_outputs(node("STFT", "s t - l", "y"), 17, given) == {}
