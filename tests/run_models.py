@@ -19,9 +19,9 @@ def constant(name: str, values: Any, dtype: Any = np.float32) -> Any:
     return onnx.numpy_helper.from_array(np.asarray(values, dtype), name)
 
 
-def random(name: str, *sizes: int, dtype: Any = np.float32) -> Any:
+def random(name: str, *sizes: int, scale: float = 1.0, dtype: Any = np.float32) -> Any:
     seed = sum(map(ord, name)) + sum(sizes)
-    return constant(name, np.random.default_rng(seed).standard_normal(sizes), dtype)
+    return constant(name, np.random.default_rng(seed).standard_normal(sizes) * scale, dtype)
 
 
 def perceptron() -> Any:

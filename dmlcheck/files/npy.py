@@ -13,6 +13,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dmlcheck.files.paths import is_inside
+
 _MAGIC = b"\x93NUMPY"
 _LENGTHS = {(1, 0): struct.Struct("<H"), (2, 0): struct.Struct("<I")}  # of the header, by the version of the format
 _MOST_HEADER = 10_000  # bytes, as NumPy has it
@@ -110,11 +112,3 @@ def find(folder: str, given: str) -> tuple[str, str | None]:
     if os.path.isdir(full):
         return full, "is a folder"
     return full, None if os.path.isfile(full) else "no such file"
-
-
-def is_inside(path: str, folder: str) -> bool:
-    """Whether a path, all links followed, lies in a folder tree."""
-    try:
-        return os.path.commonpath([path, folder]) == folder
-    except ValueError:  # different drives
-        return False

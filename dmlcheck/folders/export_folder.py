@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from dmlcheck import __version__
-from dmlcheck.files.npy import is_inside
+from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import MAX_REPORT, read_plain
 
 if TYPE_CHECKING:

@@ -35,6 +35,7 @@ _SILENT = 4  # fatal errors only
 
 # What onnxruntime says where a case is none that it runs, rather than one that went wrong.
 _NO_KERNEL = re.compile(r"(?:implementation|kernel) for (?:the node \S+:)?(\w+)\(")
+_NOT_FOR_PROVIDER = re.compile(r"\bnot (?:implemented|supported) (?:for|on) (?:the )?CPU\b")  # as kernels say it
 _TOO_OLD = re.compile(r"is under development and support for this is limited|Unsupported model IR version")
 _NO_ARRAY = "No corresponding Numpy type for Tensor Type"
 _NO_FALLBACK = "fallback to CPU EP has been explicitly disabled"
@@ -154,7 +155,7 @@ class OnnxRuntime:
         text = " ".join(str(error).split())
         if _TOO_OLD.search(text):
             return Unsupported(f"onnxruntime {self.version} does not know the model's opset")
-        if type(error).__name__ == "NotImplemented":
+        if type(error).__name__ == "NotImplemented" or _NOT_FOR_PROVIDER.search(text):
             return Unsupported(f"{self.provider}: {_words(text)}")
         if _NO_ARRAY in text:
             return Unsupported(f"onnxruntime gives no array of {text.rpartition('. ')[2]}")

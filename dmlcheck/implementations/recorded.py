@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.files.npy import find, is_inside
+from dmlcheck.files.npy import find
+from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
 from dmlcheck.folders.export_folder import read_manifest
 from dmlcheck.formats.dxdispatch import descs, outputs, scripts, write

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
+MISJUDGED = ("STFT",)  # operators whose sizes the package infers otherwise than its own tests have them
+
 
 @cache
 def schema_of(type: str, opset: int, domain: str = "") -> Any:

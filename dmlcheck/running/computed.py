@@ -32,6 +32,11 @@ class Nothing(NamedTuple):
     finding: Finding | None = None
     traceback: str = ""
 
+    @property
+    def is_unsupported(self) -> bool:
+        """Whether the implementation says that it does not take what it was given."""
+        return self.reason.startswith(f"{_UNSUPPORTED}: ")
+
 
 class Refusal(NamedTuple):
     """What an implementation made of a desc that is not valid: it refused it, in these words, or None: it took it."""

@@ -55,6 +55,7 @@ class Chain:
         self.kinds: dict[str, TensorRef] = {}
         self.errors: dict[str, float] = {}
         self.lost: dict[str, str] = {}
+        self.taken: dict[str, str] = {}  # the tensors that are the implementation's, each with why
         for name, values in inputs.items():
             self._exact(name, values)
 
@@ -95,12 +96,17 @@ class Chain:
     ) -> None:
         """Take over what the implementation gave for a node that the reference does not compute.
 
-        It counts as exact where it depends on sizes alone, or on exact tensors; constants are not among `reads`.
+        It counts as exact where it depends on sizes alone, where it is whole numbers of exact tensors, or where it
+        depends on no tensor at all; constants are not among `reads`. An output of the model is not judged by it.
         """
+        reads = tuple(reads)
         is_exact = all(name in self.held and not _is_inexact(self.held[name]) for name in reads)
-        if is_exact or is_of_sizes:
+        is_whole = all(values.dtype.kind not in "fc" for values in actual.values())
+        if is_of_sizes or (is_exact and (is_whole or not reads)):
             for name, values in actual.items():
                 self._exact(name, values)
+                if not is_of_sizes:
+                    self.taken[name] = f"{node} is not computed: {why}"
         else:
             self.give_up(actual, f"{node} is not computed: {why}")
 
@@ -149,7 +155,7 @@ class Chain:
         found = _as_carried(found, right)
         verdict = judge_carried({name: right}, {name: found}, limit)
         error, tolerance = _relative(right, found)
-        reason = None
+        reason = self.taken.get(name)
         if not math.isfinite(tolerance):
             reason = self.lost.get(name, "the tolerance that is carried becomes infinite")
         elif tolerance > _USELESS:

@@ -54,7 +54,7 @@ class ModelOutputs:
         outputs = {name: values.tensors[name] for name in node.node.output if name in values.tensors}
         arrays = known_arrays(outputs)
         self.actual.update((name, array) for name, array in arrays.items() if name in self.wanted)
-        mapped = self._mapped(node, values) if verdict is None else verdict
+        mapped = self._mapped(node, values) if verdict is None or values.nothing is not None else verdict
         follow_node(self.chain, node, mapped, arrays, self.model)
         if isinstance(verdict, Judged):
             self.chain.note(node.case.name, verdict.verdict.outputs, arrays)
@@ -62,8 +62,10 @@ class ModelOutputs:
         self.chain.drop(name for name in done if name not in self.wanted)
 
     def _mapped(self, node: NodeCase, values: Values) -> Mapped | Unjudged:
-        if values.skipped is not None or values.nothing is not None:
-            return values.skipped or Unjudged("missing-tensor", "the implementation gave nothing for it")
+        if values.skipped is not None:
+            return values.skipped
+        if values.nothing is not None and not all(name in values.tensors for name in node.node.output if name):
+            return Unjudged("missing-tensor", "the implementation gave nothing for it")
         return mapped_with(node, values.tensors, self.model, is_directml=self.is_directml)
 
     def results(self) -> Iterator[CaseResult]:

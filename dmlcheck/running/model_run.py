@@ -41,6 +41,7 @@ from dmlcheck.running.node_tensors import largest_halves, not_finite
 from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
 from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
 from dmlcheck.running.one_case import Ending, Run, ending_of, ending_of_nothing
+from dmlcheck.running.reference_nodes import stand_in
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, NodeOfCase
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.running.whole_model import optimized
@@ -166,7 +167,7 @@ class ModelExecution:
         if self.tensor is not None:
             return ((node, recorded(node, model, self.tensor)) for node in model.nodes)
         if self.is_by_node:
-            return by_node(model, needed, self.implementation, self._begin)
+            return by_node(model, needed, self.implementation, self._begin, stand_in)
         return of_whole(model, needed, self.implementation, self.asked.keep_bytes, self._begin)
 
     def _bisection(self, model: Loaded) -> ModelBisection:

@@ -28,19 +28,25 @@ class Values(NamedTuple):
 
 
 Begin = Callable[[NodeCase], object]
+StandIn = Callable[[NodeCase, Loaded, Mapping[str, Any]], Mapping[str, Any]]
 _NOT_ASKED = Values()
 _TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])
+
+
+def _no_stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:  # noqa: ARG001
+    return {}
 
 
 # ---- node by node
 
 
 def by_node(
-    model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin
+    model: Loaded, chosen: Collection[str], implementation: Any, begin: Begin, stand_in: StandIn = _no_stand_in
 ) -> Iterator[tuple[NodeCase, Values]]:
     """Run the nodes of some names, and those that they depend on, each on what the implementation gave before.
 
-    A tensor is let go after its last reader. `begin` is told of each node before it runs.
+    A tensor is let go after its last reader. `begin` is told of each node before it runs, and `stand_in` gives the
+    outputs of a node that the implementation does not support, so that those after it have something to read.
     """
     asked = needed(model.nodes, chosen)
     last = {name: node.case.name for node in model.nodes for name in node.reads}
@@ -52,6 +58,8 @@ def by_node(
             continue
         begin(node)
         found = run_node(node, model, values, implementation, lost)
+        if found.nothing is not None and found.nothing.is_unsupported:
+            found = found._replace(tensors={**found.tensors, **stand_in(node, model, found.tensors)})
         given = [name for name in node.node.output if name]
         made = {name: found.tensors[name] for name in given if name in found.tensors}
         yield node, found

@@ -20,6 +20,7 @@ from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
 from dmlcheck.onnx.backend_tests.read import DOMAINS, first_line
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
+from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
@@ -34,6 +35,7 @@ from dmlcheck.values.number_formats import NUMPY_TYPES
 ONNX, PROVIDER = "onnx", "provider"  # what a node is judged by
 _MOST_REASON = 500  # characters
 KNOWN_TYPES = frozenset([np.dtype(bool), *map(np.dtype, NUMPY_TYPES.values())])  # of tensors that DirectML has
+_MISFITS = (ArithmeticError, LookupError, TypeError, ValueError, AttributeError)
 
 
 class Judged(NamedTuple):
@@ -231,6 +233,12 @@ def _graph(one: Node, node: Any, *, is_directml: bool) -> tuple[str, Graph]:
             reasons.append(Refused(f"no operator of DirectML gives the outputs of {one.type}"))
         except Refused as why:
             reasons.append(why)
-        except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
+        except _MISFITS as error:
             reasons.append(Refused(f"{one.type} does not go with its tensors: {first_line(error)}"))
-    raise reasons[0]
+    try:
+        graph = graph_of(steps_of_function(node, one, exact_steps), *names)
+    except (Refused, *_MISFITS):
+        raise reasons[0] from None
+    if not graph.outputs:
+        raise reasons[0]
+    return ONNX, graph

@@ -87,7 +87,7 @@ class ReferenceNodes:
         for node in self.model.nodes:
             if wanted is not None and node.case.name not in wanted:
                 continue
-            found = self._node(node)
+            found = self.computed(node)
             if isinstance(found, Computed):
                 self.tensors.update(found.tensors)
                 self.masks.update(found.masks)
@@ -107,7 +107,8 @@ class ReferenceNodes:
             return _constant(self.model.constants[name], name)
         raise Refused(f"nothing gives {name}")
 
-    def _node(self, node: NodeCase) -> Computed | Uncomputed:
+    def computed(self, node: NodeCase) -> Computed | Uncomputed:
+        """Return what a node gives for the tensors that are there, or why it gives nothing."""
         missing = next((name for name in node.reads if not self._is_there(name)), None)
         if missing is not None:
             return Uncomputed("missing-tensor", f"it reads {missing}, which nothing gives")
@@ -242,6 +243,12 @@ class ReferenceNodes:
         if rounds:
             return [*carried, *(np.stack(each) for each in zip(*rounds, strict=True))]
         return [*carried, *(_empty(value) for value in body.output[1 + len(carried) :])]
+
+
+def stand_in(node: NodeCase, model: Loaded, tensors: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the outputs of a node for tensors that it reads, {} where the engine does not compute it."""
+    found = ReferenceNodes(model._replace(inputs=tensors)).computed(node)
+    return found.tensors if isinstance(found, Computed) and found.mapped is not None else {}
 
 
 def _part(graphs: Mapping[str, Any], name: str) -> Any:

@@ -619,3 +619,15 @@ def test_a_type_that_no_array_has_is_unsupported(cpu: OnnxRuntime) -> None:
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     with pytest.raises(Unsupported, match="onnxruntime gives no array of bfloat16"):
         cpu.run_model(made.SerializeToString(), X, ["y"])
+
+
+def test_a_form_of_an_operator_that_the_cpu_does_not_have_is_unsupported(cpu: OnnxRuntime) -> None:
+    from onnx import TensorProto, helper
+
+    packed = helper.make_node("MultiHeadAttention", ["x"], ["y"], domain="com.microsoft", num_heads=2)
+    values = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 4, 2, 3, 8])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 4, 16])]
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid("com.microsoft", 1)]
+    made = helper.make_model(helper.make_graph([packed], "g", values, outputs), opset_imports=opsets, ir_version=8)
+    with pytest.raises(Unsupported, match="not implemented for CPU"):
+        cpu.run_model(made.SerializeToString(), {"x": np.ones((1, 4, 2, 3, 8), np.float32)}, ["y"])

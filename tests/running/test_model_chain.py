@@ -77,9 +77,11 @@ def test_sizes_and_what_follows_from_exact_tensors_stay_exact() -> None:
     chain, _ = layers(1)
     chain.take("Shape", ["x1"], {"shape": np.array([4, 16])}, "gives sizes", is_of_sizes=True)
     chain.take("NonZero", ["w0"], {"places": np.array([[0], [1]])}, "in part")
-    for name, values in (("shape", np.array([4, 16])), ("places", np.array([[0], [1]]))):
+    places = np.array([[0], [1]])
+    reasons = {"shape": None, "places": "NonZero is not computed: in part"}
+    for name, values in (("shape", np.array([4, 16])), ("places", places)):
         found = chain.output(name, values, 2)
-        assert (found.reason, found.verdict.findings, found.tolerance) == (None, (), 0)
+        assert (found.reason, found.verdict.findings, found.tolerance) == (reasons[name], (), 0)
     assert chain.output("shape", np.array([4, 17]), 2).verdict.findings
 
 
@@ -122,3 +124,22 @@ def test_tensors_that_nobody_reads_are_let_go() -> None:
     chain, _ = layers(2)
     chain.drop(["x0", "y0", "none"])
     assert {"x0", "y0"} & chain.held.keys() == set()
+
+
+def test_an_output_that_is_the_implementations_own_is_not_judged() -> None:
+    whole, floats = np.arange(3), random(3)
+    chain = Chain({"x": random(3)}, Limits("FLOAT32"))
+    chain.take("NonZero", ["x"], {"y": whole}, "it has none")
+    chain.take("Odd", ["x"], {"z": floats}, "it has none")
+    chain.take("Fixed", [], {"w": floats}, "it has none")
+    assert chain.output("y", whole, 1).reason == "NonZero is not computed: it has none"
+    assert chain.output("z", floats, 1).reason == "Odd is not computed: it has none"
+    assert chain.output("w", floats, 1).reason == "Fixed is not computed: it has none"
+
+
+def test_floats_of_a_node_that_is_not_computed_leave_no_bound_to_what_follows() -> None:
+    x = random(4, 16)
+    chain = Chain({"x": x}, Limits("FLOAT32"))
+    chain.take("Odd", ["x"], {"z": x}, "it has none")
+    chain.add("Relu", named("Relu", {"z": x}, "y", float32(4, 16)), {"y": np.maximum(x, 0)})
+    assert chain.output("y", np.maximum(x, 0), 2).reason == "Odd is not computed: it has none"

@@ -200,3 +200,22 @@ def test_numbers_of_four_bits_are_known_by_their_type() -> None:
                        limits=Limits("FLOAT32"), elements={"x": "INT4"})  # fmt: skip
     assert isinstance(found, Judged)
     assert (found.operators, found.verdict.findings) == (("DML_OPERATOR_DEQUANTIZE",), ())
+
+
+def test_what_only_the_provider_computes_is_no_judge_of_other_implementations() -> None:
+    """Clipping the gates of a GRU is what DirectML has not: the provider leaves it out."""
+    x, w, r = (np.ones(sizes, np.float32) for sizes in ((1, 1, 2), (1, 6, 2), (1, 6, 2)))
+    gru, y = node("GRU", "x w r", "y", hidden_size=2, clip=0.5), np.zeros((1, 1, 1, 2), np.float32)
+    assert isinstance(judged(gru, [x, w, r], [y]), Unjudged)
+    assert isinstance(judged(gru, [x, w, r], [y], is_directml=True), Judged)
+
+
+def test_what_onnx_defines_by_a_function_is_judged_by_the_functions_nodes() -> None:
+    scores, targets = np.log(np.array([[0.25, 0.75]], np.float32)), np.array([1])
+    loss = node("NegativeLogLikelihoodLoss", "x t", "y", reduction="sum")
+    right = judged(loss, [scores, targets], [np.float32(np.log(4 / 3)).reshape(())])
+    wrong = judged(loss, [scores, targets], [np.float32(np.log(4 / 3) * (1 + 2.0**-9)).reshape(())])
+    assert isinstance(right, Judged)
+    assert isinstance(wrong, Judged)
+    assert (len(right.verdict.findings), len(wrong.verdict.findings)) == (0, 1)
+    assert (right.meaning, len(right.operators) > 1) == ("onnx", True)

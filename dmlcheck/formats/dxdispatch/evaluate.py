@@ -12,8 +12,8 @@ from dmlcheck.cases.records import in_order
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.record import Checking, Diagnostic, Finding, collected
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.files import npy
 from dmlcheck.files.document import Path
+from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
 from dmlcheck.formats.dxdispatch.dispatch import dispatch, of_graph, of_operator, unknown_bindings
 from dmlcheck.formats.dxdispatch.form import wrong_type
@@ -146,7 +146,7 @@ def _place_of(given: str, folder: str) -> tuple[str, str | None]:
         is_there = os.path.lexists(full)
     except ValueError:  # a character that no path can have
         return given, "has a character that no path can have"
-    if not npy.is_inside(full, root):
+    if not is_inside(full, root):
         return full, "lies outside the current folder"
     if full.lower().endswith((".png", ".jpg")):
         return full, "images are not written"

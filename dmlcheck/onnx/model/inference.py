@@ -16,12 +16,11 @@ from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, parts_of
 from dmlcheck.onnx.operators import experimental
 from dmlcheck.onnx.provider.registrations import is_registered
-from dmlcheck.onnx.schemas import schema_of, versions_of_operators
+from dmlcheck.onnx.schemas import MISJUDGED, schema_of, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")
 MOST_SHOWN = 200  # characters of sizes
 _STILL_LOADED = ("GroupNormalization",)  # of opset 18, which ONNX withdrew later
-_MISJUDGED = ("STFT",)  # whose sizes onnx infers otherwise than its own tests have them
 _OF_SEQUENCE = "ConcatFromSequence"
 Scope = MutableMapping[str, Value]
 
@@ -185,7 +184,7 @@ def contradicted(node: Any, of: Graph, outputs: Sequence[Value]) -> str | None:
     """
     for name, value in zip(node.output, outputs, strict=True):
         problem = contradiction(value, of.declared.get(name), is_last=name in of.outputs) if name else None
-        if problem is not None and node.op_type not in _MISJUDGED:
+        if problem is not None and node.op_type not in MISJUDGED:
             return f"its output {name} is {problem}"
     return None
 

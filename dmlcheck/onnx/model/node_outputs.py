@@ -11,7 +11,7 @@ import numpy as np
 from dmlcheck.onnx.model.file import MOST_VALUES
 from dmlcheck.onnx.model.inference import Graph, types_of_outputs
 from dmlcheck.onnx.model.values import Value, initial
-from dmlcheck.onnx.schemas import schema_of
+from dmlcheck.onnx.schemas import MISJUDGED, schema_of
 
 _IR = 10  # of the file format, which types of outputs do not follow from
 
@@ -35,7 +35,7 @@ def forms_of_outputs(node: Any, opset: int, inputs: Sequence[Any]) -> dict[str, 
     """
     from onnx import helper, numpy_helper, shape_inference
 
-    schema = None if node.domain else schema_of(node.op_type, opset)
+    schema = None if node.domain or node.op_type in MISJUDGED else schema_of(node.op_type, opset)
     if schema is None:
         return {}
     given = {name: array for name, array in zip(node.input, inputs, strict=True) if name and array is not None}

@@ -143,6 +143,20 @@ def _after_groups(made: TensorRef, target: TensorRef, *, has_activation: bool, i
     return [identity(made, target)] if is_last else []
 
 
+def _skip_groups(node: Node) -> list[Counterpart]:
+    """ADD of input, skip and bias, which is output 1, and what GroupNorm becomes of it; channels are last."""
+    x, skip = node.input(0), node.input(3)
+    if not node.whole("channels_last", 1) or x.ndim != 4:
+        raise Refused(f"{node.type} whose channels are not the last of four dimensions")
+    added = [skip.reshape((skip.shape[0], 1, 1, skip.shape[-1])) if skip.ndim == 2 else skip]
+    added += [node.input(4)] if node.has(4) else []
+    total = node.output(1) if node.gives(1) else x.unknown()
+    sums = [x, *(x.unknown() for _ in added[1:]), total]
+    summed = [pair("ADD", before, more, after) for before, more, after in zip(sums, added, sums[1:], strict=False)]
+    plain = node._replace(type="com.microsoft.GroupNorm", inputs=(total, *node.inputs[1:3]), outputs=node.outputs[:1])
+    return [*summed, *_groups(plain)]
+
+
 _SKIPPED = {"com.microsoft.SkipLayerNormalization": True, "com.microsoft.SkipSimplifiedLayerNormalization": False}
 OPERATORS: dict[str, Row] = {
     **{
@@ -151,4 +165,5 @@ OPERATORS: dict[str, Row] = {
     },
     "com.microsoft.EmbedLayerNormalization": Row(_embeddings, outputs=None),
     "com.microsoft.GroupNorm": Row(_groups),
+    "com.microsoft.SkipGroupNorm": Row(exact=_skip_groups, outputs=None),
 }

@@ -44,3 +44,9 @@ def test_forms_of_operators_of_the_runtime_and_of_constants_follow_too() -> None
     assert forms_from_values(node("NonZero", "x", "y"), opsets, {"x": X}) == {}
     with pytest.raises(Refused, match="Incompatible dimensions"):
         forms_from_values(node("MatMul", "x x", "y"), opsets, {"x": X})
+
+
+def test_nothing_is_said_of_what_onnx_infers_otherwise_than_it_computes() -> None:
+    signal = np.ones((1, 16, 1), np.float32)
+    given = [signal, np.array(4), None, np.array(8)]
+    assert forms_of_outputs(node("STFT", "s t - l", "y"), 17, given) == {}

@@ -69,6 +69,16 @@ def test_what_is_not_said_twice_is_the_same_for_both() -> None:
         (node("GRU", [zeros(7, 2, 5), zeros(1, 9, 5), zeros(1, 9, 3)], zeros(7, 1, 2, 3), clip=0.5), "GRU with clip"),
         (node("IsInf", [X], X, detect_negative=0, detect_positive=0), "finds neither infinity"),
         (node("Dropout", [X, None, np.array(True)], X), "Dropout in training"),
+        (
+            node(
+                "Resize",
+                [zeros(1, 1, 4, 4), None, np.array([1, 1, 0.5, 0.5], np.float32)],
+                zeros(1, 1, 2, 2),
+                mode="linear",
+                antialias=1,
+            ),
+            "a filter that DirectML does not document",
+        ),
         (node("TopK", [X, np.array([1])], zeros(2, 1), zeros(2, 1), sorted=0), "TopK in any order"),
     ],
 )

@@ -1,0 +1,42 @@
+"""SkipGroupNorm of ONNX Runtime's own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from node_graphs import computed, float32, graph, node_of
+
+from dmlcheck.onnx.descs.node import Refused
+
+RANDOM = np.random.default_rng(7)
+X, SKIP = (RANDOM.standard_normal((2, 3, 3, 8)).astype(np.float32) for _ in range(2))
+SCALE, SHIFT, BIAS = (RANDOM.standard_normal(8).astype(np.float32) for _ in range(3))
+
+
+def test_the_sum_is_an_output_and_its_groups_are_normalized() -> None:
+    node = node_of(
+        "com.microsoft.SkipGroupNorm", [X, SCALE, SHIFT, SKIP, BIAS], float32(*X.shape), float32(*X.shape),
+        groups=2, epsilon=1e-3, activation=1,
+    )  # fmt: skip
+    normal, total = computed(node)
+    summed = X + SKIP + BIAS
+    grouped = summed.reshape(2, 9, 2, 4).astype(np.float64)
+    off = grouped - grouped.mean((1, 3), keepdims=True)
+    right = (off / np.sqrt((off**2).mean((1, 3), keepdims=True) + 1e-3)).reshape(X.shape) * SCALE + SHIFT
+    np.testing.assert_allclose(total, summed, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(normal, right / (1 + np.exp(-right)), rtol=1e-4, atol=1e-5)
+
+
+def test_a_skip_of_vectors_is_added_to_all_pixels() -> None:
+    vectors = SKIP[:, 0, 0]
+    attributes = {"groups": 2, "activation": 0}
+    made, same = (
+        computed(node_of("com.microsoft.SkipGroupNorm", [X, SCALE, SHIFT, skip], float32(*X.shape), **attributes))[0]
+        for skip in (vectors, np.broadcast_to(vectors[:, None, None], X.shape))
+    )
+    np.testing.assert_allclose(made, same, rtol=1e-6)
+
+
+def test_channels_that_are_not_last_are_refused() -> None:
+    with pytest.raises(Refused, match="whose channels are not the last"):
+        graph(node_of("com.microsoft.SkipGroupNorm", [X, SCALE, SHIFT, SKIP], float32(*X.shape), channels_last=0))
