@@ -9,7 +9,7 @@ import numpy as np
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, operands
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 
@@ -31,7 +31,7 @@ def unrounded(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Array]
     found = {label: np.full(tensor.sizes, np.nan) for label, _, tensor in desc.tensors(OUTPUT)}
     with np.errstate(all="ignore"):
         for piece in engine.pieces(desc, inputs):
-            results = piece.formula(*map(engine.widened, piece.operands))
+            results = piece.formula(*map(operands.widened, piece.operands))
             places = piece.where if isinstance(piece.where, dict) else dict.fromkeys(labels, piece.where)
             for name, where in places.items():
                 own = results[name] if isinstance(results, dict) else results

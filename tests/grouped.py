@@ -12,7 +12,8 @@ from bounds_of import gathered
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import blocks, engine
+from dmlcheck.reference import engine
+from dmlcheck.reference.tiling import groups
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -67,5 +68,6 @@ def bound(
 def blocks_of(count: int) -> Iterator[None]:
     """Cut tensors into blocks of so many elements, and groups that are longer than that."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(blocks, "BLOCK", count)
+        for name in ("BLOCK", "BLOCK_AS_IS"):
+            patch.setattr(groups, name, count)
         yield

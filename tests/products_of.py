@@ -11,7 +11,7 @@ from bounds_of import gathered
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine
+from dmlcheck.reference import engine, threads
 from dmlcheck.reference.bounds import Bound
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
@@ -67,7 +67,7 @@ def bound(desc: OperatorDesc, inputs: dict[str, Array], accumulate: str = "FLOAT
 def peak(desc: OperatorDesc, inputs: dict[str, Array]) -> int:
     """Return how many bytes the results take, and what one thread needs on the way to them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(engine, "_MOST_THREADS", 1)
+        patch.setattr(threads, "_MOST_THREADS", 1)
         tracemalloc.start()
         try:
             engine.evaluate(desc, inputs)

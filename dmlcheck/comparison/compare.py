@@ -15,8 +15,8 @@ from dmlcheck.comparison.regions import region
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
-from dmlcheck.reference.blocks import tiles
 from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.tiling.blocks import tiles
 from dmlcheck.specs.records import Tolerance
 from dmlcheck.values.number_formats import FORMATS, ulp
 

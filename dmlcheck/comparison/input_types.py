@@ -15,8 +15,9 @@ import numpy as np
 from dmlcheck.comparison.compare import Bounds, Comparison, compare
 from dmlcheck.comparison.tolerances import INPUTS, Limit, is_float
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.bindings import Inputs
 from dmlcheck.reference.bounds import arithmetic_of, bounds
-from dmlcheck.reference.engine import Array, Inputs
+from dmlcheck.reference.engine import Array
 from dmlcheck.reference.factors import UNITS
 from dmlcheck.reference.operators import OF_PRODUCTS
 

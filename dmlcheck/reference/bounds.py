@@ -11,21 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.engine import (
-    Array,
-    Inputs,
-    blocks_of,
-    overflowed,
-    parameter,
-    pieces,
-    refuse_too_much,
-    row,
-    tracked,
-)
+from dmlcheck.reference.bindings import Inputs, parameter, row
+from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
 from dmlcheck.reference.errors import largest
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
+from dmlcheck.reference.operands import tracked
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
-from dmlcheck.reference.pieces import OneOf, Piece, limits, parts_of
+from dmlcheck.reference.pieces import OneOf, limits
+from dmlcheck.reference.rows import ELEMENTS
+from dmlcheck.reference.tiling.piece import Piece, parts_of
+from dmlcheck.reference.tiling.plan import pieces
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -118,7 +113,7 @@ def _bounds(
 ) -> Iterator[tuple[str, Array, Bound]]:
     labels = {parameter(label): label for label in asked}
     only = next(iter(labels), "")
-    is_elementwise = row(desc.spec.operator).kernel.is_elementwise
+    is_elementwise = row(desc.spec.operator).kernel.tiles is ELEMENTS
     for piece in pieces(desc, inputs, arithmetic):
         places = piece.where if isinstance(piece.where, dict) else {only: piece.where}
         picked = {name: asked[labels[name]][where] for name, where in places.items() if name in labels}

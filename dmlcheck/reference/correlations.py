@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Index, tiles_along
-from dmlcheck.reference.pieces import Piece
+from dmlcheck.reference.tiling.blocks import Index, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.engine import row
+from dmlcheck.reference.bindings import row
 from dmlcheck.reference.roundings import ROUNDINGS, rounding, words
 
 
@@ -26,7 +26,7 @@ def formula_texts(operator: str) -> list[str]:
 
 def is_computed(operator: str) -> bool:
     """Whether an operator rounds anything, so that a bound follows from its formula."""
-    return not row(operator).kernel.is_exact
+    return row(operator).kernel.is_exact is not True
 
 
 def rounding_texts(operator: str, data_type: str = "FLOAT32") -> list[tuple[str, str]]:

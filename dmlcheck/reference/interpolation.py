@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, with_ones_after
 from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack, summing_error
 from dmlcheck.reference.pieces import Open, one_of, ways_of
+from dmlcheck.reference.tiling.blocks import Axes, with_ones_after
 
 Rounding = Callable[[Any], Any]
 

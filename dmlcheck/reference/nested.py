@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.numbers import Tracked, raw, with_twin
 from dmlcheck.reference.pieces import Open, opened, overflows
+from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
 

@@ -2,40 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial, reduce, wraps
+from collections.abc import Callable
+from functools import reduce, wraps
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw
-from dmlcheck.reference.work import Work
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
-
-
-class Piece(NamedTuple):
-    """A part of an operator's results, and the formula that computes it from parts of the inputs.
-
-    `where` is an index into the output; where an operator has several, a dict of indices by parameter name (`output`,
-    `output_indices`, `outputs[0]`), and the formula returns a dict of results by the same names. The engine passes the
-    operands to the formula in the type that they are computed in, unless `is_exact` says that the formula rounds
-    nothing: then as they are. An operand may be None. A formula that goes through long sequences yields such dicts, one
-    after another, each with a part of some results.
-    """
-
-    where: Any
-    formula: Callable[..., Any]
-    operands: tuple[Any, ...] = ()
-    is_exact: bool = False
-
-
-exact_piece = partial(Piece, is_exact=True)
-
-
-def parts_of(found: Any) -> Iterable[Any]:
-    """Return what a formula gives: the whole of it, or the parts that it yields."""
-    return found if isinstance(found, Iterator) else (found,)
 
 
 class Open(NamedTuple):
@@ -86,43 +61,6 @@ class InDoubt(NamedTuple):
     exact: Callable[[Any], Any]
 
 
-class Kernel(NamedTuple):
-    """A row of a family's table: how the engine runs an operator's function.
-
-    The function of an element-wise kernel is a formula over blocks of the inputs, and the engine cuts them; that of any
-    other yields Pieces. Its parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the
-    TensorDesc of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. `integers` is the
-    function for integer tensors, if theirs is another. `overflow` says which integer results are left open where they
-    do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `of_groups` is
-    the formula of groups along `axes`, for an operator that others may fuse and that is not element-wise. `work` says
-    how much there is to compute, where that may be much more than the tensors have elements, of what the function takes
-    by parameter.
-    """
-
-    function: Callable[..., Any]
-    is_elementwise: bool = False
-    is_exact: bool = False
-    integers: Callable[..., Any] | None = None
-    overflow: str = ""
-    of_groups: Callable[..., Any] | None = None
-    work: Callable[[Mapping[str, Any]], Work] | None = None
-
-
-def elementwise(
-    formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = ""
-) -> Kernel:
-    """Return the row of a formula over elements, which are float64, int64 or uint64."""
-    return Kernel(formula, is_elementwise=True, integers=integers, overflow=overflow)
-
-
-def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = "") -> Kernel:
-    """Return the row of a formula over elements that rounds nothing, so that it takes them in the tensor's own type.
-
-    With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
-    """
-    return Kernel(formula, is_elementwise=True, is_exact=True, integers=integers, overflow=overflow)
-
-
 def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
     """Return a formula of elements that jumps at 0, of which also the results of operands that were flushed are right.
 
@@ -157,9 +95,6 @@ def _flushed(x: Any) -> Any:
     value = x.value if isinstance(x, Tracked) else x
     flushed = np.where(_is_denormal(x), np.copysign(np.float32(0), value), value)
     return Tracked(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Tracked) else flushed
-
-
-exact_row = partial(Kernel, is_exact=True)  # of a function whose pieces are exact
 
 
 # ---- what formulas ask of data types

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from dmlcheck.reference.blocks import Blocks, Index
 from dmlcheck.reference.numbers import product_of_parts
-from dmlcheck.reference.pieces import Piece
+from dmlcheck.reference.tiling.blocks import Blocks, Index
+from dmlcheck.reference.tiling.piece import Piece
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
 LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks

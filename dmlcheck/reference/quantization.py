@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import blockwise
 from dmlcheck.reference.numbers import raw, widest
 from dmlcheck.reference.pieces import Open, limits, nearest, overflows
+from dmlcheck.reference.tiling.blocks import blockwise
 
 
 def difference(x: Any, zero_point: Any) -> Any:

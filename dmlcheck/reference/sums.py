@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, Blocks, blockwise, either, in_rows
 from dmlcheck.reference.numbers import Array, Tracked, raw, summing_error, unmoved, widest
 from dmlcheck.reference.pieces import InDoubt
+from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, either, in_rows
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
 from dmlcheck.reference.numbers import Tracked, total_of_shared
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
 
 Places = Sequence[slice]
 

@@ -15,8 +15,6 @@ from dmlcheck.reference.pieces import (
     as_bits,
     as_float,
     cast,
-    elementwise,
-    exact,
     holds,
     infinite,
     is_float,
@@ -26,7 +24,6 @@ from dmlcheck.reference.pieces import (
     one_of,
     opened,
     overflows,
-    parts_of,
     truncated,
     width,
     wrapped,
@@ -43,24 +40,6 @@ def _as_in_the_engine() -> Iterator[None]:
 
 def of(data_type: str, *values: Any) -> np.ndarray[Any, Any]:
     return np.array(values, data_type)
-
-
-# ---- rows
-
-
-def test_a_row_says_how_its_formula_is_run() -> None:
-    row = elementwise(np.sqrt, overflow="narrow")
-    assert (row.function, row.is_elementwise, row.is_exact, row.overflow) == (np.sqrt, True, False, "narrow")
-    row = exact(np.abs, integers=np.negative)
-    assert (row.is_elementwise, row.is_exact, row.integers) == (True, True, np.negative)
-
-
-def test_results_come_whole_or_in_the_parts_that_a_formula_yields() -> None:
-    whole = {"output": np.ones(3)}
-    assert list(parts_of(whole)) == [whole]
-    numbers = Tracked(np.ones(3))
-    assert list(parts_of(numbers)) == [numbers]
-    assert list(parts_of({"output": number} for number in range(2))) == [{"output": 0}, {"output": 1}]
 
 
 # ---- data types

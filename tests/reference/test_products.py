@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import products
-from dmlcheck.reference.blocks import Blocks
-from dmlcheck.reference.engine import tracked
 from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.operands import tracked
+from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.blocks import Blocks, tiles_along
 from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.scans import (
@@ -20,6 +19,7 @@ from dmlcheck.reference.scans import (
     open_sums,
     scanned,
 )
+from dmlcheck.reference.tiling.blocks import Blocks, tiles_along
 
 Array = np.ndarray[Any, Any]
 

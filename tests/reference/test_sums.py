@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.reference import sums
-from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.numbers import Arithmetic, Tracked
 from dmlcheck.reference.pieces import InDoubt
+from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import windows as module
-from dmlcheck.reference.blocks import Blocks
 from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.windows import (
     Window,
     around,

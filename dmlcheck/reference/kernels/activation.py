@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Kernel, Open, elementwise, exact, flushing, holds, limits, one_of
+from dmlcheck.reference.pieces import Open, flushing, holds, limits, one_of
+from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
 from dmlcheck.values.number_formats import ulp
 

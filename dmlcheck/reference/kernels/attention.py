@@ -16,12 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK_AS_IS, Blocks, Index, either, tiles_along
 from dmlcheck.reference.nested import stored, unchanged
 from dmlcheck.reference.numbers import product_of_parts, raw, widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece, limits
+from dmlcheck.reference.pieces import Open, limits
 from dmlcheck.reference.products import LONG, boxes
+from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.sums import total
+from dmlcheck.reference.tiling.blocks import BLOCK_AS_IS, Blocks, Index, either, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.pieces import (
-    Kernel,
     Open,
     as_bits,
     cast,
-    elementwise,
-    exact,
     flushing,
     infinite,
     is_float,
@@ -22,6 +19,7 @@ from dmlcheck.reference.pieces import (
     width,
     wrapped,
 )
+from dmlcheck.reference.rows import Kernel, elementwise, exact
 
 
 def quotient(a: Any, b: Any) -> Any:

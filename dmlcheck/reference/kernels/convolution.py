@@ -13,8 +13,10 @@ from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import plus_start
-from dmlcheck.reference.pieces import Kernel, Open, Piece, opened
+from dmlcheck.reference.pieces import Open, opened
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import Window, placed
 from dmlcheck.reference.work import Work, multiplications
 

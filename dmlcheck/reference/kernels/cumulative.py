@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, groups
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import Groups, Kernel
 from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned
 
 
 def cumulative_summation(
     input: Any, *, axis: int, axis_direction: str, has_exclusive_sum: bool, input_type: str
-) -> Iterator[Piece]:
+) -> Any:
     """x1 + ... + xi, without xi where HasExclusiveSum is set; DECREASING begins at the end of Axis.
 
     Integers wrap.
     """
-    formula = partial(up_to_each, ufunc=np.add, is_exclusive=has_exclusive_sum)
-    return lines(formula, partial(marks_of_sums, input_type), input, axis, axis_direction)
+    mark = marks_of_sums(input_type, input, (axis,))
+    formula = partial(up_to_each, ufunc=np.add, is_exclusive=has_exclusive_sum, mark=mark)
+    return scanned(formula, input, axis, is_reversed=axis_direction == "DECREASING")
 
 
 def cumulative_product(
     input: Any, *, axis: int, axis_direction: str, has_exclusive_product: bool, input_type: str
-) -> Iterator[Piece]:
+) -> Any:
     """x1 * ... * xi, without xi where HasExclusiveProduct is set; DECREASING begins at the end of Axis.
 
     Integers wrap.
     """
-    formula = partial(up_to_each, ufunc=np.multiply, is_exclusive=has_exclusive_product)
-    return lines(formula, partial(marks_of_products, input_type), input, axis, axis_direction)
-
-
-def lines(
-    formula: Callable[..., Any], marks: Callable[[Any, Axes], Any], input: Any, axis: int, direction: str
-) -> Iterator[Piece]:
-    """Yield the pieces of a scan of lines, where `marks` gives what says which results of some lines are left open."""
-
-    def of_lines(x: Any, axes: Axes) -> Any:
-        return scanned(partial(formula, mark=marks(x, axes)), x, axis, is_reversed=direction == "DECREASING")
-
-    return groups(of_lines, (axis,), input)
+    mark = marks_of_products(input_type, input, (axis,))
+    formula = partial(up_to_each, ufunc=np.multiply, is_exclusive=has_exclusive_product, mark=mark)
+    return scanned(formula, input, axis, is_reversed=axis_direction == "DECREASING")
 
 
 def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None) -> Open:
@@ -56,7 +47,9 @@ def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark:
     return Open(scan.shifted("exclusive", results, ufunc.identity), scan.shifted("open", is_open, 0))
 
 
+LINES = Groups(lambda given: (given["axis"],))
+
 KERNELS: dict[str, Kernel] = {
-    "CUMULATIVE_PRODUCT": Kernel(cumulative_product),
-    "CUMULATIVE_SUMMATION": Kernel(cumulative_summation),
+    "CUMULATIVE_PRODUCT": Kernel(cumulative_product, LINES),
+    "CUMULATIVE_SUMMATION": Kernel(cumulative_summation, LINES),
 }

@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Index, ranges, runs, tiles_along
 from dmlcheck.reference.conversions import to_floats
 from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_row, infinite, one_of, opened, truncated, ways_of
+from dmlcheck.reference.pieces import Open, infinite, one_of, opened, truncated, ways_of
+from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.sums import progression
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, ranges, runs, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 MASK = 2**64 - 1

@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import Index, ranges, tiles_along
 from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, narrowed
+from dmlcheck.reference.pieces import Open, narrowed
+from dmlcheck.reference.rows import Kernel, exact_row
+from dmlcheck.reference.tiling.blocks import Index, ranges, tiles_along
+from dmlcheck.reference.tiling.piece import Piece, exact_piece
 from dmlcheck.reference.windows import LARGE, View, Window, placed, views, windows
 
 Sizes = tuple[int, ...]

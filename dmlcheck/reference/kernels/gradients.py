@@ -13,20 +13,22 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import (
+from dmlcheck.reference.numbers import raw, widest
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import Axes, Kernel, shared_by
+from dmlcheck.reference.sums import mean as mean_of
+from dmlcheck.reference.sums import total
+from dmlcheck.reference.tiling.blocks import (
     BLOCK,
-    Axes,
     Index,
     comparable,
     either,
-    groups,
     ranges,
     tiles_along,
     with_ones_after,
 )
-from dmlcheck.reference.numbers import raw, widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece
-from dmlcheck.reference.sums import mean, total
+from dmlcheck.reference.tiling.groups import groups
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import (
     LARGE,
     View,
@@ -56,6 +58,7 @@ from dmlcheck.reference.windows import (
     windows_by_dimension,
 )
 from dmlcheck.reference.work import Work, terms
+from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]
 
@@ -347,68 +350,48 @@ def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
     return either(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 
-def of_frozen(x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any) -> dict[str, Any]:
-    """The gradients of a batch normalization whose means and variances are constants."""
-    square = variance if epsilon is None else variance + epsilon
-    root, sums = np.sqrt(square), total(dy, axes)
-    is_open = (square <= 0) | (epsilon is None)
-    slope = moment(x, dy, centre, sums, axes) / root
-    return by_output(Open(dy * (scale / root), is_open), Open(slope, is_open), sums)
-
-
-def of_training(
-    x: Any, dy: Any, centre: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any, unit: float
-) -> dict[str, Any]:
-    """The gradients of a batch normalization that took its means and variances of the batch."""
-    square = variance + epsilon
-    root, sums = np.sqrt(square), total(dy, axes)
-    factor, count = scale / root, x.size // sums.size
-    point, middle = mean(x, axes), sums / count
-    about_point, about_centre = (moment(x, dy, each, sums, axes) for each in (point, centre))
-    slope, slope_of_centre = (each / count / square for each in (about_point, about_centre))
-    result = either(
-        lambda: factor * (dy - middle - (x - point) * slope),
-        lambda: factor * (dy - middle - (x - centre) * slope_of_centre),
-    )
-    is_open = (square <= 0) | np.isinf(factor)
-    is_other = np.abs(centre - point) > unit * count * mean(np.abs(x), axes)
-    return by_output(Open(result, is_open | is_other | (not axes)), Open(about_centre / root, is_open), sums)
-
-
-def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
-    """Return something of each gradient by the name of its output."""
-    return {"output_gradient": gradient, "output_scale_gradient": scale, "output_bias_gradient": bias}
-
-
-def of_batches(formula: Callable[..., Any], x: Any, dy: Any, centre: Any, *parameters: Any) -> Iterator[Piece]:
-    """Yield the pieces of the gradients, which have sums over the dimensions in which the means have size 1."""
-    axes = tuple(axis for axis, size in enumerate(centre.shape) if size == 1)
-    for piece in groups(formula, axes, x, dy, centre, *parameters):
-        yield piece._replace(where=by_output(piece.where, piece.where, piece.where))
-
-
 def batch_normalization_grad(
-    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
-) -> Iterator[Piece]:
+    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any
+) -> dict[str, Any]:
     """OutputGradient = dy * Scale / sqrt(Variance + Epsilon), with dy the elements of InputGradient.
 
     OutputScaleGradient is the sum of dy * (x - Mean) / sqrt(Variance + Epsilon), OutputBiasGradient the sum of dy; both
     are over the dimensions in which MeanTensor has size 1.
     """
-    return of_batches(partial(of_frozen, epsilon=epsilon), input, input_gradient, mean, variance, scale)
+    square = variance if epsilon is None else variance + epsilon
+    root, sums = np.sqrt(square), total(input_gradient, axes)
+    is_open = (square <= 0) | (epsilon is None)
+    slope = moment(input, input_gradient, mean, sums, axes) / root
+    return by_output(Open(input_gradient * (scale / root), is_open), Open(slope, is_open), sums)
 
 
 def batch_normalization_training_grad(
-    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, epsilon: Any
-) -> Iterator[Piece]:
+    input: Any, input_gradient: Any, mean: Any, variance: Any, scale: Any, *, axes: Axes, epsilon: Any, input_type: str
+) -> dict[str, Any]:
     """OutputGradient = Scale / sqrt(V) * (dy - mean(dy) - c * mean(dy * c) / V).
 
     V = Variance + Epsilon and c = x - mean(x); dy are the elements of InputGradient. OutputScaleGradient is the sum of
     dy * (x - Mean) / sqrt(V), OutputBiasGradient the sum of dy. Means and sums are over the dimensions in which
     MeanTensor has size 1.
     """
-    formula = partial(of_training, epsilon=epsilon, unit=float(np.finfo(input.dtype).eps))
-    return of_batches(formula, input, input_gradient, mean, variance, scale)
+    x, dy, square = input, input_gradient, variance + epsilon
+    root, sums = np.sqrt(square), total(dy, axes)
+    factor, count = scale / root, x.size // sums.size
+    point, middle = mean_of(x, axes), sums / count
+    about_point, about_mean = (moment(x, dy, each, sums, axes) for each in (point, mean))
+    slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
+    result = either(
+        lambda: factor * (dy - middle - (x - point) * slope),
+        lambda: factor * (dy - middle - (x - mean) * slope_of_mean),
+    )
+    is_open = (square <= 0) | np.isinf(factor)
+    is_other = np.abs(mean - point) > 2 * FORMATS[input_type].unit_roundoff * count * mean_of(np.abs(x), axes)
+    return by_output(Open(result, is_open | is_other | (not axes)), Open(about_mean / root, is_open), sums)
+
+
+def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
+    """Return something of each gradient by the name of its output."""
+    return {"output_gradient": gradient, "output_scale_gradient": scale, "output_bias_gradient": bias}
 
 
 # ---- neighbours
@@ -461,7 +444,7 @@ def local_response_normalization_grad(
     before, after = (local_size - 1) // 2, local_size // 2
     is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
     if sees_all(input, axes, before):
-        formula = partial(of_all, alpha=alpha / local_size, beta=beta, bias=bias, is_open=is_open)
+        formula = partial(of_all, axes=axes, alpha=alpha / local_size, beta=beta, bias=bias, is_open=is_open)
         yield from groups(formula, axes, input, input_gradient)
         return
     own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
@@ -496,8 +479,8 @@ def work_of_neighbours(given: Mapping[str, Any]) -> Work:
 
 KERNELS: dict[str, Kernel] = {
     "AVERAGE_POOLING_GRAD": Kernel(average_pooling_grad, work=work_of_windows),
-    "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad),
-    "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad),
+    "BATCH_NORMALIZATION_GRAD": Kernel(batch_normalization_grad, shared_by("mean")),
+    "BATCH_NORMALIZATION_TRAINING_GRAD": Kernel(batch_normalization_training_grad, shared_by("mean")),
     "LOCAL_RESPONSE_NORMALIZATION_GRAD": Kernel(local_response_normalization_grad, work=work_of_neighbours),
     "MAX_POOLING_GRAD": Kernel(max_pooling_grad, work=work_of_windows),
 }

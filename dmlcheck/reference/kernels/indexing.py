@@ -10,18 +10,19 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference import sorting
-from dmlcheck.reference.blocks import BLOCK, Index, runs, tiles_along, whole_along, with_ones_after
-from dmlcheck.reference.pieces import Kernel, Open, Piece, as_bits, exact_piece, exact_row, is_float
+from dmlcheck.reference.pieces import Open, as_bits, is_float, width
+from dmlcheck.reference.rows import WHOLE, Cut, Given, Groups, Kernel, Places, exact_row
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, runs, tiles_along, whole_along, with_ones_after
+from dmlcheck.reference.tiling.piece import Piece, exact_piece
 
-LIMIT = 4 * BLOCK  # elements of a piece: at most sorting.LIMIT, so that no piece has two longer sequences
+LIMIT = 4 * BLOCK  # elements of a piece:
 COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
 
 
 # ---- indices
 
 
-def places(indices: Any, size: int) -> tuple[Any, Any]:
+def indices_in(indices: Any, size: int) -> tuple[Any, Any]:
     """Return where indices point along a dimension, and which are outside of it; these are moved to its nearest end.
 
     Negative indices of signed types count from the end.
@@ -68,7 +69,7 @@ def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output
 
 def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
     """The parts of x at indices along an axis."""
-    at, outside = places(indices, x.shape[axis])
+    at, outside = indices_in(indices, x.shape[axis])
     mark = np.asarray(outside | is_open)
     found = np.take(x, at, axis) if x.flags.c_contiguous else x[(*[slice(None)] * axis, at)]  # take copies others first
     return Open(found, with_ones_after(mark, x.ndim - axis - 1))
@@ -84,7 +85,7 @@ def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
 
 def taken_along(x: Any, indices: Any, *, axis: int) -> Open:
     """The elements of the lines of x along an axis at an index of their own."""
-    at, outside = places(indices, x.shape[axis])
+    at, outside = indices_in(indices, x.shape[axis])
     return Open(np.take_along_axis(x, at, axis), outside)
 
 
@@ -117,7 +118,7 @@ def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open
     """The parts of x at tuples of indices, for each of the batches in its first dimensions its own."""
     count, width = tuples.ndim - 1, tuples.shape[-1]
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
-    found = [places(tuples[..., p], x.shape[batches + p]) for p in range(width)]
+    found = [indices_in(tuples[..., p], x.shape[batches + p]) for p in range(width)]
     batch = [with_ones_after(at, count - batches) for at in own]
     mark = np.asarray(reduce(np.logical_or, (outside for _, outside in found), is_open))
     return Open(x[(*batch, *(at for at, _ in found))], with_ones_after(mark, x.ndim - batches - width))
@@ -205,7 +206,7 @@ def replaced(
     found, mark = x.copy(), np.full(x.shape, is_open)
     count = updates.ndim - x.ndim + len(sizes)  # of the dimensions that number the updates
     for cut in tiles_along(range(count), updates.shape[:count], max(1, BLOCK // math.prod(updates.shape[count:]))):
-        at, outside = zip(*map(places, columns(indices[cut], cut), sizes), strict=True)
+        at, outside = zip(*map(indices_in, columns(indices[cut], cut), sizes), strict=True)
         beyond = reduce(np.logical_or, outside)
         where, here = inside(at, ~beyond, starts, x.shape)
         found[where] = updates[cut][here]
@@ -224,40 +225,31 @@ def inside(at: Sequence[Any], mask: Any, starts: Sequence[int], sizes: Sequence[
 # ---- one-hot
 
 
-def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc) -> Iterator[Piece]:
+def one_hot(indices: Any, values: Any, *, axis: int, output: TensorDesc, places: Places) -> Open:
     """Output[c] = Values[1] where c[Axis] is Indices[c], with 0 for the coordinate of Axis; else Values[0]."""
-    off, on = np.split(values.flat[:2], 2)
-    size = output.sizes[axis]
-    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
-        formula = partial(marked, at=with_ones_after(np.arange(size)[index[axis]], indices.ndim - axis - 1), size=size)
-        yield exact_piece(index, formula, (indices[whole_along(axis, index)], off, on))
-
-
-def marked(indices: Any, off: Any, on: Any, *, at: Any, size: int) -> Open:
-    """The second value where the place along an axis is the index, else the first."""
-    found, outside = places(indices, size)
+    off, on = values.flat[:2]
+    found, outside = indices_in(indices, output.sizes[axis])
+    at = with_ones_after(np.asarray(places[axis]), indices.ndim - axis - 1)
     return Open(np.where((at == found) & ~outside, on, off), outside & (indices < 0))
 
 
 # ---- sorting
 
 
-def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> Iterator[Piece]:
+def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> dict[str, Any]:
     """The K smallest or largest elements of each sequence along Axis, sorted by AxisDirection, and their indices.
 
     Among equal elements the lower index comes first.
     """
-    length, others = input.shape[axis], [other for other in range(input.ndim) if other != axis]
-    is_decreasing = axis_direction == "DECREASING"
-    for index in tiles_along(others, input.shape, max(1, LIMIT // length)):
-        if length <= sorting.LIMIT:
-            formula = partial(leading, axis=axis, k=k, is_decreasing=is_decreasing)
-            yield exact_piece(dict.fromkeys(TOP, index), formula, (input[index],))
-        else:
-            yield from leading_of_long(input[index].reshape(-1), index, axis=axis, k=k, is_decreasing=is_decreasing)
+    keys = sorting_keys(input, is_decreasing=axis_direction == "DECREASING")
+    order = np.argsort(keys, axis=axis, kind="stable")[(*[slice(None)] * axis, slice(k))]
+    found = np.take_along_axis(input, order, axis)
+    has_nan, has_zero, has_negative_zero = notable(input, axis)
+    is_open = has_nan | (has_zero & has_negative_zero & (found == 0))
+    return {"output_value": Open(found, has_nan), "output_index": Open(order, is_open)}
 
 
-def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
+def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
     """The K largest elements of each sequence along Axis, in decreasing order, and their indices.
 
     Among equal elements the lower index comes first.
@@ -265,32 +257,19 @@ def top_k(input: Any, *, axis: int, k: int) -> Iterator[Piece]:
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
 
 
-TOP = ("output_value", "output_index")
+def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:
+    """Return unsigned integers in the order in which elements are sorted, the same for equal ones; NaN is last."""
+    if is_float(x):
+        bits = as_bits(0 - x if is_decreasing else 0 + x)  # where -0 is 0
+        found = np.where(bits < _middle(x), bits | _middle(x), ~bits)
+        return np.where(np.isnan(x), ~bits.dtype.type(0), found)
+    found = as_bits(x) ^ _middle(x) if x.dtype.kind == "i" else x
+    return ~found if is_decreasing else found
 
 
-def leading(x: Any, *, axis: int, k: int, is_decreasing: bool) -> dict[str, Any]:
-    """The first elements of sorted sequences, and their indices."""
-    order = np.argsort(sorting.keys(x, is_decreasing=is_decreasing), axis=axis, kind="stable")
-    order = order[(*[slice(None)] * axis, slice(k))]
-    return ranked(np.take_along_axis(x, order, axis), order, notable(x, axis))
-
-
-def leading_of_long(x: Any, index: Index, *, axis: int, k: int, is_decreasing: bool) -> Iterator[Piece]:
-    """Yield the first elements of one sequence and their indices, some elements after others."""
-    start, marks = 0, reduce(np.logical_or, (notable(x[at.start : at.stop], 0) for at in sorting.parts(range(len(x)))))
-    for span in sorting.spans(x, sorting.whole(x), is_decreasing=is_decreasing):
-        where = (*index[:axis], slice(start, min(start + span.size, k)), *index[axis + 1 :])
-        formula = partial(leading_of_span, span=span, k=k - start, is_decreasing=is_decreasing, marks=marks)
-        yield exact_piece(dict.fromkeys(TOP, where), formula, (x,))
-        start += span.size
-        if start >= k:
-            return
-
-
-def leading_of_span(x: Any, *, span: sorting.Span, k: int, is_decreasing: bool, marks: Any) -> dict[str, Any]:
-    """The first elements of a span of a sequence, and their indices."""
-    order = sorting.in_order(x, span, is_decreasing=is_decreasing)[:k]
-    return ranked(x[order], order, marks)
+def _middle(x: Any) -> Any:
+    """Return the unsigned integer whose only bit is the sign's."""
+    return as_bits(x).dtype.type(1 << width(x) - 1)
 
 
 def notable(x: Any, axis: int) -> Any:
@@ -300,13 +279,6 @@ def notable(x: Any, axis: int) -> Any:
     zeros = as_bits(np.array([0.0, -0.0], x.dtype))
     is_nan = np.isnan(np.maximum.reduce(x, axis=axis, keepdims=True))
     return np.stack([is_nan, *((as_bits(x) == zero).any(axis=axis, keepdims=True) for zero in zeros)])
-
-
-def ranked(found: Any, at: Any, marks: Any) -> dict[str, Any]:
-    """Return sorted elements and their indices; `marks` say what the sequences hold that these are of."""
-    has_nan, has_zero, has_negative_zero = marks
-    is_open = has_nan | (has_zero & has_negative_zero & (found == 0))
-    return {"output_value": Open(found, has_nan), "output_index": Open(at, is_open)}
 
 
 # ---- coordinates
@@ -350,15 +322,22 @@ def unwritten(rows: int, count: int) -> dict[str, Any]:
     return {"output_coordinates": Open(np.zeros((rows, count), np.uint32), np.ones((rows, count), bool))}
 
 
+def without_axis(indices: Any, places: Places, given: Given) -> Any:
+    """Return the indices of a tile, of which there is one along the axis."""
+    return indices[whole_along(given["axis"], tuple(slice(at.start, at.stop) for at in places))]
+
+
+SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
+
 KERNELS: dict[str, Kernel] = {
     "GATHER": exact_row(gather),
     "GATHER_ELEMENTS": exact_row(gather_elements),
     "GATHER_ND": exact_row(gather_nd),
     "GATHER_ND1": exact_row(gather_nd1),
     "NONZERO_COORDINATES": exact_row(nonzero_coordinates),
-    "ONE_HOT": exact_row(one_hot),
+    "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": without_axis, "values": WHOLE}, blocks=4)),
     "SCATTER": exact_row(scatter),
     "SCATTER_ND": exact_row(scatter_nd),
-    "TOP_K": exact_row(top_k),
-    "TOP_K1": exact_row(top_k1),
+    "TOP_K": exact_row(top_k, SEQUENCES),
+    "TOP_K1": exact_row(top_k1, SEQUENCES),
 }

@@ -10,9 +10,11 @@ import numpy as np
 
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import plus_start, raw, widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece, overflows
+from dmlcheck.reference.pieces import Open, overflows
 from dmlcheck.reference.products import dot, products
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.piece import Piece
 
 
 def gemm(

@@ -12,9 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, BLOCK_AS_IS, Index, ranges, tiles_along, whole_along, with_ones_after
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, cast, exact_piece, exact_row, is_float, one_of
+from dmlcheck.reference.pieces import Open, cast, is_float, one_of
+from dmlcheck.reference.rows import Kernel, exact_row
+from dmlcheck.reference.tiling.blocks import (
+    BLOCK,
+    BLOCK_AS_IS,
+    Index,
+    ranges,
+    tiles_along,
+    whole_along,
+    with_ones_after,
+)
+from dmlcheck.reference.tiling.piece import Piece, exact_piece
 
 Sizes = tuple[int, ...]
 

@@ -13,11 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, blockwise, either, groups
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import Tracked, raw, slack, unmoved
-from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, elementwise, one_of
+from dmlcheck.reference.pieces import OneOf, Open, one_of
+from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, elementwise, shared_by
 from dmlcheck.reference.sums import mean, shifted, total, variance
+from dmlcheck.reference.tiling.blocks import blockwise, either
+from dmlcheck.reference.tiling.groups import groups
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
 from dmlcheck.reference.work import Work, terms
 
@@ -94,54 +97,32 @@ def of_group(
     return Open(fused(result), is_open)
 
 
-def of_groups(input: Any, scale: Any, bias: Any, *, axes: Axes, **options: Any) -> Iterator[Piece]:
-    """Yield the pieces of `of_group`."""
-    return groups(partial(of_group, **options), axes, input, *(repeated(x, input.shape, axes) for x in (scale, bias)))
-
-
-def repeated(x: Any, sizes: tuple[int, ...], axes: Axes) -> Any:
-    """Return an optional tensor in other sizes, along `axes` in its own."""
-    if x is None:
-        return None
-    return np.broadcast_to(x, [x.shape[axis] if axis in axes else size for axis, size in enumerate(sizes)])
+def planes(given: Given) -> Axes:
+    """Return the dimensions of a group: height and width, with CrossChannel the channels too."""
+    return (1, 2, 3) if given["cross_channel"] else (2, 3)
 
 
 def mean_variance_normalization(
-    input: Any,
-    scale: Any,
-    bias: Any,
-    *,
-    cross_channel: bool,
-    normalize_variance: bool,
-    epsilon: Any,
-    fused_activation: Nested,
-) -> Iterator[Piece]:
+    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
+) -> Open:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over height and width, with CrossChannel over the channels too. Without
     NormalizeVariance there is no division.
     """
-    axes = (1, 2, 3) if cross_channel else (2, 3)
     use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
 
 
 def mean_variance_normalization1(
-    input: Any,
-    scale: Any,
-    bias: Any,
-    *,
-    axes: Axes,
-    normalize_variance: bool,
-    epsilon: Any,
-    fused_activation: Nested,
-) -> Iterator[Piece]:
+    input: Any, scale: Any, bias: Any, *, axes: Axes, normalize_variance: bool, epsilon: Any, fused_activation: Nested
+) -> Open:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over the group along Axes. Without NormalizeVariance there is no division.
     """
     use: dict[str, Any] = {"use_mean": True, "use_variance": normalize_variance}
-    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
 
 
 def mean_variance_normalization2(
@@ -154,14 +135,14 @@ def mean_variance_normalization2(
     use_variance: bool,
     epsilon: Any,
     fused_activation: Nested,
-) -> Iterator[Piece]:
+) -> Open:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias).
 
     Mean and Variance are taken over the group along Axes. Without UseMean, it is FusedActivation(Scale * x / sqrt(the
     mean of x^2 + Epsilon) + Bias). Without UseVariance there is no division.
     """
     use: dict[str, Any] = {"use_mean": use_mean, "use_variance": use_variance}
-    return of_groups(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
+    return of_group(input, scale, bias, axes=axes, **use, epsilon=epsilon, fused=fused_activation)
 
 
 # ---- batches
@@ -176,40 +157,26 @@ def batch_normalization(
     return Open(fused_activation(affine(input, mean, factor, bias)), (square <= 0) | np.isinf(factor))
 
 
-def of_batch(
-    x: Any, scale: Any, bias: Any, fused_add: Any, *, axes: Axes, epsilon: Any, fused: Nested
-) -> dict[str, Any]:
-    """fused(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance."""
-    centre = mean(x, axes)
-    spread = variance(x, centre, axes)
-    centre = shifted(centre, spread, x.size // spread.size)
-    square = spread + epsilon
-    factor = scale / np.sqrt(square)
-    result = affine(x, centre, factor, bias)
-    if raw(epsilon) >= 0:
-        result = capped(result, scale, bias, fused_add, count=x.size // centre.size, fused=fused)
-    else:
-        result = fused(result if fused_add is None else result + fused_add)
-    is_open = (square <= 0) | np.isinf(factor) | (not axes)
-    return {
-        "output": Open(result, is_open),
-        "output_mean": centre,
-        "output_variance": spread,
-    }
-
-
 def batch_normalization_training(
-    input: Any, scale: Any, bias: Any, fused_add: Any, *, epsilon: Any, fused_activation: Nested
-) -> Iterator[Piece]:
+    input: Any, scale: Any, bias: Any, fused_add: Any, *, axes: Axes, epsilon: Any, fused_activation: Nested
+) -> dict[str, Any]:
     """FusedActivation(Scale * (x - Mean) / sqrt(Variance + Epsilon) + Bias + FusedAdd), Mean, and Variance.
 
     Mean and Variance are taken over the dimensions in which ScaleTensor has size 1.
     """
-    axes = tuple(axis for axis, size in enumerate(scale.shape) if size == 1)
-    formula = partial(of_batch, epsilon=epsilon, fused=fused_activation)
-    parameters = (repeated(x, input.shape, axes) for x in (scale, bias))
-    for piece in groups(formula, axes, input, *parameters, fused_add):
-        yield piece._replace(where=dict.fromkeys(("output", "output_mean", "output_variance"), piece.where))
+    centre = mean(input, axes)
+    spread = variance(input, centre, axes)
+    centre = shifted(centre, spread, input.size // spread.size)
+    square = spread + epsilon
+    factor = scale / np.sqrt(square)
+    result = affine(input, centre, factor, bias)
+    if raw(epsilon) >= 0:
+        count = input.size // centre.size
+        result = capped(result, scale, bias, fused_add, count=count, fused=fused_activation)
+    else:
+        result = fused_activation(result if fused_add is None else result + fused_add)
+    is_open = (square <= 0) | np.isinf(factor) | (not axes)
+    return {"output": Open(result, is_open), "output_mean": centre, "output_variance": spread}
 
 
 # ---- neighbours
@@ -244,7 +211,7 @@ def local_response_normalization(
     is_open = not cross_channel and local_size % 2 == 0
     options = {"alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
     if sees_all(input, axes, before):
-        yield from groups(partial(of_all, **options), axes, input)
+        yield from groups(partial(of_all, axes=axes, **options), axes, input)
         return
     for index, seen, near in views(input, around(input.shape, axes, before, after), input.shape, is_reduced=True):
         yield Piece(index, partial(of_neighbours, seen=seen, **options), (input[index], near))
@@ -262,29 +229,24 @@ def work_of_neighbours(given: Mapping[str, Any]) -> Work:
 # ---- norms
 
 
-def of_row(x: Any, *, axes: Axes, epsilon: Any, is_root: bool) -> Open:
-    """x / max(Norm, Epsilon), or what other ways to keep the divisor from 0 give."""
-    sums = total(np.square(x) if is_root else np.abs(x), axes)
-    norm = np.sqrt(sums) if is_root else sums
-    divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if is_root else []
-    ways = partial(one_of, divisor, norm + epsilon, *more)
-    return Open(blockwise(lambda part: ways(of=lambda by: part / by), x), (divisor <= 0) | (epsilon < 0))
-
-
-def lp_normalization(input: Any, *, axis: int, epsilon: Any, p: int) -> Iterator[Piece]:
+def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> Open:
     """x / max(Norm, Epsilon), with Norm the sum of |x| over the row along Axis, for P 2 the root of the sum of x^2.
 
     x / (Norm + Epsilon) and, for P 2, x / sqrt(the sum of x^2 + Epsilon) are right too.
     """
-    return groups(partial(of_row, epsilon=epsilon, is_root=p == 2), (axis,), input)
+    sums = total(np.square(input) if p == 2 else np.abs(input), axes)
+    norm = np.sqrt(sums) if p == 2 else sums
+    divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if p == 2 else []
+    ways = partial(one_of, divisor, norm + epsilon, *more)
+    return Open(blockwise(lambda part: ways(of=lambda by: part / by), input), (divisor <= 0) | (epsilon < 0))
 
 
 KERNELS: dict[str, Kernel] = {
     "BATCH_NORMALIZATION": elementwise(batch_normalization),
-    "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training),
+    "BATCH_NORMALIZATION_TRAINING": Kernel(batch_normalization_training, shared_by("scale")),
     "LOCAL_RESPONSE_NORMALIZATION": Kernel(local_response_normalization, work=work_of_neighbours),
-    "LP_NORMALIZATION": Kernel(lp_normalization),
-    "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization),
-    "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1),
-    "MEAN_VARIANCE_NORMALIZATION2": Kernel(mean_variance_normalization2),
+    "LP_NORMALIZATION": Kernel(lp_normalization, Groups(lambda given: (given["axis"],))),
+    "MEAN_VARIANCE_NORMALIZATION": Kernel(mean_variance_normalization, Groups(planes)),
+    "MEAN_VARIANCE_NORMALIZATION1": Kernel(mean_variance_normalization1, Groups()),
+    "MEAN_VARIANCE_NORMALIZATION2": Kernel(mean_variance_normalization2, Groups()),
 }

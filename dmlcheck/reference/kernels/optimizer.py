@@ -8,9 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, tiles
 from dmlcheck.reference.numbers import widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.blocks import BLOCK, tiles
+from dmlcheck.reference.tiling.piece import Piece
 
 OUTPUTS = ("output_parameters", "output_first_moment", "output_second_moment")
 

@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
 from dmlcheck.reference.numbers import Tracked, raw, widest
-from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_piece, exact_row, is_float, limits
+from dmlcheck.reference.pieces import Open, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
+from dmlcheck.reference.rows import Kernel, exact_row
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
+from dmlcheck.reference.tiling.piece import Piece, exact_piece
 from dmlcheck.reference.windows import (
     LARGE,
     View,

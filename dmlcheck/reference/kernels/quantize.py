@@ -8,21 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, Axes, Index, blockwise, groups, tiles
 from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import (
-    Kernel,
-    Open,
-    Piece,
-    as_float,
-    elementwise,
-    infinite,
-    limits,
-    nearest,
-    one_of,
-    wrapped,
-)
+from dmlcheck.reference.pieces import Open, as_float, infinite, limits, nearest, one_of, wrapped
 from dmlcheck.reference.quantization import difference, quantized
+from dmlcheck.reference.rows import EVERYTHING, Axes, Kernel, elementwise
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, blockwise, tiles
+from dmlcheck.reference.tiling.piece import Piece
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
@@ -84,9 +75,13 @@ def part_of_blocks(x: Any, index: Index, sizes: tuple[int, ...]) -> Any:
 # ---- ranges
 
 
-def of_range(x: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
-    """The quantized elements of a tensor, Scale and ZeroPoint."""
-    x, (least, most) = blockwise(lambda part: as_float(part, part), x), limits(output_type)
+def dynamic_quantize_linear(input: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
+    """clamp(rint(x / Scale) + ZeroPoint, Min, Max).
+
+    Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale); low and high are the least and the
+    largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
+    """
+    x, (least, most) = blockwise(lambda part: as_float(part, part), input), limits(output_type)
     low = np.minimum(np.minimum.reduce(x, axis=axes), 0)
     high = np.maximum(np.maximum.reduce(x, axis=axes), 0)
     scale = (high - low) / (most - least)
@@ -94,17 +89,6 @@ def of_range(x: Any, *, axes: Axes, output_type: str) -> dict[str, Any]:
     found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
     is_open = (raw(scale) == 0) | ~np.isfinite(raw(scale))
     return {name: Open(value, is_open) for name, value in (found | {"output_zero_point": zero_point}).items()}
-
-
-def dynamic_quantize_linear(input: Any, *, output_type: str) -> Iterator[Piece]:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max).
-
-    Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale); low and high are the least and the
-    largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
-    """
-    axes = tuple(range(input.ndim))
-    for piece in groups(partial(of_range, output_type=output_type), axes, input):
-        yield piece._replace(where=dict.fromkeys(("output", "output_scale", "output_zero_point"), piece.where))
 
 
 # ---- sums
@@ -129,7 +113,7 @@ def quantized_linear_add(
 
 KERNELS: dict[str, Kernel] = {
     "DEQUANTIZE": Kernel(dequantize),
-    "DYNAMIC_QUANTIZE_LINEAR": Kernel(dynamic_quantize_linear),
+    "DYNAMIC_QUANTIZE_LINEAR": Kernel(dynamic_quantize_linear, EVERYTHING),
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": elementwise(dequantize_linear),
     "ELEMENT_WISE_QUANTIZE_LINEAR": elementwise(quantize_linear),
     "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": elementwise(quantized_linear_add),

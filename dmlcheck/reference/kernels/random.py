@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import runs
-from dmlcheck.reference.pieces import Kernel, Piece, exact_row
+from dmlcheck.reference.rows import Kernel, exact_row
+from dmlcheck.reference.tiling.blocks import runs
+from dmlcheck.reference.tiling.piece import Piece
 
 MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENT0, INCREMENT1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)

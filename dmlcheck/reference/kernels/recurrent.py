@@ -13,10 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Blocks, Index
 from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
-from dmlcheck.reference.pieces import Kernel, Open, Piece, opened, overflows
+from dmlcheck.reference.pieces import Open, opened, overflows
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.blocks import Blocks, Index
+from dmlcheck.reference.tiling.piece import Piece
 
 STEPS = 8  # that are in memory as float64 together
 LARGEST = 1 << 21  # elements of the sequences of a piece, each taken to have STEPS at least: 16 megabytes of float64

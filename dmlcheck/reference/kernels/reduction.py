@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import Axes, comparable, first, groups, positions
-from dmlcheck.reference.pieces import Kernel, Open, Piece, exact_row
+from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
+from dmlcheck.reference.tiling.blocks import comparable, first, positions
 
 
 def l2(x: Any, axes: Axes) -> Any:
@@ -55,19 +56,13 @@ def place(x: Any, axes: Axes, *, of: Callable[..., Open], last: bool = False) ->
     return Open(first(x == extreme, axes, last=last), is_nan)
 
 
-def mark(x: Any, axes: Axes) -> Open:
-    """1 at the first largest element, 0 elsewhere; left open where there is a NaN."""
-    at, is_nan = place(x, axes, of=largest)
-    return Open(positions(x, axes) == at, is_nan)
-
-
-EXACT: Mapping[str, Callable[..., Any]] = {
+EXACT: dict[str, Callable[..., Any]] = {
     "ARGMAX": partial(place, of=largest),
     "ARGMIN": partial(place, of=smallest),
     "MAX": largest,
     "MIN": smallest,
 }
-FLOATS: Mapping[str, Callable[..., Any]] = {
+FLOATS: dict[str, Callable[..., Any]] = {
     "AVERAGE": fmean,
     "L1": lambda x, axes: fsum(np.abs(x), axes),
     "L2": l2,
@@ -77,7 +72,7 @@ FLOATS: Mapping[str, Callable[..., Any]] = {
     "SUM": fsum,
     "SUM_SQUARE": lambda x, axes: fsum(x * x, axes),
 }
-INTEGERS: Mapping[str, Callable[..., Any]] = {
+INTEGERS: dict[str, Callable[..., Any]] = {
     "L1": lambda x, axes: total(np.abs(x), axes),
     "MULTIPLY": lambda x, axes: np.multiply.reduce(x, axis=axes, keepdims=True),
     "SUM": total,
@@ -85,38 +80,41 @@ INTEGERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def reduce(
-    input: Any, *, function: str, axes: Axes, functions: Mapping[str, Callable[..., Any]] = FLOATS
-) -> Iterator[Piece]:
+def reduce(input: Any, *, function: str, axes: Axes) -> Any:
     """Function, applied to the elements of each group along Axes."""
-    is_exact = function in EXACT
-    return groups((EXACT if is_exact else functions)[function], axes, input, is_exact=is_exact)
+    return (FLOATS | EXACT)[function](input, axes)
 
 
-def argmax(input: Any, *, axes: Axes, axis_direction: str) -> Iterator[Piece]:
+def reduce_integers(input: Any, *, function: str, axes: Axes) -> Any:
+    """Function, applied to the integers of each group along Axes."""
+    return (INTEGERS | EXACT)[function](input, axes)
+
+
+def argmax(input: Any, *, axes: Axes, axis_direction: str) -> Open:
     """The index of the largest element along Axes; among equal elements the first, with DECREASING the last."""
-    return groups(partial(place, of=largest, last=axis_direction == "DECREASING"), axes, input, is_exact=True)
+    return place(input, axes, of=largest, last=axis_direction == "DECREASING")
 
 
-def argmin(input: Any, *, axes: Axes, axis_direction: str) -> Iterator[Piece]:
+def argmin(input: Any, *, axes: Axes, axis_direction: str) -> Open:
     """The index of the smallest element along Axes; among equal elements the first, with DECREASING the last."""
-    return groups(partial(place, of=smallest, last=axis_direction == "DECREASING"), axes, input, is_exact=True)
+    return place(input, axes, of=smallest, last=axis_direction == "DECREASING")
 
 
-def hardmax(input: Any) -> Iterator[Piece]:
-    """1 at the first largest element of each row of the last dimension, 0 elsewhere."""
-    return hardmax1(input, axes=(input.ndim - 1,))
-
-
-def hardmax1(input: Any, *, axes: Axes) -> Iterator[Piece]:
+def hardmax1(input: Any, *, axes: Axes) -> Open:
     """1 at the first largest element of each group along Axes, 0 elsewhere."""
-    return groups(mark, axes, input, is_exact=True)
+    at, is_nan = place(input, axes, of=largest)
+    return Open(positions(input, axes) == at, is_nan)
+
+
+def hardmax(input: Any, *, axes: Axes) -> Open:
+    """1 at the first largest element of each row of the last dimension, 0 elsewhere."""
+    return hardmax1(input, axes=axes)
 
 
 KERNELS: dict[str, Kernel] = {
-    "REDUCE": Kernel(reduce, integers=partial(reduce, functions=INTEGERS)),
-    "ARGMAX": exact_row(argmax),
-    "ARGMIN": exact_row(argmin),
-    "ACTIVATION_HARDMAX": exact_row(hardmax, of_groups=mark),
-    "ACTIVATION_HARDMAX1": exact_row(hardmax1, of_groups=mark),
+    "REDUCE": Kernel(reduce, Groups(), lambda given: given["function"] in EXACT, integers=reduce_integers),
+    "ARGMAX": exact_row(argmax, Groups()),
+    "ARGMIN": exact_row(argmin, Groups()),
+    "ACTIVATION_HARDMAX": exact_row(hardmax, along(-1)),
+    "ACTIVATION_HARDMAX1": exact_row(hardmax1, Groups()),
 }

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.blocks import BLOCK_OF_SAMPLES, ranges, share_of_block, tiles_along
 from dmlcheck.reference.interpolation import (
     Share,
     Sums,
@@ -30,7 +29,10 @@ from dmlcheck.reference.interpolation import (
     total_together,
 )
 from dmlcheck.reference.numbers import Array, Claim, Tracked, either, raw, slack
-from dmlcheck.reference.pieces import Kernel, OneOf, Open, Piece, one_of, ways_of
+from dmlcheck.reference.pieces import OneOf, Open, one_of, ways_of
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.blocks import BLOCK_OF_SAMPLES, ranges, share_of_block, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.work import SAMPLES, SAMPLES_AT_ONCE, Work
 
 Counts = tuple[int, int]

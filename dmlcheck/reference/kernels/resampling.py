@@ -11,7 +11,6 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import pieces
-from dmlcheck.reference.blocks import BLOCK, Index, share_of_block, tiles_along
 from dmlcheck.reference.interpolation import (
     REACH,
     Rounding,
@@ -28,7 +27,10 @@ from dmlcheck.reference.interpolation import (
     taken,
 )
 from dmlcheck.reference.numbers import Array, raw
-from dmlcheck.reference.pieces import Kernel, Open, Piece, is_float, one_of
+from dmlcheck.reference.pieces import Open, is_float, one_of
+from dmlcheck.reference.rows import Kernel
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, share_of_block, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 
 Numbers = Sequence[float]
 

@@ -8,20 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.blocks import BLOCK, tiles_along
-from dmlcheck.reference.pieces import (
-    Kernel,
-    Open,
-    Piece,
-    as_bits,
-    cast,
-    elementwise,
-    exact,
-    flushing,
-    number_for,
-    width,
-)
+from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, number_for, width
+from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import cos, erf, sin
+from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
 
 
 def absolute(input: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from functools import partial, reduce
+from functools import reduce
 from itertools import chain
 from typing import Any
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from dmlcheck.reference import numbers
 from dmlcheck.reference.numbers import Tracked, total_of_parts
-from dmlcheck.reference.pieces import Piece
 
 BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
 BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
@@ -65,37 +64,6 @@ def whole_along(axis: int, index: Index) -> Index:
 def with_ones_after(x: Any, count: int) -> Any:
     """Return an array with so many dimensions of size 1 after its own."""
     return x[(..., *[None] * count)]
-
-
-def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes something of each group of elements along `axes`.
-
-    The formula takes parts of the operands, in which the groups are whole, and `axes`; its results keep these axes, in
-    their sizes or with size 1. Other operands have the sizes of the input, along `axes` also size 1, or are None.
-    Groups of more than a block come as Blocks, but for operands that have one element for each.
-    """
-    formula = partial(formula, axes=axes)
-    block = BLOCK_AS_IS if is_exact else BLOCK
-    if input.size <= block:
-        yield Piece((), formula, (input, *more), is_exact)
-        return
-    length = math.prod(input.shape[axis] for axis in axes)
-    others = [axis for axis in range(input.ndim) if axis not in axes]
-    side_by_side = 1 if input.ndim - 1 in axes else COLUMNS
-    for index in tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
-        parts = [x if x is None else x[index] for x in (input, *more)]
-        if length > block:
-            sizes = input[index].shape
-            cuts = list(tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
-            parts = [_cut(x, sizes, cuts, axes) for x in parts]
-        yield Piece(index, formula, tuple(parts), is_exact)
-
-
-def _cut(x: Any, sizes: tuple[int, ...], cuts: list[Index], axes: Axes) -> Any:
-    """Return an operand in blocks; as it is where it has one element for each group, or is None."""
-    if x is None or all(x.shape[axis] == 1 for axis in axes):
-        return x
-    return Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__)
 
 
 def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:

@@ -1,0 +1,116 @@
+"""A desc and its kernel: which field each parameter of a formula takes, and what it gets of the desc."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.nested import NONE, Nested
+from dmlcheck.reference.numbers import Arithmetic
+from dmlcheck.reference.pieces import number
+from dmlcheck.reference.rows import ELEMENTS, Groups, Kernel
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.records import OUTPUT
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+Inputs = Mapping[str, Any]
+
+
+class Binding(NamedTuple):
+    """A kernel with the fields that its parameters take."""
+
+    kernel: Kernel
+    function: Callable[..., Any]
+    tensors: tuple[tuple[str, str], ...]
+    attributes: tuple[tuple[str, str], ...]
+    types: tuple[tuple[str, str], ...] = ()
+
+
+@cache
+def row(operator: str, *, is_integer: bool = False) -> Binding:
+    """Return an operator's kernel, and its parameters with the field that each takes."""
+    spec = load_spec(operator)
+    kernel: Kernel = import_module(f"dmlcheck.reference.kernels.{spec.kernel}").KERNELS[spec.short]
+    function = kernel.integers if is_integer and kernel.integers is not None else kernel.function
+    fields = {parameter(name): field for name, field in spec.fields.items()}
+    named = [name for name in _parameters(function) if name in fields]
+    inputs = [(name, fields[name].name) for name in named if fields[name].kind == "input_tensor"]
+    others = [(name, fields[name].name) for name in named if fields[name].kind != "input_tensor"]
+    stems = {name: name.removesuffix("_type") for name in _parameters(function) if name not in fields}
+    types = [(name, fields[stem].name) for name, stem in stems.items() if stem in fields]
+    if not inputs and kernel.tiles is ELEMENTS:  # a ufunc, whose operands have no names
+        inputs = [(parameter(field.name), field.name) for field in spec.inputs]
+    return Binding(kernel, function, tuple(inputs), tuple(others), tuple(types))
+
+
+def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
+    return () if isinstance(function, np.ufunc) else tuple(inspect.signature(function).parameters)
+
+
+@cache
+def parameter(field: str) -> str:
+    """Return the parameter that a field goes by: `input` for InputTensor, `outputs[0]` for OutputTensors[0]."""
+    bare = re.sub(r"Tensors(?=$|\[)", "s", field).removesuffix("Tensor")
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", bare).lower()
+
+
+def _attribute(desc: OperatorDesc, name: str, arithmetic: Arithmetic | None) -> Any:
+    """Return what a kernel gets of a field that is no input: FLOATs as FLOAT32, operators as callables."""
+    value, of = desc.values.get(name), desc.spec.fields[name].type
+    if of in ("OPERATOR_DESC", "OPERATOR_DESC_ARRAY"):
+        part = (desc.tensors(OUTPUT) or desc.tensors())[0]
+        if of == "OPERATOR_DESC":
+            return NONE if value is None else _nested(value, part.tensor.data_type, arithmetic)
+        return [_nested(inner, part.tensor.data_type, arithmetic) for inner in value or ()]
+    if value is None:
+        return None
+    if of == "FLOAT":
+        return number(float(np.float32(value)), arithmetic)
+    if of == "SCALAR_UNION":
+        return NUMPY_TYPES[desc.values[desc.spec.fields[name].data_type or ""]].type(value).item()
+    return value
+
+
+def _nested(inner: OperatorDesc, data_type: str, arithmetic: Arithmetic | None) -> Nested:
+    """Return an operator inside another as a function of what that has of its output's data type."""
+    bound = row(inner.spec.operator)
+    fields = {to: _attribute(inner, name, arithmetic) for to, name in bound.attributes}
+    if isinstance(bound.kernel.tiles, Groups):
+        axes = tuple(fields.get("axes", (-1,)))
+        return Nested(partial(bound.function, axes=axes), data_type, axes)
+    formula = partial(bound.function, **fields)
+    if inner.values.get("ScaleBias") is not None:
+        formula = partial(_moved, formula, *scale_bias(inner, arithmetic))
+    return Nested(formula, data_type)
+
+
+def scale_bias(desc: OperatorDesc, arithmetic: Arithmetic | None) -> list[Any]:
+    """Return the two numbers of ScaleBias."""
+    return [number(float(np.float32(part)), arithmetic) for part in desc.values["ScaleBias"]]
+
+
+def _moved(formula: Callable[..., Any], scale: Any, bias: Any, x: Any) -> Any:
+    return formula(x * scale + bias)
+
+
+def attributes_of(bound: Binding, desc: OperatorDesc, arithmetic: Arithmetic | None) -> dict[str, Any]:
+    """Return what a formula gets of the fields that are no inputs, by parameter."""
+    attributes = {to: _attribute(desc, name, arithmetic) for to, name in bound.attributes}
+    return attributes | {to: desc.parts[name][0].tensor.data_type for to, name in bound.types}
+
+
+def given_to(bound: Binding, desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None) -> dict[str, Any]:
+    """Return what a formula gets, by parameter."""
+    return {to: inputs.get(name) for to, name in bound.tensors} | attributes_of(bound, desc, arithmetic)
+
+
+def fields_of(desc: OperatorDesc) -> dict[str, Any]:
+    """Return the fields of a desc that are no tensors as they are, by parameter."""
+    return {parameter(name): value for name, value in desc.values.items()}

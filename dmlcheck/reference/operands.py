@@ -1,0 +1,41 @@
+"""The operands of a formula in the numbers that it is computed in: wide ones, other ones, or tracked ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.tiling.blocks import Blocks, blockwise
+
+Numbers = Callable[[Any], Any]
+
+
+def as_numbers(x: Any, numbers: Numbers | None) -> Any:
+    """Return an operand in the type that it is computed in, or in other numbers."""
+    wide = widened(x)
+    if numbers is None:
+        return wide
+    return blockwise(numbers, wide) if isinstance(wide, Blocks) else numbers(wide)
+
+
+def widened(x: Any) -> Any:
+    """Return elements in the type that they are computed in: float64, int64 or uint64."""
+    if isinstance(x, Blocks):
+        return blockwise(widened, x)
+    return x.astype(_WIDE[x.dtype.kind], copy=False) if isinstance(x, np.ndarray) else x
+
+
+_WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint64}
+
+
+def tracked(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
+    """Return an operand as tracked numbers; as it is computed in where no rounding touches it."""
+    if isinstance(x, Blocks):
+        return blockwise(partial(tracked, arithmetic=arithmetic, is_exact=is_exact), x)
+    if is_exact or not isinstance(x, np.ndarray):
+        return x
+    return Tracked(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)

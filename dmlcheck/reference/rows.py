@@ -1,0 +1,121 @@
+"""The rows of the kernels' tables: a formula, and where its results may be cut into tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+from dmlcheck.reference.work import Work
+
+Given = Mapping[str, Any]  # what a formula gets, by parameter
+Axes = tuple[int, ...]
+
+
+class Elements(NamedTuple):
+    """Each result is of the elements at its place: results may be cut anywhere.
+
+    Tensors are broadcast to the sizes of the output.
+    """
+
+
+ELEMENTS = Elements()
+
+
+def _axes(given: Given) -> Axes:
+    return tuple(given["axes"])
+
+
+class Groups(NamedTuple):
+    """Each result is of the elements of a group of the first tensor along some axes: it may be cut along all others.
+
+    `axes` gives these axes; a formula that has a parameter of that name gets them. A tile needs the same places of each
+    tensor, and all of what a tensor has once for all. A formula gets a long group in blocks, unless `is_whole` says
+    that it needs one as an array, which may take three times the tensors.
+    """
+
+    axes: Callable[[Given], Axes] = _axes
+    is_whole: bool = False
+
+
+EVERYTHING = Groups(lambda given: tuple(range(given["input"].ndim)))  # one group, of all elements
+
+
+def shared_by(parameter: str) -> Groups:
+    """Return groups of what shares an element of a tensor: along the axes on which that has size 1."""
+    return Groups(lambda given: tuple(axis for axis, size in enumerate(given[parameter].shape) if size == 1))
+
+
+def along(*axes: int) -> Groups:
+    """Return groups along the same axes whatever the desc; -1 is the last one."""
+    return Groups(lambda given: tuple(range(given["input"].ndim)[axis] for axis in axes))
+
+
+Places = Sequence[range]
+Need = Callable[[Any, Places, Given], Any]
+
+
+class Cut(NamedTuple):
+    """The first output may be cut along some axes, with all outputs of the same sizes; the others belong to each tile.
+
+    `axes` gives these axes, by default all. `needs` has, by parameter, what a tile needs of a tensor, unless it is the
+    same places: WHOLE, or a function of the tensor, the places of the tile, and what the formula gets. A formula that
+    has a parameter `places` gets those of the tile, a range for each dimension. A tile has at most `blocks` blocks of
+    65,536 elements: more than one where little is done for each.
+    """
+
+    axes: Callable[[Given], Axes] | None = None
+    needs: Mapping[str, Need] = {}
+    blocks: int = 1
+
+
+def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
+    """Return all of a tensor."""
+    return x
+
+
+Tiles = Elements | Groups | Cut
+UNCUT = Cut(lambda _: ())  # one tile of everything
+
+
+class Kernel(NamedTuple):
+    """A row of a family's table: the formula of an operator, and how the engine runs it.
+
+    The formula's parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the TensorDesc
+    of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. It takes arrays of a tile,
+    and returns arrays, by parameter name where an operator has several outputs. `tiles` declares where the results may
+    be cut; a function without them yields Pieces itself. `integers` is the formula of integer tensors, if theirs is
+    another. `is_exact` says that the formula rounds nothing, so that it gets elements as they are; it may depend on
+    what the formula gets. `overflow` says which integer results are left open where they do not fit the output's type:
+    none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work` says how much there is to compute, where
+    that may be much more than the tensors have elements.
+    """
+
+    function: Callable[..., Any]
+    tiles: Tiles | None = None
+    is_exact: bool | Callable[[Given], bool] = False
+    integers: Callable[..., Any] | None = None
+    overflow: str = ""
+    work: Callable[[Given], Work] | None = None
+
+    def rounds_nothing(self, given: Given) -> bool:
+        """Whether the formula rounds nothing of what it gets."""
+        return self.is_exact(given) if callable(self.is_exact) else self.is_exact
+
+
+def elementwise(
+    formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = ""
+) -> Kernel:
+    """Return the row of a formula over elements, which are float64, int64 or uint64."""
+    return Kernel(formula, ELEMENTS, integers=integers, overflow=overflow)
+
+
+def exact(formula: Callable[..., Any], *, integers: Callable[..., Any] | None = None, overflow: str = "") -> Kernel:
+    """Return the row of a formula over elements that rounds nothing, so that it takes them in the tensor's own type.
+
+    With `overflow` integers come in 64 bits, so that it can be seen which results do not fit.
+    """
+    return Kernel(formula, ELEMENTS, is_exact=True, integers=integers, overflow=overflow)
+
+
+exact_row = partial(Kernel, is_exact=True)  # of a formula that rounds nothing

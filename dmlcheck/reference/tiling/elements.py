@@ -1,0 +1,73 @@
+"""Tiles of results of which each is of the elements at its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.bindings import scale_bias
+from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.operands import tracked, widened
+from dmlcheck.reference.pieces import Open, one_of
+from dmlcheck.reference.tiling.blocks import BLOCK, tiles
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+
+
+def of_elements(request: Request) -> Iterator[Piece]:
+    """Yield runs of elements; tensors are broadcast to the sizes of the output."""
+    desc, formula, is_exact = request.desc, request.formula, request.is_exact
+    sizes = desc.parts[desc.spec.outputs[0].name][0].tensor.sizes
+    operands = [x if x is None or x.shape == sizes else np.broadcast_to(x, sizes) for x in request.tensors.values()]
+    is_exact = is_exact and not (request.is_integer and request.bound.kernel.overflow)
+    limit = BLOCK
+    if desc.values.get("ScaleBias") is not None:
+        used = None if request.is_integer else request.arithmetic
+        formula = partial(_scaled, formula, *scale_bias(desc, used), arithmetic=used, is_exact=is_exact)
+        is_exact = True
+    elif is_exact:
+        limit *= 8 // max(x.dtype.itemsize for x in operands if x is not None)
+    for index in tiles(sizes, limit):
+        yield Piece(index, formula, tuple(None if x is None else x[index] for x in operands), is_exact)
+
+
+def _scaled(
+    formula: Callable[..., Any],
+    scale: Any,
+    bias: Any,
+    x: Any,
+    *more: Any,
+    arithmetic: Arithmetic | None,
+    is_exact: bool,
+) -> Any:
+    """Return f(x * Scale + Bias, ...), tracked where there is an arithmetic.
+
+    Integers may be scaled in FLOAT32. Left open are those of which a value on the way does not fit the type, and all
+    unless Scale and Bias are whole.
+    """
+    if arithmetic is not None:
+        first = x if isinstance(x, Tracked) else Tracked(x, 0.0, arithmetic)
+        return formula(first * scale + bias, *(tracked(y, arithmetic) for y in more))
+    rest = [y if is_exact else widened(y) for y in more]
+    if x.dtype.kind == "f":
+        return formula(widened(x) * scale + bias, *rest)
+    steps = _steps(x, scale, bias)
+    limits = np.iinfo(x.dtype)
+    fits = np.logical_and.reduce([(step >= limits.min) & (step <= limits.max) for step in steps])
+    fits &= scale.is_integer() and bias.is_integer()
+
+    def of(moved: Any) -> Any:
+        return formula(moved if is_exact else widened(moved), *rest)
+
+    return Open(one_of(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits)
+
+
+def _steps(x: Any, scale: float, bias: float) -> tuple[Any, ...]:
+    """Return the numbers on the way to integers * Scale + Bias, which is the second; the last two are it in FLOAT32."""
+    wide, single = x.astype(np.float64), x.astype(np.float32)
+    fused = (single.astype(np.float64) * scale + bias).astype(np.float32)
+    in_float32 = (single, single * np.float32(scale) + np.float32(bias), fused)
+    return wide * scale, *(number.astype(np.float64) for number in (wide * scale + bias, *in_float32))

@@ -1,0 +1,69 @@
+"""Tiles of results of which each is of the elements of a group along some axes."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.rows import Axes, Groups
+from dmlcheck.reference.tiling.blocks import BLOCK, BLOCK_AS_IS, COLUMNS, Blocks, Index, tiles_along
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+
+
+def of_groups(declared: Groups, request: Request) -> Iterator[Piece]:
+    """Yield tiles in which the groups are whole."""
+    axes = declared.axes(request.given)
+    operands = request.tensors.values()
+    options = {"is_exact": request.is_exact, "is_whole": declared.is_whole}
+    for piece in groups(_with_axes(request, axes), axes, *operands, **options):
+        yield piece._replace(where=request.where(dict.fromkeys(request.outputs, piece.where)))
+
+
+def groups(
+    formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False, is_whole: bool = False
+) -> Iterator[Piece]:
+    """Yield tiles of a formula in which the groups of the first tensor are whole.
+
+    Groups of more than a block come as Blocks unless they must be whole; tensors that have one element for each do not.
+    """
+    block = BLOCK_AS_IS if is_exact else BLOCK
+    if input.size <= block:
+        yield Piece((), formula, (input, *more), is_exact)
+        return
+    length = math.prod(input.shape[axis] for axis in axes)
+    others = [axis for axis in range(input.ndim) if axis not in axes]
+    is_alone = input.ndim - 1 in axes or (is_whole and length > block)
+    side_by_side = 1 if is_alone else COLUMNS
+    for index in tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
+        parts = [_part(x, index) for x in (input, *more)]
+        if length > block and not is_whole:
+            sizes = input[index].shape
+            cuts = list(tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
+            parts = [_in_blocks(x, sizes, cuts, axes) for x in parts]
+        yield Piece(index, formula, tuple(parts), is_exact)
+
+
+def _with_axes(request: Request, axes: Axes) -> Any:
+    """Return the formula with the axes of its groups, where it asks for them and no field gives them."""
+    is_asked = "axes" in inspect.signature(request.formula).parameters and "axes" not in request.given
+    return partial(request.formula, axes=axes) if is_asked else request.formula
+
+
+def _part(x: Any, index: Index) -> Any:
+    """Return what a tile needs of a tensor: the same places, and all of it along axes on which it has size 1."""
+    if x is None:
+        return None
+    return x[tuple(slice(None) if size == 1 else at for at, size in zip(index, x.shape, strict=True))]
+
+
+def _in_blocks(x: Any, sizes: tuple[int, ...], cuts: list[Index], axes: Axes) -> Any:
+    """Return an operand in blocks; as it is where it has one element for each group, or is None."""
+    if x is None or all(x.shape[axis] == 1 for axis in axes):
+        return x
+    return Blocks(sizes, cuts, np.broadcast_to(x, sizes).__getitem__)

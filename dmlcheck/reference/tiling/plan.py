@@ -1,0 +1,38 @@
+"""The tiles of an operator's results, as its kernel's row declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
+from dmlcheck.reference.numbers import Arithmetic
+from dmlcheck.reference.rows import Cut, Groups
+from dmlcheck.reference.tiling.cut import of_cut
+from dmlcheck.reference.tiling.elements import of_elements
+from dmlcheck.reference.tiling.groups import of_groups
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+
+
+def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
+    """Return the tiles of an operator's results; with an arithmetic its attributes are tracked for it."""
+    first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
+    first = first[0] if isinstance(first, list) else first
+    is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
+    bound = row(desc.spec.operator, is_integer=is_integer)
+    given = given_to(bound, desc, inputs, arithmetic)
+    tiles = bound.kernel.tiles
+    if tiles is None:
+        return iter(bound.function(**given))
+    tensors = {to: given.pop(to) for to, _ in bound.tensors}
+    formula = partial(bound.function, **given) if given else bound.function
+    given = fields_of(desc) | given | tensors
+    is_exact = bound.kernel.rounds_nothing(given)
+    request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
+    if isinstance(tiles, Cut):
+        return of_cut(tiles, request)
+    return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)

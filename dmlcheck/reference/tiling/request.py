@@ -1,0 +1,41 @@
+"""What is to be cut into tiles: a formula with its attributes, and the tensors that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.bindings import Binding, parameter
+from dmlcheck.reference.numbers import Arithmetic
+
+TENSORS = "TENSOR_DESC_ARRAY"
+
+
+class Request(NamedTuple):
+    """The results of a desc, to be cut into tiles.
+
+    `formula` takes the tensors in their order, and has its attributes, which are tracked where there is an arithmetic;
+    `given` has all of them by parameter.
+    """
+
+    desc: OperatorDesc
+    bound: Binding
+    formula: Callable[..., Any]
+    tensors: Mapping[str, Any]
+    given: Mapping[str, Any]
+    is_exact: bool
+    is_integer: bool
+    arithmetic: Arithmetic | None
+
+    @property
+    def outputs(self) -> dict[str, tuple[int, ...]]:
+        """The sizes of the outputs by parameter."""
+        fields = self.desc.spec.outputs
+        return {parameter(part.label): part.tensor.sizes for field in fields for part in self.desc.parts[field.name]}
+
+    def where(self, places: Mapping[str, Any]) -> Any:
+        """Return where a tile is: its place in the one output that there may be, or in each by parameter."""
+        fields = self.desc.spec.outputs
+        is_one = len(fields) == 1 and fields[0].type != TENSORS
+        return next(iter(places.values())) if is_one else places

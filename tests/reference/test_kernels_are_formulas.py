@@ -1,0 +1,59 @@
+"""Kernels are formulas: they take arrays and attributes, and return arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from dmlcheck.reference import kernels
+
+FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
+# Those that still cut their results into pieces, or compute with errors, themselves.
+MIXED = {
+    "activation", "attention", "convolution", "cumulative", "fill", "folding", "gradients", "indexing", "matrix",
+    "movement", "normalization", "optimizer", "pooling", "quantize", "random", "recurrent", "reduction", "regions",
+    "resampling", "unary",
+}  # fmt: skip
+ENGINE = ("blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
+LONGEST = 25  # lines of a function
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            yield f"{node.module}"
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def reached(path: Path) -> list[str]:
+    """Return the parts of the engine that a family imports."""
+    modules = imported(ast.parse(path.read_text(encoding="utf-8")))
+    return sorted({name for name in modules if set(name.split(".")) & set(ENGINE)})
+
+
+@pytest.mark.parametrize("path", FAMILIES, ids=lambda path: path.stem)
+def test_a_family_imports_nothing_of_the_engine(path: Path) -> None:
+    assert (reached(path) != []) == (path.stem in MIXED)
+
+
+def lengths(path: Path) -> dict[str, int]:
+    """Return how many lines the functions of a family have, their headers and docstrings aside."""
+    functions = (
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+    )
+    return {f"{path.stem}.{each.name}": (each.end_lineno or 0) - _first(each).lineno + 1 for each in functions}
+
+
+def _first(function: ast.FunctionDef) -> ast.stmt:
+    """Return the first statement after the docstring, which may be the docstring."""
+    return function.body[min(1, len(function.body) - 1) if ast.get_docstring(function) else 0]
+
+
+def test_a_formula_fits_in_the_eye_and_most_have_a_few_lines() -> None:
+    found = {name: lines for path in FAMILIES for name, lines in lengths(path).items()}
+    assert {name: lines for name, lines in found.items() if lines > LONGEST} == {}
+    assert sorted(found.values())[len(found) // 2] <= 6

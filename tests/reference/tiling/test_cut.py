@@ -1,0 +1,57 @@
+"""Tiles of results that may be cut along some axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from installed import Install, described, floats, install
+
+from dmlcheck.reference.rows import UNCUT, WHOLE, Cut, Kernel
+from dmlcheck.reference.tiling import cut
+from dmlcheck.reference.tiling.plan import pieces
+
+__all__ = ["install"]
+
+
+def seen_by(declared: Cut, install: Install, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Return what tiles of two elements get of two tensors, and their places."""
+
+    def add(a: Any, b: Any, *, places: Sequence[range]) -> Any:
+        return a.tolist(), b.tolist(), list(map(list, places))
+
+    monkeypatch.setattr(cut, "BLOCK", 2)
+    install("ELEMENT_WISE_ADD", Kernel(add, declared))
+    sizes = ("FLOAT32", 2, 3)
+    desc = described("ELEMENT_WISE_ADD", ATensor=sizes, BTensor=sizes, OutputTensor=sizes)
+    inputs = {"ATensor": floats(1, 2, 3, 4, 5, 6).reshape(2, 3), "BTensor": floats(7, 8, 9).reshape(1, 3)}
+    return [(piece.where, *piece.formula(*piece.operands)) for piece in pieces(desc, inputs)]
+
+
+def test_a_tile_has_the_same_places_of_all_tensors_and_all_of_what_is_there_once(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert seen_by(Cut(), install, monkeypatch) == [
+        ((slice(0, 1), slice(0, 2)), [[1, 2]], [[7, 8]], [[0], [0, 1]]),
+        ((slice(0, 1), slice(2, 4)), [[3]], [[9]], [[0], [2]]),
+        ((slice(1, 2), slice(0, 2)), [[4, 5]], [[7, 8]], [[1], [0, 1]]),
+        ((slice(1, 2), slice(2, 4)), [[6]], [[9]], [[1], [2]]),
+    ]
+
+
+def test_a_row_says_which_axes_may_be_cut_and_what_a_tile_needs(
+    install: Install, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def row_of(x: Any, places: Sequence[range], _: Any) -> Any:
+        return x[places[0].start, :1]
+
+    assert seen_by(Cut(lambda _: (0,), {"a": row_of, "b": WHOLE}), install, monkeypatch) == [
+        ((slice(0, 1), slice(None)), [1], [[7, 8, 9]], [[0], [0, 1, 2]]),
+        ((slice(1, 2), slice(None)), [4], [[7, 8, 9]], [[1], [0, 1, 2]]),
+    ]
+
+
+def test_what_is_not_cut_is_one_tile(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tile,) = seen_by(UNCUT, install, monkeypatch)
+    assert tile[3] == [[0, 1], [0, 1, 2]]

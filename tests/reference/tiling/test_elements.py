@@ -1,0 +1,35 @@
+"""Tiles of results of which each is of the elements at its place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from installed import described
+
+from dmlcheck.reference.tiling import elements
+from dmlcheck.reference.tiling.plan import pieces
+
+
+def adding(*sizes: int) -> tuple[Any, dict[str, Any]]:
+    """Return a sum of a tensor and one that has its second dimension once for all."""
+    tensors: dict[str, Any] = dict.fromkeys(("ATensor", "BTensor", "OutputTensor"), ("FLOAT32", *sizes))
+    a = np.arange(np.prod(sizes), dtype=np.float32).reshape(sizes)
+    return described("ELEMENT_WISE_ADD", **tensors), {"ATensor": a, "BTensor": a[:, :1]}
+
+
+def test_runs_of_elements_have_the_same_places_of_all_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "BLOCK", 4)
+    desc, inputs = adding(2, 6)
+    tiles = list(pieces(desc, inputs))
+    assert [piece.where for piece in tiles] == [(row, slice(start, start + 4)) for row in range(2) for start in (0, 4)]
+    assert [x.tolist() for x in tiles[3].operands] == [[10, 11], [6, 6]]
+
+
+def test_what_is_moved_only_makes_tiles_of_as_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elements, "BLOCK", 4)
+    tensor = ("FLOAT32", 16)
+    desc = described("ELEMENT_WISE_ABS", InputTensor=tensor, OutputTensor=tensor)
+    tiles = list(pieces(desc, {"InputTensor": np.ones(16, np.float32)}))
+    assert [piece.is_exact for piece in tiles] == [True, True]

@@ -1,0 +1,125 @@
+"""Tiles in which groups along some axes are whole."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from grouped import blocks_of, built
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from dmlcheck.reference.tiling import groups as tiling
+from dmlcheck.reference.tiling.blocks import Blocks
+from dmlcheck.reference.tiling.groups import groups
+from dmlcheck.reference.tiling.plan import pieces
+
+Array = np.ndarray[Any, Any]
+
+anytime = settings(deadline=None)
+shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
+
+
+@st.composite
+def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    shape = draw(shapes)
+    return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
+
+
+def numbered(sizes: tuple[int, ...]) -> Array:
+    """Return a tensor whose elements are their own places in row-major order."""
+    return np.arange(math.prod(sizes)).reshape(sizes)
+
+
+def itself(x: Any) -> Any:
+    return x
+
+
+def filled(tensor: Array, axes: tuple[int, ...], formula: Any, reduced: bool, is_exact: bool) -> Array:
+    """Return what a formula makes of all groups, each element written once."""
+    sizes = [1 if axis in axes and reduced else size for axis, size in enumerate(tensor.shape)]
+    output = np.full(sizes, -1)
+    for piece in groups(formula, axes, tensor, is_exact=is_exact):
+        result = piece.formula(*piece.operands)
+        cuts = result.cuts if isinstance(result, Blocks) else [()]
+        for cut in cuts:
+            part = output[piece.where][cut]
+            assert (part == -1).all()
+            part[...] = result.block(cut) if isinstance(result, Blocks) else result
+    return output
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 40), st.booleans())
+def test_groups_hold_every_element_once_whether_they_come_whole_or_in_blocks(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, is_exact: bool
+) -> None:
+    sizes, axes = drawn
+    tensor = numbered(sizes)
+    with blocks_of(block):
+        same = filled(tensor, axes, itself, False, is_exact)
+        sums = filled(tensor, axes, lambda x: np.add.reduce(x, axis=axes, keepdims=True), True, is_exact)
+    assert same.tolist() == tensor.tolist()
+    assert sums.tolist() == tensor.sum(axis=axes, keepdims=True).tolist()
+
+
+@anytime
+@given(shapes_and_axes(), st.integers(1, 40), st.integers(1, 4))
+def test_a_group_of_up_to_a_block_is_whole_and_longer_ones_come_in_blocks_of_their_elements(
+    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, columns: int
+) -> None:
+    sizes, axes = drawn
+    length = math.prod(sizes[axis] for axis in axes)
+    with blocks_of(block), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tiling, "COLUMNS", columns)
+        for piece in groups(itself, axes, numbered(sizes)):
+            (x,) = piece.operands
+            assert isinstance(x, Blocks) == (length > block)
+            side_by_side = x.size // length
+            most = max(2 * block, columns * length)
+            assert x.size <= most or side_by_side == 1
+            for part in x.parts() if isinstance(x, Blocks) else ():
+                assert part.size <= max(block, side_by_side)
+
+
+def test_other_operands_come_in_the_same_parts_and_those_that_are_left_out_do_not() -> None:
+    x, y = numbered((4, 6)), numbered((4, 6)) * 100
+    for block in (1, 6, 12, 100):
+        with blocks_of(block):
+            for piece in groups(itself, (1,), x, y, None):
+                one, hundred, none = piece.operands
+                assert none is None
+                found = one + hundred
+                cuts = found.cuts if isinstance(found, Blocks) else [()]
+                for cut in cuts:
+                    part = found.block(cut) if isinstance(found, Blocks) else found
+                    assert part.tolist() == (101 * x[piece.where][cut]).tolist()
+
+
+def test_a_column_that_is_read_alone_would_read_its_neighbours_too() -> None:
+    tensor = np.broadcast_to(np.float32(1), (70_000, 40))
+    assert [piece.operands[0].shape for piece in groups(min, (0,), tensor)] == [(70_000, 16), (70_000, 16), (70_000, 8)]
+    assert [piece.operands[0].shape for piece in groups(min, (1,), tensor.T)] == [(1, 70_000)] * 40
+
+
+@pytest.mark.parametrize("sizes", [(3, 1, 1), (3, 2, 1), (3, 1, 5), (3, 2, 5)])
+def test_operands_with_size_1_along_the_axes_come_with_every_block(sizes: tuple[int, ...]) -> None:
+    tensor, other = numbered((3, 2, 5)), numbered(sizes) + 1000
+    with blocks_of(2):
+        pieces = list(groups(lambda x, y: x * 10 + y, (2, 1), tensor, other))
+    for piece in pieces:
+        found = piece.formula(*piece.operands)
+        for cut, part in zip(found.cuts, found.parts(), strict=True):
+            assert part.tolist() == (tensor * 10 + other)[piece.where][cut].tolist()
+        assert isinstance(piece.operands[1], Blocks) == (sizes[1:] != (1, 1))
+    assert len(pieces) == 3
+
+
+def test_the_row_says_along_which_axes_groups_are() -> None:
+    with blocks_of(4):
+        softmax = pieces(*built("ACTIVATION_SOFTMAX", np.ones((6, 2), np.float32)))
+        assert [piece.where for piece in softmax] == [(slice(start, start + 4), slice(None)) for start in (0, 4)]
+        reduce = pieces(*built("REDUCE", np.ones((6, 2), np.float32), Function="SUM", Axes=[0]))
+        assert [piece.operands[0].shape for piece in reduce] == [(6, 2)]
