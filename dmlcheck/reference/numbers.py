@@ -482,9 +482,10 @@ def _sign_bit(ufunc: np.ufunc, x: Tracked) -> Claim:
 
 
 def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
-    """Return the remainder that an implementation computes as x - y * floor(x / y), with trunc for fmod."""
-    cut = np.floor if ufunc is np.remainder else np.trunc
-    found, exact = x - y * cut(x / y), ufunc(raw(x), raw(y))
+    """Return the remainder that an implementation computes as the formula of its row says."""
+    arithmetic = x.arithmetic if isinstance(x, Tracked) else y.arithmetic
+    formula: Any = rounding(ufunc.__name__, arithmetic.data_type).formula
+    found, exact = formula(x, y), ufunc(raw(x), raw(y))
     middle, reach = _middle(np.minimum(found.value - found.slack, exact), np.maximum(found.value + found.slack, exact))
     is_bounded = np.isfinite(reach)
     value, error = np.where(is_bounded, middle, exact), np.where(is_bounded, reach, found.slack)

@@ -74,6 +74,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         names={library: tuple(names) for library, names in raw.get("names", {}).items()},
         page={**page, "url": _PAGE_ROOT + page["folder"] + "/" + page["file"].removesuffix(".md")},
         kernel=raw["kernel"],
+        functions=tuple(raw.get("functions", ())),
         fields=fields,
         support=tuple(_table(table) for table in raw["support"]),
         let=raw.get("let", {}),

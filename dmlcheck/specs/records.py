@@ -155,7 +155,11 @@ class Tolerance(NamedTuple):
 
 
 class OperatorSpec(NamedTuple):
-    """Everything that is known of one operator; `names` are those of ONNX and WebNN that it computes."""
+    """Everything that is known of one operator.
+
+    `names` are those of ONNX and WebNN that it computes, `functions` those of NumPy in its formula that have a rounding
+    of their own.
+    """
 
     operator: str
     introduced: str
@@ -164,6 +168,7 @@ class OperatorSpec(NamedTuple):
     names: Mapping[str, tuple[str, ...]]
     page: Mapping[str, str]
     kernel: str
+    functions: tuple[str, ...]
     fields: Mapping[str, Field]
     support: tuple[SupportTable, ...]
     let: Mapping[str, str]

@@ -15,6 +15,7 @@ from dmlcheck.cases.prepare import prepare
 from dmlcheck.reference import numbers
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_texts
+from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.roundings import ROUNDINGS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
@@ -137,13 +138,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> set[str]:
 
     monkeypatch.setattr(numbers, "rounding", noted)
     monkeypatch.setattr(numbers, "_of_a_formula", inside)
-    monkeypatch.setattr(numbers, "_remainder", deeper(numbers._remainder))
+    monkeypatch.setattr(Nested, "_of_numbers", deeper(Nested._of_numbers))  # whose functions are on their own pages
     return found
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("operator", KERNELS)
-def test_every_function_that_is_computed_with_is_named(operator: str, asked: set[str]) -> None:
+def test_the_functions_that_are_computed_with_are_named_and_no_others(operator: str, asked: set[str]) -> None:
     for case in load_cases(CASES / operator.removeprefix("DML_OPERATOR_").lower()):
         if case.inputs is None or case.invalid is not None:
             continue
@@ -154,6 +155,4 @@ def test_every_function_that_is_computed_with_is_named(operator: str, asked: set
             continue
         every = {part.label: np.ones(part.tensor.sizes, bool) for part in desc.tensors(OUTPUT)}
         assert list(bounds(desc, prepared.inputs, every))
-    names = {name for name, _ in rounding_texts(operator)}
-    of_activations = bool(load_spec(operator).operators)  # whose functions are named on their own pages
-    assert (asked - PLAIN) & ROUNDINGS.keys() <= names or of_activations
+    assert (asked - PLAIN) & ROUNDINGS.keys() == set(load_spec(operator).functions)
