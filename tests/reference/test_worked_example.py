@@ -1,0 +1,47 @@
+"""The example of the guide that goes from a formula to its tolerance, with the numbers that were worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.sums import mean, total, variance
+
+U = 2.0**-24
+X = Tracked(np.float32([1, 2, 4.5]), 0.0, Arithmetic("FLOAT32", "FLOAT32", U, 2.0**-149))
+
+
+def units(x: Any) -> Any:
+    """Return the radii in units of u, without the terms of higher order, which the guide leaves out."""
+    return pytest.approx((x.slack / U).tolist(), rel=1e-5)
+
+
+def test_the_mean_of_three_numbers() -> None:
+    assert [22.5] == units(total(X, (0,)))
+    assert [30] == units(mean(X, (0,)))
+
+
+def test_its_variance_from_differences() -> None:
+    differences = X - mean(X, (0,))
+    assert [31.5, 30.5, 32] == units(differences)
+    squares = np.square(differences)
+    assert [96.75, 30.75, 132] == units(squares)
+    terms = np.sqrt(96.75**2 + 30.75**2 + 132**2)
+    assert terms == pytest.approx(166.5, abs=0.05)
+    assert [19.5 + terms] == units(total(squares, (0,)))
+    assert [(19.5 + terms) / 3 + 19.5] == units(mean(squares, (0,)))
+
+
+def test_its_variance_in_one_pass_and_the_hull_of_both_ways() -> None:
+    squares = np.square(X)
+    assert [0, 0, 0] == units(squares)
+    assert [101] == units(mean(squares, (0,)))
+    assert [156.25] == units(np.square(mean(X, (0,))))
+    found = variance(X, mean(X, (0,)), (0,))
+    assert [101 + 156.25 + 13 / 6] == units(found)
+    assert found.value == pytest.approx(13 / 6)
+    reach = float(found.slack[0] + 4 * U)
+    assert abs(2.16668 - 13 / 6) < reach < abs(2.1668 - 13 / 6)
