@@ -20,15 +20,15 @@ def units(x: Any) -> Any:
 
 
 def test_the_mean_of_three_numbers() -> None:
-    assert [22.5] == units(total(X, (0,)))
-    assert [30] == units(mean(X, (0,)))
+    assert units(total(X, (0,))) == [22.5]
+    assert units(mean(X, (0,))) == [30]
 
 
 def test_its_variance_from_differences() -> None:
     differences = X - mean(X, (0,))
-    assert [31.5, 30.5, 32] == units(differences)
+    assert units(differences) == [31.5, 30.5, 32]
     squares = np.square(differences)
-    assert [96.75, 30.75, 132] == units(squares)
+    assert units(squares) == [96.75, 30.75, 132]
     terms = np.sqrt(96.75**2 + 30.75**2 + 132**2)
     assert terms == pytest.approx(166.5, abs=0.05)
     assert [19.5 + terms] == units(total(squares, (0,)))
@@ -37,11 +37,11 @@ def test_its_variance_from_differences() -> None:
 
 def test_its_variance_in_one_pass_and_the_hull_of_both_ways() -> None:
     squares = np.square(X)
-    assert [0, 0, 0] == units(squares)
-    assert [101] == units(mean(squares, (0,)))
-    assert [156.25] == units(np.square(mean(X, (0,))))
+    assert units(squares) == [0, 0, 0]
+    assert units(mean(squares, (0,))) == [101]
+    assert units(np.square(mean(X, (0,)))) == [156.25]
     found = variance(X, mean(X, (0,)), (0,))
-    assert [101 + 156.25 + 13 / 6] == units(found)
+    assert units(found) == [101 + 156.25 + 13 / 6]
     assert found.value == pytest.approx(13 / 6)
     reach = float(found.slack[0] + 4 * U)
     assert abs(2.16668 - 13 / 6) < reach < abs(2.1668 - 13 / 6)
