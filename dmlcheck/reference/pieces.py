@@ -263,6 +263,17 @@ def one_of(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> 
     return OneOf(tuple(map(of, ways))) if len(ways) > 1 else of(first)
 
 
+def any_of(*results: Any) -> Any:
+    """Return results that are right as any reading of the documentation has them, the reference's first.
+
+    Left open is what one of the readings leaves open.
+    """
+    values, marks = zip(*map(opened, results), strict=True)
+    found = one_of(*(way for value in values for way in ways_of(value)))
+    mark = reduce(_or, marks)
+    return found if mark is False else Open(found, mark)
+
+
 def nearest(x: Any) -> Any:
     """Return the nearest whole numbers, of halves the even one.
 
