@@ -31,6 +31,16 @@ OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
     ],
     "element_wise_add1/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 2: -INF})],
     "gemm/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 1: -INF})],
+    "element_wise_constant_pow/values.yaml::negative-infinity-in-two-readings": [("OutputTensor", {0: NAN})],
+    "element_wise_constant_pow/values.yaml::negative-infinity-beside-0": [("OutputTensor", {0: NAN})],
+    "element_wise_constant_pow/values.yaml::non-finite-to-0-in-two-readings": [
+        ("OutputTensor", {0: NAN, 1: NAN, 2: NAN}),
+    ],
+    "element_wise_pow/values.yaml::floats-in-two-readings": [("OutputTensor", dict.fromkeys(range(2, 9), NAN))],
+    "fill_value_sequence/values.yaml::product-overflows": [("OutputTensor", {2: INF, 3: INF})],
+    "fill_value_sequence/values.yaml::infinite-delta": [("OutputTensor", {0: 1})],
+    "gemm/values.yaml::c-of-infinity-and-nan-with-a-beta-of-0": [("OutputTensor", {0: 1, 1: 2, 2: 3})],
+    "gemm/values.yaml::infinity-and-nan-with-an-alpha-of-0": [("OutputTensor", dict.fromkeys(range(1, 6), 0))],
     "gru/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
     "gru/values.yaml::lengths-backward": [("OutputSequenceTensor", {3: 1, 6: 1, 8: 3})],
     "local_response_normalization/values.yaml::images-even-local-size": [

@@ -52,7 +52,7 @@ def opened(result: Any) -> tuple[Any, Any]:
         return value, _or(result.where, more)
     if isinstance(result, OneOf):
         values, marks = zip(*map(opened, result.ways), strict=True)
-        return OneOf(values), reduce(_or, marks)
+        return OneOf(tuple(way for value in values for way in ways_of(value))), reduce(_or, marks)
     return result, False
 
 
@@ -272,6 +272,11 @@ def any_of(*results: Any) -> Any:
     found = one_of(*(way for value in values for way in ways_of(value)))
     mark = reduce(_or, marks)
     return found if mark is False else Open(found, mark)
+
+
+def or_nan(x: Any, where: Any) -> Any:
+    """Return results that may be NaN as well in some places."""
+    return one_of(x, np.where(where, np.nan, x)) if where.any() else x
 
 
 def nearest(x: Any) -> Any:
