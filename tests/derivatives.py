@@ -10,6 +10,7 @@ import numpy as np
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, operands
+from dmlcheck.reference.pieces import ways_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
 
@@ -36,7 +37,8 @@ def unrounded(desc: OperatorDesc, inputs: Mapping[str, Any]) -> dict[str, Array]
             for name, where in places.items():
                 own = results[name] if isinstance(results, dict) else results
                 for cut, value, _ in engine.blocks_of(own):
-                    found[labels[name]][where][cut] = np.asarray(getattr(value, "value", value))
+                    first = ways_of(value)[0]
+                    found[labels[name]][where][cut] = np.asarray(getattr(first, "value", first))
     return found
 
 

@@ -235,14 +235,20 @@ class _Side:
 
 
 def _hull(bound: Bound) -> tuple[Array, Array]:
-    """Return the middle of what is right, and how far its ends are, where there are several right results."""
+    """Return the middle of what is right, and how far its ends are, where there are several right results.
+
+    Where one of these is NaN or infinite and others are not, it is the first, and nothing bounds it.
+    """
     if not bound.others:
         return bound.value, bound.slack
     sides = [(side.value.astype(np.float64), side.slack) for side in (bound, *bound.others)]
     low = np.minimum.reduce([value - slack for value, slack in sides])
     high = np.maximum.reduce([value + slack for value, slack in sides])
-    is_one = low == high
-    return np.where(is_one, low, (low + high) / 2), np.where(is_one, 0.0, (high - low) / 2)
+    first, is_nan = sides[0][0], np.logical_and.reduce([np.isnan(value) for value, _ in sides])
+    with np.errstate(invalid="ignore"):
+        is_one, reach = (low == high) | is_nan, (high - low) / 2
+        middle = np.where(np.isfinite(reach), low + reach, first)
+    return np.where(is_one, first, middle), np.where(is_one, 0.0, np.where(np.isfinite(reach), reach, np.inf))
 
 
 def _within(value: Array, slack: Array, low: float, high: float) -> tuple[Array, Array]:

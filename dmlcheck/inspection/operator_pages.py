@@ -26,6 +26,7 @@ def operator_dict(spec: OperatorSpec) -> dict[str, Any]:
         "formula": formula_texts(spec.operator),
         "tolerance": [_tolerance_dict(row) for row in spec.tolerance],
         "errata": [erratum_dict(erratum) for erratum in spec.errata],
+        "alternatives": list(spec.alternatives),
         "unspecified": list(spec.unspecified),
         "known_deviations": [
             {"text": row.text, "versions": row.versions, "source": row.source} for row in spec.known_deviations

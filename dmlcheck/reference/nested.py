@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.numbers import Tracked, raw, with_twin
-from dmlcheck.reference.pieces import Open, opened, overflows
+from dmlcheck.reference.pieces import any_of, overflows
 from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 
@@ -17,10 +17,9 @@ from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
 class Nested(NamedTuple):
     """An operator inside another: its formula, and the data type of the tensor that it is applied to.
 
-    `axes` are those along which its groups must be whole, none for an element-wise operator. Whether an implementation
-    rounds the numbers to the data type first is left open: the bound allows both, and results for which that is
-    infinity are left open where they depend on it. `is_last` says that its results are an output's, which is of the
-    data type; else they are compared as float64.
+    `axes` are those along which its groups must be whole, none for an element-wise operator. An implementation may
+    round the numbers to the data type first: the bound allows both, and where that makes an infinity of a number, the
+    results of both are right. `is_last` says that its results are an output's, which is of the data type.
     """
 
     formula: Callable[..., Any]
@@ -37,10 +36,8 @@ class Nested(NamedTuple):
         beyond = overflows(self.data_type, x)
         if not beyond.any():
             return found
-        (value, is_open), dtype = opened(found), NUMPY_TYPES[self.data_type if self.is_last else "FLOAT64"]
-        infinite = np.where(beyond, np.copysign(np.inf, raw(x)), raw(x))
-        one, other = (raw(result).astype(dtype) for result in (value, opened(self.formula(infinite))[0]))
-        return Open(value, is_open | (one != other) & ~(np.isnan(one) & np.isnan(other)))
+        infinite = np.where(beyond, np.copysign(np.inf, raw(x)), stored(x, self.data_type))
+        return any_of(found, self.formula(infinite))
 
 
 def unchanged(x: Any) -> Any:

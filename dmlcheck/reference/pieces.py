@@ -27,7 +27,7 @@ def opened(result: Any) -> tuple[Any, Any]:
         return value, _or(result.where, more)
     if isinstance(result, OneOf):
         values, marks = zip(*map(opened, result.ways), strict=True)
-        return OneOf(values), reduce(_or, marks)
+        return OneOf(tuple(way for value in values for way in ways_of(value))), reduce(_or, marks)
     return result, False
 
 
@@ -196,6 +196,22 @@ def one_of(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> 
     """Return results that may be any of several, or what a formula gives for any of several operands."""
     ways = [first, *(x for x in others if x is not first and not np.array_equal(raw(x), raw(first), equal_nan=True))]
     return OneOf(tuple(map(of, ways))) if len(ways) > 1 else of(first)
+
+
+def any_of(*results: Any) -> Any:
+    """Return results that are right as any reading of the documentation has them, the reference's first.
+
+    Left open is what one of the readings leaves open.
+    """
+    values, marks = zip(*map(opened, results), strict=True)
+    found = one_of(*(way for value in values for way in ways_of(value)))
+    mark = reduce(_or, marks)
+    return found if mark is False else Open(found, mark)
+
+
+def or_nan(x: Any, where: Any) -> Any:
+    """Return results that may be NaN as well in some places."""
+    return one_of(x, np.where(where, np.nan, x)) if where.any() else x
 
 
 def nearest(x: Any) -> Any:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from itertools import product
+from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -414,14 +415,10 @@ def seen_count(places: Places, window: Window, sizes: tuple[int, ...]) -> Any:
     return reduce(np.multiply.outer, (count.astype(float) for count in found) if is_long else found)
 
 
-def reaches_beyond(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
-    """Say at which places the window has elements at or after some ends."""
-    rows = zip(_starts(places, window), window.size, window.dilations, ends, strict=True)
-    firsts = ((starts, max(end - (size - 1) * gap, _LEAST)) for starts, size, gap, end in rows)
-    return reduce(np.logical_or.outer, (starts >= first for starts, first in firsts))
-
-
-_LEAST = np.iinfo(np.int64).min  # every number that an array has is at least this
+def padded_count(places: Places, window: Window, ends: tuple[int, ...]) -> Any:
+    """Return how many elements before some ends, of the input or of the padding, the window has at each place."""
+    unpadded = window._replace(padding=(0,) * len(window.size))
+    return seen_count(places, unpadded, tuple(map(add, window.padding, ends)))
 
 
 def first_place(hits: Any, seen: View, sizes: tuple[int, ...]) -> Any:

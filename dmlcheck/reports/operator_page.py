@@ -27,6 +27,7 @@ def operator_lines(spec: OperatorSpec) -> Iterator[Line]:
     yield from _constraints(spec)
     yield from _formula(spec)
     yield from _tolerances(spec)
+    yield from _alternatives(spec)
     yield from _unspecified(spec)
     yield from _errata(spec)
     yield from _deviations(spec)
@@ -50,6 +51,13 @@ def _constraints(spec: OperatorSpec) -> Iterator[Line]:
         yield from _item(row.id, constraint_text(row))
     for name, meaning in spec.let.items():
         yield from _item("", f"{name} is {meaning}")
+
+
+def _alternatives(spec: OperatorSpec) -> Iterator[Line]:
+    if spec.alternatives:
+        yield from _section("Several results are right (each of these, and nothing between)")
+    for text in spec.alternatives:
+        yield from _item("-", text)
 
 
 def _unspecified(spec: OperatorSpec) -> Iterator[Line]:

@@ -80,6 +80,7 @@ def _spec(raw: dict[str, Any]) -> OperatorSpec:
         let=raw.get("let", {}),
         constraints=tuple(_constraint(row) for row in raw["constraints"] or ()),
         tolerance=tuple(_tolerance(row) for row in raw.get("tolerance", ())),
+        alternatives=tuple(raw.get("alternatives", ())),
         unspecified=tuple(raw.get("unspecified", ())),
         errata=tuple(_erratum(row, raw["operator"]) for row in raw.get("errata", ())),
         known_deviations=tuple(_deviation(row) for row in raw.get("known_deviations", ())),

@@ -174,6 +174,7 @@ class OperatorSpec(NamedTuple):
     let: Mapping[str, str]
     constraints: tuple[Constraint, ...]
     tolerance: tuple[Tolerance, ...]
+    alternatives: tuple[str, ...]
     unspecified: tuple[str, ...]
     errata: tuple[Erratum, ...]
     known_deviations: tuple[Deviation, ...]

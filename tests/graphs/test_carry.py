@@ -20,6 +20,7 @@ from dmlcheck.graphs.records import Graph, Step
 from dmlcheck.graphs.tensors import TensorRef
 from dmlcheck.onnx.descs.node import Node
 from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import Bound
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import DATA_TYPES
@@ -124,6 +125,15 @@ def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
             made = found[part.label]
             assert made.value.size >= part.tensor.element_count
             assert made.slack is None or not (made.slack < 0).any()
+
+
+def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite() -> None:
+    none = np.zeros(5, bool)
+    first = Bound(np.array([1.0, 2.0, 3.0, np.nan, np.inf]), np.full(5, 0.5), none)
+    other = Bound(np.array([3.0, np.inf, np.nan, np.nan, np.inf]), np.full(5, 0.25), none)
+    value, slack = carry._hull(first._replace(others=(other,)))
+    assert value.tolist() == pytest.approx([1.875, 2, 3, np.nan, np.inf], nan_ok=True)
+    assert slack.tolist() == [1.375, np.inf, np.inf, 0, 0]
 
 
 # ---- nodes of several steps

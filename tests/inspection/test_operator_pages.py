@@ -71,6 +71,7 @@ OPERATOR = record(
             source={"type": "string", "minLength": 1},
         )
     ),
+    alternatives=items(TEXT),
     unspecified=items(TEXT),
     known_deviations=items(record(text=TEXT, versions=TEXT, source=TEXT)),
     names={"type": "object", "propertyNames": {"enum": ["ONNX", "WebNN"]}, "additionalProperties": items(TEXT)},

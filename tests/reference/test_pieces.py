@@ -12,6 +12,7 @@ from dmlcheck.reference.numbers import Arithmetic, Tracked
 from dmlcheck.reference.pieces import (
     OneOf,
     Open,
+    any_of,
     as_bits,
     as_float,
     cast,
@@ -23,8 +24,10 @@ from dmlcheck.reference.pieces import (
     nearest,
     one_of,
     opened,
+    or_nan,
     overflows,
     truncated,
+    ways_of,
     width,
     wrapped,
 )
@@ -208,3 +211,23 @@ def test_floats_lose_their_fraction_where_an_integer_type_has_what_is_left(
     assert found.value[: len(kept)].tolist() == [int(number) for number in kept]
     floats = np.array([0.5, NAN])
     assert truncated("FLOAT16", floats) is floats
+
+
+def test_any_of_several_readings_is_right_and_what_one_of_them_leaves_open_is_open() -> None:
+    x, y = np.array([1.0, 2.0]), np.array([1.0, 3.0])
+    found, mark = opened(any_of(Open(x, np.array([True, False])), one_of(y, x)))
+    assert [way.tolist() for way in ways_of(found)] == [[1, 2], [1, 3]]
+    assert mark.tolist() == [True, False]
+    assert any_of(x, x.copy()) is x
+
+
+def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:
+    ways = [np.array([float(number)]) for number in range(4)]
+    found, _ = opened(OneOf((OneOf((ways[0], ways[1])), Open(OneOf((ways[2], ways[3])), np.array([False])))))
+    assert [way.tolist() for way in ways_of(found)] == [[0], [1], [2], [3]]
+
+
+def test_results_may_be_nan_in_some_places() -> None:
+    x = np.array([1.0, 2.0])
+    assert or_nan(x, np.array([False, False])) is x
+    assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"

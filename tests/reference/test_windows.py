@@ -18,9 +18,9 @@ from dmlcheck.reference.windows import (
     in_blocks,
     of_runs,
     over,
+    padded_count,
     part,
     phases,
-    reaches_beyond,
     seen_count,
     view,
     views,
@@ -123,10 +123,9 @@ def test_how_much_a_window_sees_is_counted_without_looking() -> None:
     # The window ends at the elements 3, 5, 7 ...; at 0 and far beyond; and is all over the elements 0, 1 and 2.
     assert found.tolist() == [[[a * b * c for c in (5, 5, 0)] for b in (1, 0)] for a in (4, 6, 7, 7, 7)]
     assert seen_count([slice(0, 1)] * 2, Window((most, most), (1, 1), (0, 0), (0, 0)), (1, 1)) == [[float(most) ** 2]]
-    last = (most - 1) * most - 9
-    at_end = reaches_beyond([slice(0, 3)], Window((most,), (2,), (most,), (9,)), (last + 2,))
-    assert at_end.tolist() == [False, True, True]
-    assert reaches_beyond([slice(0, 1)], Window((most,), (1,), (most,), (0,)), (1,)).tolist() == [True]
+    assert padded_count([slice(0, 3)], Window((most,), (2,), (most,), (9,)), (most - 7,)).tolist() == [2, 1, 1]
+    assert padded_count([slice(0, 1)], Window((most,), (1,), (most,), (0,)), (1,)).tolist() == [1]
+    assert padded_count([slice(0, 3)], Window((2,), (2,), (1,), (1,)), (4,)).tolist() == [2, 2, 1]
 
 
 def test_windows_of_tracked_numbers_have_their_errors() -> None:

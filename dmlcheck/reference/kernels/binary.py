@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.numbers import raw
 from dmlcheck.reference.pieces import (
     Open,
     as_bits,
@@ -15,6 +16,7 @@ from dmlcheck.reference.pieces import (
     infinite,
     is_float,
     one_of,
+    or_nan,
     overflows,
     width,
     wrapped,
@@ -72,11 +74,14 @@ def modulus(ufunc: np.ufunc) -> Kernel:
 
 
 def power(input: Any, exponent: Any) -> Any:
-    """x^y; NaN for a negative x unless y is a whole number."""
-    of_0 = (input == 0) & (exponent <= 0)
-    of_infinity = (input == -np.inf) & (np.floor(exponent) < exponent) | (exponent == 0) & ~np.isfinite(input)
-    to_infinity = np.isinf(exponent) & (input < 0) | (input == 1) & ~np.isfinite(exponent)
-    return Open(np.power(input, exponent), of_0 | of_infinity | to_infinity)
+    """x^y; NaN for a negative x unless y is a whole number.
+
+    Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
+    """
+    x, y = raw(input), raw(exponent)
+    of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
+    to_infinity = np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
+    return Open(or_nan(np.power(input, exponent), of_infinity | to_infinity), (x == 0) & (y <= 0))
 
 
 def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:

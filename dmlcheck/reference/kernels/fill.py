@@ -41,11 +41,15 @@ def fill_value_sequence(*, value_start: Any, value_delta: Any, output: TensorDes
         yield Piece(index, formula, (places,))
 
 
-def float_sequence(i: Any, *, start: float, delta: float, output_type: str) -> Open:
-    """Return a sequence of floats, within a bound that has also the running sum."""
+def float_sequence(i: Any, *, start: float, delta: float, output_type: str) -> Any:
+    """Return a sequence of floats, within a bound that has also the running sum.
+
+    Others multiply: their steps may be infinite where the sum is not, and no step of infinity or NaN is NaN.
+    """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
-    is_lost = np.isinf(steps) & (infinite(output_type, raw(value)) != steps)
-    return Open(value, is_lost if np.isfinite(delta) else raw(i) == 0)
+    if not np.isfinite(delta):
+        return one_of(value, np.where(raw(i) == 0, start, value))
+    return one_of(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
 
 
 def integer_sequence(i: Any, *, start: int, delta: int) -> Any:

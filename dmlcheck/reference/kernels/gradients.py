@@ -14,19 +14,11 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.numbers import raw, widest
-from dmlcheck.reference.pieces import Open
+from dmlcheck.reference.pieces import Open, any_of, one_of
 from dmlcheck.reference.rows import Axes, Kernel, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import (
-    BLOCK,
-    Index,
-    comparable,
-    either,
-    ranges,
-    tiles_along,
-    with_ones_after,
-)
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, comparable, either, ranges, tiles_along, with_ones_after
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import (
@@ -39,11 +31,11 @@ from dmlcheck.reference.windows import (
     joined,
     once_each,
     over,
+    padded_count,
     part,
     phases_along,
     places_at,
     places_at_once,
-    reaches_beyond,
     reduced,
     run_at,
     run_of,
@@ -209,14 +201,19 @@ def is_forward(count: int, total: int, end: int, size: int, stride: int, dilatio
 # ---- averages
 
 
-def from_averages(dy: Any, divisors: Any, beyond: Any, *, seen: View) -> Open:
-    """The sum of what the windows with an element give to each of theirs; equal shares may be added up undivided."""
+def from_averages(dy: Any, divisors: Any, others: Any, *, seen: View) -> Any:
+    """The sum of what the windows with an element give to each of theirs; equal shares may be added up undivided.
 
-    def of_shares() -> Any:
-        return over(np.add, dy / divisors, seen)
+    `others` are divisors that are right too, or None.
+    """
 
-    result = of_shares() if divisors.ndim else widest(lambda: over(np.add, dy, seen) / divisors, of_shares)
-    return Open(result, False if beyond is None else over(np.logical_or, beyond, seen))
+    def of_shares(by: Any) -> Any:
+        return over(np.add, dy / by, seen)
+
+    if divisors.ndim:
+        return of_shares(divisors)
+    result = widest(lambda: over(np.add, dy, seen) / divisors, partial(of_shares, divisors))
+    return result if others is None else one_of(result, of_shares(others))
 
 
 def average_pooling_grad(
@@ -232,7 +229,7 @@ def average_pooling_grad(
     """The sum of InputGradient[o] / n[o] over all o and w for which o * Strides + w - StartPadding is the element.
 
     n[o] is the number of elements of window o inside OutputGradientTensor, with IncludePadding the number of all its
-    elements.
+    elements, or of those up to EndPadding.
     """
     window = Window(window_size, strides, (1,) * len(strides), start_padding)
     sizes, counts = output_gradient.sizes[2:], input_gradient.shape[2:]
@@ -241,15 +238,14 @@ def average_pooling_grad(
         yield left_open(output_gradient)
         return
     rows: list[Any] = [[(slice(0, count),) for count in counts], windows_by_dimension(window)]
-    divisors = [np.maximum(count, 1) for count in map(seen_count, *rows, zip(sizes))]
-    beyond, exists = list(map(reaches_beyond, *rows, zip(ends))), [np.ones(count, bool) for count in counts]
+    count, limits = (padded_count, ends) if include_padding else (seen_count, sizes)
+    divisors = [np.maximum(found, 1) for found in map(count, *rows, zip(limits))]
     whole = np.array(math.prod(window_size), float) if include_padding else None
     for target in targets(window, counts, output_gradient.sizes):
-        of_seen = partial(of_dimensions, seen=target.seen)
-        by = of_seen(np.multiply, divisors, fill=1) if whole is None else whole
-        marks = None if whole is None else of_seen(np.logical_or, beyond) & of_seen(np.logical_and, exists)
+        own = of_dimensions(np.multiply, divisors, target.seen, fill=1)
+        by, others = (own, None) if whole is None else (whole, own)
         dy = part(input_gradient[target.lead], target.seen)
-        yield Piece(target.where, partial(from_averages, seen=target.seen), (dy, by, marks))
+        yield Piece(target.where, partial(from_averages, seen=target.seen), (dy, by, others))
 
 
 # ---- maxima
@@ -398,33 +394,55 @@ def by_output(gradient: Any, scale: Any, bias: Any) -> dict[str, Any]:
 
 
 def of_neighbours(
-    x: Any,
-    dy: Any,
-    seen: Any,
-    given: Any,
-    exists: Any,
-    *,
-    own: Window,
-    back: Window,
-    alpha: Any,
-    beta: Any,
-    bias: Any,
-    is_open: bool,
+    x: Any, dy: Any, *around_it: Any, sides: Sequence[Sides], alphas: Sequence[Any], **options: Any
+) -> Any:
+    """The gradient of x / B^Beta; around it are x, dy and what exists, for each side on which regions may be longer."""
+    parts = [around_it[at : at + 3] for at in range(0, len(around_it), 3)]
+    return any_of(
+        *(
+            of_region(x, dy, *near, side=side, alpha=alpha, **options)
+            for alpha in alphas
+            for side, near in zip(sides, parts, strict=True)
+        )
+    )
+
+
+def of_region(
+    x: Any, dy: Any, seen: Any, given: Any, exists: Any, *, side: Sides, alpha: Any, beta: Any, bias: Any
 ) -> Open:
     """The gradient of x / B^Beta; `seen` and `given` are x and dy around, where these exist."""
-    every, here = (run_of(each.shape, window) for each, window in ((given, own), (x, back)))
+    every, here = (run_of(each.shape, window) for each, window in ((given, side.own), (x, side.back)))
     base = np.where(exists, bias + alpha * over(np.add, np.square(seen), every), 1)
-    terms = given * seen[_inner(own, given)] * np.power(base, -beta - 1)
-    result = dy * np.power(base[_inner(back, x)], -beta) - 2 * alpha * beta * x * over(np.add, terms, here)
-    return Open(result, is_open | over(np.logical_or, raw(base) <= 0, here))
+    terms = given * seen[_inner(side.own, given)] * np.power(base, -beta - 1)
+    result = dy * np.power(base[_inner(side.back, x)], -beta) - 2 * alpha * beta * x * over(np.add, terms, here)
+    return Open(result, over(np.logical_or, raw(base) <= 0, here))
 
 
-def of_all(x: Any, dy: Any, *, axes: Axes, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
+def of_all(x: Any, dy: Any, *, axes: Axes, alphas: Sequence[Any], beta: Any, bias: Any) -> Any:
     """The gradient of x / B^Beta where each region has all elements."""
+    return any_of(*(of_whole(x, dy, axes, alpha, beta, bias) for alpha in alphas))
+
+
+def of_whole(x: Any, dy: Any, axes: Axes, alpha: Any, beta: Any, bias: Any) -> Open:
+    """The gradient of x / B^Beta where each region has all elements, with what Alpha is after its division."""
     base = bias + alpha * total(np.square(x), axes)
     sums = total(dy * x * np.power(base, -beta - 1), axes)
     result = dy * np.power(base, -beta) - 2 * alpha * beta * x * sums
-    return Open(result, is_open | (raw(base) <= 0))
+    return Open(result, raw(base) <= 0)
+
+
+class Sides(NamedTuple):
+    """The region around an element, and the elements in whose regions it is."""
+
+    own: Window
+    back: Window
+
+    @property
+    def both(self) -> Window:
+        """All that these elements' regions have."""
+        own, back = self
+        size = tuple(map(add, own.size, (size - 1 for size in back.size)))
+        return own._replace(size=size, padding=tuple(map(add, own.padding, back.padding)))
 
 
 def _inner(window: Window, x: Any) -> Index:
@@ -438,25 +456,26 @@ def local_response_normalization_grad(
     """dy * B^-Beta - 2 * Alpha * Beta / LocalSize * x * the sum of dy' * x' * B'^(-Beta - 1).
 
     dy are the elements of InputGradient. B is Bias + Alpha / LocalSize * the sum of x^2 over the region of
-    LOCAL_RESPONSE_NORMALIZATION. The second sum is over the elements whose regions contain x.
+    LOCAL_RESPONSE_NORMALIZATION, or longer before x where LocalSize is even. The second sum is over the elements whose
+    regions contain x. Without CrossChannel Alpha may be divided by LocalSize^2 too.
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2
-    is_open = local_size != 1 and (local_size % 2 == 0 or not cross_channel)
+    alphas = [alpha / local_size] if cross_channel else [alpha / local_size, alpha / local_size**2]
+    options = {"alphas": alphas, "beta": beta, "bias": bias}
     if sees_all(input, axes, before):
-        formula = partial(of_all, axes=axes, alpha=alpha / local_size, beta=beta, bias=bias, is_open=is_open)
-        yield from groups(formula, axes, input, input_gradient)
+        yield from groups(partial(of_all, axes=axes, **options), axes, input, input_gradient)
         return
-    own, back = around(input.shape, axes, before, after), around(input.shape, axes, after, before)
-    both = own._replace(size=tuple(map(add, own.size, (size - 1 for size in back.size))))
-    both = both._replace(padding=tuple(map(add, own.padding, back.padding)))
-    options = {"own": own, "back": back, "alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
+    first, last = (around(input.shape, axes, *reach) for reach in ((before, after), (after, before)))
+    sides = [Sides(first, last), Sides(last, first)][: 1 + (before < after)]
     ones = np.broadcast_to(np.True_, input.shape)
-    for index in regions(input.shape, axes, both):
-        places = places_at(index, input.shape)
-        beside, near = run_at(places, both), run_at(places, back)
-        around_it = (part(input, beside), *(part(x, near) for x in (input_gradient, ones)))
-        yield Piece(index, partial(of_neighbours, **options), (input[index], input_gradient[index], *around_it))
+    for index in regions(input.shape, axes, sides[0].both):
+        places, around_it = places_at(index, input.shape), []
+        for side in sides:
+            beside, near = run_at(places, side.both), run_at(places, side.back)
+            around_it += [part(input, beside), part(input_gradient, near), part(ones, near)]
+        operands = input[index], input_gradient[index], *around_it
+        yield Piece(index, partial(of_neighbours, sides=sides, **options), operands)
 
 
 def regions(sizes: Sizes, axes: Axes, window: Window) -> Iterator[Index]:

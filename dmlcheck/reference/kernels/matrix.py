@@ -10,7 +10,7 @@ import numpy as np
 
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import plus_start, raw, widest
-from dmlcheck.reference.pieces import Open, overflows
+from dmlcheck.reference.pieces import Open, any_of, overflows
 from dmlcheck.reference.products import dot, products
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel
@@ -30,15 +30,23 @@ def turned(x: Any, transform: str) -> Any:
     return x.swapaxes(-1, -2) if transform == "TRANSPOSE" else x
 
 
-def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested) -> Open:
-    """Return GEMM of parts of matrices; implementations multiply the sums by Alpha, or A."""
+def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested) -> Any:
+    """Return GEMM of parts of matrices; implementations multiply the sums by Alpha, or A.
+
+    A factor of 0 may leave its term out, which else may be NaN.
+    """
     ways = [lambda: alpha * dot(a, b), lambda: dot(alpha * a, b)]
     sums = widest(*ways[:1] if is_one(alpha) else ways)
-    is_open = (alpha == 0) & np.isnan(sums)
+    found = with_or_without(sums, alpha)
     if c is not None:
-        scaled = beta * c
-        sums, is_open = plus_start(sums, scaled), is_open | (beta == 0) & np.isnan(scaled)
-    return Open(fused(sums), is_open)
+        found = [plus_start(each, term) for each in found for term in with_or_without(beta * c, beta)]
+    return any_of(*(fused(each) for each in found))
+
+
+def with_or_without(term: Any, factor: Any) -> list[Any]:
+    """Return a term, and 0 where it is NaN and its factor is 0."""
+    is_nan = np.isnan(raw(term))
+    return [term, np.where(is_nan, 0.0, term)] if raw(factor) == 0 and is_nan.any() else [term]
 
 
 def is_one(alpha: Any) -> bool:

@@ -7,7 +7,7 @@ latter: the former loses digits that other ways keep.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from dmlcheck.reference.nested import Nested
 from dmlcheck.reference.numbers import Tracked, raw, slack, unmoved
-from dmlcheck.reference.pieces import OneOf, Open, one_of
+from dmlcheck.reference.pieces import OneOf, Open, any_of, one_of
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, elementwise, shared_by
 from dmlcheck.reference.sums import mean, shifted, total, variance
 from dmlcheck.reference.tiling.blocks import blockwise, either
@@ -182,9 +182,10 @@ def batch_normalization_training(
 # ---- neighbours
 
 
-def of_neighbours(x: Any, near: Any, *, seen: View, **options: Any) -> Open:
-    """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta."""
-    return by_squares(x, over(np.add, np.square(near), seen), **options)
+def of_neighbours(x: Any, *near: Any, seen: Sequence[View], **options: Any) -> Any:
+    """x / (Bias + Alpha * the sum of the squares in the window around x)^Beta, or in another window that may be it."""
+    sums = (over(np.add, np.square(each), view) for each, view in zip(near, seen, strict=True))
+    return any_of(*(by_squares(x, each, **options) for each in sums))
 
 
 def of_all(x: Any, *, axes: Axes, **options: Any) -> Open:
@@ -192,10 +193,10 @@ def of_all(x: Any, *, axes: Axes, **options: Any) -> Open:
     return by_squares(x, total(np.square(x), axes), **options)
 
 
-def by_squares(x: Any, squares: Any, *, alpha: Any, beta: Any, bias: Any, is_open: bool) -> Open:
+def by_squares(x: Any, squares: Any, *, alpha: Any, beta: Any, bias: Any) -> Open:
     """x / (Bias + Alpha * some sums of squares)^Beta; a base of 0 or less is left open."""
     base = bias + alpha * squares
-    return Open(x / np.power(base, beta), (base <= 0) | is_open)
+    return Open(x / np.power(base, beta), base <= 0)
 
 
 def local_response_normalization(
@@ -204,17 +205,20 @@ def local_response_normalization(
     """x / (Bias + Alpha / LocalSize * the sum of x^2 over the region)^Beta.
 
     The region is LocalSize channels, or without CrossChannel LocalSize rows and columns: from (LocalSize - 1) // 2
-    before x to LocalSize // 2 after it, as far as these are in the tensor.
+    before x to LocalSize // 2 after it, as far as these are in the tensor; without CrossChannel, where LocalSize is
+    even, also from LocalSize // 2 before x.
     """
     axes = (1,) if cross_channel else (2, 3)
     before, after = (local_size - 1) // 2, local_size // 2
-    is_open = not cross_channel and local_size % 2 == 0
-    options = {"alpha": alpha / local_size, "beta": beta, "bias": bias, "is_open": is_open}
+    options = {"alpha": alpha / local_size, "beta": beta, "bias": bias}
     if sees_all(input, axes, before):
         yield from groups(partial(of_all, axes=axes, **options), axes, input)
         return
-    for index, seen, near in views(input, around(input.shape, axes, before, after), input.shape, is_reduced=True):
-        yield Piece(index, partial(of_neighbours, seen=seen, **options), (input[index], near))
+    reaches = [(before, after)] if cross_channel or before == after else [(before, after), (after, before)]
+    windows = (around(input.shape, axes, *reach) for reach in reaches)
+    for each in zip(*(views(input, window, input.shape, is_reduced=True) for window in windows), strict=True):
+        (index, *_), seen = each[0], [view for _, view, _ in each]
+        yield Piece(index, partial(of_neighbours, seen=seen, **options), (input[index], *(near for *_, near in each)))
 
 
 def work_of_neighbours(given: Mapping[str, Any]) -> Work:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from itertools import product
+from itertools import product, starmap
 from operator import add
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.numbers import Tracked, raw, widest
-from dmlcheck.reference.pieces import Open, is_float, limits
+from dmlcheck.reference.numbers import Tracked, raw, slack, widest
+from dmlcheck.reference.pieces import OneOf, Open, any_of, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
@@ -26,7 +26,7 @@ from dmlcheck.reference.windows import (
     in_blocks,
     once_each,
     over,
-    reaches_beyond,
+    padded_count,
     seen_count,
     terms_of,
     views,
@@ -64,18 +64,22 @@ def work_of_windows(given: Mapping[str, Any]) -> Work:
 # ---- averages
 
 
-def divisor(seen: View, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> tuple[Any, Any]:
-    """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open."""
-    if include_padding:
-        return float(math.prod(seen.window.size)), reaches_beyond(seen.places, seen.window, ends)
-    count = seen_count(seen.places, seen.window, sizes)
-    return np.maximum(count, 1), count == 0
+def divisors(seen: View, *, sizes: Sizes, ends: Sizes, include_padding: bool) -> list[tuple[Any, Any]]:
+    """Return the number of elements seen, or with IncludePadding those of the window, and where an average is open.
+
+    Of a window that reaches beyond EndPadding, only the elements up to there may count as well.
+    """
+    if not include_padding:
+        count = seen_count(seen.places, seen.window, sizes)
+        return [(np.maximum(count, 1), count == 0)]
+    count = padded_count(seen.places, seen.window, ends)
+    return [(float(math.prod(seen.window.size)), False), (np.maximum(count, 1), count == 0)]
 
 
-def average(x: Any, *, seen: View, **of: Any) -> Open:
+def average(x: Any, *, seen: View, **of: Any) -> Any:
     """The sum of the elements / their number, or with IncludePadding the number of elements of the window."""
-    count, is_open = divisor(seen, **of)
-    return Open(over(np.add, x, seen) / count, is_open)
+    sums = over(np.add, x, seen)
+    return any_of(*(Open(sums / count, is_open) for count, is_open in divisors(seen, **of)))
 
 
 def average_pooling1(
@@ -91,7 +95,7 @@ def average_pooling1(
 ) -> Iterator[Piece]:
     """The sum of Input[o * Strides + w * Dilations - StartPadding] over w / the number of those inside InputTensor.
 
-    With IncludePadding the divisor is the number of elements of the window.
+    With IncludePadding the divisor is the number of elements of the window, or of those up to EndPadding.
     """
     window = Window(window_size, strides, dilations, start_padding)
     sizes = input.shape[2:]
@@ -112,7 +116,7 @@ def average_pooling(
 ) -> Iterator[Piece]:
     """The sum of Input[o * Strides + w - StartPadding] over w / the number of those inside InputTensor.
 
-    With IncludePadding the divisor is the number of elements of the window.
+    With IncludePadding the divisor is the number of elements of the window, or of those up to EndPadding.
     """
     return average_pooling1(
         input,
@@ -129,19 +133,25 @@ def average_pooling(
 # ---- norms
 
 
-def norm(x: Any, *, seen: View, p: int) -> Open:
-    """(the sum of |x|^P)^(1 / P); left open is an odd P with a negative element."""
-    is_open = p % 2 == 1 and over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)
+def norm(x: Any, *, seen: View, p: int) -> Any:
+    """(the sum of |x|^P)^(1 / P); of an odd P and a negative element it may be the root of the sum of x^P as well."""
+    found = absolute_norm(x, seen, p)
+    if p % 2 == 0 or not np.any(over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)):
+        return found
+    return OneOf((found, *signed_norms(x, seen, p)))
+
+
+def absolute_norm(x: Any, seen: View, p: int) -> Any:
+    """(the sum of |x|^P)^(1 / P)."""
     if p == 1:
-        return Open(over(np.add, np.abs(x), seen), is_open)
+        return over(np.add, np.abs(x), seen)
     if p == 2:
-        return Open(np.sqrt(over(np.add, np.square(x), seen)), is_open)
+        return np.sqrt(over(np.add, np.square(x), seen))
     size = np.abs(x)
     if p <= _MOST_PLAIN:
-        return Open(plain_norm(size, seen, p), is_open)
+        return plain_norm(size, seen, p)
     low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
-    ways = partial(scaled_norm, size, seen, p), lambda: plain_norm(low(), seen, p)
-    return Open(widest(*ways), is_open)
+    return widest(partial(scaled_norm, size, seen, p), lambda: plain_norm(low(), seen, p))
 
 
 _MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
@@ -154,14 +164,31 @@ def plain_norm(size: Any, seen: View, p: int) -> Any:
 
 def scaled_norm(size: Any, seen: View, p: int) -> Any:
     """Return the norm as m * (the sum of (|x| / m)^P)^(1 / P), m the largest |x|: no power overflows or vanishes."""
-    under: Any = size if isinstance(size, Blocks) else windows(size, seen)
+    unit, sums = scaled_sums(size, seen, p)
+    found = unit * np.power(sums, 1 / p)
+    return found.reshape(found.shape[: size.ndim])
+
+
+def scaled_sums(x: Any, seen: View, p: int) -> tuple[Any, Any]:
+    """Return m, the largest |x| that the window sees at each place, and the sum of (x / m)^P."""
+    under: Any = x if isinstance(x, Blocks) else windows(x, seen)
     axes = tuple(range(under.ndim - len(seen.places), under.ndim))
-    most = raw(np.maximum.reduce(under, axis=axes, keepdims=True))
+    most = raw(np.maximum.reduce(np.abs(under), axis=axes, keepdims=True))
     unit = np.clip(most, *_UNITS)
     parts = blockwise(partial(exactly, lambda part: part / unit), under)
     sums = np.add.reduce(np.power(parts, p), axis=axes, keepdims=True)
-    found = unit * np.power(sums if seen.repeats == 1 else sums * float(seen.repeats), 1 / p)
-    return found.reshape(found.shape[: size.ndim])
+    return unit, sums if seen.repeats == 1 else sums * float(seen.repeats)
+
+
+def signed_norms(x: Any, seen: View, p: int) -> list[Any]:
+    """Return (the sum of x^P)^(1 / P) of an odd P, and with NaN for the root of a negative sum, as powers have it."""
+    if p == 1:
+        return [over(np.add, x, seen)]
+    unit, sums = scaled_sums(x, seen, p)
+    shape = unit.shape[: x.ndim]
+    unit, sums = unit.reshape(shape), sums.reshape(shape)
+    root = unit * (np.sign(sums) * np.power(np.abs(sums), 1 / p))
+    return [root, np.where(raw(sums) < slack(sums), np.nan, root)]
 
 
 _UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0 and infinity can be divided by
@@ -288,19 +315,16 @@ def quantized_average(
     seen: View,
     output_type: str,
     **of: Any,
-) -> Open:
+) -> Any:
     """The average of (x - zero) * Scale, quantized; implementations scale sums of integers or add up scaled numbers."""
     total = partial(over, np.add, seen=seen)
-    whole, (count, is_open) = difference(x, zero), divisor(seen, **of)
-    found = requantized(
-        total(whole),
-        lambda: total(whole * scale) / count,
-        scale / count,
-        output_scale,
-        zero_point,
-        output_type,
-    )
-    return Open(found, is_open)
+    whole = difference(x, zero)
+
+    def over_count(count: Any, is_open: Any) -> Open:
+        ways = total(whole), lambda: total(whole * scale) / count
+        return Open(requantized(*ways, scale / count, output_scale, zero_point, output_type), is_open)
+
+    return any_of(*starmap(over_count, divisors(seen, **of)))
 
 
 def quantized_linear_average_pooling(

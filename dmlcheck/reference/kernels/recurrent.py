@@ -8,17 +8,19 @@ a product of elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from functools import partial
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
-from dmlcheck.reference.pieces import Open, opened, overflows
+from dmlcheck.reference.pieces import Open, any_of, one_of, opened, overflows, ways_of
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.blocks import Blocks, Index
+from dmlcheck.reference.tiling.blocks import Blocks, Index, blockwise
 from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.values.number_formats import NUMPY_TYPES
 
 STEPS = 8  # that are in memory as float64 together
 LARGEST = 1 << 21  # elements of the sequences of a piece, each taken to have STEPS at least: 16 megabytes of float64
@@ -94,36 +96,43 @@ def blended(z: Any, n: Any, h: Any) -> Any:
 
 
 def lstm_step(
-    x: Any, h: Any, c: Any, *, gates: Sequence[Gate], functions: Sequence[Nested], limit: Any, is_coupled: bool
+    x: Any,
+    h: Any,
+    c: Any,
+    *,
+    gates: Sequence[Gate],
+    functions: Sequence[Nested],
+    limit: Any,
+    is_coupled: bool,
+    sees_new_cell: bool,
+    is_cell_clipped: bool,
 ) -> list[Open]:
     """Return h = o . h(C) and C = f . c + i . g, with i and f = f(clip(x W^T + h R^T + P . c + Wb + Rb)).
 
-    g = g(clip(x Wc^T + h Rc^T + Wbc + Rbc)); coupled, f = 1 - i. o = f(clip(x Wo^T + h Ro^T + Po . C + Wbo + Rbo)) may
-    also be that of c, and h(C) that of clip(C): left open are elements of h for which that makes a difference.
+    g = g(clip(x Wc^T + h Rc^T + Wbc + Rbc)); coupled, f = 1 - i. o = f(clip(x Wo^T + h Ro^T + Po . C + Wbo + Rbo)), or
+    with Po . c unless it `sees_new_cell`; h(C) is h(clip(C)) where `is_cell_clipped`.
     """
     (of_i, of_o, of_f, of_g), (f, g) = gates, (inner(each, limit) for each in functions[:2])
     i, i_open = f(summed(of_i, x, h, c))
     forget, f_open = (1 - i, i_open) if is_coupled else f(summed(of_f, x, h, c))
     new, g_open = g(summed(of_g, x, h))
     cell = forget * c + i * new
-    outputs = [f(summed(of_o, x, h, each)) for each in ([cell] if of_o.cell is None else [cell, c])]
-    hidden = [inner(functions[2], each)(cell) for each in ([None] if limit is None else [None, limit])]
-    (value, mark), *others = [(o * s, o_open | s_open) for o, o_open in outputs for s, s_open in hidden]
-    doubt = reduce(np.logical_or, (also | differs(other, value) for other, also in others), mark)
+    o, o_open = f(summed(of_o, x, h, cell if sees_new_cell else c))
+    shown, h_open = inner(functions[2], limit if is_cell_clipped else None)(cell)
     is_open = i_open | f_open | g_open
-    return [Open(value, is_open | doubt), Open(cell, is_open)]
+    return [Open(o * shown, is_open | o_open | h_open), Open(cell, is_open)]
 
 
 def differs(x: Any, y: Any) -> Any:
     """Say where numbers differ; NaN is like NaN."""
-    a, b = raw(x), raw(y)
-    return (a != b) & ~(np.isnan(a) & np.isnan(b))
+    return (x != y) & ~(np.isnan(x) & np.isnan(y))
 
 
 def activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     """Return the results of an activation for numbers that are clipped where there is a limit, and what is left open.
 
-    That is all where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or negative.
+    That is all where it reduces, here along the hidden state, and where NaN is clipped or the limit is NaN or negative;
+    also what depends on whether a number is rounded to infinity before it, as all later states would.
     """
     if limit is not None:
         value, mark = activated(nested, np.clip(x, -limit, limit))
@@ -131,7 +140,11 @@ def activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     if nested.axes:
         value, _ = opened(nested.formula(raw(x), axes=(1,)))
         return value.astype(np.float64), True
-    value, mark = opened(nested(x))
+    found, mark = opened(nested(x))
+    value, *others = ways_of(found)
+    dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
+    for other in others:
+        mark = mark | differs(raw(other).astype(dtype), raw(value).astype(dtype))
     return value, mark.holds if isinstance(mark, Claim) else mark
 
 
@@ -146,10 +159,11 @@ def inner(nested: Nested, limit: Any = None) -> Callable[[Any], tuple[Any, Any]]
 class Network(NamedTuple):
     """What a recurrent operator computes: a step with so many gates, whose activations are in the order of directions.
 
-    `is_padded` says whether the states after the end of a sequence are 0; else they are left open.
+    `readings` are the steps that the documentation allows, the reference's first: each is right for a whole sequence.
+    The states after the end of a sequence are 0; unless it `is_padded` they may be the state that it had there.
     """
 
-    step: Step
+    readings: Sequence[Step]
     gates: int
     functions: Sequence[Nested]
     direction: str
@@ -197,24 +211,32 @@ def in_steps(x: Any) -> Blocks:
     return Blocks(x.shape, [(slice(at, at + STEPS),) for at in range(0, len(x), STEPS)], x.__getitem__)
 
 
-def of_direction(
-    network: Network, x: Blocks, lengths: Any, *operands: Any, is_backward: bool
-) -> Iterator[dict[str, Any]]:
+def of_direction(network: Network, *operands: Any, is_backward: bool) -> Iterator[dict[str, Any]]:
     """Yield the states of some sequences in one direction, a block of steps after another, and then the last ones."""
+    readings = (of_reading(network, step, *operands, is_backward=is_backward) for step in network.readings)
+    for parts in zip(*readings, strict=True):
+        yield {name: blockwise(any_of, *(part[name] for part in parts)) for name in parts[0]}
+
+
+def of_reading(
+    network: Network, of_step: Step, x: Blocks, lengths: Any, *operands: Any, is_backward: bool
+) -> Iterator[dict[str, Any]]:
+    """Yield the states as `of_direction` does, as one reading has them."""
     (count, batch, _), (weight, recurrence, bias, peephole, *initial) = x.shape, operands
     lengths = np.full(batch, count) if lengths is None else lengths
     is_wrong = ((lengths < 1) | (lengths > count))[:, None]
     gates, shape = gates_of(network.gates, weight, recurrence, bias, peephole), (batch, recurrence.shape[1])
-    step = partial(network.step, gates=gates, functions=network.functions)
+    step = partial(of_step, gates=gates, functions=network.functions)
     states = [first(*each, shape) for each in zip(initial, (recurrence, peephole), strict=False)]
     for cut in reversed(x.cuts) if is_backward else x.cuts:
-        rows: dict[int, Open] = {}
+        rows: dict[int, tuple[Any, Any, Any]] = {}
         for t, now in steps(x, cut, is_backward=is_backward):
             runs = (t < lengths)[:, None]
             states = after(step, now, states, runs, network.data_type)
             value, mark = states[0]
-            rows[t] = Open(np.where(runs, value, 0.0), np.where(runs, mark, not network.is_padded) | is_wrong)
-        yield {"output_sequence": Blocks((count, *shape), [cut], partial(stacked, rows))}
+            rows[t] = (value, mark, np.broadcast_to(runs, shape))
+        block = partial(stacked, rows, is_padded=network.is_padded, is_wrong=is_wrong)
+        yield {"output_sequence": Blocks((count, *shape), [cut], block)}
     yield {name: Open(value, mark | is_wrong) for name, (value, mark) in zip(SINGLE, states, strict=False)}
 
 
@@ -225,9 +247,13 @@ def steps(x: Blocks, cut: Index, *, is_backward: bool) -> Iterator[tuple[int, An
         yield t, part[t - times.start]
 
 
-def stacked(rows: dict[int, Open], _: Index) -> Open:
-    """Return the states of a block of steps as one array."""
-    return Open(*(np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True)))
+def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool, is_wrong: Any) -> Open:
+    """Return the states of a block of steps as one array: those of sequences at their end 0, or as they were there."""
+    value, mark, runs = (np.stack(each) for each in zip(*(rows[t] for t in sorted(rows)), strict=True))
+    ended = np.where(runs, value, 0.0)
+    if is_padded:
+        return Open(ended, mark & runs | is_wrong)
+    return Open(one_of(ended, value), mark | is_wrong)
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:
@@ -281,7 +307,7 @@ def rnn(
 
     Backward, H(t+1) takes the place of H(t-1). The first H is HiddenInit, or 0; OutputSingle is the last one.
     """
-    network = Network(rnn_step, 1, activation_descs, direction, input_type, is_padded=True)
+    network = Network([rnn_step], 1, activation_descs, direction, input_type, is_padded=True)
     return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init]))
 
 
@@ -311,7 +337,7 @@ def gru(
     OutputSingle is the last one.
     """
     step = partial(gru_step, linear_before_reset=linear_before_reset)
-    network = Network(step, 3, activation_descs, direction, input_type)
+    network = Network([step], 3, activation_descs, direction, input_type)
     return recurrences(network, Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init]))
 
 
@@ -340,15 +366,22 @@ def lstm(
 
     gt = g(clip(X(t) Wc^T + H(t-1) Rc^T + Wbc + Rbc)).
 
-    ot = f(clip(X(t) Wo^T + H(t-1) Ro^T + Po . C(t-1) + Wbo + Rbo)), or with Po . C(t).
+    ot = f(clip(X(t) Wo^T + H(t-1) Ro^T + Po . C(t) + Wbo + Rbo)), or with Po . C(t-1) at every step.
 
     The dot multiplies element by element; clip limits to ClipThreshold on both sides of 0 where UseClipThreshold is
-    TRUE. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
+    TRUE, and may be in h(clip(C(t))) too. Backward, H(t+1) and C(t+1) take the place of H(t-1) and C(t-1).
     """
     limit = clip_threshold if use_clip_threshold else None
-    step = partial(lstm_step, limit=limit, is_coupled=couple_input_forget)
+    of_output = [True] if peephole is None else [True, False]
+    of_cell = [False] if limit is None else [False, True]
+    readings = [
+        partial(
+            lstm_step, limit=limit, is_coupled=couple_input_forget, sees_new_cell=sees_new_cell, is_cell_clipped=clips
+        )
+        for sees_new_cell, clips in product(of_output, of_cell)
+    ]
     tensors = Tensors(input, sequence_lengths, weight, recurrence, bias, [hidden_init, cell_mem_init], peephole)
-    return recurrences(Network(step, 4, activation_descs, direction, input_type), tensors)
+    return recurrences(Network(readings, 4, activation_descs, direction, input_type), tensors)
 
 
 KERNELS: dict[str, Kernel] = {

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, number_for, width
+from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, number_for, or_nan, width
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import cos, erf, sin
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
@@ -32,9 +33,15 @@ def log(input: Any) -> Any:
 
 
 def constant_pow(input: Any, *, exponent: Any) -> Any:
-    """x^Exponent; NaN for a negative x unless Exponent is a whole number."""
-    is_open = (exponent <= 0) & (input == 0) | (exponent == 0) & ~np.isfinite(input) | ~np.isfinite(exponent)
-    return Open(np.power(input, exponent), is_open | (np.floor(exponent) < exponent) & (input == -np.inf))
+    """x^Exponent; NaN for a negative x unless Exponent is a whole number.
+
+    Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
+    """
+    x, y = raw(input), raw(exponent)
+    of_infinity = (np.floor(y) < y) & (x == -np.inf)
+    value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
+    may_be_nan = (y == 0) & ~np.isfinite(x) | of_infinity
+    return Open(or_nan(value, may_be_nan), (y <= 0) & (x == 0) | ~np.isfinite(y))
 
 
 def ceil(input: Any) -> Any:

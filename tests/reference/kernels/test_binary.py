@@ -122,13 +122,13 @@ def modulus(whole: Callable[[Any], int]) -> Oracle:
 
 
 def power(a: Any, b: Any, name: str) -> Number | None:
-    if (a == 0 and b <= 0) or (is_special(a) and b == 0) or (a == 1 and is_special(b)) or (a < 0 and math.isinf(b)):
+    if a == 0 and b <= 0:
         return None
     if name in INTEGERS:
         value = Fraction(a) ** b if abs(a) < 2 or -2 <= b <= 64 else Fraction(1, 3)
         return int(value) if value.denominator == 1 and fits(int(value), name) else None
     if is_special(a, b):
-        return None if a == -INF and math.isfinite(b) and b % 1 else math.pow(a, b)
+        return math.pow(a, b)
     if a < 0 and not float(b).is_integer():
         return NAN
     sign = -1.0 if math.copysign(1, a) < 0 and b % 2 == 1 else 1.0

@@ -14,6 +14,8 @@ from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.kernels import fill
+from dmlcheck.reference.pieces import ways_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
@@ -95,18 +97,28 @@ def test_sequences_of_floats_are_rounded_once(data_type: str) -> None:
             assert computed("FILL_VALUE_SEQUENCE", data_type, [4, 10], ValueStart=start, ValueDelta=delta) == right
 
 
-def test_what_depends_on_the_order_of_a_sequence_is_left_open() -> None:
+def test_what_depends_on_the_order_of_a_sequence_is_the_sum_or_the_product() -> None:
     def sequence(start: float, delta: float) -> str:
         return str(computed("FILL_VALUE_SEQUENCE", "FLOAT32", [3], ValueStart=start, ValueDelta=delta))
 
-    assert sequence(1, INF) == "[None, inf, inf]"
-    assert sequence(INF, -INF) == "[None, nan, nan]"
-    assert sequence(1, NAN) == "[None, nan, nan]"
+    assert sequence(1, INF) == "[nan, inf, inf]"
+    assert sequence(INF, -INF) == "[nan, nan, nan]"
+    assert sequence(1, NAN) == "[nan, nan, nan]"
     assert sequence(NAN, 1) == "[nan, nan, nan]"
     assert sequence(INF, 1) == "[inf, inf, inf]"
-    assert sequence(-INF, float(np.float32(3e38))) == "[-inf, -inf, None]"
+    assert sequence(-INF, float(np.float32(3e38))) == "[-inf, -inf, -inf]"
     assert sequence(float(np.float32(2e38)), float(np.float32(3e38))) == "[1.9999999360571385e+38, inf, inf]"
-    assert sequence(float(np.float32(-3e38)), float(np.float32(2e38)))[-5:-1] == "None"
+    first, step = float(np.float32(-3e38)), float(np.float32(2e38))
+    assert sequence(first, step).endswith(f", {float(np.float32(first + 2 * step))}]")
+
+    def ways(start: float, delta: float) -> list[list[float]]:
+        with np.errstate(all="ignore"):
+            found = fill.float_sequence(np.arange(3.0), start=start, delta=delta, output_type="FLOAT32")
+        return [way.tolist() for way in ways_of(found)]
+
+    assert str(ways(-INF, 3e38)) == "[[-inf, -inf, -inf], [-inf, -inf, nan]]"
+    assert str(ways(1, NAN)) == "[[nan, nan, nan], [1.0, nan, nan]]"
+    assert ways(-3.0, 3e38)[1] == [-3.0, 3e38, INF]
 
 
 @pytest.mark.parametrize(("data_type", "accumulate"), [("FLOAT32", "FLOAT32"), ("FLOAT16", "FLOAT16")])

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,11 @@ from elements import misrounded, refused
 from grouped import blocks_of
 from random_pooling import drawn
 
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.kernels import gradients
 from dmlcheck.specs.records import OUTPUT
 
@@ -89,15 +93,6 @@ class Drawn:
         return found.values, mark
 
 
-def is_rounded_up(drawn: Drawn) -> bool:
-    """Say whether the last window has more than the padded tensor."""
-    fields = drawn.fields
-    rows = zip(drawn.dy.shape[2:], fields["Strides"], fields["WindowSize"], fields["Dilations"], strict=True)
-    spans = [(count - 1) * stride + (size - 1) * gap + 1 for count, stride, size, gap in rows]
-    ends = zip(drawn.sizes[2:], fields["StartPadding"], fields["EndPadding"], strict=True)
-    return any(span > sum(end) for span, end in zip(spans, ends, strict=True))
-
-
 @pytest.mark.parametrize("block", [5, 65_536])
 @pytest.mark.parametrize("data_type", TYPES)
 def test_each_window_of_an_average_gives_all_its_elements_the_same(
@@ -110,7 +105,7 @@ def test_each_window_of_an_average_gives_all_its_elements_the_same(
         found, mark = made.computed()
         expected = shares(made.dy, made.sizes, made.fields).astype(np.float64)
         assert not (misrounded(found, expected) & (np.abs(found - expected) > 1e-14)).any(), made.fields
-        assert mark.any() == (made.fields["IncludePadding"] and is_rounded_up(made))
+        assert not mark.any()
 
 
 @pytest.mark.parametrize("block", [5, 65_536])
@@ -260,12 +255,27 @@ def test_places_that_no_forward_operator_has_leave_all_open(places: Sizes) -> No
 
 def test_places_rounded_up_are_those_of_a_forward_operator_where_the_last_window_begins_inside() -> None:
     fields = {**ROW, "Strides": [1, 2]}
-    for include, expected in ((False, None), (True, [0, 0, 0, 0, 1])):
-        assert marks("AVERAGE", {**fields, "IncludePadding": include}, (1, 5), (1, 3)) == expected
+    for include in (False, True):
+        assert marks("AVERAGE", {**fields, "IncludePadding": include}, (1, 5), (1, 3)) is None
     assert marks("MAX", {**fields, "Dilations": [1, 1]}, (1, 5), (1, 3), [1, 2, 3, 4, 5]) is None
     fields = {**fields, "EndPadding": [0, 2], "WindowSize": [1, 3]}
     assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 2)) is None
     assert marks("AVERAGE", {**fields, "IncludePadding": False}, (1, 4), (1, 3)) == [1] * 4
+
+
+def test_the_share_of_a_window_beyond_the_end_may_be_that_of_the_elements_up_to_there() -> None:
+    sizes = {"InputGradient": (1, 1, 1, 3), "OutputGradient": (1, 1, 1, 6)}
+    fields = {**ROW, "Strides": [1, 2], "WindowSize": [1, 3], "IncludePadding": True}
+    desc = described("AVERAGE_POOLING_GRAD", sizes, **fields)
+    inputs = {"InputGradientTensor": np.array([[[[3, 6, -9]]]], np.float32)}  # the last window has 4, 5 and one beyond
+
+    def is_right(*last: float) -> bool:
+        return passes(desc, inputs, np.array([[[[1, 1, 3, 2, *last]]]]))
+
+    assert is_right(-1, -3)
+    assert is_right(-2.5, -4.5)
+    assert not is_right(-1.75, -3.75)
+    assert not is_right(-1, -4)
 
 
 def test_a_window_that_does_not_fit_has_no_place() -> None:
@@ -676,14 +686,48 @@ def test_another_mean_than_that_of_the_input_is_left_open_in_training() -> None:
     assert row(BATCHES[0], [1, 2, 3], 5, 1) == [None] * 3
 
 
-@pytest.mark.parametrize(
-    ("cross", "size", "is_open"),
-    [(True, 1, 0), (True, 3, 0), (True, 2, 1), (False, 1, 0), (False, 3, 1), (False, 2, 1)],
-)
-def test_regions_that_the_page_does_not_settle_are_left_open(size: int, is_open: int, *, cross: bool) -> None:
-    fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": 0.5, "Beta": 0.75, "Bias": 1}
-    inputs = dict.fromkeys(("InputTensor", "InputGradientTensor"), np.ones((1, 4, 1, 1), np.float32))
-    assert opened(neighbours((1, 4, 1, 1), **fields), inputs) == [[1] * 4 if is_open else None]
+def of_regions(x: Array, dy: Array, reach: tuple[int, int], alpha: float, *, cross: bool) -> Array:
+    """Return the gradients of x / (1 + alpha * the sum of squares), with so many elements before and after each."""
+    found = np.zeros(x.shape)
+    moves = [(0, at, 0, 0) if cross else (0, 0, at, other) for at in range(-reach[0], reach[1] + 1)
+             for other in ([0] if cross else range(-reach[0], reach[1] + 1))]  # fmt: skip
+    for index in np.ndindex(*x.shape):
+        near = [tuple(map(sum, zip(index, move, strict=True))) for move in moves]
+        near = [at for at in near if all(0 <= a < size for a, size in zip(at, x.shape, strict=True))]
+        base = 1 + alpha * sum(float(x[at]) ** 2 for at in near)
+        found[index] += dy[index] / base
+        for at in near:
+            found[at] -= 2 * alpha * dy[index] * x[index] * x[at] / base**2
+    return found
+
+
+def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: Array) -> bool:
+    """Whether these gradients are right."""
+    label = "OutputGradientTensor"
+    wanted = {label: (desc.values[label], engine.run(desc, inputs)[label])}
+    found = compare(wanted, {label: actual.astype(np.float32)}, limit_for(desc, None), partial(bounds, desc, inputs))
+    return found[label].result.mismatches == 0
+
+
+@pytest.mark.parametrize("block", [5, 65_536])
+@pytest.mark.parametrize(("cross", "size"), [(True, 1), (True, 3), (True, 2), (False, 1), (False, 3), (False, 2)])
+def test_each_region_that_the_page_allows_is_right_and_nothing_between(
+    size: int, block: int, monkeypatch: pytest.MonkeyPatch, *, cross: bool
+) -> None:
+    monkeypatch.setattr(gradients, "BLOCK", block)
+    generator, shape = np.random.default_rng(size), (1, 4, 1, 2) if cross else (1, 2, 3, 3)
+    x, dy = (generator.normal(size=shape).astype(np.float32) for _ in range(2))
+    fields = {"CrossChannel": cross, "LocalSize": size, "Alpha": 2, "Beta": 1, "Bias": 1}
+    desc, inputs = neighbours(shape, **fields), {"InputTensor": x, "InputGradientTensor": dy}
+    sides = [((size - 1) // 2, size // 2), (size // 2, (size - 1) // 2)]
+    ways = [
+        of_regions(x, dy, side, 2 / by, cross=cross)
+        for by in ([size] if cross or size == 1 else [size, size**2])
+        for side in (sides if size % 2 == 0 else sides[:1])
+    ]
+    assert all(passes(desc, inputs, way) for way in ways)
+    assert not any(passes(desc, inputs, (way + other) / 2) for way, other in itertools.combinations(ways, 2))
+    assert not passes(desc, inputs, of_regions(x, dy, (size, size), 2 / size, cross=cross))
 
 
 def test_a_base_of_0_or_less_leaves_open_all_in_whose_sum_it_is() -> None:

@@ -13,6 +13,9 @@ from oracle import nearest
 from products_of import Array, bound, built, evaluated, marks, opened, peak, random_floats, random_integers
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.kernels import matrix
+from dmlcheck.reference.nested import NONE
+from dmlcheck.reference.pieces import ways_of
 
 TYPES = ("FLOAT32", "FLOAT16")
 NAN, INF = float("nan"), float("inf")
@@ -111,16 +114,30 @@ def test_a_fused_softmax_leaves_groups_with_infinity_open(operator: str) -> None
 
 @pytest.mark.parametrize(
     ("alpha", "beta", "expected"),
-    [(1, 1, [INF, NAN]), (0, 1, [None, None]), (1, 0, [INF, NAN]), (0, 0, [None, None])],
+    [(1, 1, [INF, NAN]), (0, 1, [NAN, NAN]), (1, 0, [INF, NAN]), (0, 0, [NAN, NAN])],
 )
-def test_infinity_and_nan_times_an_alpha_of_0_are_left_open(alpha: float, beta: float, expected: list[Any]) -> None:
+def test_infinity_and_nan_times_an_alpha_of_0_are_nan(alpha: float, beta: float, expected: list[Any]) -> None:
     found = opened(*gemm(f32([[1]]), f32([[INF, NAN]]), f32([[1, 2]]), alpha=alpha, beta=beta))
     assert found == pytest.approx(expected, nan_ok=True)
 
 
-def test_infinity_and_nan_times_a_beta_of_0_are_left_open() -> None:
+def test_a_factor_of_0_may_leave_out_its_term_alone() -> None:
+    a, b, c = f32([[1]]), f32([[INF, 3, NAN]]), f32([[1, INF, NAN]])
+
+    def ways(alpha: float, beta: float) -> list[list[float]]:
+        found = matrix.of_matrices(a, b, c, alpha=alpha, beta=beta, fused=NONE)
+        return [way.reshape(-1).tolist() for way in ways_of(found)]
+
+    with np.errstate(all="ignore"):
+        assert str(ways(0, 1)) == "[[nan, inf, nan], [1.0, inf, nan]]"
+        assert str(ways(1, 0)) == "[[inf, nan, nan], [inf, 3.0, nan]]"
+        assert str(ways(0, 0)[-1]) == "[0.0, 0.0, 0.0]"
+        assert len(ways(1, 1)) == 1
+
+
+def test_infinity_and_nan_times_a_beta_of_0_are_nan() -> None:
     a, b, c = f32([[1]]), f32([[2, 3, 4]]), f32([[INF, NAN, 5]])
-    assert opened(*gemm(a, b, c, beta=0)) == [None, None, 4]
+    assert opened(*gemm(a, b, c, beta=0)) == pytest.approx([NAN, NAN, 4], nan_ok=True)
     assert opened(*gemm(a, b, c, beta=1)) == pytest.approx([INF, NAN, 9], nan_ok=True)
 
 

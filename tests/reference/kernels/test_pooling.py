@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import mpmath
@@ -16,9 +17,11 @@ from elements import misrounded, refused
 from products_of import peak
 from random_pooling import NAMES, built, checked, poolings
 
+from dmlcheck.comparison.compare import compare
+from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine, windows
-from dmlcheck.reference.bounds import Bound
+from dmlcheck.reference.bounds import Bound, bounds
 from dmlcheck.reference.kernels import pooling
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +33,7 @@ ONE = np.ones((1, 1, 1, 1), np.float32)
 def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int, ...]], int]]:
     """Yield each place of an output, where the elements under the window are, and how many elements the window has.
 
-    That is 0 for a window that reaches beyond EndPadding, of which it is left open how many count.
+    Those beyond EndPadding count as well.
     """
     fields = desc.values
     sizes, output = fields["InputTensor"].sizes, fields["OutputTensor"].sizes
@@ -47,9 +50,7 @@ def under(desc: OperatorDesc) -> Iterator[tuple[tuple[int, ...], list[tuple[int,
             for at in itertools.product(*axes)
             if all(0 <= one < size for one, size in zip(at, sizes[2:], strict=True))
         ]
-        ends = (size + more for size, more in zip(sizes[2:], fields["EndPadding"], strict=True))
-        is_beyond = any(at[-1] >= end for at, end in zip(axes, ends, strict=True))
-        yield index, found, 0 if is_beyond else math.prod(fields["WindowSize"])
+        yield index, found, math.prod(fields["WindowSize"])
 
 
 def averages(desc: OperatorDesc, x: Array) -> Array:
@@ -366,11 +367,55 @@ def test_padding_is_never_the_largest_also_of_infinities() -> None:
     assert found == {"OutputTensor": [-INF] * 4, "OutputIndicesTensor": [0, 1, 3, 4]}
 
 
-def test_a_negative_element_of_an_odd_order_is_left_open() -> None:
-    x = [[[[1, -2, 2, 0], [2, 0, 1, 2]]]]
-    assert results("LP_POOLING", x, (1, 1, 1, 2), **PLAIN, P=2) == {"OutputTensor": [3, 3]}
-    for order, right in ((1, 5), (3, pytest.approx(17 ** (1 / 3)))):
-        assert results("LP_POOLING", x, (1, 1, 1, 2), **PLAIN, P=order) == {"OutputTensor": [None, right]}
+def passes(desc: OperatorDesc, inputs: dict[str, Array], actual: list[float]) -> bool:
+    """Whether these elements of an output are right."""
+    tensor, expected = desc.values["OutputTensor"], engine.run(desc, inputs)["OutputTensor"]
+    own = np.array(actual, expected.dtype).reshape(expected.shape)
+    wanted, limit = {"OutputTensor": (tensor, expected)}, limit_for(desc, None)
+    found = compare(wanted, {"OutputTensor": own}, limit, partial(bounds, desc, inputs))
+    return found["OutputTensor"].result.mismatches == 0
+
+
+@pytest.mark.parametrize("data_type", ["FLOAT32", "FLOAT16"])
+@pytest.mark.parametrize("order", [1, 3, 5, 7, 9])
+def test_an_odd_order_of_negative_elements_takes_their_sizes_or_their_powers(order: int, data_type: str) -> None:
+    elements = [1.0, -2.0, 1.5, 0.5]
+    dtype = np.float32 if data_type == "FLOAT32" else np.float16
+    desc, inputs = built("LP_POOLING", np.array(elements, dtype).reshape(1, 1, 2, 2), (1, 1, 1, 1), **PLAIN, P=order)
+    of_sizes = sum(abs(x) ** order for x in elements) ** (1 / order)
+    signed = sum(x**order for x in elements)
+    root = math.copysign(abs(signed) ** (1 / order), signed)
+    for right in (of_sizes, root, *([NAN] if order > 1 else [])):
+        assert passes(desc, inputs, [right])
+    for wrong in ((of_sizes + root) / 2, -of_sizes, of_sizes * 1.01, root * 0.99, *([NAN] if order == 1 else [])):
+        assert not passes(desc, inputs, [wrong])
+
+
+def test_only_the_root_of_a_negative_sum_may_be_nan() -> None:
+    x = np.array([[[[3, -2], [0, 0]]]], np.float32)
+    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
+    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3), NAN)] == [True, True, False]
+    desc, inputs = built("LP_POOLING", np.abs(x), (1, 1, 1, 1), **PLAIN, P=3)
+    assert [passes(desc, inputs, [of]) for of in (35 ** (1 / 3), 19 ** (1 / 3))] == [True, False]
+    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=2)
+    assert [passes(desc, inputs, [of]) for of in (13**0.5, 5**0.5)] == [True, False]
+
+
+def test_powers_that_cancel_may_have_any_root_that_their_error_allows() -> None:
+    x = np.array([[[[0.7, -0.7], [1e-3, 0]]]], np.float32)
+    desc, inputs = built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=3)
+    assert passes(desc, inputs, [1e-3])
+    assert not passes(desc, inputs, [0.3])
+
+
+@pytest.mark.parametrize("name", ["AVERAGE_POOLING", "AVERAGE_POOLING1"])
+def test_a_window_beyond_the_end_may_count_the_elements_up_to_there(name: str) -> None:
+    fields = PLAIN | {"WindowSize": [1, 4], "Strides": [1, 3], "EndPadding": [0, 1], "IncludePadding": True}
+    fields |= {"Dilations": [1, 1]} if name.endswith("1") else {}
+    x = np.array([[[[1, 2, 3, 6, 6]]]], np.float32)  # the second window has 6, 6, one element of padding and one beyond
+    desc, inputs = built(name, x, (1, 1, 1, 2), **fields)
+    assert [passes(desc, inputs, [3, of]) for of in (3, 4, 6, 3.5)] == [True, True, False, False]
+    assert [passes(desc, inputs, [of, 3]) for of in (4, 6)] == [False, False]
 
 
 @pytest.mark.parametrize("order", [7, 8, 9, 100])

@@ -430,38 +430,63 @@ def lstm_of(peephole: float, *, steps: int = 2, **fields: Any) -> tuple[Operator
     return again(desc, inputs), inputs
 
 
-def test_a_peephole_of_the_output_gate_leaves_its_element_open_and_all_later_states() -> None:
-    desc, inputs = lstm_of(0.25, steps=3)
-    assert marks(desc, inputs, "OutputSequenceTensor")[:, 0].tolist() == [
-        [[False, True, False]] * 2,
-        [[True] * 3] * 2,
-        [[True] * 3] * 2,
-    ]
-    assert marks(desc, inputs, "OutputCellSingleTensor").all()
-    desc, inputs = lstm_of(0.25, steps=1)
-    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
-    desc, inputs = lstm_of(0)
-    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["LSTM"])
-
-
-@pytest.mark.parametrize("of_new_cell", [True, False])
-def test_both_readings_of_the_peephole_pass(of_new_cell: bool) -> None:
-    desc, inputs = lstm_of(3.0)
+def of_plain(inputs: Inputs, **options: Any) -> Inputs:
+    """Return what a plain program in FLOAT32 makes of a forward LSTM with the usual activations."""
     functions = [lambda x: 1 / (1 + np.exp(-x)), np.tanh, np.tanh]
-    found = plain.network(
-        plain.lstm, inputs, functions, "FORWARD", np.float32, is_coupled=False, of_new_cell=of_new_cell
-    )
-    assert passes(desc, inputs, plain.arrays(found, inputs, float))
+    found = plain.network(plain.lstm, inputs, functions, "FORWARD", np.float32, is_coupled=False, **options)
+    return plain.arrays(found, inputs, float)
 
 
-def test_a_cell_state_beyond_the_threshold_leaves_open_what_h_makes_of_it() -> None:
-    desc, inputs = lstm_of(0, steps=1, UseClipThreshold=True, ClipThreshold=0.5)
-    cell = values(desc, inputs)["OutputCellSingleTensor"]
-    beyond = np.abs(cell) > 0.5
-    assert beyond.any()
-    assert not beyond.all()
-    assert np.array_equal(marks(desc, inputs, "OutputSingleTensor"), beyond)
-    assert not marks(desc, inputs, "OutputCellSingleTensor").any()
+def between(one: Inputs, other: Inputs, share: float = 0.5) -> Inputs:
+    """Return outputs between two others."""
+    return {name: (x * (1 - share) + other[name] * share).astype(x.dtype) for name, x in one.items()}
+
+
+def test_both_readings_of_the_peephole_pass_and_nothing_between() -> None:
+    desc, inputs = lstm_of(3.0, steps=12)
+    new, old = (of_plain(inputs, of_new_cell=of_new_cell) for of_new_cell in (True, False))
+    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["LSTM"])
+    assert passes(desc, inputs, new)
+    assert passes(desc, inputs, old)
+    assert not any(passes(desc, inputs, between(new, old, share)) for share in (0.1, 0.5, 0.9, -1.0))
+
+
+def test_a_reading_of_the_peephole_holds_for_all_steps() -> None:
+    desc, inputs = lstm_of(3.0, steps=2)
+    first = {**inputs, "InputTensor": inputs["InputTensor"][:, :1]}
+    before = of_plain(first, of_new_cell=True)
+    last = {**inputs, "InputTensor": inputs["InputTensor"][:, 1:], "HiddenInitTensor": before["OutputSingleTensor"]}
+    mixed = of_plain({**last, "CellMemInitTensor": before["OutputCellSingleTensor"]}, of_new_cell=False)
+    sequence = np.concatenate([before["OutputSequenceTensor"], mixed["OutputSequenceTensor"]])
+    assert not passes(desc, inputs, {**mixed, "OutputSequenceTensor": sequence})
+
+
+def test_a_cell_state_beyond_the_threshold_may_be_clipped_before_h() -> None:
+    desc, inputs = lstm_of(0, steps=6, UseClipThreshold=True, ClipThreshold=0.5)
+    ways = [of_plain(inputs, limit=np.float32(0.5), is_cell_clipped=is_clipped) for is_clipped in (False, True)]
+    assert (np.abs(ways[0]["OutputCellSingleTensor"]) > 0.5).any()
+    assert not any(marks(desc, inputs, label).any() for label in OUTPUTS["LSTM"])
+    assert [passes(desc, inputs, way) for way in (*ways, between(*ways))] == [True, True, False]
+
+
+@pytest.mark.parametrize("direction", ["FORWARD", "BACKWARD"])
+@pytest.mark.parametrize("operator", OPERATORS)
+def test_after_its_end_a_sequence_is_0_or_as_it_was_there(operator: str, direction: str) -> None:
+    desc, inputs = usual(operator, 12)
+    inputs["SequenceLengthsTensor"] = np.array([[[[9, 12]]]], np.uint32)
+    desc = again(desc, inputs, Direction=direction)
+    found = values(desc, inputs)
+    sequence = found["OutputSequenceTensor"]
+    assert (sequence[9:, 0, 0] == 0).all()
+    kept = sequence[8, 0, 0] if direction == "FORWARD" else inputs["HiddenInitTensor"][0, 0, 0]
+
+    def is_right(state: Any) -> bool:
+        other = sequence.copy()
+        other[9:, 0, 0] = state
+        return passes(desc, inputs, {**found, "OutputSequenceTensor": other})
+
+    assert is_right(kept) == (operator != "RNN")  # whose tests of DirectML have 0
+    assert not any(is_right(state) for state in (kept / 2, kept * 1.01, np.nan))
 
 
 @pytest.mark.parametrize("limit", [-1.0, math.nan])

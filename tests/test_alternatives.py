@@ -1,0 +1,143 @@
+"""Shipped cases of several right results: an implementation that gives either passes, one that is between fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dmlcheck.api import load_cases
+from dmlcheck.cases.records import Case
+from dmlcheck.implementations.reference import Reference
+from dmlcheck.reference import engine
+from dmlcheck.running.one_case import Run, run_case
+from dmlcheck.specs.load import load_spec, operator_names
+
+CASES = Path(__file__).parents[1] / "cases"
+NAN, INF = float("nan"), float("inf")
+
+# By case, output and row-major position: the other right results of some elements, worked out by hand or by programs in
+# fractions and mpmath, none of which is the kernel.
+OTHERS: dict[str, list[tuple[str, dict[int, float]]]] = {
+    "average_pooling/values.yaml::rounded-up-and-padded-with-padding": [
+        ("OutputTensor", {10: 1 / 16, 11: 1 / 16}),
+    ],
+    "average_pooling1/values.yaml::rounded-up-with-dilations-with-padding": [("OutputTensor", {2: 1, 5: 1})],
+    "average_pooling_grad/edges.yaml::places-rounded-up-with-padding": [("OutputGradientTensor", {4: -8})],
+    "average_pooling_grad/edges.yaml::places-rounded-up-and-overlapping": [
+        ("OutputGradientTensor", {4: -2.5, 5: -4.5}),
+    ],
+    "element_wise_add1/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 2: -INF})],
+    "gemm/values.yaml::fused-linear-of-an-infinite-sum-in-float16": [("OutputTensor", {0: INF, 1: -INF})],
+    "element_wise_constant_pow/values.yaml::negative-infinity-in-two-readings": [("OutputTensor", {0: NAN})],
+    "element_wise_constant_pow/values.yaml::negative-infinity-beside-0": [("OutputTensor", {0: NAN})],
+    "element_wise_constant_pow/values.yaml::non-finite-to-0-in-two-readings": [
+        ("OutputTensor", {0: NAN, 1: NAN, 2: NAN}),
+    ],
+    "element_wise_pow/values.yaml::floats-in-two-readings": [("OutputTensor", dict.fromkeys(range(2, 9), NAN))],
+    "fill_value_sequence/values.yaml::product-overflows": [("OutputTensor", {2: INF, 3: INF})],
+    "fill_value_sequence/values.yaml::infinite-delta": [("OutputTensor", {0: 1})],
+    "gemm/values.yaml::c-of-infinity-and-nan-with-a-beta-of-0": [("OutputTensor", {0: 1, 1: 2, 2: 3})],
+    "gemm/values.yaml::infinity-and-nan-with-an-alpha-of-0": [("OutputTensor", dict.fromkeys(range(1, 6), 0))],
+    "gru/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
+    "gru/values.yaml::lengths-backward": [("OutputSequenceTensor", {3: 1, 6: 1, 8: 3})],
+    "local_response_normalization/values.yaml::images-even-local-size": [
+        ("OutputTensor", dict(enumerate((
+            0.845897010752, 1.0886621079, 1.01351354507, 0.905329113079, -1.10325030655, 0.701249741012, 0.616868941532,
+            -0.550070965619, 0.749450561066, 0.0669972524096, 0.0482980492359, -0.154815228713, 0.281073795358,
+            0.136999519847, -0.568173271239, 0.814541245708,
+        )))),
+    ],
+    "local_response_normalization_grad/edges.yaml::even-size": [
+        # The region of the element and the channel before it; alpha is 3 / 2, and B is 2.5, 4 and 8.5.
+        ("OutputGradientTensor", {0: 9 / 2.5 - 3 * (9 / 2.5**2 + 49 / 16), 1: 49 / 4 - 3 * (49 / 16 + 72 / 8.5**2),
+                                  2: 36 / 8.5 - 6 * 72 / 8.5**2}),
+    ],
+    "local_response_normalization_grad/edges.yaml::even-size-in-a-plane": [
+        # 49 * (1 - a) / (1 + a)^2 for an x of 1, and 36 * (1 - 4 * a) / (1 + 4 * a)^2 for 2, with an a of 3 / 4.
+        ("OutputGradientTensor", {0: 9 * 0.25 / 1.75**2, 1: 4, 2: -4.5}),
+    ],
+    "local_response_normalization_grad/edges.yaml::region-in-a-plane": [
+        ("OutputGradientTensor", {0: 3.375, 1: 18.375, 2: 36 * (-1 / 3) / (7 / 3) ** 2}),
+    ],
+    "lp_pooling/values.yaml::odd-order-of-negative-elements": [
+        ("OutputTensor", {0: (-1 + 8 + 64 + 1 / 64) ** (1 / 3)}),
+    ],
+    "lp_pooling1/values.yaml::first-order-of-negative-elements": [("OutputTensor", {1: 6.5})],
+    "lp_pooling/values.yaml::zeros-beside-negative-elements": [("OutputTensor", {0: -1})],
+    "lstm/values.yaml::lengths-forward": [("OutputSequenceTensor", {3: 3, 6: 3, 8: 412})],
+    "lstm/values.yaml::peephole-of-the-output-gate-and-two-cell-states": [("OutputSequenceTensor", {1: 10})],
+    "lstm/values.yaml::cell-state-beside-either-hidden-state": [("OutputSingleTensor", {0: 3})],
+    "lstm/values.yaml::cell-state-beyond-the-threshold": [("OutputSingleTensor", {1: 2})],
+    "lstm/special.yaml::peephole-of-the-output-gate-and-infinities": [("OutputSingleTensor", {0: -INF})],
+    "lstm/sequences.yaml::peepholes-and-one-step": [
+        ("OutputSequenceTensor", dict(enumerate(
+            (0.00165855883, -0.286097532, -0.0981794728, 0.0159210896, -0.045730532, 0.000520289314)
+        ))),
+    ],
+    "quantized_linear_average_pooling/values.yaml::rounded-up-with-dilations-with-padding": [
+        ("OutputTensor", {2: 32, 5: 42}),
+    ],
+}  # fmt: skip
+
+
+class Changed(Reference):
+    """An implementation that is the reference but for some elements of an output."""
+
+    name = "changed"
+
+    def __init__(self, output: str, elements: dict[int, float]) -> None:
+        self.output, self.elements = output, elements
+
+    def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+        found = engine.run(desc, inputs)
+        changed = found[self.output].reshape(-1)
+        for at, value in self.elements.items():
+            changed[at] = value
+        return found
+
+
+def cases_of(path: str) -> list[Case]:
+    file, _, name = path.partition("::")
+    return [case for case in load_cases(CASES / file) if case.id.partition("::")[2].partition("[")[0] == name]
+
+
+def outcome(case: Case, output: str, elements: dict[int, float]) -> str:
+    return run_case(case, Run(Changed(output, elements))).outcome
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_either_result_passes_and_what_is_between_fails(path: str) -> None:
+    cases = cases_of(path)
+    assert cases
+    for case in cases:
+        for output, elements in OTHERS[path]:
+            assert outcome(case, output, elements) == "passed", (case.id, elements)
+            for at, value in elements.items():
+                expected = first(case, output, at)
+                if value == expected:
+                    continue
+                wrong = (expected + value) / 2 if np.isfinite(expected + value) else 123.0
+                assert outcome(case, output, {at: wrong}) == "failed", (case.id, at, wrong)
+
+
+def first(case: Case, output: str, at: int) -> float:
+    """Return what the reference gives for an element."""
+    given: list[float] = []
+
+    class Seen(Reference):
+        def run(self, desc: Any, inputs: dict[str, Any]) -> dict[str, Any]:
+            found = engine.run(desc, inputs)
+            given.append(float(found[output].reshape(-1)[at]))
+            return found
+
+    assert run_case(case, Run(Seen())).outcome == "passed"
+    return given[0]
+
+
+def test_every_operator_with_alternatives_says_what_the_reference_takes() -> None:
+    texts = [text for name in operator_names() for text in load_spec(name).alternatives]
+    assert len(texts) > 20
+    assert all(text.count("The reference ") == 1 for text in texts)
