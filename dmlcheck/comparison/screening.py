@@ -186,7 +186,7 @@ def _screened(
         np.divide(error, hard * sums[run] + unit, out=share)
         probable = error / (likely * sums[run] + unit)
         if not float(probable.max()) <= _SURELY or float(probable @ probable) > _FAIR * probable.size:
-            probable = error / (_likely(value[run], sums[run], sizes, kept) + unit)
+            probable = np.minimum(probable, error / (_likely(value[run], sums[run], sizes, kept) + unit))
         of_likely += float(probable @ probable)
         if not float(probable.max()) <= _SURELY:
             asked.append(start + np.flatnonzero(~(probable <= _SURELY)))

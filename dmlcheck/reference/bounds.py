@@ -32,6 +32,11 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 FEW = 16  # elements of a piece: so many sums of products are computed each by itself
 
 
+def _few(size: int) -> int:
+    """Return how many elements of a piece take less time each by itself than all of them together."""
+    return max(FEW, size >> 11)
+
+
 class Bound(NamedTuple):
     """What the engine says of some elements of an output.
 
@@ -133,7 +138,7 @@ def _bounds(
             yield labels[only], at, _bound(desc, labels[only], value, is_open, np.arange(at.size))
             continue
         mask = None if piece.of_element is None else picked[only]
-        if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= FEW < mask.size:
+        if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
             at = positions(asked[labels[only]].shape, piece.where, (), mask)
             elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
             each = [piece.of_element(tuple(map(int, place))) for place in elements]

@@ -262,6 +262,7 @@ def _overflow(desc: OperatorDesc) -> str:
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
     """Yield the pieces of an operator's results; with an arithmetic its attributes are tracked for it."""
+    _keep_memory()
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
@@ -354,13 +355,19 @@ def _threads(inputs: Inputs) -> int:
     arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
     if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
         return 1
-    np.empty(_TEMPORARY)
     return min(memory.cores(), _MOST_THREADS)
 
 
-# Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
-# with every block: that would take longer than the arithmetic.
-_TEMPORARY = 1 << 21
+@cache
+def _keep_memory() -> None:
+    """Teach glibc to keep the memory of smaller arrays by freeing this much once.
+
+    Else it returns that, and asks for it anew, with every block, which would take longer than the arithmetic.
+    """
+    np.empty(_TEMPORARY)
+
+
+_TEMPORARY = 1 << 21  # elements
 _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 

@@ -46,7 +46,7 @@ def gemm(data_type: str = "FLOAT32", alpha: float = 1.0, beta: float = 1.0, low:
     return desc, inputs, found.astype(inputs["ATensor"].dtype)
 
 
-def convolution(groups: int = 1, strides: int = 1, direction: str = "FORWARD") -> Any:
+def convolution(groups: int = 1, strides: int = 1, direction: str = "FORWARD", bias: float = 1.0) -> Any:
     """Return a convolution, its inputs, and what is off by as much as single precision is."""
     size = 46 if direction == "FORWARD" and strides == 1 else 23 if strides == 2 and direction == "FORWARD" else 46
     spatial = (23, 23) if direction == "BACKWARD" and strides == 2 else (46, 46)
@@ -66,6 +66,7 @@ def convolution(groups: int = 1, strides: int = 1, direction: str = "FORWARD") -
     }
     desc = valid("CONVOLUTION", sizes, fields, "FLOAT32")
     inputs = numbers(2, sizes, np.float32)
+    inputs["BiasTensor"] *= np.float32(bias)
     right = engine.run(desc, inputs)[NAME]
     noise = np.random.default_rng(3).normal(size=right.shape) * 1e-7
     return desc, inputs, (right + noise).astype(np.float32)
@@ -77,6 +78,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "positive matrices": lambda: gemm(low=0.0),
     "FLOAT16": lambda: gemm("FLOAT16"),
     "convolution": convolution,
+    "large bias": lambda: convolution(bias=8.0),
     "groups": lambda: convolution(groups=4),
     "transposed": lambda: convolution(direction="BACKWARD"),
     "transposed with strides": lambda: convolution(direction="BACKWARD", strides=2),
