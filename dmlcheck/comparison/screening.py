@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bounds import FEW, arithmetic_of
 from dmlcheck.reference.errors import Arithmetic
 from dmlcheck.reference.pieces import Piece, Sizes, opened
+from dmlcheck.reference.roundings import rounding
 from dmlcheck.specs.records import OUTPUT
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -99,7 +101,9 @@ class Screen:
         if np.array_equal(wanted[:_RUN], found[:_RUN]) and np.array_equal(wanted, found):
             return _Part(piece.where, none, none, np.zeros(0), 0.0, none, 0.0, none, np.zeros(0), 0.0, 0.0)
         sizes = piece.sizes(*piece.operands) if piece.sizes is not None else None
-        if sizes is None or sizes.products < _LEAST_TERMS or not float(sizes.sums.max(initial=0)) < _LARGEST:
+        if sizes is None or sizes.products < _LEAST_TERMS:
+            return None
+        if sizes.sums is not None and not float(sizes.sums.max(initial=0)) < _LARGEST:
             return None
         own = _screened(flat, wanted, found, sizes, self.arithmetic, self.tensor.data_type)
         if own is None:
@@ -163,15 +167,8 @@ _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 def _screened(
     value: Array, wanted: Array, found: Array, sizes: Sizes, arithmetic: Arithmetic, data_type: str
 ) -> _Part | None:
-    """Return what can be said of some elements of a piece from the sums of the sizes of their terms.
-
-    Both bounds are at least a multiple of these: the errors of n roundings are n * u times as large, and the likely
-    ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of their sum divided by n.
-    """
-    sums, terms = sizes.sums.reshape(-1), sizes.products
-    kept = (1 - min(0.5, terms * _LOST)) * arithmetic.unit_roundoff
-    hard = np.float32(terms * kept)
-    likely = np.float32(min(terms, 6 / math.sqrt(3) * math.sqrt(1 - 1 / terms)) * kept)
+    """Return what can be said of some elements of a piece from what their bounds are at least."""
+    slacks = (_of_products if sizes.sums is not None else _of_shares)(sizes, arithmetic)
     shares = np.empty(value.size, np.float32)
     squares = of_likely = 0.0
     worst_units, worst, asked = 0.0, 0, []
@@ -183,10 +180,14 @@ def _screened(
         unit = _units(value[run], data_type)
         error = np.abs(off).astype(np.float32)
         share = shares[run]
-        np.divide(error, hard * sums[run] + unit, out=share)
-        probable = error / (likely * sums[run] + unit)
-        if not float(probable.max()) <= _SURELY or float(probable @ probable) > _FAIR * probable.size:
-            probable = np.minimum(probable, error / (_likely(value[run], sums[run], sizes, kept) + unit))
+        hard, likely, more = slacks(value[run], run)
+        hard += unit
+        likely += unit
+        np.divide(error, hard, out=share)
+        probable = error / likely
+        is_far = not float(probable.max()) <= _SURELY or float(probable @ probable) > _FAIR * probable.size
+        if is_far and more is not None:
+            probable = np.minimum(probable, error / (more() + unit))
         of_likely += float(probable @ probable)
         if not float(probable.max()) <= _SURELY:
             asked.append(start + np.flatnonzero(~(probable <= _SURELY)))
@@ -206,6 +207,53 @@ def _screened(
     return _Part(
         (), own, leading, shares[leading], near, np.array([worst]), worst_units, held, squared, squares, of_likely
     )
+
+
+Slack = tuple[Array, Array, "Callable[[], Array] | None"]
+Slacks = Callable[[Array, slice], Slack]
+
+
+def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
+    """Return what gives the least that both slacks of sums of products are, and more than that of the likely ones.
+
+    Both are at least a multiple of the sum of the sizes of the terms: the errors of n roundings are n * u times as
+    large, and the likely ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of
+    their sum divided by n.
+    """
+    sums, terms = np.asarray(sizes.sums).reshape(-1), sizes.products
+    kept = (1 - min(0.5, terms * _LOST)) * arithmetic.unit_roundoff
+    hard = np.float32(terms * kept)
+    likely = np.float32(min(terms, 6 / math.sqrt(3) * math.sqrt(1 - 1 / terms)) * kept)
+
+    def slacks(value: Array, run: slice) -> Slack:
+        return hard * sums[run], likely * sums[run], partial(_likely, value, sums[run], sizes, kept)
+
+    return slacks
+
+
+def _of_shares(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
+    """Return what gives the least that both slacks of shares of sums of powers are.
+
+    The power, the quotient and the sum each have an error that is a multiple of the share.
+    """
+    exponents, off = (np.asarray(x).reshape(-1) for x in (sizes.exponents, sizes.off))
+    terms, data_type = sizes.products, arithmetic.data_type
+    kept = (1 - _SHARE_LOST) * arithmetic.unit_roundoff
+    quotient = 2 * rounding("divide", data_type).ulp
+    powers = [rounding("exp", data_type, is_likely=is_likely) for is_likely in (False, True)]
+    counts = terms, min(terms, 6 / math.sqrt(3) * math.sqrt(terms - 1))
+    added = [np.float32(kept * (2 * row.ulp + quotient + count)) for row, count in zip(powers, counts, strict=True)]
+    carried = [np.float32(kept * 2 * row.operand) for row in powers]
+
+    def slacks(value: Array, run: slice) -> Slack:
+        size, moved = np.abs(value).astype(np.float32), off[run] * np.float32(1 - _SHARE_LOST)
+        hard, likely = (size * (exponents[run] * by + moved + of) for by, of in zip(carried, added, strict=True))
+        return hard, likely, None
+
+    return slacks
+
+
+_SHARE_LOST = 2.0**-10
 
 
 def _likely(value: Array, sums: Array, sizes: Sizes, kept: float) -> Array:

@@ -12,7 +12,7 @@ import numpy as np
 
 from dmlcheck.reference import numbers
 from dmlcheck.reference.numbers import Tracked, total_of_parts
-from dmlcheck.reference.pieces import Piece
+from dmlcheck.reference.pieces import Piece, Sizes
 
 BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
 BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
@@ -67,17 +67,31 @@ def with_ones_after(x: Any, count: int) -> Any:
     return x[(..., *[None] * count)]
 
 
-def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_exact: bool = False) -> Iterator[Piece]:
+def groups(
+    formula: Callable[..., Any],
+    axes: Axes,
+    input: Any,
+    *more: Any,
+    is_exact: bool = False,
+    sizes: Callable[..., Sizes] | None = None,
+) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of each group of elements along `axes`.
 
     The formula takes parts of the operands, in which the groups are whole, and `axes`; its results keep these axes, in
     their sizes or with size 1. Other operands have the sizes of the input, along `axes` also size 1, or are None.
-    Groups of more than a block come as Blocks, but for operands that have one element for each.
+    Groups of more than a block come as Blocks, but for operands that have one element for each. `sizes` is that of the
+    pieces, but for these.
     """
+
+    def of_element(place: Index) -> Piece:
+        index = tuple(slice(None) if axis in axes else slice(at, at + 1) for axis, at in enumerate(place))
+        return Piece(index, formula, tuple(x if x is None else x[index] for x in (input, *more)), is_exact)
+
+    of_each: dict[str, Any] = {} if sizes is None else {"sizes": partial(sizes, axes=axes), "of_element": of_element}
     formula = partial(formula, axes=axes)
     block = BLOCK_AS_IS if is_exact else BLOCK
     if input.size <= block:
-        yield Piece((), formula, (input, *more), is_exact)
+        yield Piece((), formula, (input, *more), is_exact, **of_each)
         return
     length = math.prod(input.shape[axis] for axis in axes)
     others = [axis for axis in range(input.ndim) if axis not in axes]
@@ -85,10 +99,10 @@ def groups(formula: Callable[..., Any], axes: Axes, input: Any, *more: Any, is_e
     for index in tiles_along(others, input.shape, max(2 * block // length, side_by_side)):
         parts = [x if x is None else x[index] for x in (input, *more)]
         if length > block:
-            sizes = input[index].shape
-            cuts = list(tiles_along(axes, sizes, max(1, block * length // math.prod(sizes))))
-            parts = [_cut(x, sizes, cuts, axes) for x in parts]
-        yield Piece(index, formula, tuple(parts), is_exact)
+            shape = input[index].shape
+            cuts = list(tiles_along(axes, shape, max(1, block * length // math.prod(shape))))
+            parts = [_cut(x, shape, cuts, axes) for x in parts]
+        yield Piece(index, formula, tuple(parts), is_exact, **({} if length > block else of_each))
 
 
 def _cut(x: Any, sizes: tuple[int, ...], cuts: list[Index], axes: Axes) -> Any:

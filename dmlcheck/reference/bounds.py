@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -34,7 +34,10 @@ FEW = 16  # elements of a piece: so many sums of products are computed each by i
 
 def _few(size: int) -> int:
     """Return how many elements of a piece take less time each by itself than all of them together."""
-    return max(FEW, size >> 11)
+    return max(FEW, size >> 12)
+
+
+Place = tuple[int, ...]
 
 
 class Bound(NamedTuple):
@@ -141,8 +144,8 @@ def _bounds(
         if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
             at = positions(asked[labels[only]].shape, piece.where, (), mask)
             elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
-            each = [piece.of_element(tuple(map(int, place))) for place in elements]
-            yield labels[only], at, _joined([_of_one(desc, labels[only], one, arithmetic) for one in each])
+            each = [_of_element(desc, labels[only], piece.of_element, place, arithmetic) for place in elements]
+            yield labels[only], at, _joined(each)
             continue
         for part in parts_of(_computed(piece, arithmetic)):
             results = part if isinstance(piece.where, dict) else {only: part}
@@ -153,10 +156,16 @@ def _bounds(
                     yield label, at, _bound(desc, label, value, is_open, np.flatnonzero(mask[cut]))
 
 
-def _of_one(desc: OperatorDesc, label: str, piece: Piece, arithmetic: Arithmetic) -> Bound:
-    """Return the bound of a piece that is one element."""
+def _of_element(
+    desc: OperatorDesc, label: str, of_element: Callable[[Place], Piece], place: Any, arithmetic: Arithmetic
+) -> Bound:
+    """Return the bound of an element from the piece that is it alone, or its group."""
+    piece = of_element(tuple(map(int, place)))
     ((_, value, is_open),) = blocks_of(_computed(piece, arithmetic))
-    return _bound(desc, label, value, is_open, np.zeros(1, int))
+    sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
+    places = [range(size)[at] for size, at in zip(sizes, piece.where, strict=True)]
+    numbers = [own.index(int(at)) for own, at in zip(places, place, strict=True)]
+    return _bound(desc, label, value, is_open, np.array([np.ravel_multi_index(numbers, [*map(len, places)])]))
 
 
 def _joined(parts: Sequence[Bound]) -> Bound:

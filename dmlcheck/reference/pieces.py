@@ -39,12 +39,15 @@ class Piece(NamedTuple):
 class Sizes(NamedTuple):
     """The sums of the sizes of `products` each and of what is added to them, as FLOAT32, and the largest of the latter.
 
-    That is None where nothing is added.
+    That is None where nothing is added. Without `sums` the results themselves are shares of sums of so many powers, by
+    `exp` and `divide`; `exponents` are the sizes of the exponents, and `off` is how far FLOAT32 is from these.
     """
 
-    sums: NDArray[np.float32]
+    sums: NDArray[np.float32] | None
     products: int
     added: float | None = None
+    exponents: NDArray[np.float32] | None = None
+    off: NDArray[np.float32] | None = None
 
     @property
     def terms(self) -> int:

@@ -72,6 +72,15 @@ def convolution(groups: int = 1, strides: int = 1, direction: str = "FORWARD", b
     return desc, inputs, (right + noise).astype(np.float32)
 
 
+def softmax(axes: tuple[int, ...] = (3,), spread: float = 3.0) -> Any:
+    """Return SOFTMAX1, its input, and what single precision gives for it."""
+    sizes = {"InputTensor": (1, 4, 160, 150), NAME: (1, 4, 160, 150)}
+    desc = valid("ACTIVATION_SOFTMAX1", sizes, {"Axes": list(axes)}, "FLOAT32")
+    x = (np.random.default_rng(4).normal(size=sizes[NAME]) * spread).astype(np.float32)
+    powers = np.exp(x - x.max(axis=axes, keepdims=True))
+    return desc, {"InputTensor": x}, powers / powers.sum(axis=axes, keepdims=True)
+
+
 CASES: dict[str, Callable[[], Any]] = {
     "matrices": gemm,
     "matrices and factors": lambda: gemm(alpha=-2.5, beta=0.75),
@@ -82,6 +91,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "groups": lambda: convolution(groups=4),
     "transposed": lambda: convolution(direction="BACKWARD"),
     "transposed with strides": lambda: convolution(direction="BACKWARD", strides=2),
+    "softmax": softmax,
+    "softmax of rows and channels": lambda: softmax(axes=(1, 2)),
 }
 
 
@@ -130,7 +141,7 @@ def test_the_result_is_that_of_all_bounds_and_nearly_none_is_computed(name: str)
 
 
 @pytest.mark.parametrize("factor", [1.5, 20.0, 1e4, np.inf, np.nan])
-@pytest.mark.parametrize("name", ["matrices", "convolution"])
+@pytest.mark.parametrize("name", ["matrices", "convolution", "softmax"])
 def test_elements_that_are_off_are_found(name: str, factor: float) -> None:
     desc, inputs, actual = CASES[name]()
     flat = actual.reshape(-1)
@@ -140,6 +151,12 @@ def test_elements_that_are_off_are_found(name: str, factor: float) -> None:
     assert screened.mismatches == full.mismatches > 0
     assert [element.place for element in screened.first] == [element.place for element in full.first]
     assert screened.unlikely == full.unlikely
+
+
+def test_powers_that_are_too_small_for_the_type_are_judged_as_ever() -> None:
+    desc, inputs, actual = softmax(spread=30.0)
+    screened, full = (judged(desc, inputs, actual, with_screen=way)[0] for way in (True, False))
+    assert is_alike(screened, full)
 
 
 def test_an_error_that_is_unlikely_but_no_more_is_counted() -> None:

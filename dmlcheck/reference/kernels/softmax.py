@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.reference.blocks import Axes, groups
-from dmlcheck.reference.pieces import Kernel, Open, Piece
+from dmlcheck.reference.pieces import Kernel, Open, Piece, Sizes
 from dmlcheck.reference.sums import total, total_less_1
 
 
@@ -33,7 +34,15 @@ def softmax(input: Any) -> Iterator[Piece]:
 
 def softmax1(input: Any, *, axes: Axes) -> Iterator[Piece]:
     """exp(x) / (the sum of exp over the group along Axes)."""
-    return groups(of_group, axes, input)
+    return groups(of_group, axes, input, sizes=sizes_of_group)
+
+
+def sizes_of_group(x: Any, axes: Axes) -> Sizes:
+    """Return how many powers each sum has, and the sizes of their exponents."""
+    less = np.subtract(np.maximum.reduce(x, axis=axes, keepdims=True), x, dtype=np.float64)
+    exponents = less.astype(np.float32)
+    off = np.abs(less - exponents).astype(np.float32)
+    return Sizes(None, math.prod(x.shape[axis] for axis in axes), exponents=exponents, off=off)
 
 
 def log_softmax(input: Any) -> Iterator[Piece]:
