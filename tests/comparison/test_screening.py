@@ -22,6 +22,7 @@ from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]
 NAME = "OutputTensor"
+OF_GEMM = (2, 1, 90, 110)
 
 
 def valid(operator: str, sizes: dict[str, tuple[int, ...]], fields: dict[str, Any], data_type: str) -> OperatorDesc:
@@ -36,9 +37,9 @@ def numbers(seed: int, sizes: dict[str, tuple[int, ...]], dtype: Any, low: float
     return {name: random.uniform(low, 1, of).astype(dtype) for name, of in sizes.items() if name != NAME}
 
 
-def gemm(data_type: str = "FLOAT32", alpha: float = 1.0, beta: float = 1.0, low: float = -1.0) -> Any:
+def gemm(data_type: str = "FLOAT32", alpha: float = 1.0, beta: float = 1.0, low: float = -1.0, length: int = 70) -> Any:
     """Return a GEMM, its inputs, and what single precision gives for it."""
-    sizes = {"ATensor": (2, 1, 90, 70), "BTensor": (2, 1, 70, 110), "CTensor": (2, 1, 90, 110), NAME: (2, 1, 90, 110)}
+    sizes = {"ATensor": (2, 1, 90, length), "BTensor": (2, 1, length, 110), **dict.fromkeys(("CTensor", NAME), OF_GEMM)}
     desc = valid("GEMM", sizes, {"TransA": "NONE", "TransB": "NONE", "Alpha": alpha, "Beta": beta}, data_type)
     inputs = numbers(1, sizes, np.float16 if data_type == "FLOAT16" else np.float32, low)
     a, b, c = (x.astype(np.float32) for x in inputs.values())
@@ -87,6 +88,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "positive matrices": lambda: gemm(low=0.0),
     "FLOAT16": lambda: gemm("FLOAT16"),
     "convolution": convolution,
+    "long sums": lambda: gemm(length=1100),
     "large bias": lambda: convolution(bias=8.0),
     "groups": lambda: convolution(groups=4),
     "transposed": lambda: convolution(direction="BACKWARD"),
