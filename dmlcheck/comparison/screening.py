@@ -167,8 +167,11 @@ _LOST = 2.0**-22  # the share that FLOAT32 may lose of the sums, for each term
 def _screened(
     value: Array, wanted: Array, found: Array, sizes: Sizes, arithmetic: Arithmetic, data_type: str
 ) -> _Part | None:
-    """Return what can be said of some elements of a piece from what their bounds are at least."""
-    slacks = (_of_products if sizes.sums is not None else _of_shares)(sizes, arithmetic)
+    """Return what can be said of some elements of a piece from what their bounds are at least.
+
+    What is near enough by the hard ones, divided by how much larger they may be, needs no look at the likely ones.
+    """
+    slacks = _of_products(sizes, arithmetic) if sizes.sums is not None else _of_shares(sizes, arithmetic)
     shares = np.empty(value.size, np.float32)
     squares = of_likely = 0.0
     worst_units, worst, asked = 0.0, 0, []
@@ -178,21 +181,18 @@ def _screened(
         off *= wanted[run] != found[run]
         squares += float(off @ off)
         unit = _units(value[run], data_type)
-        error = np.abs(off).astype(np.float32)
+        error = off.astype(np.float32)
+        np.abs(error, out=error)
         share = shares[run]
-        hard, likely, more = slacks(value[run], run)
-        hard += unit
-        likely += unit
-        np.divide(error, hard, out=share)
-        probable = error / likely
-        is_far = not float(probable.max()) <= _SURELY or float(probable @ probable) > _FAIR * probable.size
-        if is_far and more is not None:
-            probable = np.minimum(probable, error / (more() + unit))
-        of_likely += float(probable @ probable)
-        if not float(probable.max()) <= _SURELY:
-            asked.append(start + np.flatnonzero(~(probable <= _SURELY)))
+        np.divide(error, slacks.hard(value[run], run) + unit, out=share)
+        probable = float(share @ share) * slacks.ratio**2
+        if not float(share.max()) * slacks.ratio <= _SURELY or probable > _FAIR * share.size:
+            likely = error / (slacks.likely(value[run], run) + unit)
+            probable = float(likely @ likely)
+            asked.append(start + np.flatnonzero(~(likely <= _SURELY)))
             if sum(map(len, asked)) > FEW:
                 return None
+        of_likely += probable
         units = np.divide(error, unit, out=error)
         at = int(units.argmax())
         if units[at] > worst_units:
@@ -209,12 +209,16 @@ def _screened(
     )
 
 
-Slack = tuple[Array, Array, "Callable[[], Array] | None"]
-Slacks = Callable[[Array, slice], Slack]
+class _Slacks(NamedTuple):
+    """What gives the least that the slacks of some results are, and how many times as large the hard ones are."""
+
+    hard: Callable[[Array, slice], Array]
+    likely: Callable[[Array, slice], Array]
+    ratio: float
 
 
-def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
-    """Return what gives the least that both slacks of sums of products are, and more than that of the likely ones.
+def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
+    """Return the least that both slacks of sums of products are.
 
     Both are at least a multiple of the sum of the sizes of the terms: the errors of n roundings are n * u times as
     large, and the likely ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of
@@ -225,14 +229,14 @@ def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
     hard = np.float32(terms * kept)
     likely = np.float32(min(terms, 6 / math.sqrt(3) * math.sqrt(1 - 1 / terms)) * kept)
 
-    def slacks(value: Array, run: slice) -> Slack:
-        return hard * sums[run], likely * sums[run], partial(_likely, value, sums[run], sizes, kept)
+    def most(value: Array, run: slice) -> Array:
+        return np.maximum(likely * sums[run], _likely(value, sums[run], sizes, kept))
 
-    return slacks
+    return _Slacks(lambda _, run: hard * sums[run], most, float(hard / likely))
 
 
-def _of_shares(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
-    """Return what gives the least that both slacks of shares of sums of powers are.
+def _of_shares(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
+    """Return the least that both slacks of shares of sums of powers are.
 
     The power, the quotient and the sum each have an error that is a multiple of the share.
     """
@@ -243,14 +247,17 @@ def _of_shares(sizes: Sizes, arithmetic: Arithmetic) -> Slacks:
     powers = [rounding("exp", data_type, is_likely=is_likely) for is_likely in (False, True)]
     counts = terms, min(terms, 6 / math.sqrt(3) * math.sqrt(terms - 1))
     added = [np.float32(kept * (2 * row.ulp + quotient + count)) for row, count in zip(powers, counts, strict=True)]
-    carried = [np.float32(kept * 2 * row.operand) for row in powers]
+    carried = np.float32(kept * 2 * min(row.operand for row in powers))
 
-    def slacks(value: Array, run: slice) -> Slack:
-        size, moved = np.abs(value).astype(np.float32), off[run] * np.float32(1 - _SHARE_LOST)
-        hard, likely = (size * (exponents[run] * by + moved + of) for by, of in zip(carried, added, strict=True))
-        return hard, likely, None
+    def slacks(by: Any, value: Array, run: slice) -> Array:
+        counts = exponents[run] * carried
+        counts += off[run] * np.float32(1 - _SHARE_LOST)
+        counts += by
+        counts *= np.abs(value.astype(np.float32))
+        return counts
 
-    return slacks
+    hard, likely = added
+    return _Slacks(partial(slacks, hard), partial(slacks, likely), float(hard / likely))
 
 
 _SHARE_LOST = 2.0**-10
