@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.records import MOST_LIKELY, MOST_SYSTEMATIC, Element, OutputResult
 from dmlcheck.comparison.regions import region
+from dmlcheck.comparison.screening import Settled
 from dmlcheck.comparison.tolerances import FLOAT32, Limit
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.diagnostics.wording import braces
@@ -52,13 +53,31 @@ def compare(
     limit: Limit,
     bounds: Callable[..., Bounds],
     unspecified: Mapping[str, Array] = {},
+    settled: Sequence[Mapping[str, Settled]] = (),
 ) -> dict[str, Comparison]:
     """Compare outputs with their expected values, which have their tensors' sizes and types.
 
     `bounds` takes masks of the elements that differ, by output, and `is_likely` for the likely errors instead of the
     largest, where these did not come along; it is called only where elements differ. `unspecified` has masks of the
-    elements that are not judged, by output.
+    elements that are not judged, by output, and `settled` what may be known of the elements of outputs without bounds:
+    the first of it that turns out to be right counts.
     """
+    for known in (*settled, {}):
+        compared, is_right = _compared(expected, actual, limit, bounds, unspecified, known)
+        if is_right:
+            break
+    return compared
+
+
+def _compared(
+    expected: Mapping[str, tuple[TensorDesc, Array]],
+    actual: Mapping[str, Array],
+    limit: Limit,
+    bounds: Callable[..., Bounds],
+    unspecified: Mapping[str, Array],
+    settled: Mapping[str, Settled],
+) -> tuple[dict[str, Comparison], bool]:
+    """Compare outputs, and say whether no settled element may have a larger share of its bound than was found."""
     tallies: dict[str, _Tally] = {}
     differing: dict[str, Differing] = {}
     compared: dict[str, Comparison] = {}
@@ -67,13 +86,18 @@ def compare(
         if not _has_form(found, values):
             compared[name] = _misshapen(tensor, _form_problem(found, values))
             continue
-        differs = Differing(values, found, is_open, is_float=tensor.data_type in FORMATS)
+        known = settled.get(name)
+        asked = None if known is None else known.asked
+        differs = Differing(values, found, is_open, asked, is_float=tensor.data_type in FORMATS)
         compared[name] = _equal(tensor, limit, is_open)
         if differs.any():
             differing[name], tallies[name] = differs, _Tally(compared[name].result, limit)
+            if known is not None:
+                tallies[name].errors, tallies[name].terms = known.squares, known.terms
     if differing:
         _judge_all(tallies, differing, bounds)
-    return {**compared, **{name: tally.comparison() for name, tally in tallies.items()}}
+    found_all = {**compared, **{name: tally.comparison() for name, tally in tallies.items()}}
+    return found_all, all(tally.max_share >= settled[name].most for name, tally in tallies.items() if name in settled)
 
 
 def _judge_all(
@@ -146,18 +170,38 @@ class Differing:
     Any NaN equals any other, and 0 equals -0. Elements that are unspecified do not differ.
     """
 
-    def __init__(self, expected: Array, actual: Array, unspecified: Array | None = None, *, is_float: bool) -> None:
-        """Take two arrays of one shape and type, and a mask of that shape."""
+    def __init__(
+        self,
+        expected: Array,
+        actual: Array,
+        unspecified: Array | None = None,
+        asked: Array | None = None,
+        *,
+        is_float: bool,
+    ) -> None:
+        """Take two arrays of one shape and type, and masks of that shape: `asked` of all that is looked at."""
+        self.asked = asked
         self.expected, self.actual, self.is_float = expected, actual, is_float
         self.unspecified = unspecified
         self.shape = expected.shape
 
     def __getitem__(self, where: Any) -> Array:
         wanted, found = self.expected[where], self.actual[where]
+        asked = None if self.asked is None else self.asked[where]
+        if asked is None or 8 * np.count_nonzero(asked) >= asked.size:
+            differs = self._of(wanted, found)
+            differs = differs if asked is None else differs & asked
+        else:
+            at = np.unravel_index(np.flatnonzero(asked), asked.shape)
+            differs = np.zeros(asked.shape, dtype=bool)
+            differs[at] = self._of(wanted[at], found[at])
+        return differs if self.unspecified is None else differs & ~self.unspecified[where]
+
+    def _of(self, wanted: Array, found: Array) -> Array:
         differs = np.asarray(wanted != found)
         if self.is_float and differs.any():
             differs &= ~(np.isnan(wanted) & np.isnan(found))
-        return differs if self.unspecified is None else differs & ~self.unspecified[where]
+        return differs
 
     def any(self) -> bool:
         """Whether any element differs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial, reduce
 from itertools import zip_longest
 from typing import Any, NamedTuple
@@ -23,6 +23,16 @@ from dmlcheck.reference.tiling.piece import Piece, parts_of
 from dmlcheck.reference.tiling.plan import pieces
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
+
+FEW = 16  # elements of a piece: so many sums of products are computed each by itself
+
+
+def _few(size: int) -> int:
+    """Return how many elements of a piece take less time each by itself than all of them together."""
+    return max(FEW, size >> 12)
+
+
+Place = tuple[int, ...]
 
 
 class Bound(NamedTuple):
@@ -125,6 +135,13 @@ def _bounds(
             ((_, value, is_open),) = blocks_of(found)
             yield labels[only], at, _bound(desc, labels[only], value, is_open, np.arange(at.size))
             continue
+        mask = None if piece.of_element is None else picked[only]
+        if mask is not None and piece.of_element is not None and np.count_nonzero(mask) <= _few(mask.size) < mask.size:
+            at = positions(asked[labels[only]].shape, piece.where, (), mask)
+            elements = zip(*np.unravel_index(at, asked[labels[only]].shape), strict=True)
+            each = [_of_element(desc, labels[only], piece.of_element, place, arithmetic) for place in elements]
+            yield labels[only], at, _joined(each)
+            continue
         for part in parts_of(_computed(piece, arithmetic)):
             results = part if isinstance(piece.where, dict) else {only: part}
             for name in filter(picked.__contains__, results):
@@ -132,6 +149,35 @@ def _bounds(
                 for cut, value, is_open in blocks_of(results[name], partial(_is_asked, mask)):
                     at = positions(asked[label].shape, places[name], cut, mask[cut])
                     yield label, at, _bound(desc, label, value, is_open, np.flatnonzero(mask[cut]))
+
+
+def _of_element(
+    desc: OperatorDesc, label: str, of_element: Callable[[Place], Piece], place: Any, arithmetic: Arithmetic
+) -> Bound:
+    """Return the bound of an element from the piece that is it alone, or its group."""
+    piece = of_element(tuple(map(int, place)))
+    ((_, value, is_open),) = blocks_of(_computed(piece, arithmetic))
+    sizes = next(part.tensor.sizes for part in desc.tensors() if part.label == label)
+    places = [range(size)[at] for size, at in zip(sizes, piece.where, strict=True)]
+    numbers = [own.index(int(at)) for own, at in zip(places, place, strict=True)]
+    return _bound(desc, label, value, is_open, np.array([np.ravel_multi_index(numbers, [*map(len, places)])]))
+
+
+def _joined(parts: Sequence[Bound]) -> Bound:
+    """Return the bounds of several parts as one."""
+    others = tuple(map(_joined, zip(*(part.others for part in parts), strict=True)))
+    likely = [part.likely for part in parts if part.likely is not None]
+    unlimited = [np.zeros(part.slack.shape, bool) if part.unlimited is None else part.unlimited for part in parts]
+    return Bound(
+        np.concatenate([part.value for part in parts]),
+        np.concatenate([part.slack for part in parts]),
+        np.concatenate([part.unspecified for part in parts]),
+        max(part.terms for part in parts),
+        any(part.is_rounded for part in parts),
+        others=others,
+        unlimited=np.concatenate(unlimited) if np.any(unlimited) else None,
+        likely=_joined(likely) if len(likely) == len(parts) else None,
+    )
 
 
 def _is_asked(mask: Array, cut: Any) -> bool:
@@ -243,6 +289,9 @@ def positions(sizes: tuple[int, ...], where: Any, cut: Any, mask: Array) -> Arra
     start, steps = 0, [math.prod(sizes[axis + 1 :]) for axis in range(len(sizes))]
     for index in (where, cut):
         start, sizes, steps = _at(start, sizes, steps, index if isinstance(index, tuple) else (index,))
+    if sizes and 8 * np.count_nonzero(mask) < mask.size:
+        numbers = np.unravel_index(np.flatnonzero(mask), sizes)
+        return start + sum((own * step for own, step in zip(numbers, steps, strict=True)), np.zeros(1, np.int64))
     along = (np.arange(size) * step for size, step in zip(sizes, steps, strict=True))
     every: Array = reduce(np.add.outer, along, np.asarray(start))
     return every.reshape(-1)[np.flatnonzero(mask)]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.tiling.blocks import Index, tiles_along
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.piece import Piece, Sizes
 from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
 
 LARGEST = 1 << 20  # elements of what a part of the filter sees: 8 megabytes of float64
@@ -60,22 +60,32 @@ def correlations(
     *more: Any,
     fill: Any = 0,
     mark: Callable[[Pass, Box], Any] = lambda _, __: None,
+    sizes: Callable[..., Sizes] | None = None,
 ) -> Iterator[Piece]:
     """Yield the pieces of an operator that computes something of the sums of products of a tensor and a filter.
 
     `input` has {batch, groups, channels of a group, ...} elements, beyond which it is `fill`; tensors in `more` have
     one element, or one for each {group, output channel of a group, 1}, or are None. The formula takes the filter as
     rows and what it sees as columns, whose products are {batch, groups, output channels of a group, places}; then the
-    parts of `more`, and what `mark` gives for the piece.
+    parts of `more`, and what `mark` gives for the piece; so does `sizes`, which gives those of the pieces.
     """
+
+    def piece(one: Pass, box: Box) -> Piece:
+        own = seen_by(one, box, input.shape[3:])
+        seen = part(input[box.batch, box.groups], own, fill)
+        rows = one.filter[box.groups, box.outputs]
+        others = (x if x is None else _of_channels(x, box) for x in more)
+        return Piece(
+            _where(one, box),
+            partial(_of_rows_and_columns, formula, own),
+            (rows, seen, *others, mark(one, box)),
+            sizes=None if sizes is None else partial(_of_rows_and_columns, sizes, own),
+            of_element=lambda place: piece(one, _box_of(one, place)),
+        )
+
     for one in passes:
         for box in _boxes(one, len(input)):
-            own = seen_by(one, box, input.shape[3:])
-            seen = part(input[box.batch, box.groups], own, fill)
-            rows = one.filter[box.groups, box.outputs]
-            others = (x if x is None else _of_channels(x, box) for x in more)
-            whole = partial(_of_rows_and_columns, formula, own)
-            yield Piece(_where(one, box), whole, (rows, seen, *others, mark(one, box)))
+            yield piece(one, box)
 
 
 def seen_by(one: Pass, box: Box, sizes: Sequence[int]) -> View:
@@ -133,6 +143,15 @@ def _boxes(one: Pass, batch: int) -> Iterator[Box]:
         for group in [of_groups] if width == outs else _slices(of_groups.start, of_groups.stop, 1):
             for outputs in _slices(0, outs, width):
                 yield Box(of_batch, group, outputs, places)
+
+
+def _box_of(one: Pass, place: tuple[int, ...]) -> Box:
+    """Return the part of a pass that is one element of the output."""
+    batch, channel, *spatial = place
+    group, out = divmod(channel, one.filter.shape[1])
+    places = ((at - first) // step for at, first, step in zip(spatial, one.first, one.steps, strict=True))
+    batches, groups, outputs, *at = (slice(number, number + 1) for number in (batch, group, out, *places))
+    return Box(batches, groups, outputs, at)
 
 
 def _slices(start: int, stop: int, step: int) -> list[slice]:

@@ -22,6 +22,7 @@ from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.values.number_formats import NUMPY_TYPES
 
 Array = NDArray[Any]
+Watch = Callable[[Piece, Any], None]
 
 
 class Computed(NamedTuple):
@@ -39,10 +40,13 @@ def run(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> d
     return {label: computed.values for label, computed in evaluate(desc, inputs, numbers).items()}
 
 
-def evaluate(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None) -> dict[str, Computed]:
+def evaluate(
+    desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None, watch: Watch | None = None
+) -> dict[str, Computed]:
     """Return the outputs of a valid desc by label; `inputs` has an array (a list for an array of tensors) by field.
 
-    `numbers` makes other arrays of those that formulas compute with, for what another arithmetic would give.
+    `numbers` makes other arrays of those that formulas compute with, for what another arithmetic would give. `watch`
+    sees each piece that has `sizes`, with what its formula gave, as they are computed, in several threads.
     TooMuchWork where that would take too long.
     """
     refuse_too_much(desc, inputs)
@@ -50,7 +54,7 @@ def evaluate(desc: OperatorDesc, inputs: Inputs, numbers: Numbers | None = None)
     with np.errstate(all="ignore"):
         compute_all(
             pieces(desc, inputs),
-            partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers),
+            partial(_compute, results, row(desc.spec.operator).kernel.overflow, numbers, watch),
             threads_for(inputs),
         )
     return {label: output.computed() for label, output in results.items()}
@@ -135,11 +139,15 @@ def _rounded(result: InDoubt, data_type: str) -> Array:
     return rounded
 
 
-def _compute(results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, piece: Piece) -> None:
+def _compute(
+    results: Mapping[str, _Output], overflow: str, numbers: Numbers | None, watch: Watch | None, piece: Piece
+) -> None:
     found = piece.formula(*(x if piece.is_exact else as_numbers(x, numbers) for x in piece.operands))
     if not isinstance(piece.where, dict):
         (output,) = results.values()
         output.put(piece.where, found, overflow)
+        if watch is not None and piece.sizes is not None:
+            watch(piece, found)
         return
     outputs = {parameter(label): output for label, output in results.items()}
     for part in parts_of(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import chain, islice
 from typing import Any
 
@@ -18,13 +19,19 @@ def threads_for(inputs: Mapping[str, Any]) -> int:
     arrays = chain.from_iterable(array if isinstance(array, list) else (array,) for array in inputs.values())
     if not any(getattr(array, "size", 0) >= _MANY for array in arrays):
         return 1
-    np.empty(_TEMPORARY)
     return min(memory.cores(), _MOST_THREADS)
 
 
-# Freeing this much once teaches glibc to keep the memory of smaller arrays, which it else returns, and asks for anew,
-# with every block: that would take longer than the arithmetic.
-_TEMPORARY = 1 << 21
+@cache
+def keep_memory() -> None:
+    """Teach glibc to keep the memory of smaller arrays by freeing this much once.
+
+    Else it returns that, and asks for it anew, with every block, which would take longer than the arithmetic.
+    """
+    np.empty(_TEMPORARY)
+
+
+_TEMPORARY = 1 << 21  # elements
 _MANY = 1 << 20  # elements: from here on threads save more than they cost
 _MOST_THREADS = 4  # each has its own blocks in memory
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,6 +18,7 @@ from dmlcheck.running.places import path_in_case
 from dmlcheck.specs.records import OUTPUT, Tolerance
 
 if TYPE_CHECKING:
+    from dmlcheck.comparison.screening import Settled
     from dmlcheck.comparison.tolerances import Limit
 
 
@@ -91,11 +92,11 @@ def judge(
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
-    right = _right(desc, prepared, actual, of_reference)
-    expected, is_open = right.expected, right.is_open
     limit = limits.of(desc, case.tolerance)
+    right = _right(desc, prepared, actual, of_reference, limit)
+    expected, is_open = right.expected, right.is_open
     unspecified = union(is_open, prepared.is_any)
-    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified)
+    compared = compare(expected, actual, limit, _bounds_of(desc, inputs, limit), unspecified, right.settled)
     outputs = {name: output for name, (output, _) in compared.items()}
     is_off = of_reference is None and any(
         output.mismatches or output.unlikely or output.systematic for output in outputs.values()
@@ -153,8 +154,8 @@ def evidence_of(case: Case, prepared: Prepared, actual: Mapping[str, Any], limit
     desc, inputs = prepared.desc, prepared.inputs
     if desc is None:
         raise ValueError(case.id)
-    expected = _right(desc, prepared, actual, None).expected
     limit = limits.of(desc, case.tolerance)
+    expected = _right(desc, prepared, actual, None, limit).expected
     return {
         "inputs": {part.label: array for part, array in desc.inputs_with(inputs)},
         "expected": {label: values for label, (_, values) in expected.items()},
@@ -181,26 +182,33 @@ def _is_equal(outputs: Mapping[str, OutputResult]) -> bool:
 class _Right(NamedTuple):
     """The expected outputs, each with its tensor, and masks of what the documentation leaves open, by output.
 
-    `reference` has the outputs of the reference engine where a case gives floats, which are measured against them.
+    `reference` has the outputs of the reference engine where a case gives floats, which are measured against them;
+    `settled` is what was found while it computed them of what the implementation gave.
     """
 
     expected: Mapping[str, Any]
     is_open: Masks
     reference: Mapping[str, Any] | None = None
+    settled: Sequence[Mapping[str, Settled]] = ()
 
 
-def _right(desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None) -> _Right:
+def _right(
+    desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of_reference: Masks | None, limit: Limit
+) -> _Right:
     """Return what is right; what a case does not give is the reference engine's."""
     is_measured = gives_floats(prepared)
     if of_reference is not None and prepared.expected:
         return _Right(prepared.expected, of_reference, actual if is_measured else None)
     if prepared.expected and not (desc.spec.unspecified or is_measured):
         return _Right(prepared.expected, {})
+    from dmlcheck.comparison.screening import Screen
     from dmlcheck.reference import engine
     from dmlcheck.reference.work import TooMuchWork
 
+    screen = Screen(desc, actual, limit)
+    is_screened = screen.is_used and not prepared.expected
     try:
-        computed = engine.evaluate(desc, prepared.inputs)
+        computed = engine.evaluate(desc, prepared.inputs, watch=screen.see if is_screened else None)
     except (MemoryError, TooMuchWork):
         if prepared.expected and not desc.spec.unspecified:
             return _Right(prepared.expected, {})  # it was for measuring alone
@@ -209,7 +217,7 @@ def _right(desc: OperatorDesc, prepared: Prepared, actual: Mapping[str, Any], of
     if prepared.expected:
         return _Right(prepared.expected, masks_of(computed), reference if is_measured else None)
     own = {part.label: (part.tensor, reference[part.label]) for part in desc.tensors(OUTPUT) if part.label in actual}
-    return _Right(own, masks_of(computed))
+    return _Right(own, masks_of(computed), settled=screen.settled() if is_screened else ())
 
 
 def _bounds_of(desc: OperatorDesc, inputs: dict[str, Any], limit: Limit) -> Any:

@@ -5,8 +5,9 @@
 Both sides of a ratio are measured in turn, and the best time of each counts, so that what else the machine does matters
 little; two processes need two idle cores all the same. Goals are those of the project: start-up 1.3, a run 0.8, two
 processes 0.75 of the time of one, an ONNX model 5, a sum 3, a GEMM 1.6, a convolution 2, a pooling 2.5, a normalization
-3, a resampling 4, moved elements 2, a gather 6, the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise
-operator 4, and 3 times the memory of the same NumPy expression in FLOAT32.
+3, judging a GEMM or a convolution 3 times the reference alone, a resampling 4, moved elements 2, a gather 6,
+the first of sorted rows 2, an LSTM 3, an attention 3, an element-wise operator 4, and 3 times the memory of the same
+NumPy expression in FLOAT32.
 """
 
 from __future__ import annotations
@@ -205,6 +206,54 @@ def attention(_: Path) -> tuple[Job, Job]:
         return found.transpose(0, 2, 1, 3).reshape(1, 512, 512).astype(np.float32)
 
     return lambda: library.evaluate("MULTIHEAD_ATTENTION", desc, inputs), plain
+
+
+def judged(operator: str, desc: dict[str, Any], inputs: dict[str, Any], found: Any) -> tuple[Job, Job]:
+    """Return judging what NumPy's FLOAT32 gives for an operator, and what the reference alone takes of that."""
+    from dmlcheck import validation
+    from dmlcheck.cases.prepare import Prepared
+    from dmlcheck.cases.records import Case
+    from dmlcheck.reference import engine
+    from dmlcheck.running.verdict import Limits, judge
+    from dmlcheck.specs.names import NEWEST_LEVEL
+
+    tensors = {name: {"DataType": "FLOAT32", "Sizes": list(array.shape)} for name, array in inputs.items()}
+    output = {"DataType": "FLOAT32", "Sizes": list(found.shape)}
+    valid, _ = validation.validate(operator, {**tensors, "OutputTensor": output, **desc}, NEWEST_LEVEL)
+    if valid is None:
+        raise ValueError(operator)
+    case, limits = Case(operator, operator, "", operator, None, {}, inputs), Limits("FLOAT32")
+    prepared, actual = Prepared(valid, inputs), {"OutputTensor": found}
+    return lambda: judge(case, prepared, actual, limits), lambda: engine.evaluate(valid, inputs)
+
+
+def judged_gemm(_: Path) -> tuple[Job, Job]:
+    """Return judging a GEMM of 768 x 768 and 768 x 3072 FLOAT32, and computing it."""
+    import numpy as np
+
+    generator = np.random.default_rng(7)
+    a, b = (generator.standard_normal(sizes, dtype=np.float32) for sizes in ((1, 1, 768, 768), (1, 1, 768, 3072)))
+    fields = {"TransA": "NONE", "TransB": "NONE", "Alpha": 1, "Beta": 0}
+    return judged("GEMM", fields, {"ATensor": a, "BTensor": b}, a @ b)
+
+
+def judged_convolution(_: Path) -> tuple[Job, Job]:
+    """Return judging a 3x3 CONVOLUTION of 64 to 64 channels of 56x56 FLOAT32, and computing it."""
+    import numpy as np
+
+    generator = np.random.default_rng(7)
+    x, kernel = (generator.standard_normal(sizes, dtype=np.float32) for sizes in ((1, 64, 56, 56), (64, 64, 3, 3)))
+    fields = {
+        "Mode": "CROSS_CORRELATION",
+        "Direction": "FORWARD",
+        "GroupCount": 1,
+        "OutputPadding": [0, 0],
+        **{name: [1, 1] for name in ("Strides", "Dilations", "StartPadding", "EndPadding")},
+    }
+    padded = np.pad(x, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))[0]
+    found = kernel.reshape(64, -1) @ windows.transpose(0, 3, 4, 1, 2).reshape(576, -1)
+    return judged("CONVOLUTION", fields, {"InputTensor": x, "FilterTensor": kernel}, found.reshape(1, 64, 56, 56))
 
 
 def pooling(_: Path) -> tuple[Job, Job]:
@@ -457,6 +506,8 @@ BENCHMARKS = {
     "normalization": (normalization, 3.0, 9),
     "resample": (resample, 4.0, 9),
     "convolution": (convolution, 2.0, 9),
+    "judged-gemm": (judged_gemm, 3.0, 9),
+    "judged-convolution": (judged_convolution, 3.0, 9),
     "pooling": (pooling, 2.5, 9),
     "gather": (gather, 6.0, 25),
     "top": (top, 2.0, 5),

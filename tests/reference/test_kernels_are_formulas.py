@@ -13,7 +13,7 @@ from dmlcheck.reference import kernels
 FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
 # Those that still cut their results into pieces, or compute with errors, themselves.
 MIXED = {
-    "activation", "attention", "convolution", "cumulative", "fill", "folding", "gradients", "indexing", "matrix",
+    "activation", "attention", "binary", "convolution", "cumulative", "fill", "folding", "gradients", "indexing", "matrix",
     "movement", "normalization", "optimizer", "pooling", "quantize", "random", "recurrent", "reduction", "regions",
     "resampling", "unary",
 }  # fmt: skip

@@ -11,12 +11,14 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
-from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import plus_start
 from dmlcheck.reference.pieces import Open, opened
+from dmlcheck.reference.products import absolute
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.piece import Piece, sizes_of
+from dmlcheck.reference.tiling.piece import Sizes as Sums
 from dmlcheck.reference.windows import Window, placed
 from dmlcheck.reference.work import Work, multiplications
 
@@ -62,6 +64,7 @@ def convolution(
         passes(taps, window, output.sizes[2:]),
         of_channels(bias, group_count),
         mark=partial(left_open, taps=taps, sizes=input.shape[2:], added=added),
+        sizes=sizes_of_products if fused_activation is NONE else None,
     )
 
 
@@ -94,6 +97,11 @@ def biased(rows: Any, columns: Any, bias: Any, marks: Any, *, fused: Nested) -> 
         return found
     is_open, is_added = marks
     return Open(found, is_open | is_added & ((sums != 0) | (opened(found)[0] != 0)))
+
+
+def sizes_of_products(rows: Any, columns: Any, bias: Any, _: Any) -> Sums:
+    """Return the sums of the sizes of what is added up for each output."""
+    return sizes_of(absolute(rows, columns), rows.shape[-1], bias)
 
 
 def convolution_integer(

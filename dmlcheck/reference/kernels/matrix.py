@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.nested import Nested
+from dmlcheck.reference.nested import NONE, Nested
 from dmlcheck.reference.numbers import plus_start, raw, widest
 from dmlcheck.reference.pieces import Open, any_of, overflows
-from dmlcheck.reference.products import dot, products
+from dmlcheck.reference.products import absolute, dot, products
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.piece import Piece, Sizes, sizes_of
 
 
 def gemm(
@@ -22,7 +22,16 @@ def gemm(
 ) -> Iterator[Piece]:
     """FusedActivation(Alpha * A @ B + Beta * C); TRANSPOSE exchanges the last two dimensions of A or B first."""
     formula = partial(of_matrices, alpha=alpha, beta=beta, fused=fused_activation)
-    return products(formula, turned(a, trans_a), turned(b, trans_b), c, whole=fused_activation.axes)
+    has_sizes = fused_activation is NONE and alpha != 0 and (c is None or beta != 0)
+    sizes = partial(sizes_of_matrices, alpha=alpha, beta=beta) if has_sizes else None
+    return products(formula, turned(a, trans_a), turned(b, trans_b), c, whole=fused_activation.axes, sizes=sizes)
+
+
+def sizes_of_matrices(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Sizes:
+    """Return the sums of the sizes of what GEMM of parts of matrices adds up."""
+    sums = absolute(a, b)
+    sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
+    return sizes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
 
 
 def turned(x: Any, transform: str) -> Any:

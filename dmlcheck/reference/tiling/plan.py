@@ -11,6 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
 from dmlcheck.reference.numbers import Arithmetic
 from dmlcheck.reference.rows import Cut, Groups
+from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
@@ -20,6 +21,7 @@ from dmlcheck.reference.tiling.request import Request
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
     """Return the tiles of an operator's results; with an arithmetic its attributes are tracked for it."""
+    keep_memory()
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first
     is_integer = isinstance(first, np.ndarray) and first.dtype.kind in "iu"
