@@ -71,13 +71,13 @@ def refused(found: Array, given: engine.Bound) -> Array:
     data_type = found.dtype.name.upper()
     with np.errstate(all="ignore"):
         rounded = given.value.astype(found.dtype)
-        limit = given.slack + ulp(np.where(np.isfinite(given.value), given.value, 0), data_type)
+        limit = given.radius + ulp(np.where(np.isfinite(given.value), given.value, 0), data_type)
         actual = found.astype(np.float64)
         over = np.isinf(found) & (np.abs(given.value) + limit > np.finfo(found.dtype).max)
         right = (
             (rounded == found) | (np.isnan(rounded) & np.isnan(found)) | (np.abs(actual - given.value) <= limit) | over
         )
-    wrong = ~(right | np.isinf(given.slack) | given.unspecified)
+    wrong = ~(right | np.isinf(given.radius) | given.unspecified)
     for other in given.others:
         wrong = wrong & refused(found, other)
     return wrong

@@ -136,7 +136,7 @@ def _is_right_in_float64(case: Case) -> bool:
     for label, at, bound in bounds(prepared.desc, prepared.inputs, asked, "FLOAT64"):
         tensor, values = expected[label]
         wanted = values.reshape(-1)[at].astype(np.float64)
-        if not (np.abs(wanted - bound.value) <= bound.slack + ulp(wanted, tensor.data_type) / 2).all():
+        if not (np.abs(wanted - bound.value) <= bound.radius + ulp(wanted, tensor.data_type) / 2).all():
             return False
     return True
 

@@ -259,7 +259,7 @@ class _Tally:
             self.unspecified += int(at.size - kept.sum())
             at, wanted, found, bound = at[kept], wanted[kept], found[kept], bound.of(kept)
         self.errors += _squared(found, bound)
-        self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.slack.any()))
+        self.is_rounded = self.is_rounded or (not self.limit.is_own and bool(bound.radius.any()))
         self.has_bound = self.has_bound or self.is_rounded
         self.has_unlimited = self.has_unlimited or any(side.unlimited is not None for side in (bound, *bound.others))
         if at.size:
@@ -473,7 +473,7 @@ def _is_unlimited(found: Array, data_type: str, bound: Bound, units: float = 1.0
     for side in (bound, *bound.others):
         none = np.zeros(found.shape, dtype=bool) if side.unlimited is None else side.unlimited
         unit = units * ulp(side.value, data_type) if data_type in FORMATS else 0.0
-        reach = np.where(none, unit, side.slack + unit)
+        reach = np.where(none, unit, side.radius + unit)
         unlimited |= none
         near |= np.abs(found.astype(np.float64) - side.value) <= reach
         near |= same(found, side.value.astype(found.dtype))
@@ -511,11 +511,11 @@ def _judge_integers(wanted: Array, found: Array, data_type: str, limit: Limit, b
         allowed = np.maximum.reduce(_limits(limit.tolerance, wanted.astype(np.float64), np.ones(units.shape)))
     share, accepted = units / allowed, units <= allowed
     if bound is not None:
-        middle = _middle(wanted.astype(np.float64), bound, bound.slack)
+        middle = _middle(wanted.astype(np.float64), bound, bound.radius)
         distance = np.abs(found.astype(np.float64) - middle)
-        share = np.fmin(share, np.where(bound.slack > 0, distance / bound.slack, np.inf))
-        accepted |= (distance <= bound.slack) & (bound.slack > 0)
-        allowed = np.maximum(allowed, bound.slack)
+        share = np.fmin(share, np.where(bound.radius > 0, distance / bound.radius, np.inf))
+        accepted |= (distance <= bound.radius) & (bound.radius > 0)
+        allowed = np.maximum(allowed, bound.radius)
     share = np.where(np.isinf(allowed), np.nan, share)
     return _Judged(wanted, found, exact, share, accepted, allowed, np.zeros(units.shape, bool))
 
@@ -530,7 +530,7 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     reference = expected if bound is None else np.where(is_result, bound.value, expected)
     unit = ulp(reference, data_type)
     if bound is not None and limit.tolerance is None and bound.is_rounded and is_result.all():
-        reach = bound.slack + unit
+        reach = bound.radius + unit
         if np.isfinite(actual).all() and np.isfinite(reach).all():
             return _judge_results(wanted, found, bound, unit, reach)
     allowed = np.zeros(reference.shape)
@@ -540,10 +540,10 @@ def _judge_floats(wanted: Array, found: Array, data_type: str, limit: Limit, bou
     share, accepted = _within(actual, reference, allowed, data_type)
     if bound is not None and bound.is_rounded:
         is_exact = limit.tolerance is not None and limit.tolerance.exact
-        reach = bound.slack + (0.0 if is_exact else unit)
+        reach = bound.radius + (0.0 if is_exact else unit)
         near, is_near = _within(actual, _middle(reference, bound, reach), reach, data_type)
         # Beside a pole, or an end of the domain, rounding decides whether it is infinite, NaN or a number of any size.
-        is_near |= np.isinf(bound.slack) & ~np.isfinite(reference) & ~np.isfinite(actual)
+        is_near |= np.isinf(bound.radius) & ~np.isfinite(reference) & ~np.isfinite(actual)
         share, accepted, allowed = np.fmin(share, near), accepted | is_near, np.maximum(allowed, reach)
     units = _distance(actual, reference) / unit
     share = np.where(np.isinf(allowed) & accepted, np.nan, share)
@@ -578,14 +578,14 @@ def _from_the_nearest(judged: _Judged, others: Array, data_type: str, bound: Bou
     """
     expected, actual, middle = judged.wanted.astype(np.float64), judged.found.astype(np.float64), bound.value
     unit = ulp(np.fmax(np.abs(middle), np.abs(expected)), data_type)
-    is_end = np.abs(expected - middle) > bound.slack / 2
+    is_end = np.abs(expected - middle) > bound.radius / 2
     from_mirror = np.where(is_end, _distance(actual, 2 * middle - expected), np.inf)
     from_middle = _distance(actual, middle) / ulp(middle, data_type)
     nearest = np.fmin(from_middle, from_mirror / unit)
     taken = others & (nearest < judged.units)
     return judged._replace(
         units=np.where(taken, nearest, judged.units),
-        share=np.where(taken, np.minimum(judged.share, from_mirror / (bound.slack + unit)), judged.share),
+        share=np.where(taken, np.minimum(judged.share, from_mirror / (bound.radius + unit)), judged.share),
         unrounded=judged.unrounded | (taken & (nearest == from_middle)),
     )
 
@@ -600,7 +600,7 @@ def _just_overflows(expected: Array, bound: Bound, data_type: str) -> Array:
     """Say which results are infinite once they are rounded, but within the bound of numbers that are not."""
     size, largest = np.abs(bound.value), FORMATS[data_type].largest
     found: Array = np.isinf(expected) & np.isfinite(size) & (np.sign(bound.value) == np.sign(expected))
-    return found & (size > largest) & (size - bound.slack <= largest + float(ulp(np.array(largest), data_type)))
+    return found & (size > largest) & (size - bound.radius <= largest + float(ulp(np.array(largest), data_type)))
 
 
 def _distance(actual: Array, reference: Array) -> Array:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from dmlcheck.comparison.tolerances import Limit
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import FEW, arithmetic_of
-from dmlcheck.reference.errors import Arithmetic
 from dmlcheck.reference.pieces import opened
 from dmlcheck.reference.tiling.piece import Piece, Sizes
 from dmlcheck.specs.records import OUTPUT
@@ -170,7 +170,7 @@ def _screened(
 
     What is near enough by the hard ones, divided by how much larger they may be, needs no look at the likely ones.
     """
-    slacks = _of_products(sizes, arithmetic)
+    radii = _of_products(sizes, arithmetic)
     shares = np.empty(value.size, np.float32)
     squares = of_likely = 0.0
     worst_units, worst, asked = 0.0, 0, []
@@ -183,10 +183,10 @@ def _screened(
         error = off.astype(np.float32)
         np.abs(error, out=error)
         share = shares[run]
-        np.divide(error, slacks.hard(value[run], run) + unit, out=share)
-        probable = float(share @ share) * slacks.ratio**2
-        if not float(share.max()) * slacks.ratio <= _SURELY or probable > _FAIR * share.size:
-            likely = error / (slacks.likely(value[run], run) + unit)
+        np.divide(error, radii.hard(value[run], run) + unit, out=share)
+        probable = float(share @ share) * radii.ratio**2
+        if not float(share.max()) * radii.ratio <= _SURELY or probable > _FAIR * share.size:
+            likely = error / (radii.likely(value[run], run) + unit)
             probable = float(likely @ likely)
             asked.append(start + np.flatnonzero(~(likely <= _SURELY)))
             if sum(map(len, asked)) > FEW:
@@ -209,7 +209,7 @@ def _screened(
 
 
 class _Slacks(NamedTuple):
-    """What gives the least that the slacks of some results are, and how many times as large the hard ones are."""
+    """What gives the least that the radii of some results are, and how many times as large the hard ones are."""
 
     hard: Callable[[Array, slice], Array]
     likely: Callable[[Array, slice], Array]
@@ -217,7 +217,7 @@ class _Slacks(NamedTuple):
 
 
 def _of_products(sizes: Sizes, arithmetic: Arithmetic) -> _Slacks:
-    """Return the least that both slacks of sums of products are.
+    """Return the least that both radii of sums of products are.
 
     Both are at least a multiple of the sum of the sizes of the terms: the errors of n roundings are n * u times as
     large, and the likely ones at least 6 / sqrt(3) * u times, as the squares of n terms are at least the square of

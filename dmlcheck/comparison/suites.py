@@ -46,7 +46,7 @@ class _Side(NamedTuple):
 
     exact: Array
     ulp: Array
-    slack: Array
+    radius: Array
 
 
 def inaccurate(
@@ -138,7 +138,7 @@ def _worst(
     sides = [_side(wide, one, tensor.data_type) for one in (bound._replace(others=()), *bound.others)]
     far = ~bound.unspecified
     for side in sides:
-        far &= side.ulp > max(within, _CORRECTLY_ROUNDED) + side.slack / ulp(side.exact, tensor.data_type)
+        far &= side.ulp > max(within, _CORRECTLY_ROUNDED) + side.radius / ulp(side.exact, tensor.data_type)
     found = np.flatnonzero(far)
 
     def place(i: int) -> Place:
@@ -157,7 +157,7 @@ def _worst(
 
 def _side(values: Array, bound: Bound, data_type: str) -> _Side:
     exact = bound.value.astype(np.float64)
-    return _Side(exact, _distance(values, exact, data_type) / ulp(exact, data_type), bound.slack)
+    return _Side(exact, _distance(values, exact, data_type) / ulp(exact, data_type), bound.radius)
 
 
 def _is_as_written(number: tuple[Fraction, Fraction] | None, sides: list[_Side], i: int, data_type: str) -> bool:
@@ -166,9 +166,9 @@ def _is_as_written(number: tuple[Fraction, Fraction] | None, sides: list[_Side],
         return False
     value, digit = number
     for side in sides:
-        exact, slack = float(side.exact[i]), Fraction(float(side.slack[i]))
+        exact, radius = float(side.exact[i]), Fraction(float(side.radius[i]))
         rounded = float(side.exact[i].astype(NUMPY_TYPES[data_type]))
-        for right, own in ((exact, slack), (rounded, 0)):
+        for right, own in ((exact, radius), (rounded, 0)):
             if np.isfinite(right) and abs(value - Fraction(right)) <= digit / 2 + own:
                 return True
     return False

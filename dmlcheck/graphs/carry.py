@@ -11,9 +11,9 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
 from dmlcheck.graphs.buffers import Array, from_bytes
 from dmlcheck.graphs.records import Step
+from dmlcheck.reference.ball.errors import Arithmetic
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, function_range
-from dmlcheck.reference.errors import Arithmetic
-from dmlcheck.reference.numbers import Tracked
 from dmlcheck.specs.records import INPUT, OUTPUT
 from dmlcheck.values.layouts import viewed
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
@@ -22,14 +22,14 @@ from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 class Carried(NamedTuple):
     """The elements of a buffer as right implementations may have them.
 
-    `value` are the results without roundings, flat; `slack` how far roundings may take each of them from there, and
+    `value` are the results without roundings, flat; `radius` how far roundings may take each of them from there, and
     `likely` how far they probably do: None where all elements are exact. `terms` is the length of the longest sum on
     the way.
     """
 
     data_type: str
     value: Array
-    slack: Array | None = None
+    radius: Array | None = None
     likely: Array | None = None
     terms: int = 0
 
@@ -83,11 +83,11 @@ def _sides(
     def run(given: Mapping[str, Any], desc: OperatorDesc = step.desc) -> dict[str, _Side]:
         return _bounded(desc, outputs, given, is_likely=is_likely, **arithmetic)
 
-    tracked = {label: x for label, x in inputs.items() if isinstance(x, Tracked)}
-    if not tracked:
+    balls = {label: x for label, x in inputs.items() if isinstance(x, Ball)}
+    if not balls:
         return run(inputs)
-    if _may_spread(step.desc, tracked, outputs):
-        values = {label: np.asarray(x.value) if isinstance(x, Tracked) else x for label, x in inputs.items()}
+    if _may_spread(step.desc, balls, outputs):
+        values = {label: np.asarray(x.value) if isinstance(x, Ball) else x for label, x in inputs.items()}
         power = 1 if step.desc.spec.short in _NORMS else 2
         return _spread(run(values), run(_errors(inputs, power), _without_padding(step.desc)), power)
     try:
@@ -97,7 +97,7 @@ def _sides(
         pass  # of a kernel that takes no errors in one of its inputs
     sides = _lost(run({label: _rounded(x, parts[label]) for label, x in inputs.items()}))
     if step.desc.spec.short in ("TOP_K", "TOP_K1"):
-        _sort(sides["OutputValueTensor"], tracked["InputTensor"], step.desc.values["Axis"])
+        _sort(sides["OutputValueTensor"], balls["InputTensor"], step.desc.values["Axis"])
     return sides
 
 
@@ -133,7 +133,7 @@ def _errors(inputs: Mapping[str, Any], power: int) -> dict[str, Any]:
         elif label in _FACTORS:
             found[label] = np.abs(x.astype(np.float64)) ** power
         else:
-            found[label] = x.slack**power if isinstance(x, Tracked) else np.zeros_like(x)
+            found[label] = x.radius**power if isinstance(x, Ball) else np.zeros_like(x)
     return found
 
 
@@ -149,29 +149,29 @@ def _spread(own: dict[str, _Side], spread: dict[str, _Side], power: int) -> dict
     """
     for label, side in own.items():
         if label.startswith("OutputIndices"):
-            side.slack = np.full(side.slack.shape, np.inf)
+            side.radius = np.full(side.radius.shape, np.inf)
         else:
             more = spread[label]
-            total = more.slack if more.value is None else np.abs(more.value) + more.slack
-            side.slack = side.slack + (np.sqrt(total) if power == 2 else total)
+            total = more.radius if more.value is None else np.abs(more.value) + more.radius
+            side.radius = side.radius + (np.sqrt(total) if power == 2 else total)
     return own
 
 
 def _lost(sides: dict[str, _Side]) -> dict[str, _Side]:
     """Leave outputs without any bound."""
     for side in sides.values():
-        side.slack = np.full(side.slack.shape, np.inf)
+        side.radius = np.full(side.radius.shape, np.inf)
     return sides
 
 
-def _sort(side: _Side, x: Tracked, axis: int) -> None:
+def _sort(side: _Side, x: Ball, axis: int) -> None:
     """Bound elements that were sorted: an element of any rank moves no more than the most of all along the axis."""
-    most = np.broadcast_to(x.slack.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
-    side.slack = most + _rounding(np.zeros(1) if side.value is None else side.value, most, side.tensor.data_type)
+    most = np.broadcast_to(x.radius.max(axis=axis, keepdims=True), side.tensor.sizes).reshape(-1)
+    side.radius = most + _rounding(np.zeros(1) if side.value is None else side.value, most, side.tensor.data_type)
 
 
 def _rounded(x: Any, tensor: TensorDesc) -> Any:
-    if not isinstance(x, Tracked):
+    if not isinstance(x, Ball):
         return x
     dtype = NUMPY_TYPES[tensor.data_type]
     return (x.value if dtype.kind == "f" else np.rint(x.value)).astype(dtype)
@@ -202,29 +202,29 @@ class _Side:
         self.limits = limits
         count = math.prod(tensor.sizes)
         self.value: Array | None = None
-        self.slack = np.zeros(count)
+        self.radius = np.zeros(count)
         self.terms = 0
 
     def put(self, at: Array, bound: Bound) -> None:
         """Put the bounds of some elements in their places."""
-        value, slack = _within(*_hull(bound), *self.limits)
+        value, radius = _within(*_hull(bound), *self.limits)
         if self.value is None:
-            self.value = np.zeros(self.slack.size, value.dtype)
+            self.value = np.zeros(self.radius.size, value.dtype)
         elif self.value.dtype != value.dtype:
             self.value = self.value.astype(np.float64)
         if bound.is_rounded and self.tensor.data_type in FORMATS:
-            slack = slack + _rounding(value, slack, self.tensor.data_type)
+            radius = radius + _rounding(value, radius, self.tensor.data_type)
         self.value[at] = value
-        self.slack[at] = np.where(bound.unspecified, np.inf, slack)
+        self.radius[at] = np.where(bound.unspecified, np.inf, radius)
         self.terms = max(self.terms, bound.terms)
 
     def carried(self, likely: _Side) -> Carried:
         """Return the tensor in its buffer."""
-        value = np.zeros(self.slack.size) if self.value is None else self.value
-        if not self.slack.any():
+        value = np.zeros(self.radius.size) if self.value is None else self.value
+        if not self.radius.any():
             return Carried(self.tensor.data_type, self._laid_out(value), terms=self.terms)
-        slack, probable = self._laid_out(self.slack), self._laid_out(np.minimum(likely.slack, self.slack))
-        return Carried(self.tensor.data_type, self._laid_out(value), slack, probable, self.terms)
+        radius, probable = self._laid_out(self.radius), self._laid_out(np.minimum(likely.radius, self.radius))
+        return Carried(self.tensor.data_type, self._laid_out(value), radius, probable, self.terms)
 
     def _laid_out(self, elements: Array) -> Array:
         if self.tensor.strides is None:
@@ -240,10 +240,10 @@ def _hull(bound: Bound) -> tuple[Array, Array]:
     Where one of these is NaN or infinite and others are not, it is the first, and nothing bounds it.
     """
     if not bound.others:
-        return bound.value, bound.slack
-    sides = [(side.value.astype(np.float64), side.slack) for side in (bound, *bound.others)]
-    low = np.minimum.reduce([value - slack for value, slack in sides])
-    high = np.maximum.reduce([value + slack for value, slack in sides])
+        return bound.value, bound.radius
+    sides = [(side.value.astype(np.float64), side.radius) for side in (bound, *bound.others)]
+    low = np.minimum.reduce([value - radius for value, radius in sides])
+    high = np.maximum.reduce([value + radius for value, radius in sides])
     first, is_nan = sides[0][0], np.logical_and.reduce([np.isnan(value) for value, _ in sides])
     with np.errstate(invalid="ignore"):
         is_one, reach = (low == high) | is_nan, (high - low) / 2
@@ -251,24 +251,24 @@ def _hull(bound: Bound) -> tuple[Array, Array]:
     return np.where(is_one, first, middle), np.where(is_one, 0.0, np.where(np.isfinite(reach), reach, np.inf))
 
 
-def _within(value: Array, slack: Array, low: float, high: float) -> tuple[Array, Array]:
+def _within(value: Array, radius: Array, low: float, high: float) -> tuple[Array, Array]:
     """Return results whose errors reach no further than what a function gives."""
-    return value, slack if math.isinf(low) else np.fmin(slack, np.fmax(value - low, high - value))
+    return value, radius if math.isinf(low) else np.fmin(radius, np.fmax(value - low, high - value))
 
 
-def _rounding(value: Array, slack: Array, data_type: str) -> Array:
+def _rounding(value: Array, radius: Array, data_type: str) -> Array:
     """Return how far the rounding of results to their type may take them; denormals may be flushed."""
     form = FORMATS[data_type]
-    size, smallest = np.abs(value) + slack, 2.0**form.least_exponent
+    size, smallest = np.abs(value) + radius, 2.0**form.least_exponent
     return np.where(size < smallest, size, size * form.unit_roundoff)
 
 
 def _input(tensor: TensorDesc, given: Array | Carried, arithmetic: Arithmetic) -> Any:
-    """Return an input as an array where it is exact, else as tracked numbers."""
+    """Return an input as an array where it is exact, else as balls."""
     if not isinstance(given, Carried):
         return from_bytes(tensor, given)
-    slack = given.likely if arithmetic.is_likely else given.slack
+    radius = given.likely if arithmetic.is_likely else given.radius
     value = viewed(tensor, given.value)
-    if slack is None:
+    if radius is None:
         return value.astype(NUMPY_TYPES[tensor.data_type], copy=False)
-    return Tracked(value.astype(np.float64, copy=False), viewed(tensor, slack), arithmetic, given.terms)
+    return Ball(value.astype(np.float64, copy=False), viewed(tensor, radius), arithmetic, given.terms)

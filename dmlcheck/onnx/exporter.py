@@ -159,6 +159,6 @@ def _largest_bound(going: Ready) -> float:
         if bound.unspecified.any() or bound.others:
             raise Inexpressible(f"the documentation leaves elements of {label} open, which ONNX cannot say")
         with np.errstate(invalid="ignore"):
-            beyond = bound.slack - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)
+            beyond = bound.radius - (_RTOL * np.abs(bound.value) if bound.value.dtype.kind == "f" else 0)
         largest = max(largest, float(beyond[np.isfinite(beyond)].max(initial=0)))
     return largest

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.numbers import Arithmetic
 from dmlcheck.reference.pieces import number
 from dmlcheck.reference.rows import ELEMENTS, Groups, Kernel
 from dmlcheck.specs.load import load_spec

@@ -1,4 +1,4 @@
-"""How far an implementation may be from the reference: the formulas once more, on tracked numbers."""
+"""How far an implementation may be from the reference: the formulas once more, on balls."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.ball.errors import largest
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.bindings import Inputs, parameter, row
 from dmlcheck.reference.engine import Array, blocks_of, overflowed, refuse_too_much
-from dmlcheck.reference.errors import largest
-from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.operands import tracked
+from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.operators import WITH_TWINS, WITH_VARIANCE
-from dmlcheck.reference.pieces import OneOf, limits
+from dmlcheck.reference.pieces import Alternatives, limits
 from dmlcheck.reference.rows import ELEMENTS
 from dmlcheck.reference.tiling.piece import Piece, parts_of
 from dmlcheck.reference.tiling.plan import pieces
@@ -38,7 +38,7 @@ Place = tuple[int, ...]
 class Bound(NamedTuple):
     """What the engine says of some elements of an output.
 
-    `value` is the unrounded result, `slack` how far the roundings of an implementation may take it from there,
+    `value` is the unrounded result, `radius` how far the roundings of an implementation may take it from there,
     `unspecified` what the documentation leaves open; `terms` is the length of the longest sum on the way. Results that
     are computed are rounded once more, to the output's type; elements that are only moved are not (`is_rounded`). Where
     rounding decides which whole number is the nearest, `value` is the middle of those that are right. `others` are the
@@ -48,7 +48,7 @@ class Bound(NamedTuple):
     """
 
     value: Array
-    slack: Array
+    radius: Array
     unspecified: Array
     terms: int = 0
     is_rounded: bool = True
@@ -59,7 +59,7 @@ class Bound(NamedTuple):
     def of(self, mask: Array) -> Bound:
         """Return the bound of the elements that a mask has."""
         others = tuple(other.of(mask) for other in self.others)
-        parts = self.value[mask], self.slack[mask], self.unspecified[mask]
+        parts = self.value[mask], self.radius[mask], self.unspecified[mask]
         unlimited = None if self.unlimited is None else self.unlimited[mask]
         likely = None if self.likely is None else self.likely.of(mask)
         return Bound(*parts, self.terms, self.is_rounded, others, unlimited, likely)
@@ -97,7 +97,7 @@ def bounds(
         return
     lost = lost_by_winograd(desc, inputs, arithmetic).reshape(-1)
     for label, at, bound in found:
-        yield label, at, bound._replace(slack=bound.slack + lost[at])
+        yield label, at, bound._replace(radius=bound.radius + lost[at])
 
 
 def own_errors(desc: OperatorDesc, inputs: Inputs, asked: Mapping[str, Array]) -> Iterator[tuple[str, Array, Bound]]:
@@ -167,10 +167,10 @@ def _joined(parts: Sequence[Bound]) -> Bound:
     """Return the bounds of several parts as one."""
     others = tuple(map(_joined, zip(*(part.others for part in parts), strict=True)))
     likely = [part.likely for part in parts if part.likely is not None]
-    unlimited = [np.zeros(part.slack.shape, bool) if part.unlimited is None else part.unlimited for part in parts]
+    unlimited = [np.zeros(part.radius.shape, bool) if part.unlimited is None else part.unlimited for part in parts]
     return Bound(
         np.concatenate([part.value for part in parts]),
-        np.concatenate([part.slack for part in parts]),
+        np.concatenate([part.radius for part in parts]),
         np.concatenate([part.unspecified for part in parts]),
         max(part.terms for part in parts),
         any(part.is_rounded for part in parts),
@@ -203,16 +203,16 @@ def arithmetic_of(
 
 def _chosen(operands: tuple[Any, ...], mask: Array) -> tuple[Any, ...]:
     """Return the elements of an element-wise piece that are asked for."""
-    return tuple(x[mask] if isinstance(x, (np.ndarray, Tracked)) and x.shape == mask.shape else x for x in operands)
+    return tuple(x[mask] if isinstance(x, (np.ndarray, Ball)) and x.shape == mask.shape else x for x in operands)
 
 
 def _computed(piece: Piece, arithmetic: Arithmetic) -> Any:
-    return piece.formula(*(tracked(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
+    return piece.formula(*(as_balls(x, arithmetic, is_exact=piece.is_exact) for x in piece.operands))
 
 
 def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) -> Bound:
     """Return the bound of the elements at some places, counted row-major, of a part of an output."""
-    if isinstance(value, OneOf):
+    if isinstance(value, Alternatives):
         return _of_any([_bound(desc, label, way, is_open, at) for way in value.ways])
     numbers, overflow = raw(getattr(value, "value", value)), row(desc.spec.operator).kernel.overflow
     numbers = numbers.astype(np.uint8) if numbers.dtype.kind == "b" else numbers
@@ -224,12 +224,12 @@ def _bound(desc: OperatorDesc, label: str, value: Any, is_open: Any, at: Array) 
             return np.full(at.shape, x)
         return np.broadcast_to(np.asarray(x), numbers.shape).reshape(-1)[at]
 
-    is_rounded = isinstance(value, Tracked)
-    terms = value.terms if isinstance(value, Tracked) else 0
-    found = Bound(picked(numbers), picked(slack(value)), picked(is_open).astype(bool), terms, is_rounded)
-    if isinstance(value, Tracked) and value.twin is not None:
+    is_rounded = isinstance(value, Ball)
+    terms = value.terms if isinstance(value, Ball) else 0
+    found = Bound(picked(numbers), picked(radius(value)), picked(is_open).astype(bool), terms, is_rounded)
+    if isinstance(value, Ball) and value.twin is not None:
         found = found._replace(likely=_bound(desc, label, value.twin, is_open, at))
-    if not is_rounded or not found.slack.any():
+    if not is_rounded or not found.radius.any():
         return found
     unlimited = _has_all(found, *_range_of(desc, label))
     if value.unlimited is not None:
@@ -246,10 +246,10 @@ def _of_any(ways: list[Bound]) -> Bound:
 
 def _has_all(bound: Bound, least: float, most: float) -> Array:
     """Say which bounds are infinite, or have all numbers from the least to the most."""
-    if largest(bound.slack) < most / 2 - least / 2:
-        return np.zeros(bound.slack.shape, dtype=bool)
-    low, high = bound.value - bound.slack, bound.value + bound.slack
-    found: Array = np.isinf(bound.slack) | ((bound.slack > 0) & (low <= least) & (high >= most))
+    if largest(bound.radius) < most / 2 - least / 2:
+        return np.zeros(bound.radius.shape, dtype=bool)
+    low, high = bound.value - bound.radius, bound.value + bound.radius
+    found: Array = np.isinf(bound.radius) | ((bound.radius > 0) & (low <= least) & (high >= most))
     return found
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import is_float, one_of
+from dmlcheck.reference.ball.numbers import Ball, raw
+from dmlcheck.reference.pieces import alternatives, is_float
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -24,13 +24,13 @@ def to_floats(x: Any, input_type: str, output_type: str) -> Any:
     other = np.where(beyond > 0, np.nextafter(nearest, -np.inf, dtype=nearest.dtype), nearest)
     other = np.where(beyond < 0, np.nextafter(nearest, np.inf, dtype=nearest.dtype), other)
     is_denormal = (numbers > -_SMALLEST) & (numbers < _SMALLEST) & ("FLOAT32" in (input_type, output_type))
-    return one_of(nearest, other, np.where(is_denormal, np.copysign(0, nearest), nearest))
+    return alternatives(nearest, other, np.where(is_denormal, np.copysign(0, nearest), nearest))
 
 
 def _is_certain(x: Any, output_type: str) -> bool:
     """Return whether no bound is asked for, or a type of floats has all of some integers."""
     if is_float(x):
-        return not isinstance(x, Tracked)
+        return not isinstance(x, Ball)
     most = 2 ** FORMATS[output_type].precision
     return bool(-most <= x.min() and x.max() <= most)
 

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
+from dmlcheck.reference.ball.numbers import Condition
 from dmlcheck.reference.bindings import Inputs, given_to, parameter, row
-from dmlcheck.reference.numbers import Claim
 from dmlcheck.reference.operands import Numbers, as_numbers
-from dmlcheck.reference.pieces import InDoubt, OneOf, opened
+from dmlcheck.reference.pieces import Alternatives, InDoubt, opened
 from dmlcheck.reference.threads import compute_all, threads_for
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Piece, parts_of
@@ -92,7 +92,7 @@ class _Output:
 
     def _put(self, where: Any, cut: Any, value: Any, is_open: Any, overflow: str) -> None:
         part = self.values[where][cut]
-        value = value.ways[0] if isinstance(value, OneOf) else value
+        value = value.ways[0] if isinstance(value, Alternatives) else value
         if overflow:
             is_open = is_open | overflowed(overflow, value, self.values.dtype)
         if isinstance(value, InDoubt):
@@ -114,7 +114,7 @@ def blocks_of(result: Any, is_asked: Callable[[Any], Any] = lambda _: True) -> I
         mark = is_open.block(cut) if isinstance(is_open, Blocks) else is_open
         part, more = opened(value.block(cut)) if isinstance(value, Blocks) else (value, False)
         mark = mark if more is False else np.logical_or(mark, more)
-        yield cut, part, mark.holds if isinstance(mark, Claim) else mark
+        yield cut, part, mark.holds if isinstance(mark, Condition) else mark
 
 
 def overflowed(overflow: str, value: Any, dtype: np.dtype[Any]) -> Any:

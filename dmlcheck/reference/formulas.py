@@ -6,8 +6,8 @@ import inspect
 
 import numpy as np
 
+from dmlcheck.reference.ball.roundings import rounding, words
 from dmlcheck.reference.bindings import row
-from dmlcheck.reference.roundings import rounding, words
 from dmlcheck.specs.load import load_spec
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Array, Tracked, either, raw, slack, summing_error
-from dmlcheck.reference.pieces import Open, one_of, ways_of
+from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
+from dmlcheck.reference.pieces import Open, alternatives, ways_of
 from dmlcheck.reference.tiling.blocks import Axes, with_ones_after
 
 Rounding = Callable[[Any], Any]
@@ -66,13 +66,13 @@ def nearest(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     Left open is a place whose error has more than a few elements in its reach.
     """
     ways = product(*map(partial(candidates, rounding=rounding), places, x.shape))
-    return Open(one_of(*(taken(x, indices) for indices in ways)), is_lost(places))
+    return Open(alternatives(*(taken(x, indices) for indices in ways)), is_lost(places))
 
 
 def nearest_of_several(x: Array, places: Sequence[Any], rounding: Rounding) -> Open:
     """Return the elements at rounded places as numbers whose bound has all that `nearest` has, to compute with."""
     found = nearest(x, places, rounding)
-    return Open(either(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
+    return Open(hull(*(partial(computed, way, places) for way in ways_of(found.value))), found.where)
 
 
 def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
@@ -87,7 +87,7 @@ def candidates(places: Any, size: int, rounding: Rounding) -> list[Array]:
 def _rounded(places: Any, size: int, rounding: Rounding) -> tuple[Array, Array, Array]:
     """Return the indices that rounding gives, and the first and the last ones that errors may make of them."""
     found = rounding(places)
-    reach = np.fmin(slack(found), _FEW)
+    reach = np.fmin(radius(found), _FEW)
     index, first, last = (clamped(at, size) for at in (rounding(raw(places)), raw(found) - reach, raw(found) + reach))
     return index, first, last
 
@@ -99,7 +99,7 @@ def is_whole(places: Any) -> bool:
 
 def is_lost(places: Sequence[Any]) -> Any:
     """Say of which places the errors are so large that they have more than a few elements in their reach."""
-    marks = [~(slack(at) <= _FEW) for at in places]
+    marks = [~(radius(at) <= _FEW) for at in places]
     return reduce(np.logical_or.outer, marks) if any(mark.any() for mark in marks) else False
 
 
@@ -129,7 +129,7 @@ def linear(x: Array, places: Sequence[Any]) -> Open:
     elements = taken(x, kept)
     found = computed(elements, places)
     for axis, ways in enumerate(near):
-        found = either(*(partial(mixed, found, way, axis) for way in ways))
+        found = hull(*(partial(mixed, found, way, axis) for way in ways))
     found = in_any_order(found, elements, [ways[0] for ways in near])
     is_open = False if np.isfinite(elements).all() else in_vain(~np.isfinite(elements), near)
     return Open(found, is_lost(places) | is_open)
@@ -140,7 +140,7 @@ def beside(places: Any, size: int) -> list[Between]:
     if is_whole(places):
         index = clamped(places, size)
         return [Between(index, index, np.zeros(places.shape))]
-    value, error = raw(places), np.fmin(slack(places), _FEW)
+    value, error = raw(places), np.fmin(radius(places), _FEW)
     ways, reach = [value], int(error.max(initial=0))
     if error.any():
         knots = (np.floor(value) + step for step in range(-reach, reach + 2))
@@ -154,10 +154,10 @@ def _within(kept: Array, ways: list[Between]) -> list[Between]:
 
 
 def computed(elements: Array, places: Sequence[Any]) -> Any:
-    """Return elements as float64, or tracked in the arithmetic of tracked places."""
+    """Return elements as float64, or as balls in the arithmetic of places that are balls."""
     wide = elements if elements.dtype.kind == "f" else elements.astype(np.float64)
-    arithmetic = next((at.arithmetic for at in places if isinstance(at, Tracked)), None)
-    return wide.astype(np.float64, copy=False) if arithmetic is None else Tracked(wide, None, arithmetic)
+    arithmetic = next((at.arithmetic for at in places if isinstance(at, Ball)), None)
+    return wide.astype(np.float64, copy=False) if arithmetic is None else Ball(wide, None, arithmetic)
 
 
 def mixed(x: Any, way: Between, axis: int) -> Any:
@@ -174,13 +174,13 @@ def in_any_order(found: Any, elements: Array, near: Sequence[Between]) -> Any:
 
     An implementation may multiply by the weights of all axes at once, or add a part of the difference along each axis.
     """
-    if not isinstance(found, Tracked) or elements.dtype.kind != "f":
+    if not isinstance(found, Ball) or elements.dtype.kind != "f":
         return found
     sizes, is_mixed = np.abs(elements.astype(np.float64)), reduce(np.logical_or.outer, [way.part != 0 for way in near])
     for axis, way in enumerate(near):
         sizes = mixed(sizes, way, axis)
     own = np.where(is_mixed, _ROUNDINGS * found.arithmetic.unit_roundoff * sizes, 0.0)
-    return Tracked.result(raw(found), slack(found) + own, found.arithmetic, found.terms)
+    return Ball.result(raw(found), radius(found) + own, found.arithmetic, found.terms)
 
 
 _ROUNDINGS = 8  # of the sum of the sizes of the parts: the most that was seen of any order is 4.8
@@ -230,20 +230,20 @@ def shares(places: Any, size: int, start: int = 0, rounding: Rounding | None = N
 
 def _shares_beside(places: Any, size: int) -> list[Share]:
     places = np.clip(places, 0, size - 1)
-    low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(slack(places), _FEW).max(initial=0)))
+    low, reach = np.floor(raw(places)), int(np.ceil(np.fmin(radius(places), _FEW).max(initial=0)))
     steps = range(-reach, reach + 2) if (raw(places) > low).any() or reach else [0]
     return [Share(clamped(low + at, size), np.maximum(1 - np.abs(places - (low + at)), 0)) for at in steps]
 
 
 def _shares_of_nearest(places: Any, size: int, rounding: Rounding) -> list[Share]:
     index, first, last = _rounded(places, size, rounding)
-    if not isinstance(places, Tracked) or (first == last).all():
+    if not isinstance(places, Ball) or (first == last).all():
         return [Share(index, np.ones(index.shape))]
     parts = []
     for step in range(int((last - first).max()) + 1):
         half = np.where((first < last) & (first + step <= last), 0.5, 0.0)
         sure = (first == last) & (step == 0)
-        parts.append(Share(np.minimum(first + step, last), Tracked(sure + half, half, places.arithmetic)))
+        parts.append(Share(np.minimum(first + step, last), Ball(sure + half, half, places.arithmetic)))
     return parts
 
 
@@ -262,11 +262,11 @@ class Sums(NamedTuple):
 
     def rounded(self) -> Open:
         """Return the sums with the error of adding up their terms in any order."""
-        if not isinstance(self.value, Tracked):
+        if not isinstance(self.value, Ball):
             return Open(self.value, self.is_open)
         value, arithmetic = self.value, self.value.arithmetic
         own = summing_error(np.maximum(self.count - 1, 0), raw(value), self.absolute, self.squares, arithmetic)
-        found = Tracked.result(raw(value), value.slack + own, arithmetic, int(np.max(self.count, initial=0)))
+        found = Ball.result(raw(value), value.radius + own, arithmetic, int(np.max(self.count, initial=0)))
         return Open(found, self.is_open)
 
 
@@ -282,19 +282,19 @@ def spread(gradient: Any, near: Sequence[Sequence[Share] | None], sizes: Sequenc
     if not is_finite.all():
         lost = (~is_finite).astype(np.float64)
         is_open = along(lost, weigh=lambda weight: np.ones(weight.shape)) > along(lost, weigh=_has_weight)
-    if not isinstance(found, Tracked):
+    if not isinstance(found, Ball):
         return Sums(found, is_open)
     return Sums(
         found,
         is_open,
         along(np.ones(value.shape), weigh=_has_weight),
-        along(np.abs(value) + slack(gradient), weigh=lambda weight: np.abs(raw(weight)) + slack(weight)),
+        along(np.abs(value) + radius(gradient), weigh=lambda weight: np.abs(raw(weight)) + radius(weight)),
         along(value * value, weigh=lambda weight: raw(weight) ** 2),
     )
 
 
 def _has_weight(weight: Any) -> Array:
-    return (np.abs(raw(weight)) + slack(weight) > 0).astype(np.float64)
+    return (np.abs(raw(weight)) + radius(weight) > 0).astype(np.float64)
 
 
 def _spread(
@@ -324,9 +324,9 @@ def span_of(near: Sequence[Share], size: int) -> tuple[int, int]:
 def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
     """Return the sums of the parts of an array along an axis that have the same index, for the indices below `count`.
 
-    The errors of tracked numbers add up, as those of places beside each other do.
+    The errors of balls add up, as those of places beside each other do.
     """
-    if isinstance(x, Tracked):
+    if isinstance(x, Ball):
         return x.moved(lambda part: grouped(part, index, count, axis))
     if (np.diff(index) < 0).any():
         order = np.argsort(index, kind="stable")
@@ -346,7 +346,7 @@ def grouped(x: Any, index: Array, count: int, axis: int) -> Any:
 
 def total_together(x: Any, axes: Axes) -> Any:
     """Return sums along `axes` of numbers whose errors may all have one direction, as those of places do."""
-    if not isinstance(x, Tracked):
+    if not isinstance(x, Ball):
         return x.sum(axis=axes)
-    exact = Tracked.result(raw(x), None, x.arithmetic, x.terms).sum(axis=axes)
-    return Tracked.result(exact.value, exact.slack + x.slack.sum(axis=axes), x.arithmetic, exact.terms)
+    exact = Ball.result(raw(x), None, x.arithmetic, x.terms).sum(axis=axes)
+    return Ball.result(exact.value, exact.radius + x.radius.sum(axis=axes), x.arithmetic, exact.terms)

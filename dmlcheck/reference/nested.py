@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Tracked, raw, with_twin
+from dmlcheck.reference.ball.numbers import Ball, raw, with_twin
 from dmlcheck.reference.pieces import any_of, overflows
 from dmlcheck.reference.tiling.blocks import blockwise
 from dmlcheck.values.number_formats import NUMPY_TYPES, ulp
@@ -50,10 +50,10 @@ NONE = Nested(unchanged, "FLOAT64")
 
 def stored(x: Any, data_type: str) -> Any:
     """Return numbers that an implementation may have rounded to a data type."""
-    if not isinstance(x, Tracked):
+    if not isinstance(x, Ball):
         return x
     value, dtype = raw(x), NUMPY_TYPES[data_type]
     exact = np.abs(value - value.astype(dtype))
-    rounding = np.where(x.slack > 0, ulp(np.abs(value) + x.slack, data_type) / 2, exact)
-    slack = x.slack + np.where(np.isfinite(rounding), rounding, 0.0)
-    return with_twin(Tracked(value, slack, x.arithmetic, x.terms), (x,), partial(stored, data_type=data_type))
+    rounding = np.where(x.radius > 0, ulp(np.abs(value) + x.radius, data_type) / 2, exact)
+    radius = x.radius + np.where(np.isfinite(rounding), rounding, 0.0)
+    return with_twin(Ball(value, radius, x.arithmetic, x.terms), (x,), partial(stored, data_type=data_type))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 
 Numbers = Callable[[Any], Any]
@@ -32,10 +32,10 @@ def widened(x: Any) -> Any:
 _WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np.uint64}
 
 
-def tracked(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
-    """Return an operand as tracked numbers; as it is computed in where no rounding touches it."""
+def as_balls(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
+    """Return an operand as balls; as it is computed in where no rounding touches it."""
     if isinstance(x, Blocks):
-        return blockwise(partial(tracked, arithmetic=arithmetic, is_exact=is_exact), x)
+        return blockwise(partial(as_balls, arithmetic=arithmetic, is_exact=is_exact), x)
     if is_exact or not isinstance(x, np.ndarray):
         return x
-    return Tracked(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)
+    return Ball(x, 0.0, arithmetic) if x.dtype.kind == "f" else widened(x)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked, raw
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, raw
 from dmlcheck.specs.names import DATA_TYPES
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
@@ -25,9 +25,9 @@ def opened(result: Any) -> tuple[Any, Any]:
     if isinstance(result, Open):
         value, more = opened(result.value)
         return value, _or(result.where, more)
-    if isinstance(result, OneOf):
+    if isinstance(result, Alternatives):
         values, marks = zip(*map(opened, result.ways), strict=True)
-        return OneOf(tuple(way for value in values for way in ways_of(value))), reduce(_or, marks)
+        return Alternatives(tuple(way for value in values for way in ways_of(value))), reduce(_or, marks)
     return result, False
 
 
@@ -35,7 +35,7 @@ def _or(mark: Any, other: Any) -> Any:
     return mark if other is False else other if mark is False else np.logical_or(mark, other)
 
 
-class OneOf(NamedTuple):
+class Alternatives(NamedTuple):
     """Results that may be computed in several ways, because the documentation does not say in which type.
 
     The first way is the reference's; an implementation's result must be within the bound of one of them.
@@ -45,8 +45,8 @@ class OneOf(NamedTuple):
 
 
 def ways_of(result: Any) -> tuple[Any, ...]:
-    """Return the ways in which results may be computed: one, where they are not OneOf several."""
-    return result.ways if isinstance(result, OneOf) else (result,)
+    """Return the ways in which results may be computed: one, where they are not Alternatives several."""
+    return result.ways if isinstance(result, Alternatives) else (result,)
 
 
 class InDoubt(NamedTuple):
@@ -72,7 +72,7 @@ def flushing(formula: Callable[..., Any]) -> Callable[..., Any]:
         found = formula(*operands, **options)
         if not any(map(_has_denormals, operands)):
             return found
-        return OneOf((found, formula(*map(_flushed, operands), **options)))
+        return Alternatives((found, formula(*map(_flushed, operands), **options)))
 
     return of_either
 
@@ -82,7 +82,7 @@ def _has_denormals(x: Any) -> bool:
 
 
 def _is_denormal(x: Any) -> Any:
-    size = np.abs(x.value if isinstance(x, Tracked) else x)
+    size = np.abs(x.value if isinstance(x, Ball) else x)
     return (size > 0) & (size < _LEAST_NORMAL)
 
 
@@ -92,9 +92,9 @@ _LEAST_NORMAL = np.float32(2.0**-126)
 def _flushed(x: Any) -> Any:
     if getattr(x, "dtype", None) != np.float32:
         return x
-    value = x.value if isinstance(x, Tracked) else x
+    value = x.value if isinstance(x, Ball) else x
     flushed = np.where(_is_denormal(x), np.copysign(np.float32(0), value), value)
-    return Tracked(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Tracked) else flushed
+    return Ball(flushed, x.error, x.arithmetic, x.terms) if isinstance(x, Ball) else flushed
 
 
 # ---- what formulas ask of data types
@@ -129,12 +129,12 @@ def number(value: float, arithmetic: Arithmetic | None) -> Any:
     if arithmetic is None or not np.isfinite(value):
         return value
     rounded = float(np.clip(value, *limits(arithmetic.attributes)).astype(NUMPY_TYPES[arithmetic.attributes]))
-    return value if rounded == value else Tracked(value, abs(rounded - value), arithmetic)
+    return value if rounded == value else Ball(value, abs(rounded - value), arithmetic)
 
 
 def number_for(value: float, x: Any) -> Any:
     """Return a FLOAT of an array of them, to compute with x; an implementation may have rounded it as others."""
-    return number(float(np.float32(value)), x.arithmetic if isinstance(x, Tracked) else None)
+    return number(float(np.float32(value)), x.arithmetic if isinstance(x, Ball) else None)
 
 
 def limits(data_type: str) -> tuple[float, float]:
@@ -192,10 +192,10 @@ def infinite(data_type: str, x: Any) -> Any:
     return np.where(beyond, np.copysign(np.inf, raw(x)), x) if beyond.any() else x
 
 
-def one_of(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> Any:
+def alternatives(first: Any, *others: Any, of: Callable[[Any], Any] = lambda x: x) -> Any:
     """Return results that may be any of several, or what a formula gives for any of several operands."""
     ways = [first, *(x for x in others if x is not first and not np.array_equal(raw(x), raw(first), equal_nan=True))]
-    return OneOf(tuple(map(of, ways))) if len(ways) > 1 else of(first)
+    return Alternatives(tuple(map(of, ways))) if len(ways) > 1 else of(first)
 
 
 def any_of(*results: Any) -> Any:
@@ -204,28 +204,28 @@ def any_of(*results: Any) -> Any:
     Left open is what one of the readings leaves open.
     """
     values, marks = zip(*map(opened, results), strict=True)
-    found = one_of(*(way for value in values for way in ways_of(value)))
+    found = alternatives(*(way for value in values for way in ways_of(value)))
     mark = reduce(_or, marks)
     return found if mark is False else Open(found, mark)
 
 
 def or_nan(x: Any, where: Any) -> Any:
     """Return results that may be NaN as well in some places."""
-    return one_of(x, np.where(where, np.nan, x)) if where.any() else x
+    return alternatives(x, np.where(where, np.nan, x)) if where.any() else x
 
 
 def nearest(x: Any) -> Any:
     """Return the nearest whole numbers, of halves the even one.
 
-    Of a tracked number it is the middle of those that it may be rounded to, so that the bound has these and no others.
+    Of a ball it is the middle of those that it may be rounded to, so that the bound has these and no others.
     """
-    if not isinstance(x, Tracked):
+    if not isinstance(x, Ball):
         return np.rint(x)
-    low, high = np.rint(raw(x) - x.slack), np.rint(raw(x) + x.slack)
+    low, high = np.rint(raw(x) - x.radius), np.rint(raw(x) + x.radius)
     reach = (high - low) / 2
     is_bounded = np.isfinite(reach)
-    value, error = np.where(is_bounded, low + reach, np.rint(raw(x))), np.where(is_bounded, reach, x.slack)
-    return Tracked(value, error, x.arithmetic, x.terms)
+    value, error = np.where(is_bounded, low + reach, np.rint(raw(x))), np.where(is_bounded, reach, x.radius)
+    return Ball(value, error, x.arithmetic, x.terms)
 
 
 def as_float(x: Any, other: Any) -> Any:
@@ -233,8 +233,8 @@ def as_float(x: Any, other: Any) -> Any:
 
     Where a tensor is FLOAT16, an implementation may compute in FLOAT16 what follows.
     """
-    value = np.asarray(x.value if isinstance(x, Tracked) else x).astype(np.float64, copy=False)
-    if not isinstance(other, Tracked):
+    value = np.asarray(x.value if isinstance(x, Ball) else x).astype(np.float64, copy=False)
+    if not isinstance(other, Ball):
         return value
     arithmetic = other.arithmetic
     if arithmetic.attributes == "FLOAT16":
@@ -242,7 +242,7 @@ def as_float(x: Any, other: Any) -> Any:
         arithmetic = arithmetic._replace(
             data_type="FLOAT16", unit_roundoff=of.unit_roundoff, smallest=2.0**of.least_exponent
         )
-    if isinstance(x, Tracked):
-        return Tracked(value, x.slack, arithmetic, x.terms)
+    if isinstance(x, Ball):
+        return Ball(value, x.radius, arithmetic, x.terms)
     rounding = np.abs(value) * arithmetic.unit_roundoff
-    return Tracked(value, np.where(rounding > 1, rounding, 0.0), arithmetic)
+    return Ball(value, np.where(rounding > 1, rounding, 0.0), arithmetic)

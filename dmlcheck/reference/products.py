@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.reference.numbers import product_of_parts
+from dmlcheck.reference.ball.numbers import product_of_parts
 from dmlcheck.reference.tiling.blocks import Blocks, Index
 from dmlcheck.reference.tiling.piece import Piece, Sizes
 

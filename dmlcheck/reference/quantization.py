@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw, widest
+from dmlcheck.reference.ball.numbers import hull, raw
 from dmlcheck.reference.pieces import Open, limits, nearest, overflows
 from dmlcheck.reference.tiling.blocks import blockwise
 
@@ -34,6 +34,6 @@ def requantized(
     Left open where a scale is 0 or not finite, and where INT32 has no such sum.
     """
     ratio = factor / scale
-    quotient = widest(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
+    quotient = hull(lambda: sums * factor / scale, lambda: sums * ratio, lambda: in_floats() / scale)
     is_open = ~np.isfinite(ratio) | (raw(ratio) == 0) | overflows("INT32", sums)
     return Open(quantized(quotient, zero_point, output_type), is_open)

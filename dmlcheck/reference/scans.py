@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open, overflows
 from dmlcheck.reference.tiling.blocks import Axes, Blocks, Index, blockwise
 from dmlcheck.values.number_formats import FORMATS

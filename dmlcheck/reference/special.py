@@ -1,4 +1,4 @@
-"""Functions that NumPy has not, or has slower, of float64 arrays and of tracked numbers.
+"""Functions that NumPy has not, or has slower, of float64 arrays and of balls.
 
 The error functions are Chebyshev series, whose coefficients were computed with 50 digits from the definitions at the
 Chebyshev points; what is left out is below 2^-56.
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.polynomial.chebyshev import cheb2poly
 
-from dmlcheck.reference.numbers import Array, elementary
+from dmlcheck.reference.ball.numbers import Array, elementary
 
 
 def erf(x: Any) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Array, Tracked, raw, summing_error, unmoved, widest
+from dmlcheck.reference.ball.numbers import Array, Ball, raw, summing_error, unmoved
 from dmlcheck.reference.pieces import InDoubt
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, either, in_rows
+from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, hull, in_rows
 from dmlcheck.values.number_formats import round_fraction_to_odd, round_to_odd, two_sum
 
 
@@ -51,27 +51,27 @@ def variance(x: Any, centre: Any, axes: Axes) -> Any:
     The bound has also the means of squares less the squared means, which many implementations compute; it is no likely
     error, since it cancels where the means are large.
     """
-    if not isinstance(centre, Tracked):
+    if not isinstance(centre, Ball):
         return mean(np.square(x - centre), axes)
     around = _around_the_mean(x, centre, axes)
     if centre.arithmetic.is_likely:
         return around
-    return either(lambda: around, lambda: mean(np.square(x), axes) - np.square(centre))
+    return hull(lambda: around, lambda: mean(np.square(x), axes) - np.square(centre))
 
 
-def _around_the_mean(x: Any, centre: Tracked, axes: Axes) -> Tracked:
+def _around_the_mean(x: Any, centre: Ball, axes: Axes) -> Ball:
     """Return the means of squared differences from means that are off.
 
     What x differs from its mean adds up to 0, so an error d of the mean adds only d^2. That does not hold of an error
     that changes on the way, as that of Welford's running mean does: of n terms it adds about 2 d / sqrt(n) spreads.
     Squares around another element than the mean, less that element's own, lose some more digits to one another.
     """
-    found: Tracked = mean(np.square(x - unmoved(centre)), axes)
-    count, off = x.size // found.size, np.square(centre.slack)
+    found: Ball = mean(np.square(x - unmoved(centre)), axes)
+    count, off = x.size // found.size, np.square(centre.radius)
     relative = (count + 4) * centre.arithmetic.unit_roundoff
-    running = 2 * centre.slack * np.sqrt(raw(found) / count)
-    error = _SHIFTED * found.slack + off * (1 + relative) + running
-    return Tracked(found.value, error, found.arithmetic, found.terms)
+    running = 2 * centre.radius * np.sqrt(raw(found) / count)
+    error = _SHIFTED * found.radius + off * (1 + relative) + running
+    return Ball(found.value, error, found.arithmetic, found.terms)
 
 
 _SHIFTED = 4.0  # (1 + s^2 / 3) for a shift of up to three spreads
@@ -83,11 +83,11 @@ def shifted(centre: Any, spread: Any, count: int) -> Any:
     An implementation may take an element from all others first, and compute their mean from these differences, which
     are as large as the spread even where the mean is 0.
     """
-    if not isinstance(centre, Tracked):
+    if not isinstance(centre, Ball):
         return centre
     roundings = np.sqrt(count) if centre.arithmetic.is_likely else count
     error = 4 * np.sqrt(raw(spread)) * roundings * centre.arithmetic.unit_roundoff
-    return Tracked(centre.value, centre.slack + error, centre.arithmetic, centre.terms)
+    return Ball(centre.value, centre.radius + error, centre.arithmetic, centre.terms)
 
 
 def fmean(x: Any, axes: Axes) -> Any:
@@ -97,7 +97,7 @@ def fmean(x: Any, axes: Axes) -> Any:
 
 
 def _rounded(value: Any, terms: Any, axes: Axes, divisor: int) -> Any:
-    if isinstance(value, Tracked) or isinstance(terms, Blocks):
+    if isinstance(value, Ball) or isinstance(terms, Blocks):
         return value
     count = terms.size // value.size
     error = total(np.abs(terms), axes) * ((count + 2) * 2.0**-53 / divisor)
@@ -138,7 +138,7 @@ def total_less_1(powers: Any, axes: Axes) -> Any:
         terms = blockwise(raw, powers)
         is_one = blockwise(np.equal, terms, 1)
         others = total(blockwise(np.where, is_one, 0.0, terms), axes) + (total(is_one, axes) - 1)
-    return Tracked(others, sums.slack, sums.arithmetic, sums.terms) if isinstance(sums, Tracked) else others
+    return Ball(others, sums.radius, sums.arithmetic, sums.terms) if isinstance(sums, Ball) else others
 
 
 _LITTLE = 2.0**-6  # of less the difference would lose digits that show
@@ -151,9 +151,9 @@ def progression(i: Any, start: float, delta: float) -> Any:
         arithmetic = i.arithmetic._replace(is_likely=False)  # the roundings of equal terms are not independent
         count, steps = raw(i), raw(i) * delta
         error = summing_error(count, start + steps, np.abs(start) + np.abs(steps), 0.0, arithmetic)
-        return Tracked(start + steps, np.where(count > 0, error, 0.0), arithmetic)
+        return Ball(start + steps, np.where(count > 0, error, 0.0), arithmetic)
 
-    return widest(lambda: start + i * delta, added)
+    return hull(lambda: start + i * delta, added)
 
 
 def product(x: Any, axes: Axes) -> Any:
@@ -166,7 +166,7 @@ def product(x: Any, axes: Axes) -> Any:
         exponent = exponent + power + more
     # Beyond 2^5000 either way the result is infinite or 0 in every format.
     value = np.ldexp(mantissa, np.clip(exponent, -5000, 5000).astype(np.int32))
-    if not isinstance(part, Tracked):
+    if not isinstance(part, Ball):
         return value
     arithmetic, roundings, size = part.arithmetic, x.size // value.size - 1, np.abs(value)
     relative = math.expm1(min(roundings * math.log1p(arithmetic.unit_roundoff), 700.0))
@@ -175,7 +175,7 @@ def product(x: Any, axes: Axes) -> Any:
     error = np.where(np.isfinite(value), relative * size, 0.0)
     if roundings:
         error = np.where((size > 0) & (size < arithmetic.smallest), error + arithmetic.smallest, error)
-    return Tracked(value, error, arithmetic, roundings + 1)
+    return Ball(value, error, arithmetic, roundings + 1)
 
 
 def _scaled_product(x: Array, axes: Axes) -> tuple[Array, Array]:

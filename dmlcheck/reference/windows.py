@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Tracked, total_of_shared
+from dmlcheck.reference.ball.numbers import Ball, total_of_shared
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
 
 Places = Sequence[slice]
@@ -237,7 +237,7 @@ def _windows(x: Any, counts: Sequence[int], window: Window) -> Any:
         sizes = (*values.shape[:lead], *counts, *window.size)
         return np.lib.stride_tricks.as_strided(values, sizes, (*values.strides[:lead], *moves, *gaps), writeable=False)
 
-    return x.moved(view) if isinstance(x, Tracked) else view(x)
+    return x.moved(view) if isinstance(x, Ball) else view(x)
 
 
 def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
@@ -248,8 +248,8 @@ def over(ufunc: np.ufunc, x: Any, seen: View) -> Any:
         return along(x) if repeats == 1 else along(x) * float(repeats)
     window, counts, lead = seen.slid, seen.counts, x.ndim - len(seen.places)
     runs = {lead + axis: size for axis, size in enumerate(window.size) if _is_long_run(axis, counts, window)}
-    is_sum = ufunc is np.add and isinstance(x, Tracked)
-    if repeats == 1 and (not runs or (isinstance(x, Tracked) and not is_sum)):
+    is_sum = ufunc is np.add and isinstance(x, Ball)
+    if repeats == 1 and (not runs or (isinstance(x, Ball) and not is_sum)):
         return reduced(ufunc, _windows(x, counts, window), len(counts))
     rest = window._replace(size=tuple(1 if lead + axis in runs else size for axis, size in enumerate(window.size)))
 
@@ -289,7 +289,7 @@ def of_runs(ufunc: np.ufunc, x: Any, axis: int, size: int) -> Any:
 def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
     """Return a reduction of what windows of so many dimensions see, of small ones one element after another."""
     lead = seen.ndim - rank
-    if isinstance(seen, Tracked) or math.prod(seen.shape[lead:]) > math.prod(seen.shape[:lead]):
+    if isinstance(seen, Ball) or math.prod(seen.shape[lead:]) > math.prod(seen.shape[:lead]):
         return ufunc.reduce(seen, axis=tuple(range(lead, seen.ndim)))
     return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 

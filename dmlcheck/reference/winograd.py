@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference.errors import Arithmetic, Array
+from dmlcheck.reference.ball.errors import Arithmetic, Array
 
 WINOGRAD = "winograd"
 

@@ -186,11 +186,11 @@ def _as_carried(found: Array, right: Carried) -> Array:
 
 
 def _has_infinite(made: Carried) -> bool:
-    return made.slack is not None and not np.isfinite(made.slack).all()
+    return made.radius is not None and not np.isfinite(made.radius).all()
 
 
 def _is_inexact(held: Array | Carried) -> bool:
-    return isinstance(held, Carried) and held.slack is not None
+    return isinstance(held, Carried) and held.radius is not None
 
 
 def _square(values: Array) -> float:
@@ -208,5 +208,5 @@ def _relative(right: Carried, found: Array) -> tuple[float, float]:
         size = float(np.abs(finite).max()) if finite.size else 0.0
         off = np.abs(found.reshape(-1).astype(np.float64) - value)
         error = float(off[np.isfinite(off)].max(initial=0.0))
-        slack = 0.0 if right.slack is None else float(right.slack.max(initial=0.0))
-    return (error / size, slack / size) if size else (error, slack)
+        radius = 0.0 if right.radius is None else float(right.radius.max(initial=0.0))
+    return (error / size, radius / size) if size else (error, radius)

@@ -94,12 +94,12 @@ def _expected(right: Carried, found: Array) -> tuple[TensorDesc, Array]:
 
 
 def _bound(right: Carried, at: Array, *, is_likely: bool) -> Bound:
-    side = right.likely if is_likely else right.slack
-    slack = np.zeros(at.shape) if side is None else side[at]
-    unlimited = ~np.isfinite(slack)
+    side = right.likely if is_likely else right.radius
+    radius = np.zeros(at.shape) if side is None else side[at]
+    unlimited = ~np.isfinite(radius)
     is_open = np.zeros(at.shape, dtype=bool)
-    slack = np.where(np.isnan(slack), np.inf, slack)
-    bound = Bound(right.value[at], slack, is_open, right.terms, is_rounded=side is not None)
+    radius = np.where(np.isnan(radius), np.inf, radius)
+    bound = Bound(right.value[at], radius, is_open, right.terms, is_rounded=side is not None)
     return bound._replace(unlimited=unlimited) if unlimited.any() else bound
 
 

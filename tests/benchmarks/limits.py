@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.values.number_formats import ulp
 
 Array = np.ndarray[Any, Any]
@@ -68,7 +68,7 @@ def total(add: Adder, x: Any) -> Any:
 
 def dot(add: Adder, a: Any, b: Any) -> Any:
     """GEMM, of an M by K and an N by K matrix."""
-    return a @ b.swapaxes(0, 1) if isinstance(a, Tracked) else add(a[:, None, :] * b[None, :, :])[..., 0]
+    return a @ b.swapaxes(0, 1) if isinstance(a, Ball) else add(a[:, None, :] * b[None, :, :])[..., 0]
 
 
 def softmax(add: Adder, x: Any) -> Any:
@@ -141,8 +141,8 @@ def measured(row: Row, count: int) -> Iterator[tuple[str, str]]:
     limits = []
     for is_likely in (False, True):
         arithmetic = Arithmetic(is_likely=is_likely)
-        bound = row.formula(tracked_sum, *(Tracked(x, 0.0, arithmetic) for x in inputs))
-        limits.append(bound.slack + ulp(bound.value, "FLOAT32"))
+        bound = row.formula(tracked_sum, *(Ball(x, 0.0, arithmetic) for x in inputs))
+        limits.append(bound.radius + ulp(bound.value, "FLOAT32"))
     for fault in row.faults:
         error = np.abs(fault.computed(*inputs).astype(np.float64) - bound.value)
         shares = [float(np.mean(~(error <= limit))) for limit in limits]

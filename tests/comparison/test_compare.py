@@ -530,10 +530,10 @@ LARGEST = 2.0**128 - 2.0**104  # of FLOAT32; from 2^103 beyond it numbers round 
 
 
 def with_bound(
-    expected: float, actual: float, value: float, slack: float, data_type: str = "FLOAT32", **limit: Any
+    expected: float, actual: float, value: float, radius: float, data_type: str = "FLOAT32", **limit: Any
 ) -> OutputResult:
     """Compare one element, of which a formula says what it is and how far off it may be."""
-    bound = Bound(np.array([value]), np.array([slack]), np.array([False]))
+    bound = Bound(np.array([value]), np.array([radius]), np.array([False]))
     used = Limit(**{"tolerance": None, **limit})
     return judged([expected], [actual], data_type, used, None, lambda _, **__: given(bound))
 
@@ -584,7 +584,7 @@ UNIT = 2.0**-23  # of FLOAT32 from 1 to 2
 
 
 @pytest.mark.parametrize(
-    ("expected", "actual", "value", "slack", "units", "share"),
+    ("expected", "actual", "value", "radius", "units", "share"),
     [
         # 1 by the formula, and at most 8 off; the case has 3, by another order of operations.
         (3.0, 1.0, 1.0, 8.0, 0.0, 0.0),
@@ -600,9 +600,9 @@ UNIT = 2.0**-23  # of FLOAT32 from 1 to 2
     ],
 )
 def test_an_error_that_is_allowed_is_measured_from_the_nearest_of_several_right_results(
-    expected: float, actual: float, value: float, slack: float, units: float, share: float
+    expected: float, actual: float, value: float, radius: float, units: float, share: float
 ) -> None:
-    result = with_bound(expected, actual, value, slack)
+    result = with_bound(expected, actual, value, radius)
     assert (result.mismatches, result.max_ulp) == (0, units)
     assert result.max_share == pytest.approx(share, rel=1e-6)
 
@@ -620,7 +620,7 @@ def test_an_exact_operator_has_no_unit_beside_its_jumps() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "slack", "actual", "accepted"),
+    ("value", "radius", "actual", "accepted"),
     [
         (LARGEST + 2.0**103, 0.0, LARGEST, True),  # half a unit from the largest number
         (LARGEST + 2.0**106, 2.0**106, LARGEST, True),
@@ -631,10 +631,10 @@ def test_an_exact_operator_has_no_unit_beside_its_jumps() -> None:
     ],
 )
 def test_beside_an_overflow_the_largest_number_may_be_right(
-    value: float, slack: float, actual: float, accepted: bool
+    value: float, radius: float, actual: float, accepted: bool
 ) -> None:
-    assert (with_bound(math.inf, actual, value, slack).mismatches == 0) is accepted
-    assert with_bound(-math.inf, actual, value, slack).mismatches == 1
+    assert (with_bound(math.inf, actual, value, radius).mismatches == 0) is accepted
+    assert with_bound(-math.inf, actual, value, radius).mismatches == 1
 
 
 def test_a_published_limit_holds_where_it_is_wider_than_the_derived_bound() -> None:
@@ -700,8 +700,8 @@ def test_what_passes_beyond_the_likely_bound_is_counted(off: int, terms: int, is
 
     def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
         at = np.flatnonzero(masks["OutputTensor"][...])
-        slack = np.full(at.size, (3 if is_likely else 10) * unit)
-        yield "OutputTensor", at, Bound(np.ones(at.size), slack, np.isin(at, [3]), terms)
+        radius = np.full(at.size, (3 if is_likely else 10) * unit)
+        yield "OutputTensor", at, Bound(np.ones(at.size), radius, np.isin(at, [3]), terms)
 
     limit = own(ulp=100) if is_own else Limit(None)
     result = judged([1.0] * 4, [1.0, *[1 + off * unit] * 3], "FLOAT32", limit, None, bounds_of)
@@ -732,8 +732,8 @@ def of_sums(likely: float, terms: int = 9, hard: float = 1000.0) -> Bounds:
 
     def bounds_of(masks: dict[str, Any], *, is_likely: bool = False) -> Iterator[tuple[str, Array, Bound]]:
         at = np.flatnonzero(masks["OutputTensor"][...])
-        slack = np.full(at.size, (likely if is_likely else hard) * 2.0**-23)
-        yield "OutputTensor", at, Bound(np.ones(at.size), slack, np.zeros(at.size, bool), terms)
+        radius = np.full(at.size, (likely if is_likely else hard) * 2.0**-23)
+        yield "OutputTensor", at, Bound(np.ones(at.size), radius, np.zeros(at.size, bool), terms)
 
     return bounds_of
 
@@ -834,7 +834,7 @@ def test_elements_that_are_known_to_be_open_are_not_judged_and_counted() -> None
     assert (equal.unspecified, equal.mismatches) == (2, 0)
 
 
-def one_of(*sides: Sequence[float]) -> Bounds:
+def alternatives(*sides: Sequence[float]) -> Bounds:
     """Return the bounds of results of which there are several right ones, each within a tenth."""
 
     def bounds_of(masks: dict[str, Any], **_: Any) -> Iterator[tuple[str, Array, Bound]]:
@@ -865,18 +865,18 @@ DERIVED = Limit(None)
 def test_a_result_is_one_of_several_right_ones_and_nothing_between(
     expected: list[float], found: list[float], wrong: list[int]
 ) -> None:
-    result = judged(expected, found, "FLOAT64", DERIVED, None, one_of([4.0, 8.0], [-3.0, math.inf]))
+    result = judged(expected, found, "FLOAT64", DERIVED, None, alternatives([4.0, 8.0], [-3.0, math.inf]))
     assert (result.mismatches, [element.place[0] for element in result.first]) == (len(wrong), wrong)
     assert wrong or (result.max_ulp < 1e18 and result.max_share is not None and result.max_share <= 1)
 
 
 def test_what_a_case_expects_beside_the_right_results_is_not_made_right_by_them() -> None:
-    result = judged([7.0], [4.0], "FLOAT64", DERIVED, None, one_of([4.0], [-3.0]))
+    result = judged([7.0], [4.0], "FLOAT64", DERIVED, None, alternatives([4.0], [-3.0]))
     assert result.mismatches == 1
 
 
 def test_integers_may_be_one_of_several_too() -> None:
-    sides = one_of([5.0, 1.0], [9.0, 2.0])
+    sides = alternatives([5.0, 1.0], [9.0, 2.0])
     assert judged([5, 1], [9, 2], "INT32", DERIVED, None, sides).mismatches == 0
     assert judged([5, 1], [7, 3], "INT32", DERIVED, None, sides).mismatches == 2
 

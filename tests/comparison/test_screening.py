@@ -148,7 +148,7 @@ def test_an_error_that_is_unlikely_but_no_more_is_counted() -> None:
     desc, inputs, actual = gemm()
     mask = {NAME: np.ones(actual.shape, bool)}
     ((_, _, bound),) = bounds(desc, inputs, mask, is_likely=True)
-    actual.reshape(-1)[77] = bound.value[77] + 3 * bound.slack[77]
+    actual.reshape(-1)[77] = bound.value[77] + 3 * bound.radius[77]
     screened, full = (judged(desc, inputs, actual, with_screen=way)[0] for way in (True, False))
     assert screened.unlikely == full.unlikely == 1
     assert screened.likely_share == pytest.approx(full.likely_share, rel=0.01)
@@ -158,7 +158,7 @@ def test_errors_that_all_go_in_one_direction_are_systematic_as_ever() -> None:
     desc, inputs, actual = gemm()
     mask = {NAME: np.ones(actual.shape, bool)}
     ((_, _, bound),) = bounds(desc, inputs, mask, is_likely=True)
-    actual = (bound.value + 1.3 * bound.slack).astype(np.float32).reshape(actual.shape)
+    actual = (bound.value + 1.3 * bound.radius).astype(np.float32).reshape(actual.shape)
     screened, full = (judged(desc, inputs, actual, with_screen=way)[0] for way in (True, False))
     assert screened.systematic == pytest.approx(full.systematic)
     assert full.systematic is not None
@@ -194,7 +194,7 @@ def test_what_is_settled_is_within_its_likely_bound(name: str) -> None:
             for _, at, bound in bounds(desc, inputs, mask, is_likely=is_likely):
                 off = np.abs(actual.reshape(-1)[at] - bound.value)
                 off[actual.reshape(-1)[at] == bound.value.astype(actual.dtype)] = 0
-                share = off / (bound.slack + unit * np.exp2(np.floor(np.log2(np.abs(bound.value)))))
+                share = off / (bound.radius + unit * np.exp2(np.floor(np.log2(np.abs(bound.value)))))
                 assert share.max() <= 1
                 assert is_likely or share.max() <= settled.most * (1 + 1e-6)
 

@@ -65,9 +65,9 @@ def with_errors(prepared: Prepared) -> tuple[dict[str, Any], dict[str, Any]]:
             given[part.label], moved[part.label] = to_bytes(part.tensor, values), values
             continue
         flat = laid_out(part.tensor, values).astype(np.float64)
-        slack = np.where(np.isfinite(flat), np.abs(flat) * 2.0**-8 + 2.0**-8, 0.0)
-        given[part.label] = Carried(data_type, flat, slack, slack)
-        spread = slack.reshape(-1)[: values.size].reshape(values.shape) if part.tensor.strides is None else 2.0**-9
+        radius = np.where(np.isfinite(flat), np.abs(flat) * 2.0**-8 + 2.0**-8, 0.0)
+        given[part.label] = Carried(data_type, flat, radius, radius)
+        spread = radius.reshape(-1)[: values.size].reshape(values.shape) if part.tensor.strides is None else 2.0**-9
         with np.errstate(over="ignore"):  # errors of sums are as of independent ones: they are not all at their ends
             moved[part.label] = (values + spread * RANDOM.uniform(-0.4, 0.4, values.shape)).astype(values.dtype)
     return given, moved
@@ -90,11 +90,11 @@ def test_inputs_within_their_errors_give_outputs_within_theirs(operator: str) ->
             continue
         for part in desc.tensors(OUTPUT):
             made, values = bound[part.label], laid_out(part.tensor, found[part.label].values)
-            if made.slack is None:
+            if made.radius is None:
                 continue
             with np.errstate(all="ignore"):
                 off = np.abs(values.astype(np.float64) - made.value)
-                room = np.where(np.isnan(made.slack), np.inf, made.slack) * (1 + 1e-9)
+                room = np.where(np.isnan(made.radius), np.inf, made.radius) * (1 + 1e-9)
             wrong = (off > room) & np.isfinite(values.astype(np.float64)) & np.isfinite(made.value)
             if found[part.label].unspecified is None and part.tensor.strides is None:
                 assert not wrong.any(), (operator, part.label, off[wrong][:3], room[wrong][:3])
@@ -110,8 +110,8 @@ def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
         for part, values in desc.inputs_with(prepared.inputs):
             if DATA_TYPES[part.tensor.data_type].kind != "float":
                 flat = laid_out(part.tensor, values).astype(np.float64)
-                slack = np.where(np.arange(flat.size) % 3 == 0, 1.0, 0.0)
-                given[part.label] = Carried(part.tensor.data_type, flat, slack, slack)
+                radius = np.where(np.arange(flat.size) % 3 == 0, 1.0, 0.0)
+                given[part.label] = Carried(part.tensor.data_type, flat, radius, radius)
                 is_inexact = True
         if not is_inexact:
             continue
@@ -124,16 +124,16 @@ def test_errors_in_whole_numbers_are_no_obstacle(operator: str) -> None:
         for part in desc.tensors(OUTPUT):
             made = found[part.label]
             assert made.value.size >= part.tensor.element_count
-            assert made.slack is None or not (made.slack < 0).any()
+            assert made.radius is None or not (made.radius < 0).any()
 
 
 def test_of_several_right_results_the_middle_is_taken_unless_one_is_not_finite() -> None:
     none = np.zeros(5, bool)
     first = Bound(np.array([1.0, 2.0, 3.0, np.nan, np.inf]), np.full(5, 0.5), none)
     other = Bound(np.array([3.0, np.inf, np.nan, np.nan, np.inf]), np.full(5, 0.25), none)
-    value, slack = carry._hull(first._replace(others=(other,)))
+    value, radius = carry._hull(first._replace(others=(other,)))
     assert value.tolist() == pytest.approx([1.875, 2, 3, np.nan, np.inf], nan_ok=True)
-    assert slack.tolist() == [1.375, np.inf, np.inf, 0, 0]
+    assert radius.tolist() == [1.375, np.inf, np.inf, 0, 0]
 
 
 # ---- nodes of several steps
@@ -158,8 +158,8 @@ def random(*sizes: int) -> Array:
 
 
 def share(found: Array, bound: Carried) -> float:
-    assert bound.slack is not None
-    return float((np.abs(found.reshape(-1).astype(np.float64) - bound.value) / bound.slack).max())
+    assert bound.radius is not None
+    return float((np.abs(found.reshape(-1).astype(np.float64) - bound.value) / bound.radius).max())
 
 
 def test_a_sum_that_is_normalized_may_be_off_by_its_roundings_and_not_by_2_to_the_minus_9() -> None:
@@ -190,24 +190,24 @@ def test_a_quantized_sigmoid_may_round_either_way_only_beside_a_half() -> None:
     bound = carried_of(node_of(f"{OWN}QLinearSigmoid", [x, *numbers], TensorRef("UINT8", (256,))))
     exact = 256 / (1 + np.exp(-np.float64(np.float32(0.05)) * (x.astype(np.float64) - 128)))
     right = np.minimum(np.rint(exact), 255)
-    slack = np.zeros(256) if bound.slack is None else bound.slack
-    assert (np.abs(right - bound.value) <= slack).all()
-    assert slack.max() <= 0.5
-    assert (np.abs(exact - np.floor(exact) - 0.5)[slack > 0] < 1e-4).all()
+    radius = np.zeros(256) if bound.radius is None else bound.radius
+    assert (np.abs(right - bound.value) <= radius).all()
+    assert radius.max() <= 0.5
+    assert (np.abs(exact - np.floor(exact) - 0.5)[radius > 0] < 1e-4).all()
 
 
 def test_the_largest_of_four_is_exact() -> None:
     rows = [random(7) for _ in range(4)]
     bound = carried_of(node_of("Max", rows, float32(7)))
-    assert bound.slack is None
+    assert bound.radius is None
     assert bound.value.tolist() == np.max(rows, 0).tolist()
 
 
 def test_elements_of_float16_between_steps_are_rounded_to_it() -> None:
     x = random(50).astype(np.float16)
     made = carried_of(node_of(f"{OWN}QuickGelu", [x], TensorRef("FLOAT16", (50,)), alpha=1.0))
-    assert made.slack is not None
-    assert 2.0**-12 < np.median(made.slack / np.abs(made.value)) < 2.0**-9
+    assert made.radius is not None
+    assert 2.0**-12 < np.median(made.radius / np.abs(made.value)) < 2.0**-9
 
 
 def test_ten_layers_of_products_keep_a_bound_that_is_of_use() -> None:
@@ -229,8 +229,8 @@ def test_ten_layers_of_products_keep_a_bound_that_is_of_use() -> None:
         plain = (x if layer == 0 else plain) @ node.inputs[1].values
     bound = carried(steps, data)["x10"]
     assert np.abs(plain.reshape(-1) - bound.value).max() < bound.likely.max()
-    assert bound.slack.max() / np.abs(bound.value).max() < 1e-2
-    assert bound.likely.max() < bound.slack.max() / 3
+    assert bound.radius.max() / np.abs(bound.value).max() < 1e-2
+    assert bound.likely.max() < bound.radius.max() / 3
 
 
 def test_tensors_between_steps_are_let_go_after_their_last_reader(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,8 +273,8 @@ def test_what_is_computed_of_undefined_elements_has_no_bound() -> None:
     node = node_of("Add", [random(2), random(2)], float32(2))
     steps = graph(node)
     bound = carried(steps.steps, {**data_of(node, steps), "input 0": made})["output 0"]
-    assert bound.slack is not None
-    assert np.isinf(bound.slack).tolist() == [False, True]
+    assert bound.radius is not None
+    assert np.isinf(bound.radius).tolist() == [False, True]
 
 
 def test_what_no_kernel_takes_errors_in_has_no_bound() -> None:
@@ -283,6 +283,6 @@ def test_what_no_kernel_takes_errors_in_has_no_bound() -> None:
     steps = graph(node)
     places = Carried("INT64", np.array([0.0, 2.0]), np.array([0.0, 1.0]), np.array([0.0, 1.0]))
     bound = carried(steps.steps, {**data_of(node, steps), "input 1": places})["output 0"]
-    assert bound.slack is not None
-    assert np.isinf(bound.slack).all()
+    assert bound.radius is not None
+    assert np.isinf(bound.radius).all()
     assert bound.value.tolist() == x[[0, 2]].reshape(-1).astype(np.float64).tolist()

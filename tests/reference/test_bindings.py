@@ -92,8 +92,8 @@ def test_a_nested_operator_has_its_scale_and_bias(install: Install) -> None:
     assert found.reshape(-1).tolist() == floats(3.1, 3.2, 3.3, 0).tolist()
     asked = {"OutputTensor": np.ones(x.shape, bool)}
     given = gathered(desc, {"ATensor": x, "BTensor": x}, asked)["OutputTensor"]
-    assert (given.slack[:2] > 0).all()
-    assert (given.slack < 1e-6).all()
+    assert (given.radius[:2] > 0).all()
+    assert (given.radius < 1e-6).all()
 
 
 def test_integer_tensors_may_have_a_function_of_their_own(install: Install) -> None:

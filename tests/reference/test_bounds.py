@@ -14,7 +14,7 @@ from grouped import built as built_groups
 from products_of import built as built_products
 
 from dmlcheck.comparison.compare import Differing
-from dmlcheck.reference import numbers
+from dmlcheck.reference.ball import numbers
 from dmlcheck.reference.bounds import Bound, arithmetic_of, bounds, positions
 
 Array = np.ndarray[Any, Any]
@@ -87,7 +87,7 @@ def test_what_differs_is_asked_for_piece_by_piece() -> None:
     whole = gathered(desc, inputs, {OUTPUT: lazy})[OUTPUT]
     other = gathered(desc, inputs, {OUTPUT: expected != actual})[OUTPUT]
     assert whole.value.tolist() == other.value.tolist()
-    assert whole.slack.tolist() == other.slack.tolist()
+    assert whole.radius.tolist() == other.radius.tolist()
 
 
 @pytest.mark.parametrize(("shape", "axes"), list(product([(4, 50_000), (50_000, 4), (2, 3, 40_000)], [[0], [1]])))
@@ -98,7 +98,7 @@ def test_long_groups_have_the_bound_of_short_ones(shape: tuple[int, ...], axes: 
     terms = shape[axes[0]]
     assert found.terms == terms
     assert np.unique(found.value).tolist() == [terms]
-    assert np.unique(found.slack) == pytest.approx([terms * U * terms], rel=1e-6)
+    assert np.unique(found.radius) == pytest.approx([terms * U * terms], rel=1e-6)
 
 
 def test_elements_of_a_long_row_stand_where_they_are_asked_for() -> None:
@@ -116,13 +116,13 @@ def test_elements_of_a_long_row_stand_where_they_are_asked_for() -> None:
 # ---- what is said of them
 
 
-def test_results_that_are_only_moved_have_no_slack_and_are_not_rounded() -> None:
+def test_results_that_are_only_moved_have_no_radius_and_are_not_rounded() -> None:
     moved = gathered(*built("ABS", {}, floats(-1, 2)), {OUTPUT: np.ones(2, bool)})[OUTPUT]
-    assert (moved.value.tolist(), moved.slack.tolist(), moved.is_rounded, moved.terms) == ([1, 2], [0, 0], False, 0)
+    assert (moved.value.tolist(), moved.radius.tolist(), moved.is_rounded, moved.terms) == ([1, 2], [0, 0], False, 0)
     scaled = {"ScaleBias": {"Scale": 0.1, "Bias": 0}}
     computed = gathered(*built("ABS", scaled, floats(-3, 7)), {OUTPUT: np.ones(2, bool)})[OUTPUT]
     assert computed.is_rounded
-    assert computed.slack.all()
+    assert computed.radius.all()
 
 
 def test_conditions_and_integers_are_numbers() -> None:
@@ -135,7 +135,7 @@ def test_conditions_and_integers_are_numbers() -> None:
         found = gathered(desc, inputs, {OUTPUT: np.ones(x.shape, bool)})[OUTPUT]
         assert found.value.dtype.kind in "iuf"
         assert found.value.tolist() == np.ravel(expected).tolist()
-        assert not found.slack.any()
+        assert not found.radius.any()
 
 
 def test_integers_beyond_their_type_are_left_open_as_in_the_results() -> None:
@@ -187,8 +187,8 @@ def test_the_likely_bound_of_a_long_sum_is_the_smaller_one() -> None:
         bound_of_groups("REDUCE", x, Function="SUM", Axes=[1], is_likely=is_likely) for is_likely in (False, True)
     )
     assert hard.value == likely.value
-    assert hard.slack == pytest.approx(10_000 * U * x.astype(np.float64).sum(), rel=1e-6)
-    assert 0 < likely.slack < hard.slack / 10
+    assert hard.radius == pytest.approx(10_000 * U * x.astype(np.float64).sum(), rel=1e-6)
+    assert 0 < likely.radius < hard.radius / 10
 
 
 def test_nothing_warns_and_the_callers_settings_hold_between_the_pieces() -> None:
@@ -283,6 +283,6 @@ def test_the_factors_of_likely_bounds_are_multiplied_once(monkeypatch: pytest.Mo
 
 def test_the_elements_of_a_mask_have_their_likely_bounds() -> None:
     likely = Bound(np.array([1.0, 2.0]), np.array([0.1, 0.2]), np.zeros(2, bool))
-    found = likely._replace(slack=np.array([1.0, 2.0]), likely=likely).of(np.array([False, True]))
+    found = likely._replace(radius=np.array([1.0, 2.0]), likely=likely).of(np.array([False, True]))
     assert found.likely is not None
-    assert (found.slack.tolist(), found.likely.slack.tolist()) == ([2.0], [0.2])
+    assert (found.radius.tolist(), found.likely.radius.tolist()) == ([2.0], [0.2])

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.conversions import to_floats
-from dmlcheck.reference.numbers import Tracked
-from dmlcheck.reference.pieces import OneOf
+from dmlcheck.reference.pieces import Alternatives
 
 INF = float("inf")
 
@@ -17,7 +17,7 @@ INF = float("inf")
 def ways(x: Any, output_type: str, input_type: str = "FLOAT64") -> list[list[float]]:
     """Return all right results, the reference's first."""
     found = to_floats(x, input_type, output_type)
-    return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, OneOf) else (found,))]
+    return [way.astype(np.float64).tolist() for way in (found.ways if isinstance(found, Alternatives) else (found,))]
 
 
 @pytest.fixture(autouse=True)
@@ -33,28 +33,28 @@ def test_without_a_bound_the_nearest_is_the_result() -> None:
 
 
 def test_within_a_bound_the_neighbour_on_the_other_side_is_right_too() -> None:
-    x = Tracked(np.array([2049.5, -2049.5, 2050, 65519, 65520, -70000, INF]))
+    x = Ball(np.array([2049.5, -2049.5, 2050, 65519, 65520, -70000, INF]))
     nearest, other = ways(x, "FLOAT16")
     assert nearest == [2050, -2050, 2050, 65504, INF, -INF, INF]
     assert other == [2048, -2048, 2050, INF, 65504, -65504, INF]
 
 
 def test_numbers_that_a_type_has_have_no_other_result() -> None:
-    assert ways(Tracked(np.array([0.5, -2048, INF, np.nan])), "FLOAT16") == [
+    assert ways(Ball(np.array([0.5, -2048, INF, np.nan])), "FLOAT16") == [
         pytest.approx([0.5, -2048, INF, np.nan], nan_ok=True)
     ]
 
 
 @pytest.mark.parametrize(("input_type", "output_type"), [("FLOAT64", "FLOAT32"), ("FLOAT32", "FLOAT64")])
 def test_a_denormal_float32_may_be_0(input_type: str, output_type: str) -> None:
-    x = Tracked(np.array([2.0**-140, -(2.0**-130), 2.0**-126, 0]))
+    x = Ball(np.array([2.0**-140, -(2.0**-130), 2.0**-126, 0]))
     nearest, *others = ways(x, output_type, input_type)
     assert nearest == [2.0**-140, -(2.0**-130), 2.0**-126, 0]
     assert others == [[0, 0, 2.0**-126, 0]]
 
 
 def test_a_denormal_float16_stays() -> None:
-    assert ways(Tracked(np.array([2.0**-24])), "FLOAT16") == [[2.0**-24]]
+    assert ways(Ball(np.array([2.0**-24])), "FLOAT16") == [[2.0**-24]]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from bounds_of import gathered
 from installed import MAX_POOLING, TOP_K, Install, described, floats, install
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.pieces import InDoubt, Open
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.tiling.blocks import Blocks
@@ -158,14 +158,14 @@ def test_a_bound_runs_only_the_pieces_that_are_asked_for_and_keeps_their_order(i
     assert ran == [2, 0]
     assert found.value.tolist() == [3 * float(value) for value in x[asked]]
     assert found.unspecified.tolist() == [False, False, True, False]
-    assert (found.slack <= 2.0**-24 * np.abs(found.value)).all()
-    assert found.slack.any()
+    assert (found.radius <= 2.0**-24 * np.abs(found.value)).all()
+    assert found.radius.any()
 
 
 def test_several_outputs_have_bounds_of_their_own(install: Install) -> None:
     def top_k(input: Any) -> Iterator[Piece]:
         def formula(x: Any) -> Any:
-            assert isinstance(x, Tracked)
+            assert isinstance(x, Ball)
             return {"output_value": x[:, :2] / 3, "output_index": np.arange(4).reshape(2, 2)}
 
         yield Piece({"output_value": (), "output_index": ()}, formula, (input,))
@@ -178,9 +178,9 @@ def test_several_outputs_have_bounds_of_their_own(install: Install) -> None:
     }
     found = gathered(described("TOP_K", **TOP_K), {"InputTensor": x}, masks)
     assert found["OutputValueTensor"].value.tolist() == [2, 1 / 3]
-    assert found["OutputValueTensor"].slack[1] > 0
+    assert found["OutputValueTensor"].radius[1] > 0
     assert found["OutputIndexTensor"].value.tolist() == [3]
-    assert found["OutputIndexTensor"].slack.tolist() == [0]
+    assert found["OutputIndexTensor"].radius.tolist() == [0]
 
 
 @pytest.mark.parametrize(("data_type", "is_tracked"), [("FLOAT16", True), ("FLOAT32", False)])
@@ -199,4 +199,4 @@ def test_a_float_attribute_may_be_rounded_where_a_tensor_is_float16(
     engine.evaluate(desc, inputs)
     gathered(desc, inputs, {"OutputTensor": np.ones(1, bool)})
     assert isinstance(seen[0], float)
-    assert isinstance(seen[1], Tracked) == is_tracked
+    assert isinstance(seen[1], Ball) == is_tracked

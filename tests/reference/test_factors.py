@@ -86,7 +86,7 @@ def test_what_is_beyond_the_type_once_it_is_rounded_has_no_bound() -> None:
         found = moved(np.multiply, [np.array([LARGEST, 1.0]), np.ones(2)], [None, None], "TF32", is_likely=False)
     assert np.isfinite(found.most).tolist() == [False, True]
     made = product(np.full((1, 1, 1, 1), LARGEST, np.float32), np.full((1, 1, 1, 1), 0.25, np.float32))
-    assert bound(*made, factors="TF32").slack.tolist() == [INF]
+    assert bound(*made, factors="TF32").radius.tolist() == [INF]
 
 
 def test_the_likely_error_of_known_factors_is_what_their_roundings_do_and_six_deviations() -> None:
@@ -127,11 +127,11 @@ def test_a_product_of_rounded_matrices_is_within_the_bound_and_not_within_a_fine
     error = np.abs(narrow - exact).reshape(-1)
     for is_likely in (False, True):
         allowed = bound(*product(a, b), factors=data_type, is_likely=is_likely)
-        assert (error <= allowed.slack).all()
-    assert (error > bound(*product(a, b), factors=finer, is_likely=True).slack).any()
+        assert (error <= allowed.radius).all()
+    assert (error > bound(*product(a, b), factors=finer, is_likely=True).radius).any()
     made = bound(*product(a, b), factors=data_type, unit=way)
     assert np.allclose(made.value, narrow.reshape(-1), rtol=0, atol=1e-12)
-    assert (made.slack <= 1.01 * bound(*product(a, b)).slack.max()).all()
+    assert (made.radius <= 1.01 * bound(*product(a, b)).radius.max()).all()
 
 
 def test_equal_factors_round_alike() -> None:
@@ -139,7 +139,7 @@ def test_equal_factors_round_alike() -> None:
     a, b = np.full((1, 1, 1, 4096), np.float32(0.3)), np.full((1, 1, 4096, 1), np.float32(0.7))
     narrow, exact = rounded(a, 8, "cut") @ rounded(b, 8, "cut"), a.astype(float) @ b.astype(float)
     error = abs((narrow - exact).item())
-    likely = bound(*product(a, b), factors="BFLOAT16", is_likely=True).slack
+    likely = bound(*product(a, b), factors="BFLOAT16", is_likely=True).radius
     assert 1 < error < likely < 1.1 * error
 
 
@@ -147,7 +147,7 @@ def test_equal_factors_round_alike() -> None:
 def test_float16_numbers_are_not_rounded(factors: str) -> None:
     a, b = (np.random.default_rng(3).uniform(-1, 1, (1, 1, 8, 8)).astype(np.float16) for _ in range(2))
     made = product(a, b)
-    assert np.array_equal(bound(*made, factors=factors).slack, bound(*made).slack)
+    assert np.array_equal(bound(*made, factors=factors).radius, bound(*made).radius)
 
 
 @pytest.mark.slow

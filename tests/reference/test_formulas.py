@@ -12,11 +12,11 @@ import pytest
 
 from dmlcheck import load_cases
 from dmlcheck.cases.prepare import prepare
-from dmlcheck.reference import numbers
+from dmlcheck.reference.ball import numbers
+from dmlcheck.reference.ball.roundings import ROUNDINGS
 from dmlcheck.reference.bounds import bounds
 from dmlcheck.reference.formulas import formula_texts, is_computed, rounding_texts
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.roundings import ROUNDINGS
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.records import OUTPUT
 

@@ -1,4 +1,4 @@
-"""Places between elements: as numbers, and as tracked numbers whose errors reach other elements."""
+"""Places between elements: as numbers, and as balls whose errors reach other elements."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.interpolation import (
     Share,
     clamped,
@@ -23,8 +24,7 @@ from dmlcheck.reference.interpolation import (
     taken,
     total_together,
 )
-from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
-from dmlcheck.reference.pieces import OneOf
+from dmlcheck.reference.pieces import Alternatives
 
 Array = np.ndarray[Any, Any]
 X = np.array([0.0, 10, 30, 20, 20])
@@ -39,9 +39,9 @@ def test_coordinates_that_change_nothing_stay_integers() -> None:
 
 
 def test_a_quotient_by_a_power_of_two_is_exact_and_any_other_is_not() -> None:
-    places, tracked = np.arange(1, 4), [Tracked(np.float32(scale), 0.0, Arithmetic()) for scale in (2, 3)]
-    assert slack(coordinates(places, tracked[0], 0.5, -0.5)).max() == 0
-    assert slack(coordinates(places, tracked[1], 0.5, -0.5)).min() > 0
+    places, tracked = np.arange(1, 4), [Ball(np.float32(scale), 0.0, Arithmetic()) for scale in (2, 3)]
+    assert radius(coordinates(places, tracked[0], 0.5, -0.5)).max() == 0
+    assert radius(coordinates(places, tracked[1], 0.5, -0.5)).min() > 0
 
 
 def test_numbers_beyond_the_ends_are_the_ends() -> None:
@@ -57,25 +57,25 @@ def test_elements_are_taken_at_all_combinations_and_runs_are_views() -> None:
 def test_a_nearest_element_is_one_unless_an_error_reaches_another() -> None:
     found = nearest(X, [np.array([0.4, 1.0, 2.6])], np.floor)
     assert found.value.tolist() == [0, 10, 30]
-    both = nearest(X, [Tracked(np.array([0.4, 1.0, 2.6]), np.array([0.3, 0.1, 0.1]))], np.floor).value
-    assert isinstance(both, OneOf)
+    both = nearest(X, [Ball(np.array([0.4, 1.0, 2.6]), np.array([0.3, 0.1, 0.1]))], np.floor).value
+    assert isinstance(both, Alternatives)
     assert [way.tolist() for way in both.ways] == [[0, 10, 30], [0, 0, 30]]
-    three = nearest(X, [Tracked(np.array([1.5]), np.array([1.0]))], np.ceil).value
+    three = nearest(X, [Ball(np.array([1.5]), np.array([1.0]))], np.ceil).value
     assert {way.item() for way in three.ways} == {10, 30, 20}
 
 
 def test_places_that_may_be_anywhere_are_left_open() -> None:
-    places = [Tracked(np.array([0.4, 2.0]), np.array([0.1, 5.0])), np.arange(1)]
+    places = [Ball(np.array([0.4, 2.0]), np.array([0.1, 5.0])), np.arange(1)]
     x = X.reshape(5, 1)
     for found in (nearest(x, places, np.floor), linear(x, places)):
         assert found.where.tolist() == [[False], [True]]
-    assert linear(X, [Tracked(np.array([0.4]), np.array([np.inf]))]).where.tolist() == [True]
+    assert linear(X, [Ball(np.array([0.4]), np.array([np.inf]))]).where.tolist() == [True]
 
 
 def ends(place: float, error: float) -> tuple[float, float]:
     """Return the least and the largest average that a bound has."""
-    found = linear(X, [Tracked(np.array([place]), np.array([error]))]).value
-    value, reach = raw(found).item(), slack(found).item()
+    found = linear(X, [Ball(np.array([place]), np.array([error]))]).value
+    value, reach = raw(found).item(), radius(found).item()
     return value - reach, value + reach
 
 
@@ -109,17 +109,17 @@ def test_only_a_weight_of_0_or_one_that_may_be_0_leaves_an_infinity_open() -> No
     x = np.array([1.0, np.inf, 2.0])
     found = linear(x, [np.array([0.0, 0.5, 1.0, 1.5, 2.0])])
     assert found.where.tolist() == [True, False, False, False, False]
-    found = linear(x, [Tracked(np.array([0.05, 0.5, 1.95, 2.0]), np.array([0.1, 0.1, 0.1, 0.0]))])
+    found = linear(x, [Ball(np.array([0.05, 0.5, 1.95, 2.0]), np.array([0.1, 0.1, 0.1, 0.0]))])
     assert found.where.tolist() == [True, False, True, False]
     square = np.array([[1.0, np.inf], [1.0, 1.0]])
     assert linear(square, [np.array([0.0, 0.5, 1.0]), np.array([0.0])]).where.tolist() == [[True], [True], [False]]
 
 
 def test_several_nearest_elements_are_numbers_to_compute_with() -> None:
-    places = [Tracked(np.array([0.4, 1.0]), np.array([0.2, 0.2]))]
+    places = [Ball(np.array([0.4, 1.0]), np.array([0.2, 0.2]))]
     found = nearest_of_several(X, places, half_up).value
     assert raw(found).tolist() == [5, 10]
-    assert slack(found).tolist() == [5, 0]
+    assert radius(found).tolist() == [5, 0]
     assert nearest_of_several(X, [np.array([0.4, 1.0])], half_up).value.tolist() == [0, 10]
 
 
@@ -146,11 +146,11 @@ def test_shares_are_the_weights_of_the_averages() -> None:
 
 
 def test_a_place_in_doubt_has_a_part_in_all_elements_that_it_may_be_beside() -> None:
-    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5)
-    parts = {share.element.item(): (raw(share.weight).item(), slack(share.weight).item()) for share in near}
+    near = shares(Ball(np.array([2.05]), np.array([0.1])), 5)
+    parts = {share.element.item(): (raw(share.weight).item(), radius(share.weight).item()) for share in near}
     assert {at: sum(part) > 0.04 for at, part in parts.items()} == {1: True, 2: True, 3: True, 4: False}
-    near = shares(Tracked(np.array([2.05]), np.array([0.1])), 5, rounding=np.floor)
-    assert [(share.element.item(), raw(share.weight).item(), slack(share.weight).item()) for share in near] == [
+    near = shares(Ball(np.array([2.05]), np.array([0.1])), 5, rounding=np.floor)
+    assert [(share.element.item(), raw(share.weight).item(), radius(share.weight).item()) for share in near] == [
         (1, 0.5, 0.5),
         (2, 0.5, 0.5),
     ]
@@ -161,19 +161,19 @@ def test_what_has_the_same_number_is_added_in_any_order() -> None:
     assert grouped(x, np.array([2, 0, 2, 5]), 4, 1).tolist() == [[1, 0, 2, 0], [5, 0, 10, 0], [9, 0, 18, 0]]
     assert grouped(x, np.array([-1, 1, 1]), 2, 0).tolist() == [[0, 0, 0, 0], [12, 14, 16, 18]]
     assert grouped(x, np.array([7, 8, 9]), 2, 0).tolist() == [[0] * 4] * 2
-    errors = grouped(Tracked(x, np.ones(x.shape)), np.array([1, 1, 1, 0]), 2, 1)
-    assert slack(errors).tolist() == [[1, 3]] * 3
+    errors = grouped(Ball(x, np.ones(x.shape)), np.array([1, 1, 1, 0]), 2, 1)
+    assert radius(errors).tolist() == [[1, 3]] * 3
 
 
 def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
     ones = [Share(np.zeros(10, int), np.ones(10)), Share(np.ones(10, int), np.zeros(10))]
-    sums = spread(Tracked(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
+    sums = spread(Ball(np.full((10, 10), 3.0), None), [ones, ones[:1]], [2, 1])
     found = sums.rounded().value
     assert raw(found).tolist() == [[300], [0]]
-    assert slack(found).tolist() == [[100 * 2.0**-24 * 300], [0]]
+    assert radius(found).tolist() == [[100 * 2.0**-24 * 300], [0]]
     assert found.terms == 100
     both = sums.and_(sums).rounded().value
-    assert (raw(both).tolist(), slack(both).tolist()) == ([[600], [0]], [[200 * 2.0**-24 * 600], [0]])
+    assert (raw(both).tolist(), radius(both).tolist()) == ([[600], [0]], [[200 * 2.0**-24 * 600], [0]])
     assert spread(np.full((10, 10), 3.0), [ones, ones[:1]], [2, 1]).rounded().value.tolist() == [[300], [0]]
     assert spread(np.full((2, 10), 3.0), [None, ones[:1]], [2, 1]).value.tolist() == [[30], [30]]
 
@@ -181,12 +181,12 @@ def test_a_sum_of_what_comes_back_may_be_added_in_any_order() -> None:
 def test_what_comes_back_to_a_few_elements_leaves_0_for_the_others() -> None:
     rows = [Share(np.array([2, 3]), np.array([1.0, 0.5])), Share(np.array([3, 4]), np.array([0.0, 0.5]))]
     columns = [Share(np.array([-1, 1, 9]), np.ones(3))]  # the first and the last are not among them
-    for x in (gradient := np.array([[8.0, 1, 8], [8, 6, 8]])), Tracked(gradient, None):
+    for x in (gradient := np.array([[8.0, 1, 8], [8, 6, 8]])), Ball(gradient, None):
         found = spread(x, [rows, columns], [6, 4])
         expected = np.zeros((6, 4))
         expected[2:5, 1] = 1, 3, 3
         assert np.array_equal(raw(found.value), expected)
-        assert not slack(found.value)[expected == 0].any()
+        assert not radius(found.value)[expected == 0].any()
     assert found.count[:, 1].tolist() == [0, 0, 1, 1, 1, 0]
     assert found.absolute.shape == found.squares.shape == (6, 4)
 
@@ -215,9 +215,9 @@ def test_only_a_weight_of_0_leaves_what_comes_back_of_an_infinity_open() -> None
 
 
 def test_errors_in_one_direction_add_up() -> None:
-    x = Tracked(np.array([[1.0, 2], [4, 8]]), np.full((2, 2), 0.25))
+    x = Ball(np.array([[1.0, 2], [4, 8]]), np.full((2, 2), 0.25))
     found = total_together(x, (1,))
     assert raw(found).tolist() == [3, 12]
-    assert slack(found) == pytest.approx(np.array([0.5, 0.5]), rel=1e-5)
-    assert (slack(found) > 0.5).all()
+    assert radius(found) == pytest.approx(np.array([0.5, 0.5]), rel=1e-5)
+    assert (radius(found) > 0.5).all()
     assert total_together(x.value, (0, 1)) == 15

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.numbers import Tracked
 from dmlcheck.reference.pieces import Open, opened, ways_of
 
 NAN, INF = float("nan"), float("inf")
@@ -37,14 +37,14 @@ def test_elements_are_not_rounded_before_the_operator() -> None:
 
 @pytest.mark.parametrize(("data_type", "unit"), [("FLOAT16", 2.0**-10), ("FLOAT32", 2.0**-23)])
 def test_an_implementation_may_round_to_the_type_of_the_tensor_first(data_type: str, unit: float) -> None:
-    found = Nested(lambda x: x, data_type)(Tracked(np.array([1.3, 1.25, 1.25]), np.array([1e-12, 0.0, 1e-12])))
+    found = Nested(lambda x: x, data_type)(Ball(np.array([1.3, 1.25, 1.25]), np.array([1e-12, 0.0, 1e-12])))
     assert found.value.tolist() == [1.3, 1.25, 1.25]
-    assert found.slack == pytest.approx([unit / 2 + 1e-12, 0, unit / 2 + 1e-12])
+    assert found.radius == pytest.approx([unit / 2 + 1e-12, 0, unit / 2 + 1e-12])
 
 
 def test_a_number_that_is_exact_may_be_rounded_too() -> None:
-    found = Nested(lambda x: x, "FLOAT16")(Tracked(np.array([1 + 2.0**-12])))
-    assert found.slack.tolist() == [2.0**-12]
+    found = Nested(lambda x: x, "FLOAT16")(Ball(np.array([1 + 2.0**-12])))
+    assert found.radius.tolist() == [2.0**-12]
 
 
 def test_results_of_an_infinite_number_are_right_as_well() -> None:
@@ -60,12 +60,12 @@ def test_results_that_are_the_same_for_an_infinite_number_are_there_once(formula
 
 
 def test_a_bound_has_the_same_results() -> None:
-    x = Tracked(np.array([70000.0, 3.0]), np.array([1.0, 1e-3]))
+    x = Ball(np.array([70000.0, 3.0]), np.array([1.0, 1e-3]))
     first, other = ways_of(Nested(times(0.5), "FLOAT16")(x))
     assert first.value.tolist() == [35000, 1.5]
     assert other.value.tolist() == [INF, 1.5]
-    assert np.isfinite(first.slack).all()
-    assert other.slack[1] == first.slack[1]
+    assert np.isfinite(first.radius).all()
+    assert other.radius[1] == first.radius[1]
 
 
 def test_what_the_operator_leaves_open_of_either_number_stays_so() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
-from dmlcheck.reference.operands import as_numbers, tracked, widened
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.operands import as_balls, as_numbers, widened
 from dmlcheck.reference.tiling.blocks import Blocks
 
 SINGLE = Arithmetic("FLOAT32", "FLOAT32", 2.0**-24, 2.0**-149)
@@ -33,6 +33,6 @@ def test_other_numbers_are_made_of_wide_ones() -> None:
 
 def test_floats_are_tracked_unless_the_formula_rounds_nothing() -> None:
     x = np.ones(2, np.float32)
-    assert isinstance(tracked(x, SINGLE), Tracked)
-    assert tracked(x, SINGLE, is_exact=True) is x
-    assert tracked(np.ones(2, np.int8), SINGLE).dtype == np.int64
+    assert isinstance(as_balls(x, SINGLE), Ball)
+    assert as_balls(x, SINGLE, is_exact=True) is x
+    assert as_balls(np.ones(2, np.int8), SINGLE).dtype == np.int64

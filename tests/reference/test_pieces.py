@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.pieces import (
-    OneOf,
+    Alternatives,
     Open,
+    alternatives,
     any_of,
     as_bits,
     as_float,
@@ -22,7 +23,6 @@ from dmlcheck.reference.pieces import (
     limits,
     narrowed,
     nearest,
-    one_of,
     opened,
     or_nan,
     overflows,
@@ -71,7 +71,7 @@ def test_a_float_is_cast_to_the_nearest_number_of_a_float_type_and_without_its_f
 
 
 def test_a_tracked_float_is_cast_by_its_value() -> None:
-    assert cast(Tracked(2.5, 0.1), of("int8")) == 2
+    assert cast(Ball(2.5, 0.1), of("int8")) == 2
 
 
 def test_types_say_what_they_are() -> None:
@@ -104,7 +104,7 @@ def test_an_integer_type_holds_whole_numbers_within_its_limits() -> None:
     assert holds("UINT8", of("float64", 0, 255, 256, -1, 1.5, NAN)).tolist() == [True, True] + [False] * 4
 
 
-# ---- tracked numbers
+# ---- balls
 
 
 def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:
@@ -112,22 +112,22 @@ def test_the_nearest_of_plain_numbers_is_the_even_one_of_two() -> None:
 
 
 def test_the_nearest_of_a_tracked_number_has_all_that_it_may_be_rounded_to_and_no_more() -> None:
-    found = nearest(Tracked([2.5, 2.3, INF], [0.01, 0.01, 0]))
-    assert (found.value - found.slack)[:2].tolist() == [2, 2]
-    assert (found.value + found.slack)[:2].tolist() == [3, 2]
+    found = nearest(Ball([2.5, 2.3, INF], [0.01, 0.01, 0]))
+    assert (found.value - found.radius)[:2].tolist() == [2, 2]
+    assert (found.value + found.radius)[:2].tolist() == [3, 2]
     assert found.value[2] == INF
 
 
 def test_whole_numbers_are_rounded_where_the_type_of_the_others_does_not_have_them() -> None:
     assert as_float(of("int64", 3), of("float64", 1)).dtype == np.float64
-    found = as_float(of("int64", 3, 2**25 + 1), Tracked(1.0, 0.0, Arithmetic()))
-    assert found.slack.tolist() == [0, (2**25 + 1) * 2.0**-24]
+    found = as_float(of("int64", 3, 2**25 + 1), Ball(1.0, 0.0, Arithmetic()))
+    assert found.radius.tolist() == [0, (2**25 + 1) * 2.0**-24]
 
 
 def test_beside_a_float16_tensor_an_implementation_may_compute_in_float16() -> None:
-    found = as_float(of("int64", 4099), Tracked(1.0, 0.0, Arithmetic(attributes="FLOAT16")))
+    found = as_float(of("int64", 4099), Ball(1.0, 0.0, Arithmetic(attributes="FLOAT16")))
     assert found.arithmetic.data_type == "FLOAT16"
-    assert found.slack.tolist() == [4099 * 2.0**-11]
+    assert found.radius.tolist() == [4099 * 2.0**-11]
 
 
 # ---- results of several ways
@@ -180,18 +180,18 @@ def test_what_overflows_nothing_is_the_same_array() -> None:
 
 def test_ways_that_differ_are_kept_and_those_that_do_not_are_one() -> None:
     x, same, other = np.array([1.0, np.nan]), np.array([1.0, np.nan]), np.array([2.0, np.nan])
-    found = one_of(x, same, other, of=lambda y: y * 2)
-    assert isinstance(found, OneOf)
+    found = alternatives(x, same, other, of=lambda y: y * 2)
+    assert isinstance(found, Alternatives)
     np.testing.assert_array_equal(found.ways, [[2, np.nan], [4, np.nan]])
-    np.testing.assert_array_equal(one_of(x, x, same, of=lambda y: y + 1), [2, np.nan])
+    np.testing.assert_array_equal(alternatives(x, x, same, of=lambda y: y + 1), [2, np.nan])
 
 
 def test_the_marks_of_all_ways_count() -> None:
     ways = (Open(np.array([1, 2]), np.array([True, False])), np.array([3, 4]))
-    value, is_open = opened(Open(OneOf(ways), np.array([False, False])))
+    value, is_open = opened(Open(Alternatives(ways), np.array([False, False])))
     assert [way.tolist() for way in value.ways] == [[1, 2], [3, 4]]
     assert is_open.tolist() == [True, False]
-    assert opened(OneOf((1, 2))) == (OneOf((1, 2)), False)
+    assert opened(Alternatives((1, 2))) == (Alternatives((1, 2)), False)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ def test_floats_lose_their_fraction_where_an_integer_type_has_what_is_left(
 
 def test_any_of_several_readings_is_right_and_what_one_of_them_leaves_open_is_open() -> None:
     x, y = np.array([1.0, 2.0]), np.array([1.0, 3.0])
-    found, mark = opened(any_of(Open(x, np.array([True, False])), one_of(y, x)))
+    found, mark = opened(any_of(Open(x, np.array([True, False])), alternatives(y, x)))
     assert [way.tolist() for way in ways_of(found)] == [[1, 2], [1, 3]]
     assert mark.tolist() == [True, False]
     assert any_of(x, x.copy()) is x
@@ -223,7 +223,9 @@ def test_any_of_several_readings_is_right_and_what_one_of_them_leaves_open_is_op
 
 def test_results_of_several_ways_each_of_several_results_are_one_list() -> None:
     ways = [np.array([float(number)]) for number in range(4)]
-    found, _ = opened(OneOf((OneOf((ways[0], ways[1])), Open(OneOf((ways[2], ways[3])), np.array([False])))))
+    found, _ = opened(
+        Alternatives((Alternatives((ways[0], ways[1])), Open(Alternatives((ways[2], ways[3])), np.array([False]))))
+    )
     assert [way.tolist() for way in ways_of(found)] == [[0], [1], [2], [3]]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import products
-from dmlcheck.reference.numbers import Arithmetic, Tracked
-from dmlcheck.reference.operands import tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.operands import as_balls
 from dmlcheck.reference.tiling.blocks import Blocks
 
 Array = np.ndarray[Any, Any]
@@ -65,10 +65,10 @@ def computed(a: Array, b: Array, *more: Array | None, arithmetic: Arithmetic | N
     for piece in products.products(
         lambda a, b, *c: sum((x for x in c if x is not None), products.dot(a, b)), a, b, *more
     ):
-        operands = piece.operands if arithmetic is None else [tracked(x, arithmetic) for x in piece.operands]
+        operands = piece.operands if arithmetic is None else [as_balls(x, arithmetic) for x in piece.operands]
         part = piece.formula(*operands)
-        found[0][piece.where] = part.value if isinstance(part, Tracked) else part
-        found[1][piece.where] = part.slack if isinstance(part, Tracked) else 0
+        found[0][piece.where] = part.value if isinstance(part, Ball) else part
+        found[1][piece.where] = part.radius if isinstance(part, Ball) else 0
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.quantization import difference, quantized, requantized
 
 INF, NAN = math.inf, math.nan
@@ -60,10 +60,10 @@ def test_a_scale_of_0_and_a_sum_beyond_32_bits_are_left_open(
 
 
 def test_the_bound_is_that_of_the_sums_of_integers_and_of_scaled_numbers() -> None:
-    scale = Tracked(of(0.3), 0.0, Arithmetic())
+    scale = Ball(of(0.3), 0.0, Arithmetic())
     sums = of(5)
-    apart = Tracked(of(1.5), 0.4, Arithmetic())
-    found = requantized(sums, lambda: apart, scale, Tracked(of(1.0), 0.0, Arithmetic()), None, "INT8").value.value
-    assert (found.value - found.slack <= 1.0 + 1e-5).all()  # 1.5 - 0.4 and 1.5 + 0.4 are rounded to 1 and 2
-    assert (found.value + found.slack >= 2.0 - 1e-5).all()
-    assert (found.slack <= 0.5 + 1e-5).all()
+    apart = Ball(of(1.5), 0.4, Arithmetic())
+    found = requantized(sums, lambda: apart, scale, Ball(of(1.0), 0.0, Arithmetic()), None, "INT8").value.value
+    assert (found.value - found.radius <= 1.0 + 1e-5).all()  # 1.5 - 0.4 and 1.5 + 0.4 are rounded to 1 and 2
+    assert (found.value + found.radius >= 2.0 - 1e-5).all()
+    assert (found.radius <= 0.5 + 1e-5).all()

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked, raw, slack
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius, raw
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.scans import (
     Scan,
@@ -38,11 +38,11 @@ def cut(x: Any, axis: int, count: int) -> Blocks:
 def gathered(found: Any) -> list[Array]:
     """Return the values, errors and marks of a result, of Blocks put together."""
     if not isinstance(found, Blocks):
-        return [raw(found.value), slack(found.value), np.asarray(found.where)]
+        return [raw(found.value), radius(found.value), np.asarray(found.where)]
     parts = [np.zeros(found.shape) for _ in range(3)]
     for index in found.cuts:
         result = found.block(index)
-        for part, of in zip(parts, (raw(result.value), slack(result.value), result.where), strict=True):
+        for part, of in zip(parts, (raw(result.value), radius(result.value), result.where), strict=True):
             part[index] = of
     return parts
 
@@ -92,7 +92,7 @@ def test_blocks_that_nothing_is_asked_of_are_gone_through() -> None:
 @pytest.mark.parametrize("is_likely", [False, True])
 def test_sums_in_sequence_and_in_blocks_are_within_the_bound_of_blocks(count: int, is_likely: bool) -> None:
     numbers = np.random.default_rng(2).normal(size=500).astype(np.float32)
-    tracked = Tracked(numbers, 0.0, Arithmetic(is_likely=is_likely))
+    tracked = Ball(numbers, 0.0, Arithmetic(is_likely=is_likely))
     value, error, _ = gathered(scanned(running, cut(tracked, 0, count), 0, is_reversed=False))
     assert np.allclose(value, np.cumsum(numbers.astype(np.float64)))
     in_order = np.add.accumulate(numbers, dtype=np.float32)

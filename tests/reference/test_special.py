@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import special
-from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.special import cos, erf, erfc, ln_1_exp, sin
 
 POINTS = np.concatenate([np.linspace(-11, 11, 40_001), np.ldexp(1.0, np.arange(-1000, 4)), [1.0, -1.0, 0.0, -0.0]])
@@ -85,11 +85,11 @@ def test_a_few_values_are_those_of_mpmath() -> None:
 @pytest.mark.parametrize("function", [erf, erfc, ln_1_exp, sin, cos])
 def test_of_tracked_numbers_they_are_the_same_with_an_error(function: Callable[..., Any]) -> None:
     x = np.linspace(-4, 4, 101)
-    found = function(Tracked(x))
-    assert isinstance(found, Tracked)
+    found = function(Ball(x))
+    assert isinstance(found, Ball)
     assert np.array_equal(found.value, function(x))
-    assert (found.slack > 0).all()
-    assert found.slack.max() < 1e-3
+    assert (found.radius > 0).all()
+    assert found.radius.max() < 1e-3
 
 
 @pytest.mark.parametrize("function", [erf, erfc, ln_1_exp, sin, cos])

@@ -1,4 +1,4 @@
-"""The sums and products behind kernels, of arrays, of arrays in blocks and of tracked numbers, against fractions."""
+"""The sums and products behind kernels, of arrays, of arrays in blocks and of balls, against fractions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dmlcheck.reference import sums
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.pieces import InDoubt
 from dmlcheck.reference.tiling.blocks import Blocks
 
@@ -40,7 +40,7 @@ def cut(tensor: Array, sizes: Sequence[int], *, tracked: bool = False) -> Any:
             indices.append((slice(None), slice(start, start + size)))
             start += size
     indices = [index for index in indices if index[1].start < tensor.shape[1]]
-    return Blocks(tensor.shape, indices, lambda at: Tracked(tensor[at], 0.5) if tracked else tensor[at])
+    return Blocks(tensor.shape, indices, lambda at: Ball(tensor[at], 0.5) if tracked else tensor[at])
 
 
 # ---- sums
@@ -75,13 +75,13 @@ def test_totals_are_ieee_about_infinities(values: list[float], expected: float) 
 
 def test_a_total_of_tracked_numbers_counts_all_blocks_as_one_sum() -> None:
     tensor = rows([1, -2, 3, -4, 5])
-    whole = sums.total(Tracked(tensor, 0.5), (1,))
+    whole = sums.total(Ball(tensor, 0.5), (1,))
     assert whole.value.tolist() == [[3]]
-    assert whole.slack.tolist() == [[pytest.approx(5 * 2.0**-24 * 15 + 0.5 * math.sqrt(5))]]
+    assert whole.radius.tolist() == [[pytest.approx(5 * 2.0**-24 * 15 + 0.5 * math.sqrt(5))]]
     for sizes in ([1], [2], [4]):
         found = sums.total(cut(tensor, sizes, tracked=True), (1,))
         assert found.value.tolist() == [[3]]
-        assert found.slack.tolist() == [[pytest.approx(whole.slack[0, 0])]]
+        assert found.radius.tolist() == [[pytest.approx(whole.radius[0, 0])]]
         assert found.terms == 5
 
 
@@ -206,7 +206,7 @@ def test_a_sum_with_an_infinity_has_no_finite_error() -> None:
 
 def test_sums_in_blocks_and_of_tracked_numbers_are_plain() -> None:
     assert isinstance(sums.fsum(cut(rows([1, 2, 3]), [2]), (1,)), np.ndarray)
-    assert isinstance(sums.fmean(Tracked(rows([1, 2, 3])), (1,)), Tracked)
+    assert isinstance(sums.fmean(Ball(rows([1, 2, 3])), (1,)), Ball)
     assert sums.fmean(cut(rows([1, 2, 6]), [2]), (1,)).tolist() == [[3]]
 
 
@@ -230,14 +230,14 @@ def test_what_other_powers_add_to_1_is_not_lost_in_it(powers: list[float], expec
     for x in (tensor, cut(tensor, [1]), cut(tensor, [2, 1])):
         found = sums.total_less_1(x, (1,))
         assert found.tolist() == [[pytest.approx(expected, rel=1e-14, abs=0, nan_ok=True)], [len(powers) - 1]]
-    tracked = sums.total_less_1(Tracked(tensor), (1,))
+    tracked = sums.total_less_1(Ball(tensor), (1,))
     assert tracked.value[0, 0] == pytest.approx(expected, rel=1e-14, abs=0, nan_ok=True)
 
 
 def test_an_implementation_adds_other_powers_to_1_and_may_lose_them() -> None:
     tensor = rows([1.0, *[1e-9] * 99])
-    for x in (Tracked(tensor), cut(tensor, [7], tracked=True)):
-        assert sums.total_less_1(x, (1,)).slack >= 99 * 2.0**-24
+    for x in (Ball(tensor), cut(tensor, [7], tracked=True)):
+        assert sums.total_less_1(x, (1,)).radius >= 99 * 2.0**-24
 
 
 # ---- products
@@ -296,15 +296,15 @@ def test_products_over_several_axes() -> None:
 
 @pytest.mark.parametrize(("is_likely", "roundings"), [(False, 999), (True, 6 * math.sqrt(999))])
 def test_a_product_of_tracked_numbers_is_rounded_a_factor_less_than_it_has(is_likely: bool, roundings: float) -> None:
-    x = Tracked(np.full((1, 1000), 1.5), 0.0, Arithmetic(is_likely=is_likely))
-    small = Tracked(np.array([[2.0**-100, 2.0**-40]]))
+    x = Ball(np.full((1, 1000), 1.5), 0.0, Arithmetic(is_likely=is_likely))
+    small = Ball(np.array([[2.0**-100, 2.0**-40]]))
     with np.errstate(over="ignore"):
         found = sums.product(x, (1,))
     assert found.value == pytest.approx(1.5**1000)
-    assert found.slack / found.value == pytest.approx(roundings * 2.0**-24, rel=1e-4)
+    assert found.radius / found.value == pytest.approx(roundings * 2.0**-24, rel=1e-4)
     assert found.terms == 1000
-    assert sums.product(small, (1,)).slack == pytest.approx(2.0**-126, rel=1e-4)  # denormals are less exact, or 0
-    assert sums.product(small, ()).slack.tolist() == [[0, 0]]
+    assert sums.product(small, (1,)).radius == pytest.approx(2.0**-126, rel=1e-4)  # denormals are less exact, or 0
+    assert sums.product(small, ()).radius.tolist() == [[0, 0]]
 
 
 # ---- variances
@@ -316,12 +316,12 @@ def test_the_variance_is_the_mean_of_squared_distances() -> None:
 
 
 def test_the_bound_of_the_variance_has_the_cancelling_way_to_compute_it() -> None:
-    x = Tracked(np.array([[4096.0, 4097, 4098, 4100], [1, -1, 1, -1]]), 0.0, Arithmetic())
+    x = Ball(np.array([[4096.0, 4097, 4098, 4100], [1, -1, 1, -1]]), 0.0, Arithmetic())
     found = sums.variance(x, sums.mean(x, (1,)), (1,))
     assert found.value.reshape(-1) == pytest.approx([2.1875, 1], abs=1e-6)
     # The squares have 25 bits: each is off by 1 or 2 of 2^24, and so is their mean.
-    assert 2 <= found.slack[0, 0] <= 20
-    assert found.slack[1, 0] <= 32 * 2.0**-24
+    assert 2 <= found.radius[0, 0] <= 20
+    assert found.radius[1, 0] <= 32 * 2.0**-24
 
 
 # ---- progressions
@@ -331,7 +331,7 @@ def test_the_bound_of_the_variance_has_the_cancelling_way_to_compute_it() -> Non
 def test_a_progression_has_a_bound_that_grows_with_its_steps(is_likely: bool) -> None:
     places = np.array([0.0, 1, 2, 10])
     assert sums.progression(places, 3, -0.5).tolist() == [3, 2.5, 2, -2]
-    found = sums.progression(Tracked(places, 0.0, Arithmetic(is_likely=is_likely)), 3, -0.5)
+    found = sums.progression(Ball(places, 0.0, Arithmetic(is_likely=is_likely)), 3, -0.5)
     assert found.value.tolist() == [3, 2.5, 2, -2]
     sizes = [3.5, 4, 8]  # |start| + |i * delta|
-    assert found.slack.tolist() == [0, *((i + 1) * 2.0**-24 * size for i, size in zip((1, 2, 10), sizes, strict=True))]
+    assert found.radius.tolist() == [0, *((i + 1) * 2.0**-24 * size for i, size in zip((1, 2, 10), sizes, strict=True))]

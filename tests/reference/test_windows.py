@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference import windows as module
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.windows import (
     Window,
@@ -130,9 +130,9 @@ def test_how_much_a_window_sees_is_counted_without_looking() -> None:
 
 def test_windows_of_tracked_numbers_have_their_errors() -> None:
     values, errors = np.arange(6.0), np.arange(6.0) / 10
-    found = windows(Tracked(values, errors), view([slice(0, 3)], Window((2,), (2,), (1,), (0,)), (6,)))
+    found = windows(Ball(values, errors), view([slice(0, 3)], Window((2,), (2,), (1,), (0,)), (6,)))
     assert found.value.tolist() == [[0, 1], [2, 3], [4, 5]]
-    assert found.slack == pytest.approx(np.array([[0, 0.1], [0.2, 0.3], [0.4, 0.5]]))
+    assert found.radius == pytest.approx(np.array([[0, 0.1], [0.2, 0.3], [0.4, 0.5]]))
 
 
 @pytest.mark.parametrize("block", [1, 4, 30, 1 << 16])
@@ -160,7 +160,7 @@ def test_a_reduction_is_the_same_of_many_places_of_few_and_of_tracked_numbers() 
         own = view([slice(0, count)], window, (30,))
         right = [float(sum(range(2 * at, 2 * at + 4))) for at in range(count)]
         assert over(np.add, part(x, own), own).tolist() == [right]
-        found = over(np.add, Tracked(part(x, own)), own)
+        found = over(np.add, Ball(part(x, own)), own)
         assert (found.value.tolist(), found.terms) == ([right], 4)
 
 
@@ -181,14 +181,14 @@ def test_sums_that_share_their_terms_have_the_bounds_of_sums_that_do_not(is_like
     values, errors = np.random.default_rng(5).normal(size=(1, 90, 3)), np.full((1, 90, 3), 1e-5)
     window = Window((40, 2), (1, 1), (1, 1), (5, 0))
     own = view([slice(0, 60), slice(0, 2)], window, (90, 3))
-    x = Tracked(part(values, own), part(errors, own), arithmetic)
+    x = Ball(part(values, own), part(errors, own), arithmetic)
     found = over(np.add, x, own)
     for at in np.ndindex(60, 2):
         alone = view([slice(at[0], at[0] + 1), slice(at[1], at[1] + 1)], window, (90, 3), is_whole=True)
-        right = over(np.add, Tracked(part(values, alone), part(errors, alone), arithmetic), alone)
-        (value, slack), (sums, bound) = ((y.value[0], y.slack[0]) for y in (found, right))
+        right = over(np.add, Ball(part(values, alone), part(errors, alone), arithmetic), alone)
+        (value, radius), (sums, bound) = ((y.value[0], y.radius[0]) for y in (found, right))
         assert value[at] == pytest.approx(sums[0, 0], rel=1e-13)
-        assert bound[0, 0] * (1 - 1e-9) <= slack[at] <= bound[0, 0] * (3 if is_likely else 1 + 1e-9)
+        assert bound[0, 0] * (1 - 1e-9) <= radius[at] <= bound[0, 0] * (3 if is_likely else 1 + 1e-9)
     assert found.terms == 80
 
 
@@ -210,9 +210,9 @@ def test_elements_of_a_window_over_one_element_count_each() -> None:
         assert part(x, own).size <= 4
         assert over(np.add, part(x, own), own).tolist() == right
         assert over(np.maximum, part(x, own), own).tolist() == [[most / 40 for most in right[0]]]
-        found = over(np.add, Tracked(part(x, own)), own)
+        found = over(np.add, Ball(part(x, own)), own)
         assert (found.value.tolist(), found.terms) == (right, 40)
-        assert found.slack[0, 0] == pytest.approx(40 * 2.0**-24 * 40, rel=0.05)
+        assert found.radius[0, 0] == pytest.approx(40 * 2.0**-24 * 40, rel=0.05)
         whole = view([slice(0, count)], window, (4,), is_whole=True)
         assert windows(part(x, whole), whole).tolist() == [[[sums / 40] * 40 for sums in right[0]]]
 

@@ -17,8 +17,8 @@ from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.comparison.wrong_output import WrongOutput
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
+from dmlcheck.reference.ball.errors import Arithmetic
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.errors import Arithmetic
 from dmlcheck.reference.winograd import WINOGRAD, lost_by_winograd, may_be_winograd
 
 Array = np.ndarray[Any, Any]

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference.numbers import Arithmetic, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.sums import mean, total, variance
 
 U = 2.0**-24
-X = Tracked(np.float32([1, 2, 4.5]), 0.0, Arithmetic("FLOAT32", "FLOAT32", U, 2.0**-149))
+X = Ball(np.float32([1, 2, 4.5]), 0.0, Arithmetic("FLOAT32", "FLOAT32", U, 2.0**-149))
 
 
 def units(x: Any) -> Any:
     """Return the radii in units of u, without the terms of higher order, which the guide leaves out."""
-    return pytest.approx((x.slack / U).tolist(), rel=1e-5)
+    return pytest.approx((x.radius / U).tolist(), rel=1e-5)
 
 
 def test_the_mean_of_three_numbers() -> None:
@@ -43,5 +43,5 @@ def test_its_variance_in_one_pass_and_the_hull_of_both_ways() -> None:
     found = variance(X, mean(X, (0,)), (0,))
     assert units(found) == [101 + 156.25 + 13 / 6]
     assert found.value == pytest.approx(13 / 6)
-    reach = float(found.slack[0] + 4 * U)
+    reach = float(found.radius[0] + 4 * U)
     assert abs(2.16668 - 13 / 6) < reach < abs(2.1668 - 13 / 6)

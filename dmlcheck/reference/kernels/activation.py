@@ -1,6 +1,6 @@
 """ACTIVATION operators of one element, the gradient of RELU, and ADD1: a formula each, which other operators may fuse.
 
-A formula takes elements of any shape, or tracked numbers. What it leaves open the pages do: mostly NaN, where a page
+A formula takes elements of any shape, or balls. What it leaves open the pages do: mostly NaN, where a page
 does not say what its max and min make of it, and infinity times 0.
 """
 
@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Open, flushing, holds, limits, one_of
+from dmlcheck.reference.ball.numbers import Ball, raw
+from dmlcheck.reference.pieces import Open, alternatives, flushing, holds, limits
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
 from dmlcheck.values.number_formats import ulp
@@ -108,21 +108,21 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
     is_unsigned = limits(input_type)[0] == 0
     is_open = is_open | ~fits | ~(holds(input_type, bias) & holds(input_type, threshold))
     is_open = is_open | is_unsigned & (threshold != 0) & (x <= threshold)
-    return Open(one_of(*(np.where(is_open, 0, number) for number in (exact, single))), is_open)
+    return Open(alternatives(*(np.where(is_open, 0, number) for number in (exact, single))), is_open)
 
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
     found = 1 / (1 + np.exp(-input))
-    return _published(found) if isinstance(found, Tracked) else found
+    return _published(found) if isinstance(found, Ball) else found
 
 
-def _published(found: Tracked) -> Tracked:
+def _published(found: Ball) -> Ball:
     """Return sigmoids with a bound that is no less than the 34 ULP that SIGMOID's spec has, 1 of them the result's."""
     if found.arithmetic.data_type != "FLOAT32":
         return found
     least = 33 * ulp(np.abs(raw(found)), "FLOAT32")
-    return Tracked(found.value, np.fmax(found.slack, least), found.arithmetic, found.terms)
+    return Ball(found.value, np.fmax(found.radius, least), found.arithmetic, found.terms)
 
 
 def softplus(input: Any, *, steepness: Any) -> Open:

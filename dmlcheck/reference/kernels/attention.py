@@ -16,13 +16,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.ball.numbers import product_of_parts, raw
 from dmlcheck.reference.nested import stored, unchanged
-from dmlcheck.reference.numbers import product_of_parts, raw, widest
 from dmlcheck.reference.pieces import Open, limits
 from dmlcheck.reference.products import LONG, boxes
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import BLOCK_AS_IS, Blocks, Index, either, tiles_along
+from dmlcheck.reference.tiling.blocks import BLOCK_AS_IS, Blocks, Index, hull, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.values.number_formats import FORMATS
 
@@ -181,14 +181,14 @@ def attended(
     q, keys = added(q, q_bias, hold), joined(past_key, key, key_bias, hold)
     values = joined(past_value, value, value_bias, hold)
     dots = products(q, keys)
-    scores = widest(lambda: scale * dots, lambda: products(hold(scale * q), keys))
+    scores = hull(lambda: scale * dots, lambda: products(hold(scale * q), keys))
     scores = hold(scores if position is None else scores + position)
     scores = scores if hidden is None else np.where(hidden, scores + filter_value, scores)
     scores = scores if later is None else np.where(later, -np.inf, scores)
     top = np.maximum.reduce(scores, axis=-1, keepdims=True)
     powers = np.exp(scores - top)
     sums = total(powers, (-1,))
-    result = either(lambda: means(powers, values) / sums, lambda: means(hold(powers / sums), values))
+    result = hull(lambda: means(powers, values) / sums, lambda: means(hold(powers / sums), values))
     is_open = np.isinf(top) | overflows(raw(dots), raw(scale), data_type)
     if hidden is not None:
         is_open = is_open | weighs(raw(powers), hidden, np.exp(raw(filter_value) - raw(top)), data_type)

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import (
     Open,
+    alternatives,
     as_bits,
     cast,
     flushing,
     infinite,
     is_float,
-    one_of,
     or_nan,
     overflows,
     width,
@@ -38,14 +38,14 @@ def difference_square(a: Any, b: Any) -> Any:
 def mean(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, where the sum may become infinite if it does not fit the type."""
     total = a + b
-    return one_of(total, infinite(output_type, total), of=lambda x: x / 2)
+    return alternatives(total, infinite(output_type, total), of=lambda x: x / 2)
 
 
 def mean_of_integers(a: Any, b: Any, *, output_type: str) -> Any:
     """(A + B) / 2, rounded down or up, where the sum may wrap."""
     total = a + b
     wraps = wrapped(output_type, total)
-    return one_of(*(half // 2 for half in (total, total + 1, wraps, wraps + 1)))
+    return alternatives(*(half // 2 for half in (total, total + 1, wraps, wraps + 1)))
 
 
 def chosen(ufunc: np.ufunc) -> Callable[..., Any]:

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.ball.numbers import plus_start
 from dmlcheck.reference.correlations import Box, Pass, backward, beyond, correlations, forward, unmet
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.numbers import plus_start
 from dmlcheck.reference.pieces import Open, opened
 from dmlcheck.reference.products import absolute
 from dmlcheck.reference.quantization import difference, requantized

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Groups, Kernel
 from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.ball.numbers import Ball, raw
 from dmlcheck.reference.conversions import to_floats
-from dmlcheck.reference.numbers import Tracked, raw
-from dmlcheck.reference.pieces import Open, infinite, one_of, opened, truncated, ways_of
+from dmlcheck.reference.pieces import Open, alternatives, infinite, opened, truncated, ways_of
 from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.sums import progression
 from dmlcheck.reference.tiling.blocks import BLOCK, Index, ranges, runs, tiles_along
@@ -48,8 +48,8 @@ def float_sequence(i: Any, *, start: float, delta: float, output_type: str) -> A
     """
     value, steps = progression(i, start, delta), infinite(output_type, raw(i) * delta)
     if not np.isfinite(delta):
-        return one_of(value, np.where(raw(i) == 0, start, value))
-    return one_of(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
+        return alternatives(value, np.where(raw(i) == 0, start, value))
+    return alternatives(value, np.where(np.isinf(steps), start + steps, value)) if np.isinf(steps).any() else value
 
 
 def integer_sequence(i: Any, *, start: int, delta: int) -> Any:
@@ -74,13 +74,13 @@ def diagonal_matrix(*, offset: int, value: Any, output: TensorDesc, output_type:
 
     In integer types Value loses its fraction. In FLOAT16 either neighbour of Value is right.
     """
-    x = value if isinstance(value, Tracked) else np.float64(value)
+    x = value if isinstance(value, Ball) else np.float64(value)
     is_float = output_type in FORMATS
     number, is_open = opened(to_floats(x, "FLOAT32", output_type) if is_float else truncated(output_type, x))
 
     def formula(diagonals: Any, _: Index) -> Open:
         is_filled = diagonals == offset
-        return Open(one_of(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
+        return Open(alternatives(*ways_of(number), of=lambda way: np.where(is_filled, way, 0)), is_filled & is_open)
 
     return of_diagonals(formula, output)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.numbers import Tracked
+from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.pieces import Open, narrowed
 from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.tiling.blocks import Index, ranges, tiles_along
@@ -134,7 +134,7 @@ def layered(x: Any, sizes: Sizes, fallen: Iterable[tuple[Hit, ...]]) -> tuple[An
 
 def added(*layers: Any, is_open: bool, output_type: str) -> Open:
     """Return the sums of the elements that fall on one place."""
-    if isinstance(layers[0], Tracked):  # whose terms may be added in any order
+    if isinstance(layers[0], Ball):  # whose terms may be added in any order
         return Open(np.stack(layers).sum(axis=0), is_open)
     return Open(narrowed(output_type, reduce(np.add, layers)), is_open)
 

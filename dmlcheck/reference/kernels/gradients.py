@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.numbers import raw, widest
-from dmlcheck.reference.pieces import Open, any_of, one_of
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.pieces import Open, alternatives, any_of
 from dmlcheck.reference.rows import Axes, Kernel, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, comparable, either, ranges, tiles_along, with_ones_after
+from dmlcheck.reference.tiling.blocks import BLOCK, Index, comparable, hull, ranges, tiles_along, with_ones_after
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import (
@@ -212,8 +212,8 @@ def from_averages(dy: Any, divisors: Any, others: Any, *, seen: View) -> Any:
 
     if divisors.ndim:
         return of_shares(divisors)
-    result = widest(lambda: over(np.add, dy, seen) / divisors, partial(of_shares, divisors))
-    return result if others is None else one_of(result, of_shares(others))
+    result = hull(lambda: over(np.add, dy, seen) / divisors, partial(of_shares, divisors))
+    return result if others is None else alternatives(result, of_shares(others))
 
 
 def average_pooling_grad(
@@ -343,7 +343,7 @@ def max_pooling_grad(
 
 def moment(x: Any, dy: Any, point: Any, sums: Any, axes: Axes) -> Any:
     """The sum of dy * (x - point), or of dy * x less that of dy times the point."""
-    return either(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
+    return hull(lambda: total(dy * (x - point), axes), lambda: total(dy * x, axes) - point * sums)
 
 
 def batch_normalization_grad(
@@ -376,7 +376,7 @@ def batch_normalization_training_grad(
     point, middle = mean_of(x, axes), sums / count
     about_point, about_mean = (moment(x, dy, each, sums, axes) for each in (point, mean))
     slope, slope_of_mean = (each / count / square for each in (about_point, about_mean))
-    result = either(
+    result = hull(
         lambda: factor * (dy - middle - (x - point) * slope),
         lambda: factor * (dy - middle - (x - mean) * slope_of_mean),
     )

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import hull, plus_start, raw
 from dmlcheck.reference.nested import NONE, Nested
-from dmlcheck.reference.numbers import plus_start, raw, widest
 from dmlcheck.reference.pieces import Open, any_of, overflows
 from dmlcheck.reference.products import absolute, dot, products
 from dmlcheck.reference.quantization import difference, requantized
@@ -45,7 +45,7 @@ def of_matrices(a: Any, b: Any, c: Any, *, alpha: Any, beta: Any, fused: Nested)
     A factor of 0 may leave its term out, which else may be NaN.
     """
     ways = [lambda: alpha * dot(a, b), lambda: dot(alpha * a, b)]
-    sums = widest(*ways[:1] if is_one(alpha) else ways)
+    sums = hull(*ways[:1] if is_one(alpha) else ways)
     found = with_or_without(sums, alpha)
     if c is not None:
         found = [plus_start(each, term) for each in found for term in with_or_without(beta * c, beta)]
@@ -99,7 +99,7 @@ def to_float(a: Any, b: Any, a_scale: Any, a_zero: Any, b_scale: Any, b_zero: An
     left, right = difference(a, a_zero), difference(b, b_zero)
     integers = dot(left, right)
     ways = (lambda: integers * (a_scale * b_scale), lambda: dot(left * a_scale, right * b_scale))
-    sums = widest(*ways, is_first_likely=True)
+    sums = hull(*ways, is_first_likely=True)
     return Open(sums if bias is None else sums + bias, overflows("INT32", integers))
 
 

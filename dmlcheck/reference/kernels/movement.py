@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Open, cast, is_float, one_of
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.pieces import Open, alternatives, cast, is_float
 from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.tiling.blocks import (
     BLOCK,
@@ -161,7 +161,7 @@ def filled(x: Any, *, sizes: Sizes, where: Index, fill: Fill) -> Open:
         whole[where] = part
         return whole
 
-    return Open(one_of(*fill.ways, of=around), fill.is_open and around(fill.is_open, np.zeros_like(x, bool)))
+    return Open(alternatives(*fill.ways, of=around), fill.is_open and around(fill.is_open, np.zeros_like(x, bool)))
 
 
 # ---- copies side by side

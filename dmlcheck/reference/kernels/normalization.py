@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import Ball, radius, raw, unmoved
 from dmlcheck.reference.nested import Nested
-from dmlcheck.reference.numbers import Tracked, raw, slack, unmoved
-from dmlcheck.reference.pieces import OneOf, Open, any_of, one_of
+from dmlcheck.reference.pieces import Alternatives, Open, alternatives, any_of
 from dmlcheck.reference.rows import Axes, Given, Groups, Kernel, elementwise, shared_by
 from dmlcheck.reference.sums import mean, shifted, total, variance
-from dmlcheck.reference.tiling.blocks import blockwise, either
+from dmlcheck.reference.tiling.blocks import blockwise, hull
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
@@ -27,7 +27,7 @@ from dmlcheck.reference.work import Work, terms
 
 def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     """Factor * (x - Centre) + Bias."""
-    return either(
+    return hull(
         lambda: factor * (x - centre) + bias,
         lambda: blockwise(_multiplied_first, x, centre, factor, bias),
     )
@@ -35,10 +35,10 @@ def affine(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
 
 def _multiplied_first(x: Any, centre: Any, factor: Any, bias: Any) -> Any:
     """Factor * x + (Bias - Centre * Factor) with its bound: an error of the factor is the same in both products."""
-    once = unmoved(factor) if isinstance(factor, Tracked) and factor.error is not None else factor
+    once = unmoved(factor) if isinstance(factor, Ball) and factor.error is not None else factor
     found = x * once + (bias - centre * once)
-    more = slack(factor) * (np.abs(raw(x) - raw(centre)) + slack(centre))
-    return Tracked(found.value, found.slack + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
+    more = radius(factor) * (np.abs(raw(x) - raw(centre)) + radius(centre))
+    return Ball(found.value, found.radius + np.where(np.isnan(more), np.inf, more), found.arithmetic, found.terms)
 
 
 def capped(result: Any, scale: Any, bias: Any, added: Any, *, count: int, fused: Nested) -> Any:
@@ -51,14 +51,14 @@ def capped(result: Any, scale: Any, bias: Any, added: Any, *, count: int, fused:
         return fused(x if added is None else x + added)
 
     def of_block(x: Any, scale: Any, bias: Any, added: Any) -> Any:
-        if not isinstance(x, Tracked):
+        if not isinstance(x, Ball):
             return finished(x, added)
-        most = np.sqrt(count) * (np.abs(raw(scale)) + slack(scale)) + np.abs(raw(bias)) + slack(bias)
+        most = np.sqrt(count) * (np.abs(raw(scale)) + radius(scale)) + np.abs(raw(bias)) + radius(bias)
         widest = np.abs(raw(x)) + most
-        unlimited = x.slack > widest
+        unlimited = x.radius > widest
         if not unlimited.any():
             return finished(x, added)
-        limited = Tracked(x.value, np.fmin(x.slack, widest), x.arithmetic, x.terms)
+        limited = Ball(x.value, np.fmin(x.radius, widest), x.arithmetic, x.terms)
         return _marked(finished(limited, added), unlimited)
 
     return blockwise(of_block, result, scale, bias, added)
@@ -68,9 +68,9 @@ def _marked(result: Any, unlimited: Any) -> Any:
     """Return results with marks of those whose bound has all that they can be."""
     if isinstance(result, Open):
         return result._replace(value=_marked(result.value, unlimited))
-    if isinstance(result, OneOf):
-        return OneOf(tuple(_marked(way, unlimited) for way in result.ways))
-    if isinstance(result, Tracked):
+    if isinstance(result, Alternatives):
+        return Alternatives(tuple(_marked(way, unlimited) for way in result.ways))
+    if isinstance(result, Ball):
         result.unlimited = unlimited
     return result
 
@@ -241,7 +241,7 @@ def lp_normalization(input: Any, *, axes: Axes, epsilon: Any, p: int) -> Open:
     sums = total(np.square(input) if p == 2 else np.abs(input), axes)
     norm = np.sqrt(sums) if p == 2 else sums
     divisor, more = np.maximum(norm, epsilon), [np.sqrt(sums + epsilon)] if p == 2 else []
-    ways = partial(one_of, divisor, norm + epsilon, *more)
+    ways = partial(alternatives, divisor, norm + epsilon, *more)
     return Open(blockwise(lambda part: ways(of=lambda by: part / by), input), (divisor <= 0) | (epsilon < 0))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import widest
+from dmlcheck.reference.ball.numbers import hull
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles
@@ -30,7 +30,7 @@ def step_of(
 
 def moment(m: Any, g: Any, beta: Any) -> Any:
     """Beta * M + (1 - Beta) * G, which an implementation may compute as M + (1 - Beta) * (G - M)."""
-    return widest(lambda: beta * m + (1 - beta) * g, lambda: m + (1 - beta) * (g - m))
+    return hull(lambda: beta * m + (1 - beta) * g, lambda: m + (1 - beta) * (g - m))
 
 
 def adam(

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.numbers import Tracked, raw, slack, widest
-from dmlcheck.reference.pieces import OneOf, Open, any_of, is_float, limits
+from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
+from dmlcheck.reference.pieces import Alternatives, Open, any_of, is_float, limits
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel, exact_row
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
@@ -138,7 +138,7 @@ def norm(x: Any, *, seen: View, p: int) -> Any:
     found = absolute_norm(x, seen, p)
     if p % 2 == 0 or not np.any(over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)):
         return found
-    return OneOf((found, *signed_norms(x, seen, p)))
+    return Alternatives((found, *signed_norms(x, seen, p)))
 
 
 def absolute_norm(x: Any, seen: View, p: int) -> Any:
@@ -151,7 +151,8 @@ def absolute_norm(x: Any, seen: View, p: int) -> Any:
     if p <= _MOST_PLAIN:
         return plain_norm(size, seen, p)
     low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
-    return widest(partial(scaled_norm, size, seen, p), lambda: plain_norm(low(), seen, p))
+    found = scaled_norm(size, seen, p)
+    return hull(lambda: found, lambda: centred(plain_norm(low(), seen, p), found))
 
 
 _MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
@@ -188,7 +189,7 @@ def signed_norms(x: Any, seen: View, p: int) -> list[Any]:
     shape = unit.shape[: x.ndim]
     unit, sums = unit.reshape(shape), sums.reshape(shape)
     root = unit * (np.sign(sums) * np.power(np.abs(sums), 1 / p))
-    return [root, np.where(raw(sums) < slack(sums), np.nan, root)]
+    return [root, np.where(raw(sums) < radius(sums), np.nan, root)]
 
 
 _UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0 and infinity can be divided by
@@ -196,7 +197,7 @@ _UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0
 
 def exactly(change: Callable[[Any], Any], x: Any) -> Any:
     """Return a linear function of elements, to which an implementation's roundings add nothing."""
-    return x.moved(change) if isinstance(x, Tracked) else change(x)
+    return x.moved(change) if isinstance(x, Ball) else change(x)
 
 
 def lp_pooling1(

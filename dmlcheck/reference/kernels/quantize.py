@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
-from dmlcheck.reference.pieces import Open, as_float, infinite, limits, nearest, one_of, wrapped
+from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.pieces import Open, alternatives, as_float, infinite, limits, nearest, wrapped
 from dmlcheck.reference.quantization import difference, quantized
 from dmlcheck.reference.rows import EVERYTHING, Axes, Kernel, elementwise
 from dmlcheck.reference.tiling.blocks import BLOCK, Index, blockwise, tiles
@@ -26,7 +26,7 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
     whole = difference(input, zero_point)
     ways = (whole, wrapped(input_type, whole))
     beyond = (infinite(output_type, x) for x in ways)
-    return one_of(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
+    return alternatives(*ways, *beyond, of=lambda x: as_float(x, scale) * scale)
 
 
 # ---- blocks

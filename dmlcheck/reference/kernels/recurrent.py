@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import Ball, Condition, raw, sum_of_products
 from dmlcheck.reference.nested import Nested, stored
-from dmlcheck.reference.numbers import Claim, Tracked, raw, sum_of_products
-from dmlcheck.reference.pieces import Open, any_of, one_of, opened, overflows, ways_of
+from dmlcheck.reference.pieces import Open, alternatives, any_of, opened, overflows, ways_of
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.tiling.blocks import Blocks, Index, blockwise
 from dmlcheck.reference.tiling.piece import Piece
@@ -89,10 +89,10 @@ def gru_step(
 def blended(z: Any, n: Any, h: Any) -> Any:
     """Return (1 - z) . n + z . h; the bound has the roundings of n + z . (h - n), as others compute it, too."""
     value = (1 - z) * n + z * h
-    if not isinstance(value, Tracked):
+    if not isinstance(value, Ball):
         return value
-    z, n, h = (Tracked(raw(x), None, value.arithmetic) for x in (z, n, h))
-    return Tracked(value.value, value.slack + (n + z * (h - n)).slack, value.arithmetic, value.terms)
+    z, n, h = (Ball(raw(x), None, value.arithmetic) for x in (z, n, h))
+    return Ball(value.value, value.radius + (n + z * (h - n)).radius, value.arithmetic, value.terms)
 
 
 def lstm_step(
@@ -145,7 +145,7 @@ def activated(nested: Nested, x: Any, limit: Any = None) -> tuple[Any, Any]:
     dtype = NUMPY_TYPES[nested.data_type if nested.is_last else "FLOAT64"]
     for other in others:
         mark = mark | differs(raw(other).astype(dtype), raw(value).astype(dtype))
-    return value, mark.holds if isinstance(mark, Claim) else mark
+    return value, mark.holds if isinstance(mark, Condition) else mark
 
 
 def inner(nested: Nested, limit: Any = None) -> Callable[[Any], tuple[Any, Any]]:
@@ -253,7 +253,7 @@ def stacked(rows: dict[int, tuple[Any, Any, Any]], _: Index, *, is_padded: bool,
     ended = np.where(runs, value, 0.0)
     if is_padded:
         return Open(ended, mark & runs | is_wrong)
-    return Open(one_of(ended, value), mark | is_wrong)
+    return Open(alternatives(ended, value), mark | is_wrong)
 
 
 def gates_of(count: int, weight: Any, recurrence: Any, bias: Any, peephole: Any) -> list[Gate]:

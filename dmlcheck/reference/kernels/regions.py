@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
+from dmlcheck.reference.ball.numbers import Array, Ball, Condition, hull, radius, raw
 from dmlcheck.reference.interpolation import (
     Share,
     Sums,
@@ -28,8 +29,7 @@ from dmlcheck.reference.interpolation import (
     taken,
     total_together,
 )
-from dmlcheck.reference.numbers import Array, Claim, Tracked, either, raw, slack
-from dmlcheck.reference.pieces import OneOf, Open, one_of, ways_of
+from dmlcheck.reference.pieces import Alternatives, Open, alternatives, ways_of
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.tiling.blocks import BLOCK_OF_SAMPLES, ranges, share_of_block, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
@@ -72,18 +72,18 @@ def sample_counts(corners: Array, sizes: Sequence[int], sampling: Sampling) -> C
     if not (np.isfinite(corners).all() and np.isfinite(numbers).all()):
         return None
     plain = sampling._replace(scales=(numbers[0], numbers[1]))
-    found = [count_of(ends(Tracked(corners), axis, plain), size, plain) for axis, size in enumerate(sizes)]
+    found = [count_of(ends(Ball(corners), axis, plain), size, plain) for axis, size in enumerate(sizes)]
     is_single = sampling.is_aligned and 1 in map(operator.mul, found, sizes)
     return None if 0 in found or is_single else (found[0], found[1])
 
 
-def count_of(region: tuple[Tracked, Tracked], size: int, sampling: Sampling) -> int:
+def count_of(region: tuple[Ball, Ball], size: int, sampling: Sampling) -> int:
     """Return the samples of an element along an axis: |region| / size between the limits; 0 where that is left open.
 
     That is where it is no whole number, or its rounding decides, or the region is mirrored and its size counts.
     """
     quotient = (region[1] - region[0]) / size
-    value, error = float(raw(quotient)), float(quotient.slack)
+    value, error = float(raw(quotient)), float(quotient.radius)
     sizes = (value, abs(value) - error, abs(value) + error)  # the first is another one where the region is mirrored
     count, *others = {min(max(size, sampling.least), sampling.most) for size in sizes}
     is_known = 1 <= sampling.least <= sampling.most and not others and count == round(count)
@@ -104,7 +104,7 @@ def samples_at(image: Array, at: Sequence[Any], sampling: Sampling, outside: Any
         found = linear(image, [np.arange(len(image)), *at])
     else:
         found = (nearest if is_single else nearest_of_several)(image, [np.arange(len(image)), *at], half_up)
-    values = one_of(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
+    values = alternatives(*(np.where(beyond, outside, way) for way in ways_of(found.value)))
     return Open(values, unclear | (found.where & ~certain(beyond)))
 
 
@@ -140,12 +140,12 @@ def is_unclear(x: Any, size: int, sampling: Sampling) -> Any:
 
 def possible(condition: Any) -> Any:
     """Say where a condition holds, or may hold."""
-    return condition.holds | condition.doubt if isinstance(condition, Claim) else condition
+    return condition.holds | condition.doubt if isinstance(condition, Condition) else condition
 
 
 def certain(condition: Any) -> Any:
     """Say where a condition surely holds."""
-    return condition.holds & ~condition.doubt if isinstance(condition, Claim) else condition
+    return condition.holds & ~condition.doubt if isinstance(condition, Condition) else condition
 
 
 # ---- crops
@@ -169,7 +169,7 @@ def crop(
     of_each = (len(image), len(tile[0]), counts[0], len(tile[1]), counts[1])
     reduced = largest if sampling.function == "MAX" else average
     ways = ways_of(found.value)
-    value = one_of(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
+    value = alternatives(*ways, of=lambda samples: reduced(samples.reshape(of_each)))
     return Open(value, np.broadcast_to(found.where, ways[0].shape).reshape(of_each).any(axis=(2, 4)))
 
 
@@ -317,7 +317,7 @@ def gradient_of_samples(
     samples = samples_at(image, at, sampling, np.nan, is_single=False)
     chosen = which_is_largest(samples.value, counts)
     is_open = in_each(np.any, samples.where | possible(beyond), given.shape, counts) | chosen.where
-    is_none = beyond | (raw(chosen.value) + slack(chosen.value) == 0)
+    is_none = beyond | (raw(chosen.value) + radius(chosen.value) == 0)
     return Open(np.where(is_none, 0.0, given * chosen.value), is_open)
 
 
@@ -326,11 +326,11 @@ def which_is_largest(samples: Any, counts: Counts) -> Open:
 
     Left open are equal samples, and those with a NaN among them.
     """
-    value, error = raw(samples), slack(samples)
+    value, error = raw(samples), radius(samples)
     may_be = value + error >= in_each(np.max, value - error, value.shape, counts)
     is_sure = may_be & (in_each(np.sum, may_be, value.shape, counts) == 1)
     is_equal = value == in_each(np.max, value, value.shape, counts)
-    chosen = either(*(partial(computed, marks, [samples]) for marks in (is_sure, may_be)))
+    chosen = hull(*(partial(computed, marks, [samples]) for marks in (is_sure, may_be)))
     return Open(chosen, in_each(np.sum, is_equal, value.shape, counts) != 1)
 
 
@@ -412,7 +412,7 @@ def either_reading(corners: Any, *, formula: Callable[..., Open], sampling: Samp
     swapped = sampling._replace(input_offset=sampling.output_offset, output_offset=sampling.input_offset)
     is_same = raw(sampling.input_offset) == raw(sampling.output_offset)
     ways = tuple(formula(corners, sampling=way) for way in ([sampling] if is_same else [sampling, swapped]))
-    return {output: ways[0] if is_same else OneOf(ways)}
+    return {output: ways[0] if is_same else Alternatives(ways)}
 
 
 def piece_of(

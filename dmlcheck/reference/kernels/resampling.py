@@ -11,6 +11,7 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference import pieces
+from dmlcheck.reference.ball.numbers import Array, raw
 from dmlcheck.reference.interpolation import (
     REACH,
     Rounding,
@@ -26,8 +27,7 @@ from dmlcheck.reference.interpolation import (
     spread,
     taken,
 )
-from dmlcheck.reference.numbers import Array, raw
-from dmlcheck.reference.pieces import Open, is_float, one_of
+from dmlcheck.reference.pieces import Open, alternatives, is_float
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.tiling.blocks import BLOCK, Index, share_of_block, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
@@ -69,7 +69,7 @@ def has_places(scales: Any, input_offsets: Any, output_offsets: Any) -> bool:
 
 def integers(x: Any) -> Any:
     """Return averages as integers, rounded to the nearest ones, or down, or up."""
-    return one_of(pieces.nearest(x), np.floor(x), np.ceil(x))
+    return alternatives(pieces.nearest(x), np.floor(x), np.ceil(x))
 
 
 def resamplings(

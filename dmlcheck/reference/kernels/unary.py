@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.numbers import raw
+from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, number_for, or_nan, width
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import cos, erf, sin

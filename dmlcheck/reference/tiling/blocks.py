@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference import numbers
-from dmlcheck.reference.numbers import Tracked, total_of_parts
+from dmlcheck.reference.ball import numbers
+from dmlcheck.reference.ball.numbers import Ball, total_of_parts
 
 BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
 BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
@@ -97,7 +97,7 @@ class Blocks(np.lib.mixins.NDArrayOperatorsMixin):
         if method == "reduce":
             parts = self.parts()
             part = next(parts)
-            if ufunc is np.add and isinstance(part, Tracked):  # whose sums are rounded in an order of their own
+            if ufunc is np.add and isinstance(part, Ball):  # whose sums are rounded in an order of their own
                 return total_of_parts(chain([part], parts), **options)
             return reduce(ufunc, (ufunc.reduce(part, **options) for part in chain([part], parts)))
         return blockwise(ufunc, *inputs) if method == "__call__" and not options else NotImplemented
@@ -123,17 +123,17 @@ def comparable(x: Any) -> Any:
     return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
 
 
-def either(*ways: Callable[[], Any]) -> Any:
+def hull(*ways: Callable[[], Any]) -> Any:
     """Return what the first of several ways to compute a result gives, within a bound that has the results of all.
 
     The other ways are only taken where there is a bound.
     """
     first, *others = ways[0](), *ways[1:]
     if not isinstance(first, Blocks):
-        return numbers.either(lambda: first, *others)
+        return numbers.hull(lambda: first, *others)
 
     def block(index: Index) -> Any:
-        return numbers.either(lambda: first.block(index), *(lambda way=way: way().block(index) for way in others))
+        return numbers.hull(lambda: first.block(index), *(lambda way=way: way().block(index) for way in others))
 
     return Blocks(first.shape, first.cuts, block)
 

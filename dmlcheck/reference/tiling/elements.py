@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
 from dmlcheck.reference.bindings import scale_bias
-from dmlcheck.reference.numbers import Arithmetic, Tracked
-from dmlcheck.reference.operands import tracked, widened
-from dmlcheck.reference.pieces import Open, one_of
+from dmlcheck.reference.operands import as_balls, widened
+from dmlcheck.reference.pieces import Open, alternatives
 from dmlcheck.reference.tiling.blocks import BLOCK, tiles
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
@@ -49,8 +49,8 @@ def _scaled(
     unless Scale and Bias are whole.
     """
     if arithmetic is not None:
-        first = x if isinstance(x, Tracked) else Tracked(x, 0.0, arithmetic)
-        return formula(first * scale + bias, *(tracked(y, arithmetic) for y in more))
+        first = x if isinstance(x, Ball) else Ball(x, 0.0, arithmetic)
+        return formula(first * scale + bias, *(as_balls(y, arithmetic) for y in more))
     rest = [y if is_exact else widened(y) for y in more]
     if x.dtype.kind == "f":
         return formula(widened(x) * scale + bias, *rest)
@@ -62,7 +62,9 @@ def _scaled(
     def of(moved: Any) -> Any:
         return formula(moved if is_exact else widened(moved), *rest)
 
-    return Open(one_of(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits)
+    return Open(
+        alternatives(*(np.where(fits, step, 0).astype(x.dtype) for step in (steps[1], *steps[-2:])), of=of), ~fits
+    )
 
 
 def _steps(x: Any, scale: float, bias: float) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ class Piece(NamedTuple):
     after another, each with a part of some results.
 
     Of sums of products, `sizes` may give from the operands as they are what their bounds are at least, in less time
-    than a formula on tracked numbers, and `of_element` the piece of one element alone, by its place in the output.
+    than a formula on balls, and `of_element` the piece of one element alone, by its place in the output.
     """
 
     where: Any

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
-from dmlcheck.reference.numbers import Arithmetic
 from dmlcheck.reference.rows import Cut, Groups
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, parameter
-from dmlcheck.reference.numbers import Arithmetic
 
 TENSORS = "TENSOR_DESC_ARRAY"
 

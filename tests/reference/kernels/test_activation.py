@@ -267,14 +267,14 @@ def test_sums_are_not_rounded_before_the_activation() -> None:
 
 def test_the_rounding_of_the_sum_goes_through_the_activation() -> None:
     linear = fused("LINEAR", Alpha=2.0**20, Beta=-(2.0**20))
-    slack = bound("ADD1", linear, floats(1 + 2.0**-20), floats(2.0**-40)).slack
-    assert 2.0**-4 <= slack[0] <= 2.0**-4 * 3.1  # of the sum 2^-24 * 2^20, and as much for the product and for Beta
+    radius = bound("ADD1", linear, floats(1 + 2.0**-20), floats(2.0**-40)).radius
+    assert 2.0**-4 <= radius[0] <= 2.0**-4 * 3.1  # of the sum 2^-24 * 2^20, and as much for the product and for Beta
 
 
 def test_a_threshold_within_the_rounding_of_the_sum_lets_through_both() -> None:
     relu = fused("THRESHOLDED_RELU", Alpha=1)
     found = bound("ADD1", relu, floats(1, 1, 1), floats(2.0**-26, 2.0**-20, -(2.0**-20)))
-    low, high = found.value - found.slack, found.value + found.slack
+    low, high = found.value - found.radius, found.value + found.radius
     assert ((low <= 0) & (high >= 0)).tolist() == [True, False, True]
     assert ((low <= 1) & (high >= 1)).tolist() == [True, False, False]
 
@@ -284,23 +284,23 @@ def test_a_threshold_within_the_rounding_of_the_sum_lets_through_both() -> None:
 
 @pytest.mark.parametrize("name", ["IDENTITY", "RELU"])
 def test_moved_elements_have_no_rounding(name: str) -> None:
-    assert not bound(f"ACTIVATION_{name}", {}, floats(-1, 1e-40, 0.3, 3e38)).slack.any()
+    assert not bound(f"ACTIVATION_{name}", {}, floats(-1, 1e-40, 0.3, 3e38)).radius.any()
 
 
 def test_a_gradient_that_passes_has_no_rounding() -> None:
-    assert not bound("ACTIVATION_RELU_GRAD", {}, floats(-1, 1e-40, 0.3), floats(0.1, 1e-40, 3)).slack.any()
+    assert not bound("ACTIVATION_RELU_GRAD", {}, floats(-1, 1e-40, 0.3), floats(0.1, 1e-40, 3)).radius.any()
 
 
 def test_elements_on_one_side_of_a_threshold_have_no_rounding() -> None:
-    assert not bound("ACTIVATION_THRESHOLDED_RELU", {"Alpha": 0.3}, floats(-1, 0.2, 0.3, 0.4, 7)).slack.any()
-    assert not bound("ACTIVATION_SHRINK", {"Bias": 0, "Threshold": 1}, floats(0.5, -0.5)).slack.any()
+    assert not bound("ACTIVATION_THRESHOLDED_RELU", {"Alpha": 0.3}, floats(-1, 0.2, 0.3, 0.4, 7)).radius.any()
+    assert not bound("ACTIVATION_SHRINK", {"Bias": 0, "Threshold": 1}, floats(0.5, -0.5)).radius.any()
 
 
 def test_integers_have_no_rounding() -> None:
     elements = np.array([-5, 0, 5, 127], np.int8)
-    assert not bound("ACTIVATION_RELU", {}, elements).slack.any()
-    assert not bound("ACTIVATION_SHRINK", {"Bias": 1, "Threshold": 1}, elements).slack.any()
-    assert not bound("ACTIVATION_PARAMETERIZED_RELU", {}, elements, elements).slack.any()
+    assert not bound("ACTIVATION_RELU", {}, elements).radius.any()
+    assert not bound("ACTIVATION_SHRINK", {"Bias": 1, "Threshold": 1}, elements).radius.any()
+    assert not bound("ACTIVATION_PARAMETERIZED_RELU", {}, elements, elements).radius.any()
 
 
 @pytest.mark.parametrize(
@@ -315,11 +315,11 @@ def test_beside_a_threshold_that_is_no_float16_number_either_result_is_right(
     near = np.float16(0.3)
     given = floats(near, np.nextafter(near, np.float16(1)), np.nextafter(near, np.float16(0)), dtype=np.float16) * sign
     found = bound(f"ACTIVATION_{name}", fields, given)
-    assert (np.abs(given.astype(np.float64) - found.value) <= found.slack).tolist()[0]
-    assert (np.abs(0 - found.value) <= found.slack).tolist()[0]
-    assert not found.slack[1:].any()
+    assert (np.abs(given.astype(np.float64) - found.value) <= found.radius).tolist()[0]
+    assert (np.abs(0 - found.value) <= found.radius).tolist()[0]
+    assert not found.radius[1:].any()
     assert not found.unspecified.any()
-    assert not bound(f"ACTIVATION_{name}", fields, given.astype(np.float32)).slack.any()
+    assert not bound(f"ACTIVATION_{name}", fields, given.astype(np.float32)).radius.any()
 
 
 def softplus_as_it_stands(x: Array) -> Array:
@@ -407,7 +407,7 @@ def test_the_bound_is_no_larger_than_the_roundings_of_the_formula(
     name: str, fields: dict[str, float], element: float, units: float
 ) -> None:
     found = bound(f"ACTIVATION_{name}", fields, floats(element))
-    assert found.slack[0] <= units * float(np.spacing(np.abs(floats(found.value[0]))[0]))
+    assert found.radius[0] <= units * float(np.spacing(np.abs(floats(found.value[0]))[0]))
 
 
 @pytest.mark.parametrize(("off", "is_right"), [(30, True), (-30, True), (80, False)])
@@ -425,5 +425,5 @@ def test_swish_and_fused_sigmoids_may_be_as_far_off_as_sigmoid(off: int, is_righ
         legal, problems = validation.validate(f"DML_OPERATOR_{name}", desc, NEWEST_LEVEL)
         assert legal is not None, problems
         bound = gathered(legal, given, {"OutputTensor": np.ones(1, bool)})["OutputTensor"]
-        reach = bound.slack[0] + np.spacing(np.float32(found))
+        reach = bound.radius[0] + np.spacing(np.float32(found))
         assert (abs(found - bound.value[0]) <= reach) == is_right

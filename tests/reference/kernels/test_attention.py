@@ -396,7 +396,7 @@ def test_what_is_kept_is_exact_without_a_bias_and_one_rounding_with_it() -> None
             values = engine.run(desc, inputs)[label]
             assert not refused(values.reshape(-1), given[label]).any()
             assert given[label].is_rounded == (bias is not None)
-            assert (given[label].slack <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
+            assert (given[label].radius <= (0 if bias is None else np.abs(given[label].value) * 2**-24)).all()
 
 
 @pytest.mark.slow

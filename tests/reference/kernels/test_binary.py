@@ -393,7 +393,7 @@ def test_operators_that_round_nothing_allow_nothing(operator: str, name: str) ->
         given = [given[0] > 0, *given]  # type: ignore[list-item]
         given[0] = given[0].astype(np.uint8)
     found = bound(operator, {}, *given)
-    assert not found.slack[~found.unspecified].any()
+    assert not found.radius[~found.unspecified].any()
 
 
 PLAIN: dict[str, Callable[[Any, Any], Any]] = {
@@ -430,7 +430,7 @@ def test_a_quotient_that_rounds_to_a_whole_number_allows_the_remainder_of_either
     tenth = float(np.float32(0.1))
     a, b = columns([(1, 0.1), (1, 0.3)], "FLOAT32", "FLOAT32")  # 9.9999999 and 3.3333332
     found = bound(operator, {}, a, b)
-    low, high = found.value - found.slack, found.value + found.slack
+    low, high = found.value - found.radius, found.value + found.radius
     assert np.isclose(computed(operator, {}, a, b)[0], 1 - 9 * tenth, rtol=1e-7)
     assert -1e-6 <= low[0] <= 0  # cut to 10
     assert tenth - 1e-6 <= high[0] <= tenth + 1e-6  # cut to 9
@@ -445,15 +445,15 @@ def test_beside_a_bound_that_is_no_float16_number_a_gradient_may_pass_or_not(sig
     x = np.array([near, *others], np.float16) * sign
     fields = {"Min": -0.3, "Max": 0.3}
     found = bound("CLIP_GRAD", fields, x, np.full(3, 5, np.float16))
-    ends = np.stack([found.value - found.slack, found.value + found.slack], axis=1).tolist()
+    ends = np.stack([found.value - found.radius, found.value + found.radius], axis=1).tolist()
     assert ends == [[0, 5], [5, 5], [0, 0]]
-    assert not bound("CLIP_GRAD", fields, x.astype(np.float32), np.full(3, 5, np.float32)).slack.any()
+    assert not bound("CLIP_GRAD", fields, x.astype(np.float32), np.full(3, 5, np.float32)).radius.any()
 
 
 def test_a_difference_that_cancels_has_the_error_of_its_rounding_squared() -> None:
     a, b = columns([(1, 2.0**-25)], "FLOAT32", "FLOAT32")
-    slack = bound("DIFFERENCE_SQUARE", {}, a, b).slack[0]
-    assert 2.0**-24 <= slack <= 2.0**-22
+    radius = bound("DIFFERENCE_SQUARE", {}, a, b).radius[0]
+    assert 2.0**-24 <= radius <= 2.0**-22
 
 
 @pytest.mark.parametrize(

@@ -256,8 +256,8 @@ def test_quantized_convolutions_are_those_of_fractions() -> None:
             flat[at] = max(limits.min, min(limits.max, round(quotient) + zero))
             assert found[at] == flat[at]
         right = np.array([flat[at] for at in np.ndindex(found.shape)])
-        assert (np.abs(given.value - right) <= given.slack).all()
-        assert (given.slack > 0).mean() < 0.3
+        assert (np.abs(given.value - right) <= given.radius).all()
+        assert (given.radius > 0).mean() < 0.3
         inner += int(((right > limits.min) & (right < limits.max)).sum())
     assert inner > 3000
 
@@ -279,7 +279,7 @@ def test_quantized_sums_beside_a_half_may_go_to_either_neighbour() -> None:
         tensors |= {"Input": np.array([[[5]]], np.int8), "Filter": np.array([[[1]]], np.int8)}
         tensors |= {"Bias": np.array([[[2]]], np.int32)}
         given = bound(*built("QUANTIZED_LINEAR_CONVOLUTION", (1, 1, 1), "INT8", tensors, **fields))
-        assert every[np.abs(every - given.value) <= given.slack].tolist() == expected
+        assert every[np.abs(every - given.value) <= given.radius].tolist() == expected
 
 
 @pytest.mark.parametrize("operator", [name for name in RANDOM if "CONVOLUTION" in name])

@@ -122,7 +122,7 @@ def test_any_order_of_association_is_within_the_bound(
     x = generator.normal(size=200) if operator == SUM else generator.uniform(0.8, 1.25, 200)
     tensor = x.astype(dtype)
     allowed = bound(operator, tensor, accumulate=accumulate, **fields(operator, is_exclusive=is_exclusive))
-    reach = allowed.slack + np.spacing(np.abs(allowed.value).astype(dtype)).astype(np.float64)
+    reach = allowed.radius + np.spacing(np.abs(allowed.value).astype(dtype)).astype(np.float64)
     for size in (1, 2, 7, 32, 200):
         found = in_blocks(UFUNCS[operator], tensor, size).astype(np.float64)
         found = np.concatenate([[UFUNCS[operator].identity], found[:-1]]) if is_exclusive else found
@@ -135,11 +135,11 @@ def test_any_order_of_association_is_within_the_bound(
 def test_the_bound_counts_the_additions_and_the_multiplications_so_far() -> None:
     ones = np.ones(5, np.float32)
     u = 2.0**-24
-    assert bound(SUM, ones, **fields(SUM)).slack.tolist() == [0, *((k + 1) * u * (k + 1) for k in range(1, 5))]
-    assert bound(SUM, ones, **fields(SUM, is_exclusive=True)).slack.tolist() == [
+    assert bound(SUM, ones, **fields(SUM)).radius.tolist() == [0, *((k + 1) * u * (k + 1) for k in range(1, 5))]
+    assert bound(SUM, ones, **fields(SUM, is_exclusive=True)).radius.tolist() == [
         *(0, 0), *((k + 1) * u * (k + 1) for k in range(1, 4)),
     ]  # fmt: skip
-    found = bound(PRODUCT, ones, **fields(PRODUCT)).slack
+    found = bound(PRODUCT, ones, **fields(PRODUCT)).radius
     assert np.allclose(found, [k * u for k in range(5)], rtol=1e-6)
 
 

@@ -133,7 +133,7 @@ def test_running_sums_and_products_are_within_the_bound(
     allowed = bound("FILL_VALUE_SEQUENCE", data_type, [count], accumulate, **fields)
     running = np.add.accumulate(np.array([first] + [step] * (count - 1), dtype), dtype=dtype)
     products = first + np.arange(count).astype(dtype) * step
-    reach = allowed.slack + np.spacing(np.abs(allowed.value).astype(dtype)).astype(np.float64)
+    reach = allowed.radius + np.spacing(np.abs(allowed.value).astype(dtype)).astype(np.float64)
     for found in (running, products):
         assert (np.abs(found.astype(np.float64) - allowed.value) <= reach).all()
     if data_type == "FLOAT32":
@@ -142,7 +142,7 @@ def test_running_sums_and_products_are_within_the_bound(
 
 def test_the_bound_of_a_sequence_grows_with_the_additions() -> None:
     found = bound("FILL_VALUE_SEQUENCE", "FLOAT32", [5], ValueStart=1, ValueDelta=1)
-    assert found.slack.tolist() == [0] + [(i + 1) * 2.0**-24 * (1 + i) for i in range(1, 5)]
+    assert found.radius.tolist() == [0] + [(i + 1) * 2.0**-24 * (1 + i) for i in range(1, 5)]
 
 
 # ---- DIAGONAL_MATRIX
@@ -187,7 +187,7 @@ def test_a_value_that_no_integer_is_leaves_the_diagonal_open(value: float) -> No
 def test_float64_has_the_value_as_float32_and_float16_either_neighbour() -> None:
     assert computed("DIAGONAL_MATRIX", "FLOAT64", [1, 1], Offset=0, Value=0.1) == [float(np.float32(0.1))]
     exact = bound("DIAGONAL_MATRIX", "FLOAT32", [1, 2], Offset=0, Value=0.1)
-    assert exact.slack.tolist() == [0, 0]
+    assert exact.radius.tolist() == [0, 0]
     assert not exact.is_rounded
     found = bound("DIAGONAL_MATRIX", "FLOAT16", [1, 2], Offset=0, Value=2049.5)
     assert [side.value.tolist() for side in (found, *found.others)] == [[2050, 0], [2048, 0]]

@@ -192,8 +192,8 @@ def test_sums_in_any_order_are_within_the_bound_and_a_lost_term_is_not(data_type
         sizes = desc.parts["OutputTensor"][0].tensor.sizes
         found = gathered(desc, inputs, {"OutputTensor": np.ones(sizes, bool)}, accumulate)["OutputTensor"]
         sums = folded(desc, inputs["InputTensor"])
-        for value, slack, terms in zip(found.value, found.slack, sums.values(), strict=True):
-            reach = slack + float(np.spacing(dtype.type(abs(value))))
+        for value, radius, terms in zip(found.value, found.radius, sums.values(), strict=True):
+            reach = radius + float(np.spacing(dtype.type(abs(value))))
             some_order = generator.permutation(np.array(terms, dtype))
             assert abs(float(np.add.accumulate(some_order)[-1] if terms else 0) - value) <= reach
             if terms and min(map(abs, terms)) > 0.1 and data_type == "FLOAT32":
@@ -207,7 +207,7 @@ def test_the_bound_counts_the_windows_that_have_an_element() -> None:
     ones = {"InputTensor": np.ones_like(inputs["InputTensor"])}
     found = gathered(desc, ones, {"OutputTensor": np.ones((1, 1, 8), bool)})["OutputTensor"]
     assert found.value.tolist() == [1, 1, 2, 2, 2, 2, 1, 1]
-    assert found.slack.max() <= 2 * 2.0**-24 * 2
+    assert found.radius.max() <= 2 * 2.0**-24 * 2
 
 
 def test_a_dilation_of_0_and_another_type_leave_all_open() -> None:

@@ -353,7 +353,7 @@ def test_what_one_window_gives_is_exact() -> None:
             places = [(*at[:2], *place) for place in elements_of(at[2:], made.fields, made.sizes[2:])]
             if places:
                 hits[max(places, key=lambda place: made.x[place])] += 1
-        is_exact = bound_of(made).slack == 0
+        is_exact = bound_of(made).radius == 0
         assert (is_exact == (hits.reshape(-1) <= 1)).all()
         counts |= set(hits.reshape(-1).tolist())
     assert counts >= {0, 1, 2, 3, 4}

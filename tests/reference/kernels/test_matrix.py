@@ -198,10 +198,10 @@ def test_accumulation_in_float16_is_within_the_bound_of_float16_alone() -> None:
 def test_a_sum_that_a_fused_activation_cuts_off_may_go_either_way_beside_the_limit() -> None:
     a, b = f32([[1, 1]]), f32([[0.1, 3], [0.2, 4]])
     given = bound(*gemm(a, b, fused={"Type": "ACTIVATION_THRESHOLDED_RELU", "Alpha": 0.3}))
-    assert (given.value - given.slack)[0] <= 0
-    assert (given.value + given.slack)[0] >= 0.3
+    assert (given.value - given.radius)[0] <= 0
+    assert (given.value + given.radius)[0] >= 0.3
     assert given.value[1] == 7
-    assert given.slack[1] < 1e-5
+    assert given.radius[1] < 1e-5
 
 
 # ---- quantized matrices
@@ -370,8 +370,8 @@ def test_quantized_products_are_those_of_fractions(data_type: str) -> None:
         assert evaluated(desc, inputs).reshape(-1).tolist() == right
         inner += sum(limits.min < value < limits.max for value in right)
         reach = bound(desc, inputs)
-        assert (np.abs(reach.value - right) <= reach.slack).all()
-        assert (reach.slack > 0).mean() < 0.2
+        assert (np.abs(reach.value - right) <= reach.radius).all()
+        assert (reach.radius > 0).mean() < 0.2
     assert inner > 300
 
 
@@ -390,7 +390,7 @@ def test_a_quotient_beside_a_half_may_go_to_either_neighbour_and_a_half_to_the_e
         desc, inputs = to_quantized(x._replace(a_scale=one(scale)), one(output), zero, "INT8")
         given = bound(desc, inputs)
         every = np.arange(-128, 128)
-        assert every[np.abs(every - given.value) <= given.slack].tolist() == expected
+        assert every[np.abs(every - given.value) <= given.radius].tolist() == expected
 
 
 @pytest.mark.parametrize(

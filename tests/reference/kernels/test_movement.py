@@ -351,7 +351,7 @@ def right_values(value: float, data_type: str, operator: str = "PADDING") -> set
     ((_, at, bound),) = bounds(desc, inputs, {"OutputTensor": mask}, "FLOAT16")
     assert at.tolist() == [0]
     assert not bound.is_rounded
-    assert not bound.slack.any()
+    assert not bound.radius.any()
     return {float(way.value[0]) for way in (bound, *bound.others)}
 
 

@@ -297,7 +297,7 @@ def test_a_row_of_zeros_is_0_with_any_epsilon_and_left_open_without() -> None:
     for order in (1, 2):
         assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order) == [0, 0, 0]
         given = bound("LP_NORMALIZATION", zeros, Axis=0, Epsilon=1e-5, P=order)
-        assert (given.value.tolist(), given.slack.tolist()) == ([0, 0, 0], [0, 0, 0])
+        assert (given.value.tolist(), given.radius.tolist()) == ([0, 0, 0], [0, 0, 0])
         for epsilon in (0, -1e-5):
             assert results("LP_NORMALIZATION", zeros, Axis=0, Epsilon=epsilon, P=order) == [None] * 3
 
@@ -489,7 +489,7 @@ def test_a_plain_implementation_in_float32_is_within_both_bounds(kind: str, coun
     inputs = {"Input": x, "Scale": scale, "Bias": bias}
     fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 1e-5}
     given, likely = (bound(MVN1, inputs, is_likely=is_likely, **fields) for is_likely in (False, True))
-    assert (likely.slack <= given.slack).all()
+    assert (likely.radius <= given.radius).all()
     for ways in WAYS:
         with np.errstate(all="ignore"):
             found = plain(x, scale, bias, 1e-5, ways).reshape(-1)
@@ -553,9 +553,9 @@ def test_a_likely_error_is_small_beside_the_spread_however_far_the_mean_is() -> 
     fields = {"Axes": [1], "NormalizeVariance": 1, "Epsilon": 1e-5}
     given, likely = (bound(MVN1, {"Input": x}, is_likely=is_likely, **fields) for is_likely in (False, True))
     # The mean's is 6 / sqrt(3) * 2^-24 * sqrt(768 * 4 / 3) * 100, 6.6e-4. Its square, and what squares round, is less.
-    assert likely.slack.max() < 1e-3
+    assert likely.radius.max() < 1e-3
     # No result is further than sqrt(n) from 0: the hard bound, which the squares' cancellation has, ends there.
-    assert given.slack.max() <= math.sqrt(768) + np.abs(given.value).max()
+    assert given.radius.max() <= math.sqrt(768) + np.abs(given.value).max()
     zeros = np.zeros(x.size, np.float32)
     assert refused(zeros, likely).mean() > 0.99
 
@@ -604,7 +604,7 @@ def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row() -> None:
         with blocks_of(7):
             cut = bound(MVN1, {"Input": x, "Scale": scale, "Bias": bias}, is_likely=is_likely, **fields)
         assert cut.value == pytest.approx(whole.value, rel=1e-12, abs=1e-14)
-        assert cut.slack == pytest.approx(whole.slack, rel=1e-6)
+        assert cut.radius == pytest.approx(whole.radius, rel=1e-6)
         assert cut.terms == whole.terms == 20
 
 

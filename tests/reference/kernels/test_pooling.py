@@ -110,7 +110,7 @@ def test_what_a_large_window_sees_comes_in_blocks(operator: str, monkeypatch: py
         monkeypatch.setattr(windows, "LARGE", large)
         for desc, inputs in poolings(operator):
             result, given = engine.evaluate(desc, inputs)["OutputTensor"], bound(desc, inputs)
-            found.append((result.values, result.unspecified, given.value, given.slack, given.terms))
+            found.append((result.values, result.unspecified, given.value, given.radius, given.terms))
     for cut, whole in zip(found[:60], found[60:], strict=True):
         assert np.array_equal(cut[0], whole[0], equal_nan=True)
         assert np.array_equal(np.any(cut[1]), np.any(whole[1]))
@@ -184,7 +184,9 @@ def test_a_quantized_average_beside_a_half_may_go_to_either_neighbour() -> None:
     )
     given = bound(desc, inputs)
     every = np.arange(10)
-    assert [every[abs(every - at) <= slack].tolist() for at, slack in zip(given.value, given.slack, strict=True)] == [
+    assert [
+        every[abs(every - at) <= radius].tolist() for at, radius in zip(given.value, given.radius, strict=True)
+    ] == [
         [1, 2],
         [2],
     ]
@@ -449,8 +451,8 @@ def test_the_norm_of_zeros_is_bounded(order: int) -> None:
     made = built(
         "LP_POOLING", np.zeros((1, 1, 3, 3), np.float32), (1, 1, 1, 1), **PLAIN | {"WindowSize": [3, 3]}, P=order
     )
-    (slack,) = bound(*made).slack
-    assert slack <= 2 * (9 * 2.0**-126) ** (1 / order)
+    (radius,) = bound(*made).radius
+    assert radius <= 2 * (9 * 2.0**-126) ** (1 / order)
 
 
 @pytest.mark.parametrize("order", [7, 8, 9, 20])
@@ -458,7 +460,7 @@ def test_the_norm_of_zeros_is_bounded(order: int) -> None:
 def test_the_norm_of_a_high_order_is_bounded_for_every_number(order: int, size: float) -> None:
     x = np.array([size, size, size / 2, 0], np.float32).reshape(1, 1, 2, 2)
     found = bound(*built("LP_POOLING", x, (1, 1, 1, 1), **PLAIN, P=order))
-    assert 0 < found.slack[0] < size * 1e-4
+    assert 0 < found.radius[0] < size * 1e-4
 
 
 def bound(desc: OperatorDesc, inputs: dict[str, Array], **options: Any) -> Bound:

@@ -64,7 +64,9 @@ def allowed(operator: str, output: Any, *, accumulate: str = "FLOAT32", **tensor
 def within(found: Bound, least: int, most: int) -> list[list[int]]:
     """Return the integers that are within the bound of each result."""
     every = np.arange(least, most + 1)
-    return [every[abs(every - value) <= slack].tolist() for value, slack in zip(found.value, found.slack, strict=True)]
+    return [
+        every[abs(every - value) <= radius].tolist() for value, radius in zip(found.value, found.radius, strict=True)
+    ]
 
 
 def quantized(quotient: Fraction, zero: int, output: Any) -> int:
@@ -196,8 +198,8 @@ def test_a_difference_that_float32_rounds_may_be_off_by_that() -> None:
     desc, inputs = built("DEQUANTIZE_LINEAR", np.float32, Input=x, Scale=scale)
     found = gathered(desc, inputs, {"OutputTensor": np.ones(2, bool)})["OutputTensor"]
     assert found.value.tolist() == [2**25 + 2, 2**25 - 2]
-    assert 4 <= found.slack[0] <= 4.1  # half a unit for the conversion, and half for its product
-    assert found.slack[1] == 0
+    assert 4 <= found.radius[0] <= 4.1  # half a unit for the conversion, and half for its product
+    assert found.radius[1] == 0
 
 
 # ---- QUANTIZED_LINEAR_ADD
@@ -405,4 +407,4 @@ def test_what_onnxruntime_saw_on_directml_is_within_the_bound() -> None:
     assert within(found["OutputTensor"], 0, 255) == [[153], [255], [0], [25, 26], [221], [178, 179]]
     assert within(found["OutputZeroPointTensor"], 0, 255) == [[153]]
     scale = found["OutputScaleTensor"]
-    assert scale.slack[0] <= 5 * 2.0**-24 * scale.value[0] * 2
+    assert scale.radius[0] <= 5 * 2.0**-24 * scale.value[0] * 2

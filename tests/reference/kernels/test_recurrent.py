@@ -336,9 +336,9 @@ def test_errors_of_many_steps_stay_far_from_the_results(operator: str) -> None:
     desc, inputs = usual(operator, 64, scale=0.3)
     asked = {"OutputSequenceTensor": np.ones((64, 1, 2, 6), bool)}
     bound = gathered(desc, inputs, asked)["OutputSequenceTensor"]
-    slack = bound.slack.reshape(64, -1).max(axis=1)
-    assert (slack > 0).all()
-    assert slack[-1] < 10 * slack[0] < 1e-3
+    radius = bound.radius.reshape(64, -1).max(axis=1)
+    assert (radius > 0).all()
+    assert radius[-1] < 10 * radius[0] < 1e-3
 
 
 def test_a_state_may_be_rounded_to_float16_between_the_steps() -> None:
@@ -360,7 +360,7 @@ def test_a_state_may_be_rounded_to_float16_between_the_steps() -> None:
     kept = third + 2.0**-13
     assert bound.value.tolist() == [kept, 3 * kept + 2.0**-13]
     rounded = np.float64(np.float16(kept))
-    assert bound.slack[1] >= 3 * abs(rounded - kept) > 0
+    assert bound.radius[1] >= 3 * abs(rounded - kept) > 0
 
 
 def test_a_gru_may_take_the_difference_to_the_state_before() -> None:

@@ -78,29 +78,29 @@ def row(function: str, values: Sequence[Any], data_type: str) -> Any:
 
 def assert_close(function: str, values: Sequence[float], data_type: str, found: float) -> None:
     """Assert that a result is what the function rounds to, but for what float64 may be off by: 2^-45 of its terms."""
-    slack = Fraction(1, 2**45)
+    radius = Fraction(1, 2**45)
     if not all(map(math.isfinite, values)):
         assert oracle.same([found], [oracle.reduce_terms(function, values, data_type)])
         return
     if function == "L2":
         total = oracle.squares_of(values)
-        below, above = (oracle.nearest_root(total * (1 + sign * slack), data_type) for sign in (-1, 1))
+        below, above = (oracle.nearest_root(total * (1 + sign * radius), data_type) for sign in (-1, 1))
     elif function == "LOG_SUM":
-        total, error = oracle.sum_of(values), slack * oracle.sum_of(map(abs, values))
+        total, error = oracle.sum_of(values), radius * oracle.sum_of(map(abs, values))
         if abs(total) <= error:  # the sum is 0, or may be: its logarithm may be anything
             assert total != 0 or error != 0 or found == -math.inf
             return
         below, above = (_logarithm(total + sign * error, sign, data_type) for sign in (-1, 1))
     elif function == "LOG_SUM_EXP":
         total = Fraction(oracle.log_sum_exp(values, "FLOAT64"))
-        error = slack * (1 + abs(total))
+        error = radius * (1 + abs(total))
         below, above = (oracle.nearest(total + sign * error, data_type) for sign in (-1, 1))
     else:
         exact = oracle.exact(function, values)
         magnitude = {"MULTIPLY": lambda: abs(exact), "SUM_SQUARE": lambda: exact}.get(
             function, lambda: oracle.exact("L1", values) / (len(values) if function == "AVERAGE" else 1)
         )()
-        below, above = (oracle.nearest(exact + sign * slack * magnitude, data_type) for sign in (-1, 1))
+        below, above = (oracle.nearest(exact + sign * radius * magnitude, data_type) for sign in (-1, 1))
     assert below <= found <= above or (math.isnan(below) and math.isnan(found))
 
 
@@ -901,7 +901,7 @@ def test_accumulation_in_float16_is_beyond_the_likely_bound(function: str, count
         right = [plain(function, x, sums).reshape(-1) for sums in (SUMMING["pairwise"], SUMMING["shuffled"])]
     assert refused(short, likely).mean() > 0.8
     assert not any(refused(found, likely).any() for found in right)
-    assert (likely.slack <= bound("REDUCE", x, Function=function, Axes=[1]).slack).all()
+    assert (likely.radius <= bound("REDUCE", x, Function=function, Axes=[1]).radius).all()
 
 
 @pytest.mark.parametrize("count", [16, 1024])
@@ -917,17 +917,17 @@ def test_a_bound_is_n_roundings_of_the_sum_of_magnitudes_and_says_n() -> None:
     x = array([1, -1, 0.5, 3], "FLOAT32", (1, 4))
     found = bound("REDUCE", x, Function="SUM", Axes=[1])
     assert found.value.tolist() == [3.5]
-    assert found.slack.tolist() == [pytest.approx(4 * 2.0**-24 * 5.5)]
+    assert found.radius.tolist() == [pytest.approx(4 * 2.0**-24 * 5.5)]
     assert found.terms == 4
     in_float16 = bound("REDUCE", x, accumulate="FLOAT16", Function="SUM", Axes=[1])
-    assert in_float16.slack.tolist() == [pytest.approx(4 * 2.0**-11 * 5.5)]
+    assert in_float16.radius.tolist() == [pytest.approx(4 * 2.0**-11 * 5.5)]
 
 
 @pytest.mark.parametrize("function", IGNORES_NAN)
 def test_an_extreme_or_an_index_has_no_error(function: str) -> None:
     x = values_of(function, "wide", 100)
     found = bound("REDUCE", x, "INT32" if "ARG" in function else "", Function=function, Axes=[1])
-    assert not found.slack.any()
+    assert not found.radius.any()
     assert found.value.tolist() == reduced(function, x, "FLOAT32", [1])
 
 
@@ -936,16 +936,16 @@ def test_an_infinity_or_nan_has_no_error(function: str) -> None:
     x = array([math.inf, 1, math.nan, 1, math.inf, math.nan], "FLOAT32", (3, 2))
     found = bound("REDUCE", x, Function=function, Axes=[1])
     assert oracle.same(found.value.tolist(), [math.inf, math.nan, math.nan])
-    assert found.slack.tolist() == [0, 0, 0]
+    assert found.radius.tolist() == [0, 0, 0]
 
 
 def test_a_product_that_leaves_float32_on_its_way_is_bounded_by_what_it_is() -> None:
     x = array([2.0**100, 2.0**100, 2.0**-100, 2.0**-99], "FLOAT32", (1, 4))
     found = bound("REDUCE", x, Function="MULTIPLY", Axes=[1])
     assert found.value.tolist() == [2.0]
-    assert found.slack.tolist() == [pytest.approx(3 * 2.0**-24 * 2)]
+    assert found.radius.tolist() == [pytest.approx(3 * 2.0**-24 * 2)]
     tiny = array([2.0**-100, 2.0**-40], "FLOAT32", (1, 2))
-    assert bound("REDUCE", tiny, Function="MULTIPLY", Axes=[1]).slack >= 2.0**-140  # a denormal may be flushed to 0
+    assert bound("REDUCE", tiny, Function="MULTIPLY", Axes=[1]).radius >= 2.0**-140  # a denormal may be flushed to 0
 
 
 @pytest.mark.parametrize("block", [1, 3, 7])
@@ -957,5 +957,5 @@ def test_the_bound_of_a_group_in_blocks_is_that_of_the_whole_group(function: str
         with blocks_of(block):
             cut = bound("REDUCE", x, is_likely=is_likely, Function=function, Axes=[1])
         assert cut.value == pytest.approx(whole.value, rel=1e-14)
-        assert cut.slack == pytest.approx(whole.slack, rel=1e-9)
+        assert cut.radius == pytest.approx(whole.radius, rel=1e-9)
         assert cut.terms == whole.terms

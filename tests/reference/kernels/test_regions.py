@@ -310,19 +310,19 @@ def test_a_sample_beside_a_limit_is_inside_or_outside_and_one_beside_a_half_eith
     fields = {"SpatialScaleX": 0.7, "OutOfBoundsInputValue": 7, "InputPixelOffset": 8, "OutputPixelOffset": 0}
     given = bound(*built([10, 8, 10, 8], (1, 1), [[[[1, 2]]]], **(OFFSETS | fields)))
     assert not given.unspecified.any()
-    assert (given.value - given.slack).item() == pytest.approx(1)
-    assert (given.value + given.slack).item() == pytest.approx(7)
+    assert (given.value - given.radius).item() == pytest.approx(1)
+    assert (given.value + given.radius).item() == pytest.approx(7)
     row = [[[[1, 2, 3, 4, 5, 6, 7, 8, 9]]]]
     nearest = {"SpatialScaleX": 0.7, "InterpolationMode": "NEAREST_NEIGHBOR"}
     for x, expected in ((10, [7, 8]), (11, [8])):
         given = bound(*built([x, 0.5, x, 0.5], (1, 1), row, **nearest))
         ways = (given, *given.others)
         assert sorted({way.value.item() for way in ways}) == expected
-        assert not any(way.slack.any() or way.is_rounded for way in ways)
+        assert not any(way.radius.any() or way.is_rounded for way in ways)
     samples = {"MinimumSamplesPerOutput": 2, "MaximumSamplesPerOutput": 2}
     given = bound(*built([10, 0.5, 10, 0.5], (1, 1), row, **nearest, **samples))
-    assert (given.value - given.slack).item() == pytest.approx(7)
-    assert (given.value + given.slack).item() == pytest.approx(8)
+    assert (given.value - given.radius).item() == pytest.approx(7)
+    assert (given.value + given.radius).item() == pytest.approx(8)
 
 
 def test_a_region_in_float16_is_within_the_bound_of_that_arithmetic() -> None:
@@ -475,8 +475,8 @@ def test_of_samples_that_may_be_the_largest_each_may_get_the_gradient() -> None:
     image = [[[close, [-100] * 5]]]
     made = returned([1.5, 0, 3.5, 1], [[[[8]]]], image, "OutputGradient", **LARGEST, **dict.fromkeys(EQUAL, 0))
     bound = returned_bounds(made)["OutputGradientTensor"]
-    assert (bound.value - bound.slack)[:5].tolist() == pytest.approx([0] * 5, abs=1e-4)
-    assert (bound.value + bound.slack)[:5].tolist() == pytest.approx([0, 4, 8, 4, 0], abs=1e-4)
+    assert (bound.value - bound.radius)[:5].tolist() == pytest.approx([0] * 5, abs=1e-4)
+    assert (bound.value + bound.radius)[:5].tolist() == pytest.approx([0, 4, 8, 4, 0], abs=1e-4)
     assert (bound.value[5:] == 0).all()
 
 

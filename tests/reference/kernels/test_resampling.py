@@ -248,7 +248,7 @@ def accepted(desc: OperatorDesc, inputs: dict[str, Array]) -> list[list[int]]:
     """Return, for each element of an output of the numbers 0, 1, 2 ..., which of them are right."""
     given = bound(desc, inputs)
     ways = (given, *given.others)
-    assert not any(way.slack.any() or way.is_rounded for way in ways)
+    assert not any(way.radius.any() or way.is_rounded for way in ways)
     return [sorted({int(way.value[at]) for way in ways}) for at in range(given.value.size)]
 
 
@@ -336,8 +336,8 @@ def test_a_place_beside_an_element_may_be_on_its_other_side() -> None:
     x = np.array([0, 2.0**24, 0, 0, 0], np.float32)
     given = bound(*described("RESAMPLE1", x, (6,), Scales=[1.5], **fields))
     reach = 2 * 4.5 * 2.0**-23 / 2 * 2 * 2.0**24  # 4.5 ULP of the quotient, times the slope
-    assert given.value[3] + given.slack[3] >= reach / 2
-    assert given.slack[3] <= 2 * reach
+    assert given.value[3] + given.radius[3] >= reach / 2
+    assert given.radius[3] <= 2 * reach
 
 
 def test_an_integer_average_may_be_rounded_to_either_side_and_a_whole_one_not() -> None:
@@ -346,7 +346,7 @@ def test_an_integer_average_may_be_rounded_to_either_side_and_a_whole_one_not() 
     ways = (given, *given.others)
     found = [sorted({int(way.value[at]) for way in ways}) for at in range(4)]
     assert found == [[10], [11, 12], [15, 16], [17]]
-    assert not any(way.slack.any() for way in ways)
+    assert not any(way.radius.any() for way in ways)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int8])
@@ -508,7 +508,7 @@ def test_what_may_go_to_either_neighbour_is_between_all_and_nothing_in_both() ->
     given = np.array([1, 2, 4, 8, 16, 32], np.float32)
     made = returning("RESAMPLE_GRAD1", given, (2,), InterpolationMode="NEAREST_NEIGHBOR", **fields)
     bound = returned_bound(*made)
-    ends = np.stack([bound.value - bound.slack, bound.value + bound.slack])
+    ends = np.stack([bound.value - bound.radius, bound.value + bound.radius])
     assert ends == pytest.approx(np.array([[7, 48], [15, 56]]), abs=1e-3)
 
 

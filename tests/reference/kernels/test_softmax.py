@@ -167,7 +167,7 @@ def test_rows_of_infinity_alone_are_left_open_and_rows_of_nan_are_nan(operator: 
     assert is_open.all(axis=1).tolist() == [False, True, True, True, False, False, False, False]
     assert np.isnan(found).all(axis=1).tolist() == [False, True, True, True, False, True, True, True]
     assert tracked.unspecified.tolist() == is_open.reshape(-1).tolist()
-    assert not np.isnan(tracked.slack).any()
+    assert not np.isnan(tracked.radius).any()
 
 
 # ---- bounds
@@ -208,7 +208,7 @@ def test_a_plain_implementation_in_float32_is_within_both_bounds(
 ) -> None:
     x = rows_of(kind, count)
     given, likely = (bound(operator, x, is_likely=is_likely) for is_likely in (False, True))
-    assert (likely.slack <= given.slack).all()
+    assert (likely.radius <= given.radius).all()
     assert given.terms == (count if count > 1 else 0)
     for sums in (one_by_one, pairwise):
         with np.errstate(all="ignore"):
@@ -244,5 +244,5 @@ def test_the_bound_of_a_row_in_blocks_is_that_of_the_whole_row(operator: str, bl
         with blocks_of(block):
             cut = bound(operator, x, is_likely=is_likely)
         assert cut.value == pytest.approx(whole.value, rel=1e-13)
-        assert cut.slack == pytest.approx(whole.slack, rel=1e-9)
+        assert cut.radius == pytest.approx(whole.radius, rel=1e-9)
         assert cut.terms == whole.terms == 20

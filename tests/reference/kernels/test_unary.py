@@ -378,7 +378,7 @@ def test_operators_that_round_nothing_allow_nothing(name: str, data_type: str) -
     if name == "CLIP1":
         fields = {**fields, "MinMaxDataType": data_type}
     found = bound(name, fields, given)
-    assert not found.slack.any()
+    assert not found.radius.any()
     right = ~(found.unspecified | (np.isnan(found.value) & np.isnan(computed(name, fields, given))))
     np.testing.assert_array_equal(found.value.astype(given.dtype)[right], computed(name, fields, given)[right])
 
@@ -387,7 +387,7 @@ def test_operators_that_round_nothing_allow_nothing(name: str, data_type: str) -
 def test_integers_have_no_rounding(name: str) -> None:
     given = np.array([-128, -5, 0, 3, 127], np.int8)
     fields = {"CLIP": {"Min": -7, "Max": 9}, "THRESHOLD": {"Min": 3}}.get(name, {})
-    assert not bound(name, fields, given).slack.any()
+    assert not bound(name, fields, given).radius.any()
 
 
 # What someone would write in FLOAT32 with NumPy.
@@ -443,17 +443,17 @@ def test_beside_a_whole_number_of_a_sum_both_neighbours_are_right_and_no_others(
     given = np.array([1 + 2.0**-23, 1.25, 1000.5], np.float32)
     found = bound(name, {"ScaleBias": {"Scale": 3, "Bias": 4}}, given)  # 7 and a little, 7.75, 3005.5
     right = {"CEIL": [[7, 8], [8, 8], [3006, 3006]], "FLOOR": [[6, 7], [7, 7], [3005, 3005]]}[name]
-    assert np.stack([found.value - found.slack, found.value + found.slack], axis=1).tolist() == right
+    assert np.stack([found.value - found.radius, found.value + found.radius], axis=1).tolist() == right
 
 
 def test_scale_and_bias_that_float16_rounds_widen_the_bound_of_float16_tensors_only() -> None:
     given = np.array([0, 1], np.float16)
     fields = {"ScaleBias": {"Scale": 0, "Bias": 0.3}}
-    slack = bound("IDENTITY", fields, given).slack
+    radius = bound("IDENTITY", fields, given).radius
     rounded = abs(float(np.float16(0.3)) - float(np.float32(0.3)))
-    assert (slack >= rounded).all()
-    assert (slack <= rounded + 2.0**-11).all()
-    assert (bound("IDENTITY", fields, given.astype(np.float32)).slack <= 2.0**-24).all()
+    assert (radius >= rounded).all()
+    assert (radius <= rounded + 2.0**-11).all()
+    assert (bound("IDENTITY", fields, given.astype(np.float32)).radius <= 2.0**-24).all()
 
 
 @pytest.mark.parametrize(
@@ -461,7 +461,7 @@ def test_scale_and_bias_that_float16_rounds_widen_the_bound_of_float16_tensors_o
     [("SQRT", 2.0, 4e-7), ("EXP", 1.0, 4e-6), ("LOG", 10.0, 4e-6), ("RECIP", 3.0, 4e-7), ("TANH", 0.5, 2e-5)],
 )
 def test_bounds_are_not_looser_than_needed(name: str, element: float, most: float) -> None:
-    assert 0 < bound(name, {}, np.array([element], np.float32)).slack[0] <= most
+    assert 0 < bound(name, {}, np.array([element], np.float32)).radius[0] <= most
 
 
 # ---- VALUE_SCALE_2D
@@ -521,7 +521,7 @@ def test_images_of_float16_may_be_scaled_in_float16_with_rounded_numbers() -> No
 def test_the_bias_of_float16_images_may_be_rounded_to_float16() -> None:
     x = np.zeros((1, 1, 1, 1), np.float16)
     _, bound, _ = scaled_images(x, 1, [1.0006])
-    assert float(bound.slack[0]) == pytest.approx(1.0009765625 - 1.0006, rel=1e-3)
+    assert float(bound.radius[0]) == pytest.approx(1.0009765625 - 1.0006, rel=1e-3)
 
 
 def test_a_fault_in_scaled_images_is_refused() -> None:

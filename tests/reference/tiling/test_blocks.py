@@ -11,14 +11,14 @@ from grouped import blocks_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dmlcheck.reference.numbers import Arithmetic, Claim, Tracked
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, Condition
 from dmlcheck.reference.tiling import blocks
 from dmlcheck.reference.tiling.blocks import (
     Blocks,
     blockwise,
     comparable,
-    either,
     first,
+    hull,
     in_rows,
     positions,
     share_of_block,
@@ -133,13 +133,13 @@ def test_nothing_is_computed_before_it_is_needed_and_only_the_block_that_is() ->
 
 def test_a_block_may_be_of_tracked_numbers_on_either_side_of_an_operation() -> None:
     tensor = np.arange(12.0).reshape(2, 6)
-    x = blockwise(lambda part: Tracked(part, 0.5, Arithmetic()), in_blocks(tensor, (1,), 3))
-    two = Tracked(np.full((2, 1), 2.0), 0.25, Arithmetic())
+    x = blockwise(lambda part: Ball(part, 0.5, Arithmetic()), in_blocks(tensor, (1,), 3))
+    two = Ball(np.full((2, 1), 2.0), 0.25, Arithmetic())
     for result in (two * x, x * two, np.where(two < 1, two, x * two), np.where(x >= 0, x * two, two)):
         part = result.block(x.cuts[1])
         assert part.value.tolist() == [[6, 8, 10], [18, 20, 22]]
-        assert (part.slack >= 0.25 * tensor[:, 3:]).all()
-    assert isinstance((two < x).block(x.cuts[0]), Claim)
+        assert (part.radius >= 0.25 * tensor[:, 3:]).all()
+    assert isinstance((two < x).block(x.cuts[0]), Condition)
 
 
 def test_what_an_array_in_blocks_does_not_know_is_refused() -> None:
@@ -200,13 +200,13 @@ def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
 def test_another_way_to_compute_widens_the_bound_and_nothing_else() -> None:
     tensor = numbered((2, 3)).astype(np.float64)
     parts = in_blocks(tensor, (1,), 2)
-    narrow, wide = (blockwise(lambda part, by=by: Tracked(part, by), parts) for by in (0.5, 2.0))
-    found = either(lambda: narrow, lambda: blockwise(np.add, wide, 1))
+    narrow, wide = (blockwise(lambda part, by=by: Ball(part, by), parts) for by in (0.5, 2.0))
+    found = hull(lambda: narrow, lambda: blockwise(np.add, wide, 1))
     for part, plain in zip(found.parts(), parts.parts(), strict=True):
-        assert part.value - part.slack == pytest.approx(plain - 1, abs=1e-6)
-        assert part.value + part.slack == pytest.approx(plain + 3, abs=1e-6)
-    assert either(lambda: tensor, lambda: pytest.fail("computed where there is no bound")) is tensor
-    untouched = either(lambda: parts, lambda: pytest.fail("computed where there is no bound"))
+        assert part.value - part.radius == pytest.approx(plain - 1, abs=1e-6)
+        assert part.value + part.radius == pytest.approx(plain + 3, abs=1e-6)
+    assert hull(lambda: tensor, lambda: pytest.fail("computed where there is no bound")) is tensor
+    untouched = hull(lambda: parts, lambda: pytest.fail("computed where there is no bound"))
     assert [part.tolist() for part in untouched.parts()] == [part.tolist() for part in parts.parts()]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import sums_of_products
-from dmlcheck.reference.sums_of_products import Products
+from dmlcheck.reference.ball import sums_of_products
+from dmlcheck.reference.ball.sums_of_products import Products
 
 Array = np.ndarray[Any, Any]
 RANDOM = np.random.default_rng(12)

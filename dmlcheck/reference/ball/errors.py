@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.reference.roundings import Rounding
+from dmlcheck.reference.ball.roundings import Rounding
 from dmlcheck.values.number_formats import FORMATS, two_sum
 
 Array = NDArray[Any]

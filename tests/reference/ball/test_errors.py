@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import errors
-from dmlcheck.reference.errors import (
+from dmlcheck.reference.ball import errors
+from dmlcheck.reference.ball.errors import (
     POLES,
     Arithmetic,
     _is_spread,
@@ -25,7 +25,7 @@ from dmlcheck.reference.errors import (
     plus,
     summing_error,
 )
-from dmlcheck.reference.roundings import Rounding
+from dmlcheck.reference.ball.roundings import Rounding
 
 FLOAT32 = Arithmetic()
 FLOAT16 = Arithmetic("FLOAT16", "FLOAT16", 2.0**-11, 2.0**-14)

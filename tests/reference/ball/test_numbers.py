@@ -1,4 +1,4 @@
-"""Tracked numbers: whatever an implementation may make of a formula is within its bound, and little else is."""
+"""Ball numbers: whatever an implementation may make of a formula is within its bound, and little else is."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dmlcheck.reference import numbers, special
-from dmlcheck.reference.numbers import (
+from dmlcheck.reference import special
+from dmlcheck.reference.ball import numbers
+from dmlcheck.reference.ball.numbers import (
     Arithmetic,
-    Claim,
-    Tracked,
-    either,
+    Ball,
+    Condition,
+    centred,
     elementary,
+    hull,
     product_of_parts,
+    radius,
     raw,
-    slack,
     sum_of_products,
     total,
     total_of_parts,
-    widest,
 )
-from dmlcheck.reference.roundings import rounding
+from dmlcheck.reference.ball.roundings import rounding
 from dmlcheck.values.number_formats import ulp
 
 Array = np.ndarray[Any, Any]
@@ -48,13 +49,13 @@ def likely(arithmetic: Arithmetic) -> Arithmetic:
     return arithmetic._replace(is_likely=True)
 
 
-def tracked(*values: float, slack: Any = 0.0) -> Tracked:
-    return Tracked(np.array(values, np.float64), slack)
+def tracked(*values: float, radius: Any = 0.0) -> Ball:
+    return Ball(np.array(values, np.float64), radius)
 
 
-def ends(x: Tracked) -> list[tuple[float, float]]:
+def ends(x: Ball) -> list[tuple[float, float]]:
     """Return the least and the largest that an implementation may have."""
-    return [(value - error, value + error) for value, error in zip(x.value.tolist(), x.slack.tolist(), strict=True)]
+    return [(value - error, value + error) for value, error in zip(x.value.tolist(), x.radius.tolist(), strict=True)]
 
 
 # ---- implementations: one that rounds as its numbers do, and one that is as wrong everywhere as it may be
@@ -189,10 +190,10 @@ def inputs(seed: int, arithmetic: Arithmetic, size: int = 200) -> list[Array]:
     return [x.astype(TYPES[arithmetic.data_type]).astype(np.float64) for x in numbers]
 
 
-def allowed(bound: Tracked, data_type: str) -> Array:
+def allowed(bound: Ball, data_type: str) -> Array:
     """Return the bound as a comparison applies it: with 1 ULP of the result."""
     value = np.where(np.isfinite(bound.value), bound.value, 0)
-    return bound.slack + ulp(value, data_type)
+    return bound.radius + ulp(value, data_type)
 
 
 @ARITHMETICS
@@ -200,13 +201,13 @@ def allowed(bound: Tracked, data_type: str) -> Array:
 def test_what_numpy_computes_in_the_type_is_within_the_bound(seed: int, arithmetic: Arithmetic) -> None:
     computed, numbers = formula(seed), inputs(seed, arithmetic)
     value = computed(*numbers)
-    bound = computed(*(Tracked(x, 0.0, arithmetic) for x in numbers))
-    if not isinstance(bound, Tracked):
+    bound = computed(*(Ball(x, 0.0, arithmetic) for x in numbers))
+    if not isinstance(bound, Ball):
         return
     found = computed(*(x.astype(TYPES[arithmetic.data_type]) for x in numbers)).astype(np.float64)
-    is_near = np.abs(bound.value - value) <= bound.slack + 1e-13 * np.abs(value)  # at a jump it is the middle
+    is_near = np.abs(bound.value - value) <= bound.radius + 1e-13 * np.abs(value)  # at a jump it is the middle
     assert (is_near | (bound.value == value) | (np.isnan(bound.value) & np.isnan(value))).all()
-    assert not np.isnan(bound.slack).any()
+    assert not np.isnan(bound.radius).any()
     is_known = np.isfinite(found)  # beyond the largest number of the type a formula is another
     assert (np.abs(found - bound.value) <= allowed(bound, arithmetic.data_type))[is_known].all()
 
@@ -218,9 +219,9 @@ def test_an_implementation_that_is_as_wrong_as_it_may_be_is_within_the_bound(
     seed: int, direction: str, arithmetic: Arithmetic
 ) -> None:
     computed, numbers = formula(seed), inputs(seed, arithmetic)
-    bound = computed(*(Tracked(x, 0.0, arithmetic) for x in numbers))
+    bound = computed(*(Ball(x, 0.0, arithmetic) for x in numbers))
     found = computed(*(Rough(x, arithmetic, DIRECTIONS[direction]) for x in numbers))
-    if not isinstance(bound, Tracked) or not isinstance(found, Rough):
+    if not isinstance(bound, Ball) or not isinstance(found, Rough):
         return
     is_known = np.isfinite(found.value)
     assert (np.abs(found.value - bound.value) <= allowed(bound, arithmetic.data_type))[is_known].all()
@@ -238,16 +239,16 @@ def test_bounds_of_usual_formulas_are_a_few_ulp() -> None:
         "product": (lambda x: x * y, 1.5),
     }
     for name, (computed, most) in formulas.items():
-        bound = computed(Tracked(x))
+        bound = computed(Ball(x))
         units = np.median(allowed(bound, "FLOAT32") / ulp(bound.value, "FLOAT32"))
         assert most / 2 < units <= most, name
 
 
 def test_a_bound_is_used_up_by_a_good_part_in_formulas_of_a_few_roundings() -> None:
     x, y = inputs(8, FLOAT32, size=20_000)
-    bound = (Tracked(x) * Tracked(y) + 0.3) * Tracked(x)
+    bound = (Ball(x) * Ball(y) + 0.3) * Ball(x)
     found = (x.astype(np.float32) * y.astype(np.float32) + np.float32(0.3)) * x.astype(np.float32)
-    share = np.abs(found - bound.value) / np.maximum(bound.slack, 1e-300)
+    share = np.abs(found - bound.value) / np.maximum(bound.radius, 1e-300)
     assert 0.5 < share.max() <= 1
     assert np.median(share) > 0.1
 
@@ -258,122 +259,122 @@ def test_a_bound_is_used_up_by_a_good_part_in_formulas_of_a_few_roundings() -> N
 def test_exact_operands_leave_the_one_rounding_that_ieee_754_has() -> None:
     x, y = np.float32([0.1, 3, 1e30, 2.5, 16777216]), np.float32([0.2, 5, 1e-30, 2, 1])
     for operation in (np.add, np.subtract, np.multiply):
-        bound = operation(Tracked(x), Tracked(y))
+        bound = operation(Ball(x), Ball(y))
         found = operation(x, y)
         exact = [abs(operation(Fraction(a), Fraction(b)) - Fraction(c)) for a, b, c in
                  zip(x.tolist(), y.tolist(), found.tolist(), strict=True)]  # fmt: skip
-        assert bound.slack.tolist() == pytest.approx([float(error) for error in exact], rel=1e-6)
+        assert bound.radius.tolist() == pytest.approx([float(error) for error in exact], rel=1e-6)
 
 
 def test_a_sum_that_float64_rounds_is_no_exact_one() -> None:
     tiny = tracked(2.0**-60, -(2.0**-60), 0.0)
     sums, differences = tracked(1.0, 1.0, 1.0) + tiny, tracked(1.0, 1.0, 1.0) - tiny
-    assert sums.slack.tolist() == differences.slack.tolist() == [2.0**-60, 2.0**-60, 0]
-    assert (tracked(1.0) + 2.0**-30).slack == [2.0**-30]  # to the nearest FLOAT32
+    assert sums.radius.tolist() == differences.radius.tolist() == [2.0**-60, 2.0**-60, 0]
+    assert (tracked(1.0) + 2.0**-30).radius == [2.0**-30]  # to the nearest FLOAT32
 
 
 def test_whole_numbers_have_no_error() -> None:
-    x = Tracked(np.arange(-50.0, 50.0))
-    assert not slack(x * 3 - x + 1).any()
-    assert not slack(x / 8).any()
+    x = Ball(np.arange(-50.0, 50.0))
+    assert not radius(x * 3 - x + 1).any()
+    assert not radius(x / 8).any()
 
 
 def test_a_quotient_may_be_a_product_with_the_reciprocal() -> None:
     x = np.random.default_rng(1).normal(size=5000).astype(np.float32)
     y = np.random.default_rng(2).normal(size=5000).astype(np.float32)
-    bound = Tracked(x) / Tracked(y)
+    bound = Ball(x) / Ball(y)
     rcp = (1 / y.astype(np.float64) * (1 + 2.0**-21)).astype(np.float32)
     assert (np.abs((x * rcp).astype(np.float64) - bound.value) <= allowed(bound, "FLOAT32")).all()
-    assert (bound.slack <= 4.51 * 2 * U * np.abs(bound.value)).all()
+    assert (bound.radius <= 4.51 * 2 * U * np.abs(bound.value)).all()
 
 
 def test_a_quotient_by_a_power_of_two_is_exact() -> None:
-    assert slack(tracked(1, 3, 0.7, slack=0.0) / tracked(0.5, 4, 1)).tolist() == [
+    assert radius(tracked(1, 3, 0.7, radius=0.0) / tracked(0.5, 4, 1)).tolist() == [
         0, 0, abs(0.7 - float(np.float32(0.7)))
     ]  # fmt: skip
-    assert ((tracked(3.0) + 2.0**-22) / 4).slack == (tracked(3.0) + 2.0**-22).slack / 4
+    assert ((tracked(3.0) + 2.0**-22) / 4).radius == (tracked(3.0) + 2.0**-22).radius / 4
 
 
 def test_a_reciprocal_that_is_denormal_may_be_flushed() -> None:
     bound = tracked(3e38, 3e37) / tracked(2e38, 2e37)
-    assert bound.slack[0] == bound.value[0]
-    assert bound.slack[1] < 1e-6
+    assert bound.radius[0] == bound.value[0]
+    assert bound.radius[1] < 1e-6
 
 
 def test_denormals_may_be_flushed_wherever_they_are() -> None:
-    x = Tracked(np.float32([1e-39, 1e-20, 1.0]))
-    assert slack(x * 1e30).tolist()[0] >= 1e-9
+    x = Ball(np.float32([1e-39, 1e-20, 1.0]))
+    assert radius(x * 1e30).tolist()[0] >= 1e-9
     product = x * np.float32(1e-20)
-    assert product.slack[1] == product.value[1]
+    assert product.radius[1] == product.value[1]
     assert (x > 0).doubt.tolist() == [True, False, False]
     assert ends(np.ceil(x)) == [(0, 1), (1, 1), (1, 1)]
 
 
 def test_moving_denormals_flushes_nothing() -> None:
-    x = Tracked(np.float32([1e-39, 1]))
-    assert not slack(x[::-1]).any()
-    assert not slack(np.concatenate([x, x])).any()
+    x = Ball(np.float32([1e-39, 1]))
+    assert not radius(x[::-1]).any()
+    assert not radius(np.concatenate([x, x])).any()
 
 
 def test_constants_are_rounded_to_the_type_of_an_implementation() -> None:
     bound = tracked(1, 1024) * math.sqrt(0.5)
     distance = abs(math.sqrt(0.5) - float(np.float32(math.sqrt(0.5))))
-    assert (bound.slack >= distance * np.array([1, 1024])).all()
+    assert (bound.radius >= distance * np.array([1, 1024])).all()
     weights = np.array([0.1, 0.5])
-    assert (slack(tracked(1, 1) * weights) > 0).tolist() == [True, False]
+    assert (radius(tracked(1, 1) * weights) > 0).tolist() == [True, False]
 
 
 def test_whole_numbers_that_the_type_does_not_have_are_rounded_to_it() -> None:
     bound = tracked(1, 1) * np.array([2**24 + 1, 2**24])
-    assert bound.slack.tolist()[0] >= 1
-    assert bound.slack.tolist()[1] == 0
-    halves = Tracked(np.ones(2), 0.0, FLOAT16) * np.array([2049, 2048])
-    assert halves.slack.tolist()[0] >= 1
-    assert halves.slack.tolist()[1] == 0
+    assert bound.radius.tolist()[0] >= 1
+    assert bound.radius.tolist()[1] == 0
+    halves = Ball(np.ones(2), 0.0, FLOAT16) * np.array([2049, 2048])
+    assert halves.radius.tolist()[0] >= 1
+    assert halves.radius.tolist()[1] == 0
 
 
 def test_both_errors_of_a_product_count_and_their_product() -> None:
-    bound = tracked(2, slack=1.0) * tracked(3, slack=0.5)
+    bound = tracked(2, radius=1.0) * tracked(3, radius=0.5)
     low, high = ends(bound)[0]
     assert low <= (2 - 1) * (3 - 0.5)
     assert pytest.approx(high) == (2 + 1) * (3 + 0.5)
 
 
 def test_both_errors_of_a_quotient_count() -> None:
-    assert ends(tracked(2, slack=1.0) / tracked(3, slack=0.5))[0][1] == pytest.approx(3 / 2.5)
+    assert ends(tracked(2, radius=1.0) / tracked(3, radius=0.5))[0][1] == pytest.approx(3 / 2.5)
 
 
-@pytest.mark.parametrize("divisor", [tracked(1e-7, slack=1e-7), tracked(1e-7, slack=1.0), tracked(0, slack=1e-9)])
-def test_nothing_bounds_a_quotient_whose_divisor_may_be_0(divisor: Tracked) -> None:
-    assert slack(1 / divisor).tolist() == [INF]
-    assert slack(np.reciprocal(divisor)).tolist() == [INF]
-    assert slack(np.power(divisor, -2.0)).tolist() == [INF]
+@pytest.mark.parametrize("divisor", [tracked(1e-7, radius=1e-7), tracked(1e-7, radius=1.0), tracked(0, radius=1e-9)])
+def test_nothing_bounds_a_quotient_whose_divisor_may_be_0(divisor: Ball) -> None:
+    assert radius(1 / divisor).tolist() == [INF]
+    assert radius(np.reciprocal(divisor)).tolist() == [INF]
+    assert radius(np.power(divisor, -2.0)).tolist() == [INF]
 
 
 def test_nothing_bounds_functions_beside_their_poles() -> None:
-    assert slack(np.log(tracked(1e-8, slack=1e-7))).tolist() == [INF]
-    assert slack(np.tan(tracked(math.pi / 2 + 1e-3, slack=2e-3))).tolist() == [INF]
-    assert slack(np.arctanh(tracked(0.999, slack=1e-2))).tolist() == [INF]
-    assert slack(np.arccos(tracked(1, slack=1e-7))).tolist() == [INF]  # an implementation may have NaN there
+    assert radius(np.log(tracked(1e-8, radius=1e-7))).tolist() == [INF]
+    assert radius(np.tan(tracked(math.pi / 2 + 1e-3, radius=2e-3))).tolist() == [INF]
+    assert radius(np.arctanh(tracked(0.999, radius=1e-2))).tolist() == [INF]
+    assert radius(np.arccos(tracked(1, radius=1e-7))).tolist() == [INF]  # an implementation may have NaN there
 
 
 def test_a_root_of_what_cancelled_is_no_root_of_a_negative_number() -> None:
     for root in (np.sqrt, lambda x: np.power(x, 0.5)):
-        bound = root(tracked(1e-8, 0, 4, slack=[1e-6, 1e-6, 1.0]))
-        assert bound.slack[0] >= math.sqrt(1.01e-6) - 1e-4
-        assert bound.slack[1] >= 1e-3
-        assert 2 - math.sqrt(3) <= bound.slack[2] < 0.3
+        bound = root(tracked(1e-8, 0, 4, radius=[1e-6, 1e-6, 1.0]))
+        assert bound.radius[0] >= math.sqrt(1.01e-6) - 1e-4
+        assert bound.radius[1] >= 1e-3
+        assert 2 - math.sqrt(3) <= bound.radius[2] < 0.3
 
 
 def test_a_function_with_a_turning_point_between_the_ends_is_bounded() -> None:
     for function in (np.cosh, np.square, np.absolute):
-        low, high = ends(function(tracked(0.3, slack=0.5)))[0]
+        low, high = ends(function(tracked(0.3, radius=0.5)))[0]
         assert low <= function(0.0)
         assert high >= function(0.8)
-    low, high = ends(np.cos(tracked(0.3, slack=0.5)))[0]
+    low, high = ends(np.cos(tracked(0.3, radius=0.5)))[0]
     assert low <= math.cos(0.8)
     assert high >= 1
-    assert slack(np.sin(tracked(7, slack=1e9)))[0] <= 2.1
+    assert radius(np.sin(tracked(7, radius=1e9)))[0] <= 2.1
 
 
 @pytest.mark.parametrize(
@@ -406,27 +407,27 @@ def test_functions_carry_an_error_as_far_as_they_reach(
     function: Callable[[Any], Any], x: float, error: float, sign: int
 ) -> None:
     x = sign * x if np.isfinite(function(np.array(sign * x))) else x
-    bound = function(tracked(x, slack=error))
+    bound = function(tracked(x, radius=error))
     reach = np.linspace(x - error, x + error, 1001)
     moved = np.nanmax(np.abs(function(reach) - bound.value))
-    assert moved <= bound.slack[0] <= moved * 1.01 + 1e-3
+    assert moved <= bound.radius[0] <= moved * 1.01 + 1e-3
 
 
 def test_two_operands_with_errors_reach_all_corners() -> None:
-    bound = np.power(tracked(2, slack=0.5), tracked(-1, slack=2.5))
+    bound = np.power(tracked(2, radius=0.5), tracked(-1, radius=2.5))
     corners = [x**y for x in (1.5, 2.5) for y in (-3.5, 1.5)]
     low, high = ends(bound)[0]
     assert low <= min(corners)
     assert high >= max(corners)
-    assert slack(np.arctan2(tracked(1e-3, slack=1e-2), tracked(-1, slack=0.0)))[0] >= 2 * math.pi - 0.1
-    assert slack(np.arctan2(tracked(1e-3, slack=1e-2), tracked(1e-3, slack=1e-2)))[0] == INF
+    assert radius(np.arctan2(tracked(1e-3, radius=1e-2), tracked(-1, radius=0.0)))[0] >= 2 * math.pi - 0.1
+    assert radius(np.arctan2(tracked(1e-3, radius=1e-2), tracked(1e-3, radius=1e-2)))[0] == INF
 
 
 # ---- jumps
 
 
 def test_near_a_half_rounding_reaches_the_other_whole_number_and_no_further() -> None:
-    near = np.rint(tracked(2.4999999, 2.5, 2.5000001, 2.4, 3.5, slack=[1e-6, 1e-6, 1e-6, 1e-6, 0.0]))
+    near = np.rint(tracked(2.4999999, 2.5, 2.5000001, 2.4, 3.5, radius=[1e-6, 1e-6, 1e-6, 1e-6, 0.0]))
     assert ends(near) == [(2, 3), (2, 3), (2, 3), (2, 2), (4, 4)]
 
 
@@ -434,48 +435,48 @@ def test_near_a_half_rounding_reaches_the_other_whole_number_and_no_further() ->
 def test_beside_a_jump_the_bound_reaches_its_other_side(function: Callable[[Any], Any], jump: float) -> None:
     both = {float(function(jump - 1e-6)), float(function(jump + 1e-6))}
     for x in (jump - 1e-7, jump + 1e-7):
-        (low, high), = ends(function(tracked(x, slack=1e-6)))  # fmt: skip
+        (low, high), = ends(function(tracked(x, radius=1e-6)))  # fmt: skip
         assert (low, high) == (min(both), max(both))
-    assert not slack(function(tracked(jump + 0.4, slack=1e-6))).any()
+    assert not radius(function(tracked(jump + 0.4, radius=1e-6))).any()
 
 
 def test_a_sign_that_is_in_doubt_reaches_the_other_side() -> None:
-    assert slack(np.copysign(tracked(3, 3), tracked(1e-9, 1, slack=1e-8))).tolist() == [6, 0]
-    assert np.signbit(tracked(1e-9, -1, slack=1e-8)).doubt.tolist() == [True, False]
+    assert radius(np.copysign(tracked(3, 3), tracked(1e-9, 1, radius=1e-8))).tolist() == [6, 0]
+    assert np.signbit(tracked(1e-9, -1, radius=1e-8)).doubt.tolist() == [True, False]
 
 
 def test_a_remainder_jumps_where_the_quotient_is_nearly_whole() -> None:
     remainder = np.fmod(tracked(3, 7, 7.5), tracked(0.1, 7, 2))
     assert ends(remainder)[0] == pytest.approx((0, 0.1), abs=1e-6)
-    assert remainder.slack[2] < 1e-5
-    assert slack(np.remainder(tracked(7.5), tracked(2)))[0] < 1e-5
+    assert remainder.radius[2] < 1e-5
+    assert radius(np.remainder(tracked(7.5), tracked(2)))[0] < 1e-5
 
 
 def test_a_choice_in_doubt_reaches_the_other_number_and_no_further() -> None:
-    x = tracked(1.0, 1.0, 5.0, slack=[1e-6, 0.0, 1e-6])
-    chosen = np.where(x > 1.0, 10.0, tracked(3, 3, 3, slack=0.5))
+    x = tracked(1.0, 1.0, 5.0, radius=[1e-6, 0.0, 1e-6])
+    chosen = np.where(x > 1.0, 10.0, tracked(3, 3, 3, radius=0.5))
     assert chosen.value.tolist() == [6.25, 3, 10]  # from 2.5 to 10
-    assert chosen.slack.tolist() == [3.75, 0.5, 0]
+    assert chosen.radius.tolist() == [3.75, 0.5, 0]
 
 
 def test_a_choice_between_the_same_numbers_is_in_no_doubt() -> None:
-    doubtful = Claim(np.array([True, True, False]), np.array([True, True, True]))
+    doubtful = Condition(np.array([True, True, False]), np.array([True, True, True]))
     same = np.array([1.0, INF, NAN])
-    assert slack(np.where(doubtful, same, same)).tolist() == [0, 0, 0]
-    assert slack(np.where(doubtful, np.array([1.0, INF, 2.0]), np.array([NAN, 1.0, 2.0]))).tolist() == [INF, INF, 0]
+    assert radius(np.where(doubtful, same, same)).tolist() == [0, 0, 0]
+    assert radius(np.where(doubtful, np.array([1.0, INF, 2.0]), np.array([NAN, 1.0, 2.0]))).tolist() == [INF, INF, 0]
 
 
 def test_comparisons_are_in_doubt_where_the_errors_meet() -> None:
-    x, y = tracked(1, 1, 2, slack=[1e-3, 0.0, 1e-3]), tracked(1.0005, 1, 1)
+    x, y = tracked(1, 1, 2, radius=[1e-3, 0.0, 1e-3]), tracked(1.0005, 1, 1)
     for compare in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
         found = compare(x, y)
         assert found.holds.tolist() == compare(x.value, y.value).tolist()
         assert found.doubt.tolist() == [True, False, False]
-    assert not (tracked(INF, slack=0.0) > tracked(INF, slack=1.0)).doubt.any()
+    assert not (tracked(INF, radius=0.0) > tracked(INF, radius=1.0)).doubt.any()
 
 
 def test_claims_combine_like_what_they_may_be() -> None:
-    yes, no, maybe = Claim(True), Claim(False), Claim(True, doubt=True)
+    yes, no, maybe = Condition(True), Condition(False), Condition(True, doubt=True)
     assert (yes & maybe).doubt
     assert not (no & maybe).doubt
     assert not (yes | maybe).doubt
@@ -483,18 +484,18 @@ def test_claims_combine_like_what_they_may_be() -> None:
     assert (maybe ^ maybe).doubt
     assert (~maybe).doubt
     assert not bool(~maybe)
-    both = Claim(np.array([True, True]), np.array([True, True]))
+    both = Condition(np.array([True, True]), np.array([True, True]))
     assert (np.array([True, False]) & both).doubt.tolist() == [True, False]
-    row = Claim(np.array([False, True]), np.array([True, False]))
+    row = Condition(np.array([False, True]), np.array([True, False]))
     assert not row.any().doubt
     assert row.all().doubt
     assert np.any(row, axis=0).holds
 
 
 def test_a_claim_is_a_number_in_arithmetic() -> None:
-    found = (tracked(1, -1, 1e-9, slack=1e-8) > 0) * tracked(5, 5, 5) + 1
+    found = (tracked(1, -1, 1e-9, radius=1e-8) > 0) * tracked(5, 5, 5) + 1
     assert found.value.tolist() == [6, 1, 6]
-    assert found.slack == pytest.approx([0, 0, 5])
+    assert found.radius == pytest.approx([0, 0, 5])
     assert (tracked(1, -1) > 0).astype(np.int8).tolist() == [1, 0]
     assert np.logical_not(tracked(0, 2)).holds.tolist() == [True, False]
 
@@ -503,35 +504,35 @@ def test_a_claim_is_a_number_in_arithmetic() -> None:
 
 
 def test_infinities_and_nan_have_no_error() -> None:
-    x = tracked(INF, -INF, NAN, 1, slack=[0.0, 0.0, 0.0, 0.1])
+    x = tracked(INF, -INF, NAN, 1, radius=[0.0, 0.0, 0.0, 0.1])
     for function in (
         np.exp, np.log, np.sin, np.tanh, np.sqrt, np.square, np.rint, np.sign, np.expm1, np.arctan, np.tan, np.power,
         special.erf, special.erfc, special.ln_1_exp, np.arcsinh, np.cosh, np.log1p, np.reciprocal, np.absolute,
     ):  # fmt: skip
         found = function(x, 2.0) if function is np.power else function(x)
-        assert not np.isnan(found.slack).any(), function
-        assert not found.slack[~np.isfinite(found.value)].any(), function
+        assert not np.isnan(found.radius).any(), function
+        assert not found.radius[~np.isfinite(found.value)].any(), function
     computed = [x + 1, x - x, x * 0, x * x, x / 3, 1 / x, x.sum(), np.maximum(x, 0), np.cumsum(x), x.max(), np.prod(x)]
     for found in computed:
-        assert not np.isnan(found.slack).any()
-        assert not found.slack[~np.isfinite(found.value)].any()
-    matrix = Tracked(np.array([[INF, 1.0], [0.3, 2.0]]))
-    assert slack(matrix @ matrix)[0].tolist() == [0, 0]
+        assert not np.isnan(found.radius).any()
+        assert not found.radius[~np.isfinite(found.value)].any()
+    matrix = Ball(np.array([[INF, 1.0], [0.3, 2.0]]))
+    assert radius(matrix @ matrix)[0].tolist() == [0, 0]
 
 
 def test_an_infinity_that_may_be_a_number_is_not_bounded() -> None:
-    assert slack(1 / (tracked(1, slack=1e-7) - 1)).tolist() == [INF]
-    assert slack(np.log(tracked(0, slack=1e-7))).tolist() == [INF]
-    assert slack(0 / tracked(0, slack=1e-7)).tolist() == [INF]
+    assert radius(1 / (tracked(1, radius=1e-7) - 1)).tolist() == [INF]
+    assert radius(np.log(tracked(0, radius=1e-7))).tolist() == [INF]
+    assert radius(0 / tracked(0, radius=1e-7)).tolist() == [INF]
 
 
 def test_what_is_not_bounded_stays_so() -> None:
-    x = tracked(1, slack=INF)
+    x = tracked(1, radius=INF)
     for found in (x + 1, x * 0, x * 2, x / 2, np.exp(x), np.maximum(x, 0), x.sum(), np.where(x > 0, 1.0, 5.0) * x):
-        assert slack(found).max() == INF
-    assert slack(np.tanh(x)).tolist()[0] <= 2.1
+        assert radius(found).max() == INF
+    assert radius(np.tanh(x)).tolist()[0] <= 2.1
     either = np.where(x > 0, 1.0, 5.0)
-    assert (either.value.tolist(), either.slack.tolist()) == ([3], [2])
+    assert (either.value.tolist(), either.radius.tolist()) == ([3], [2])
 
 
 # ---- sums
@@ -565,20 +566,20 @@ ROWS: dict[str, Callable[[np.random.Generator, tuple[int, int]], Array]] = {
 @pytest.mark.parametrize("count", [2, 16, 1024, 65536])
 def test_sums_in_any_order_are_within_the_hard_and_the_likely_limit(rows: str, count: int) -> None:
     x = ROWS[rows](np.random.default_rng(count), (max(2, min(500, 100_000 // count)), count)).astype(np.float32)
-    hard, walk = (Tracked(x, 0.0, arithmetic).sum(-1) for arithmetic in (FLOAT32, likely(FLOAT32)))
-    assert (walk.slack <= hard.slack).all()
+    hard, walk = (Ball(x, 0.0, arithmetic).sum(-1) for arithmetic in (FLOAT32, likely(FLOAT32)))
+    assert (walk.radius <= hard.radius).all()
     orders = in_orders(x) if count > 8 else [x.sum(axis=-1)]
     for found in orders:
         error = np.abs(found.astype(np.float64) - hard.value)
-        assert (error <= hard.slack).all()
-        assert (error <= walk.slack).all()
+        assert (error <= hard.radius).all()
+        assert (error <= walk.radius).all()
 
 
 def test_the_likely_limit_is_much_tighter_for_long_sums() -> None:
     x = np.random.default_rng(1).uniform(size=65536).astype(np.float32)
-    hard, walk = (Tracked(x, 0.0, arithmetic).sum() for arithmetic in (FLOAT32, likely(FLOAT32)))
-    assert 50 < hard.slack / walk.slack < 100
-    assert hard.slack == pytest.approx(65536 * U * x.astype(np.float64).sum())
+    hard, walk = (Ball(x, 0.0, arithmetic).sum() for arithmetic in (FLOAT32, likely(FLOAT32)))
+    assert 50 < hard.radius / walk.radius < 100
+    assert hard.radius == pytest.approx(65536 * U * x.astype(np.float64).sum())
 
 
 @pytest.mark.parametrize("axis", [None, 0, 1, -1, (0, 2), (2, 1)])
@@ -586,37 +587,37 @@ def test_the_likely_limit_is_much_tighter_for_long_sums() -> None:
 @pytest.mark.parametrize("is_likely", [True, False])
 def test_sums_and_their_kin_are_numpys_in_shape_and_value(axis: Any, *, keepdims: bool, is_likely: bool) -> None:
     x = np.random.default_rng(2).normal(size=(3, 4, 5))
-    t = Tracked(x, 0.01, FLOAT32._replace(is_likely=is_likely))
+    t = Ball(x, 0.01, FLOAT32._replace(is_likely=is_likely))
     along = {"axis": axis, "keepdims": keepdims}
     for function in (np.sum, np.mean, np.max, np.min, np.prod, np.add.reduce, np.maximum.reduce, np.multiply.reduce):
         found, right = function(t, **along), function(x, **along)
         assert np.allclose(found.value, right, rtol=1e-13)
-        assert found.shape == found.slack.shape == np.shape(right)
+        assert found.shape == found.radius.shape == np.shape(right)
     assert np.allclose(t.sum(**along).value, x.sum(**along))
 
 
 def test_errors_that_enter_a_sum_add_up_in_quadrature() -> None:
-    x = Tracked(np.zeros(10_000), 1e-3)
-    assert x.sum().slack == pytest.approx(0.1, rel=0.1)
-    matrix = Tracked(np.ones((1, 10_000)), 1e-3) @ np.ones((10_000, 1))
-    assert matrix.slack[0, 0] == pytest.approx(0.1 + 10_000**2 * U, rel=0.1)
+    x = Ball(np.zeros(10_000), 1e-3)
+    assert x.sum().radius == pytest.approx(0.1, rel=0.1)
+    matrix = Ball(np.ones((1, 10_000)), 1e-3) @ np.ones((10_000, 1))
+    assert matrix.radius[0, 0] == pytest.approx(0.1 + 10_000**2 * U, rel=0.1)
 
 
 def test_sums_in_parts_are_the_sum() -> None:
     x = np.random.default_rng(3).normal(size=(4, 90)).astype(np.float32)
     for arithmetic in (FLOAT32, likely(FLOAT32)):
-        whole = Tracked(x, 0.0, arithmetic).sum(1, keepdims=True)
-        parts = total_of_parts([Tracked(part, 0.0, arithmetic) for part in np.split(x, 3, axis=1)], (1,), keepdims=True)
+        whole = Ball(x, 0.0, arithmetic).sum(1, keepdims=True)
+        parts = total_of_parts([Ball(part, 0.0, arithmetic) for part in np.split(x, 3, axis=1)], (1,), keepdims=True)
         assert np.allclose(whole.value, parts.value, rtol=1e-13)
-        assert np.allclose(whole.slack, parts.slack, rtol=1e-9)
+        assert np.allclose(whole.radius, parts.radius, rtol=1e-9)
         assert whole.terms == parts.terms == 90
     assert total(x, 1).tolist() == x.sum(1).tolist()
 
 
 def test_tiny_terms_may_be_flushed_one_by_one() -> None:
     x = np.full(1000, 2.0**-13) * np.where(np.arange(1000) % 2, 1.0, -1.3)
-    bound = Tracked(x, 0.0, FLOAT16).sum()
-    assert bound.slack >= 500 * 0.3 * 2.0**-13
+    bound = Ball(x, 0.0, FLOAT16).sum()
+    assert bound.radius >= 500 * 0.3 * 2.0**-13
 
 
 @pytest.mark.parametrize(
@@ -627,39 +628,39 @@ def test_matrix_products_of_any_shape_are_within_their_bound(first: tuple[int, .
     generator = np.random.default_rng(6)
     a, b = (generator.normal(size=sizes).astype(np.float32) for sizes in (first, second))
     for arithmetic in (FLOAT32, likely(FLOAT32)):
-        bound = Tracked(a, 0.0, arithmetic) @ Tracked(b, 0.0, arithmetic)
+        bound = Ball(a, 0.0, arithmetic) @ Ball(b, 0.0, arithmetic)
         assert np.allclose(bound.value, a.astype(np.float64) @ b)
         assert (np.abs(a @ b - bound.value) <= allowed(bound, "FLOAT32")).all()
         assert bound.terms == 5
-        assert np.array_equal(slack(a @ Tracked(b, 0.0, arithmetic)), bound.slack)
+        assert np.array_equal(radius(a @ Ball(b, 0.0, arithmetic)), bound.radius)
 
 
 def test_an_einsum_is_the_matrix_product() -> None:
     a, b = np.random.default_rng(7).normal(size=(2, 3, 4)), np.random.default_rng(8).normal(size=(2, 4, 5))
-    x, y = Tracked(a.astype(np.float32)), Tracked(b.astype(np.float32), 1e-4)
+    x, y = Ball(a.astype(np.float32)), Ball(b.astype(np.float32), 1e-4)
     found, right = np.einsum("bij,bjk->bik", x, y), x @ y
     assert np.allclose(found.value, right.value)
-    assert np.allclose(found.slack, right.slack)
+    assert np.allclose(found.radius, right.radius)
 
 
 def test_a_matrix_product_of_one_term_is_rounded_like_a_product() -> None:
     a, b = np.array([[0.1], [0.5]], np.float32), np.array([[0.3, 2]], np.float32)
-    found = Tracked(a) @ Tracked(b)
+    found = Ball(a) @ Ball(b)
     exact = a.astype(np.float64) * b
     assert np.array_equal(found.value, exact)
-    assert np.array_equal(found.slack, np.abs(exact - exact.astype(np.float32)))
-    assert found.slack[0, 0] > 0
-    moved = Tracked(a, 1e-3) @ Tracked(b)
-    assert (np.abs(moved.slack - 1e-3 * b) < 1e-6 * b).all()
+    assert np.array_equal(found.radius, np.abs(exact - exact.astype(np.float32)))
+    assert found.radius[0, 0] > 0
+    moved = Ball(a, 1e-3) @ Ball(b)
+    assert (np.abs(moved.radius - 1e-3 * b) < 1e-6 * b).all()
 
 
 @pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])
 def test_a_matrix_product_in_parts_has_the_bound_of_the_whole(arithmetic: Arithmetic) -> None:
     generator = np.random.default_rng(12)
-    a, b = (Tracked(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in ((3, 40), (40, 5)))
+    a, b = (Ball(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in ((3, 40), (40, 5)))
     whole, parts = a @ b, product_of_parts((a[:, at], b[at]) for at in (slice(7), slice(7, 8), slice(8, 40)))
     assert np.allclose(parts.value, whole.value, rtol=1e-13)
-    assert np.allclose(parts.slack, whole.slack, rtol=1e-13)
+    assert np.allclose(parts.radius, whole.radius, rtol=1e-13)
     assert parts.terms == whole.terms == 40
     plain = [(a.value[:, :3], b.value[:3]), (a.value[:, 3:], b.value[3:])]
     assert np.allclose(product_of_parts(plain), a.value @ b.value, rtol=1e-5)
@@ -669,12 +670,12 @@ def test_a_matrix_product_in_parts_has_the_bound_of_the_whole(arithmetic: Arithm
 def test_products_of_several_kinds_are_one_sum(arithmetic: Arithmetic) -> None:
     generator = np.random.default_rng(13)
     sizes = ((1, 9), (9, 1), (1, 1), (1, 1), (1, 1))
-    a, b, c, d, e = (Tracked(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in sizes)
+    a, b, c, d, e = (Ball(generator.normal(size=size).astype(np.float32), 1e-6, arithmetic) for size in sizes)
     found = sum_of_products([(np.matmul, a, b), (np.multiply, c, d), (np.multiply, 1.0, e)])
-    row = np.concatenate([a, c, Tracked(np.ones((1, 1)), 0.0, arithmetic)], axis=1)
+    row = np.concatenate([a, c, Ball(np.ones((1, 1)), 0.0, arithmetic)], axis=1)
     whole = row @ np.concatenate([b, d, e], axis=0)
     assert np.allclose(found.value, whole.value, rtol=1e-13)
-    assert np.allclose(found.slack, whole.slack, rtol=1e-13)
+    assert np.allclose(found.radius, whole.radius, rtol=1e-13)
     assert found.terms == whole.terms == 11
     plain = sum_of_products(
         [(np.multiply, 2.0, np.array([3.0, 4.0])), (np.matmul, np.array([5.0]), np.array([[6.0, 7.0]]))]
@@ -683,61 +684,61 @@ def test_products_of_several_kinds_are_one_sum(arithmetic: Arithmetic) -> None:
 
 
 def test_a_matrix_product_of_no_terms_is_0() -> None:
-    found = Tracked(np.zeros((2, 0), np.float32)) @ Tracked(np.zeros((0, 3), np.float32))
+    found = Ball(np.zeros((2, 0), np.float32)) @ Ball(np.zeros((0, 3), np.float32))
     assert not found.value.any()
-    assert not found.slack.any()
+    assert not found.radius.any()
 
 
 @pytest.mark.parametrize("arithmetic", [FLOAT32, likely(FLOAT32)])
 def test_cumulative_sums_and_products_have_the_roundings_of_their_way(arithmetic: Arithmetic) -> None:
     x = np.random.default_rng(9).normal(size=(50, 200)).astype(np.float32)
-    bound = np.cumsum(Tracked(x, 0.0, arithmetic), axis=1)
-    assert (np.abs(np.cumsum(x, axis=1, dtype=np.float32) - bound.value) <= bound.slack).all()
-    assert slack(bound[:, 0]).tolist() == [0] * 50
-    last, whole = bound[:, -1], Tracked(x, 0.0, arithmetic).sum(1)
-    assert np.allclose(last.slack, whole.slack, rtol=1e-6)
-    bound = np.cumprod(Tracked(np.abs(x[:, :30]) + 0.5, 0.0, arithmetic), axis=1)
+    bound = np.cumsum(Ball(x, 0.0, arithmetic), axis=1)
+    assert (np.abs(np.cumsum(x, axis=1, dtype=np.float32) - bound.value) <= bound.radius).all()
+    assert radius(bound[:, 0]).tolist() == [0] * 50
+    last, whole = bound[:, -1], Ball(x, 0.0, arithmetic).sum(1)
+    assert np.allclose(last.radius, whole.radius, rtol=1e-6)
+    bound = np.cumprod(Ball(np.abs(x[:, :30]) + 0.5, 0.0, arithmetic), axis=1)
     found = np.cumprod(np.abs(x[:, :30]) + np.float32(0.5), axis=1, dtype=np.float32)
-    assert (np.abs(found - bound.value) <= bound.slack).all()
-    assert np.array_equal(np.add.accumulate(Tracked(x), axis=1).value, np.cumsum(x.astype(np.float64), axis=1))
+    assert (np.abs(found - bound.value) <= bound.radius).all()
+    assert np.array_equal(np.add.accumulate(Ball(x), axis=1).value, np.cumsum(x.astype(np.float64), axis=1))
 
 
 def test_the_factors_of_a_product_bring_their_errors() -> None:
-    bound = np.prod(tracked(2, 3, 4, slack=[0.1, 0.1, 0.1]))
-    assert bound.slack == pytest.approx(2.1 * 3.1 * 4.1 - 24, rel=1e-5)
-    assert np.prod(tracked(2, 0, 4, slack=[0.0, 0.1, 0.0])).slack == pytest.approx(0.8, rel=1e-5)
+    bound = np.prod(tracked(2, 3, 4, radius=[0.1, 0.1, 0.1]))
+    assert bound.radius == pytest.approx(2.1 * 3.1 * 4.1 - 24, rel=1e-5)
+    assert np.prod(tracked(2, 0, 4, radius=[0.0, 0.1, 0.0])).radius == pytest.approx(0.8, rel=1e-5)
 
 
 def test_the_largest_moves_with_what_may_be_the_largest() -> None:
-    x = tracked(1, 3, 2.9, slack=[0.1, 0.1, 0.5])
-    assert x.max().slack == pytest.approx(0.4)
-    assert x.min().slack == pytest.approx(0.1)
-    assert np.maximum(tracked(1, slack=0.1), tracked(5, slack=0.2)).slack == pytest.approx([0.2])
-    assert np.maximum(tracked(-1, slack=0.1), 0).slack.tolist() == [0]
-    assert np.fmax(tracked(NAN, slack=0.0), tracked(5, slack=0.2)).slack == pytest.approx([0.2])
+    x = tracked(1, 3, 2.9, radius=[0.1, 0.1, 0.5])
+    assert x.max().radius == pytest.approx(0.4)
+    assert x.min().radius == pytest.approx(0.1)
+    assert np.maximum(tracked(1, radius=0.1), tracked(5, radius=0.2)).radius == pytest.approx([0.2])
+    assert np.maximum(tracked(-1, radius=0.1), 0).radius.tolist() == [0]
+    assert np.fmax(tracked(NAN, radius=0.0), tracked(5, radius=0.2)).radius == pytest.approx([0.2])
 
 
 # ---- the arithmetic
 
 
 def test_float16_has_the_roundings_of_float16() -> None:
-    bound = Tracked(np.array([0.1, 1.0]), 0.0, FLOAT16) + Tracked(np.array([1000.0, 1000.0]), 0.0, FLOAT16)
-    assert bound.slack[0] == pytest.approx(0.1)
-    assert bound.slack[1] == 0
+    bound = Ball(np.array([0.1, 1.0]), 0.0, FLOAT16) + Ball(np.array([1000.0, 1000.0]), 0.0, FLOAT16)
+    assert bound.radius[0] == pytest.approx(0.1)
+    assert bound.radius[1] == 0
 
 
 def test_float32_elements_are_rounded_to_float16_where_it_computes() -> None:
     x = np.float32([0.1, 0.5, 70000])
-    bound = Tracked(x, 0.0, FLOAT16) * 1
+    bound = Ball(x, 0.0, FLOAT16) * 1
     distance = abs(float(x[0]) - float(np.float16(x[0])))
-    assert distance <= bound.slack[0] <= distance + 2.0**-11 * 0.1001
-    assert bound.slack[1] == 0
-    assert 0 < bound.slack[2] < 100
-    assert not (Tracked(x, 0.0, FLOAT32) * 1).slack.any()
+    assert distance <= bound.radius[0] <= distance + 2.0**-11 * 0.1001
+    assert bound.radius[1] == 0
+    assert 0 < bound.radius[2] < 100
+    assert not (Ball(x, 0.0, FLOAT32) * 1).radius.any()
 
 
 def test_of_two_arithmetics_the_coarser_computes() -> None:
-    x, y = Tracked(np.ones(1), 0.0, FLOAT32), Tracked(np.full(1, 0.1), 0.0, FLOAT16)
+    x, y = Ball(np.ones(1), 0.0, FLOAT32), Ball(np.full(1, 0.1), 0.0, FLOAT16)
     assert (x + y).arithmetic is FLOAT16
     assert (y + x).arithmetic is FLOAT16
 
@@ -745,16 +746,16 @@ def test_of_two_arithmetics_the_coarser_computes() -> None:
 def test_float64_bounds_what_the_reference_itself_loses() -> None:
     arithmetic = Arithmetic("FLOAT64", "FLOAT64", 2.0**-53, 2.0**-1022)
     x = np.random.default_rng(3).normal(size=500).astype(np.float32)
-    bound = Tracked(x, 0.0, arithmetic).sum()
+    bound = Ball(x, 0.0, arithmetic).sum()
     right = sum(map(Fraction, x.tolist()))
-    assert abs(float(Fraction(float(bound.value)) - right)) <= bound.slack
-    assert 0 < bound.slack < 1e-10
-    found = np.exp(Tracked(np.array([1.0]), 0.0, arithmetic))
-    assert abs(found.value[0] - math.e) <= found.slack[0] < 1e-14
+    assert abs(float(Fraction(float(bound.value)) - right)) <= bound.radius
+    assert 0 < bound.radius < 1e-10
+    found = np.exp(Ball(np.array([1.0]), 0.0, arithmetic))
+    assert abs(found.value[0] - math.e) <= found.radius[0] < 1e-14
 
 
 def test_float32_values_are_computed_in_float64() -> None:
-    x = Tracked(np.float32([0.1]))
+    x = Ball(np.float32([0.1]))
     assert (x * x).value[0] == float(np.float32(0.1)) ** 2
     assert raw(x).dtype == np.float64
     assert np.exp(x).value.dtype == np.float64
@@ -764,7 +765,7 @@ def test_float32_values_are_computed_in_float64() -> None:
 
 
 def test_terms_are_those_of_the_longest_sum_on_the_way() -> None:
-    x = Tracked(np.ones((4, 7)))
+    x = Ball(np.ones((4, 7)))
     assert np.exp(x.sum(1) + 1).terms == 7
     assert (x.sum(1) * x.sum(1).sum()).terms == 7
     assert (x + 1).terms == 0
@@ -774,7 +775,7 @@ def test_terms_are_those_of_the_longest_sum_on_the_way() -> None:
 
 
 def test_moving_elements_moves_their_errors() -> None:
-    x = Tracked(np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3) / 10)
+    x = Ball(np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3) / 10)
     moves: list[Callable[[Any], Any]] = [
         lambda x: x[1],
         lambda x: x[:, ::-1],
@@ -807,26 +808,26 @@ def test_moving_elements_moves_their_errors() -> None:
     for number, move in enumerate(moves):
         found = move(x)
         assert np.array_equal(found.value, move(x.value)), number
-        assert np.array_equal(found.slack, move(x.slack)), number
+        assert np.array_equal(found.radius, move(x.radius)), number
 
 
 def test_what_is_put_beside_tracked_numbers_is_exact() -> None:
-    x = tracked(1, 2, slack=0.5)
-    assert slack(np.concatenate([x, np.ones(1)])).tolist() == [0.5, 0.5, 0]
+    x = tracked(1, 2, radius=0.5)
+    assert radius(np.concatenate([x, np.ones(1)])).tolist() == [0.5, 0.5, 0]
     padded = np.pad(x, (1, 0), constant_values=-INF)
     assert padded.value.tolist() == [-INF, 1, 2]
-    assert padded.slack.tolist() == [0, 0.5, 0.5]
+    assert padded.radius.tolist() == [0, 0.5, 0.5]
 
 
 def test_claims_are_moved_like_numbers() -> None:
-    claims = tracked(1e-9, 1, slack=1e-8) > 0
+    claims = tracked(1e-9, 1, radius=1e-8) > 0
     assert claims[::-1].doubt.tolist() == [False, True]
     assert np.flip(claims).doubt.tolist() == [False, True]
-    assert tracked(1, 2, slack=0.5)[tracked(1, 2) > 1].value.tolist() == [2]
+    assert tracked(1, 2, radius=0.5)[tracked(1, 2) > 1].value.tolist() == [2]
 
 
 def test_places_and_tests_are_those_of_the_values() -> None:
-    x = tracked(3, 1, 2, slack=0.5)
+    x = tracked(3, 1, 2, radius=0.5)
     assert np.argmax(x) == 0
     assert np.argsort(x).tolist() == [1, 2, 0]
     assert np.isnan(x).tolist() == [False] * 3
@@ -836,9 +837,9 @@ def test_places_and_tests_are_those_of_the_values() -> None:
 
 
 def test_clip_and_select_are_choices() -> None:
-    x = tracked(-1, 0.5, 2, slack=0.1)
+    x = tracked(-1, 0.5, 2, radius=0.1)
     assert np.clip(x, 0, 1).value.tolist() == [0, 0.5, 1]
-    assert np.clip(x, 0, 1).slack == pytest.approx([0, 0.1, 0])
+    assert np.clip(x, 0, 1).radius == pytest.approx([0, 0.1, 0])
     assert np.clip(x, None, 1).value.tolist() == [-1, 0.5, 1]
     found = np.select([x < 0, x < 1], [0.0, x], 9.0)
     assert found.value.tolist() == [0, 0.5, 9]
@@ -855,39 +856,45 @@ def test_functions_of_plain_arrays_stay_plain() -> None:
     assert elementary(np.exp, "exp", np.zeros(2)).tolist() == [1, 1]
 
 
-def test_of_several_ways_to_the_same_numbers_the_widest_gives_the_bound() -> None:
-    one, other = Tracked(np.array([1.0, 2]), np.array([0.5, 0.1])), Tracked(np.array([9.0, 9]), np.array([0.25, 0.75]))
-    found = widest(lambda: one, lambda: other)
-    assert found.value.tolist() == [1, 2]
-    assert found.slack.tolist() == [0.5, 0.75]
-    assert widest(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
+def test_a_ball_may_be_centred_around_other_numbers() -> None:
+    found = centred(Ball([9.0, 9], [0.25, 0.75], terms=3), Ball([1.0, 2], [0.5, 0.1]))
+    assert (found.value.tolist(), found.radius.tolist(), found.terms) == ([1, 2], [0.25, 0.75], 3)
 
 
-def either_of(one: Tracked, other: Tracked) -> Tracked:
-    found = either(lambda: one, lambda: other)
-    assert isinstance(found, Tracked)
+def test_the_hull_of_two_ways_has_both_balls() -> None:
+    """From 0.5 to 9.25, and from 1.875 to 9.75."""
+    one, other = Ball([1.0, 2], [0.5, 0.125]), Ball([9.0, 9], [0.25, 0.75])
+    found = hull(lambda: one, lambda: other)
+    assert found.value.tolist() == [4.875, 5.8125]
+    assert found.radius.tolist() == [4.375, 3.9375]
+    assert hull(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
+
+
+def either_of(one: Ball, other: Ball) -> Ball:
+    found = hull(lambda: one, lambda: other)
+    assert isinstance(found, Ball)
     return found
 
 
 def test_the_bound_of_two_ways_reaches_from_the_least_to_the_largest() -> None:
     found = either_of(
-        Tracked([1.0, 5.0, -2.0], [0.5, 0.0, 0.25], terms=3), Tracked([1.25, 5.0, -3.0], [0.5, 0.0, 0.5], terms=7)
+        Ball([1.0, 5.0, -2.0], [0.5, 0.0, 0.25], terms=3), Ball([1.25, 5.0, -3.0], [0.5, 0.0, 0.5], terms=7)
     )
-    assert (found.value - found.slack).tolist() == [0.5, 5, -3.5]
-    assert (found.value + found.slack).tolist() == [1.75, 5, -1.75]
+    assert (found.value - found.radius).tolist() == [0.5, 5, -3.5]
+    assert (found.value + found.radius).tolist() == [1.75, 5, -1.75]
     assert found.terms == 7
 
 
 def test_plain_numbers_need_no_other_way() -> None:
-    assert either(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
+    assert hull(lambda: 3.0, lambda: pytest.fail("computed where there is no bound")) == 3
 
 
 def test_where_nothing_bounds_one_of_two_ways_the_value_is_that_of_the_first() -> None:
     found = either_of(
-        Tracked([1.0, INF, NAN, 2.0], [0.5, 0.0, 0.0, INF]), Tracked([3.0, INF, NAN, 9.0], [INF, 0.0, 0.0, 1.0])
+        Ball([1.0, INF, NAN, 2.0], [0.5, 0.0, 0.0, INF]), Ball([3.0, INF, NAN, 9.0], [INF, 0.0, 0.0, 1.0])
     )
     assert str(found.value.tolist()) == "[1.0, inf, nan, 2.0]"
-    assert found.slack.tolist() == [INF, 0, 0, INF]
+    assert found.radius.tolist() == [INF, 0, 0, INF]
 
 
 @pytest.mark.parametrize(("start", "size"), [(1e5, 1.0), (-3e4, 1.0), (1e3, 1e-6)])
@@ -899,10 +906,10 @@ def test_a_sum_may_begin_with_what_is_added(start: float, size: float) -> None:
     found = np.cumsum(np.concatenate([first, a * b], axis=1), axis=1, dtype=np.float32)[:, -1]
     for is_likely in (False, True):
         arithmetic = Arithmetic(is_likely=is_likely)
-        sums = numbers.product(Tracked(a[:, None], 0.0, arithmetic), Tracked(b[:, :, None], 0.0, arithmetic))
+        sums = numbers.product(Ball(a[:, None], 0.0, arithmetic), Ball(b[:, :, None], 0.0, arithmetic))
         later, begun = sums + first[:, :, None], numbers.plus_start(sums, first[:, :, None])
         off = np.abs(found - begun.value.reshape(-1))
-        assert (off <= begun.slack.reshape(-1) + np.spacing(np.abs(found))).all()
+        assert (off <= begun.radius.reshape(-1) + np.spacing(np.abs(found))).all()
         # What begins with its terms alone has an error of few units in the last place of the start.
-        assert (begun.slack > later.slack).all()
-        assert (begun.slack <= later.slack + count * 2.0**-24 * abs(start)).all()
+        assert (begun.radius > later.radius).all()
+        assert (begun.radius <= later.radius + count * 2.0**-24 * abs(start)).all()

@@ -1,9 +1,9 @@
-"""Numbers that know how far an implementation's roundings may have moved them.
+"""Balls: numbers with a radius within which an implementation's numbers are.
 
-A formula runs on float64 arrays for its value, and on Tracked arrays for the bound within which an implementation may
-differ: each operation adds the rounding that an implementation makes in it, and carries the errors of its operands
-through to its result. Where an operation jumps within the error of its operand, the bound reaches the other side of
-the jump and no further. An infinite error says that nothing bounds the result, as beside a pole.
+A formula runs on float64 arrays for its value, and on balls for how far an implementation may be from it: each
+operation adds the rounding that an implementation makes in it, and carries the radii of its operands through to its
+result. Where an operation jumps within the radius of its operand, the ball reaches the other side of the jump and no
+further. An infinite radius says that nothing bounds the result, as beside a pole.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference import errors as of
 from dmlcheck.reference import factors
-from dmlcheck.reference.errors import Arithmetic, Array, Errors, plus, summing_error
-from dmlcheck.reference.roundings import rounding
-from dmlcheck.reference.sums_of_products import Products
+from dmlcheck.reference.ball import errors as of
+from dmlcheck.reference.ball.errors import Arithmetic, Array, Errors, plus, summing_error
+from dmlcheck.reference.ball.roundings import rounding
+from dmlcheck.reference.ball.sums_of_products import Products
 
 __all__ = [
     "Arithmetic",
     "Array",
-    "Claim",
-    "Tracked",
+    "Ball",
+    "Condition",
+    "centred",
     "claim",
-    "either",
     "elementary",
+    "hull",
     "plus_start",
     "product",
     "product_of_parts",
+    "radius",
     "raw",
-    "slack",
     "sum_of_products",
     "summing_error",
     "total",
@@ -42,7 +43,6 @@ __all__ = [
     "total_of_shared",
     "unmoved",
     "where",
-    "widest",
     "with_twin",
 ]
 
@@ -52,10 +52,10 @@ _FLOAT32 = Arithmetic()
 # ---- conditions
 
 
-class Claim(np.lib.mixins.NDArrayOperatorsMixin):
-    """Whether a comparison of tracked numbers holds, and where their errors leave that in doubt.
+class Condition(np.lib.mixins.NDArrayOperatorsMixin):
+    """Whether a comparison of balls holds, and where their errors leave that in doubt.
 
-    In arithmetic it is 1 or 0, tracked.
+    In arithmetic it is 1 or 0, as a ball.
     """
 
     def __init__(self, holds: Any, doubt: Any = False) -> None:  # noqa: FBT002 - an array, or False for all of it
@@ -72,7 +72,7 @@ class Claim(np.lib.mixins.NDArrayOperatorsMixin):
             return NotImplemented
         logic = _LOGIC.get(ufunc)
         if logic is None:
-            numbers = [x.number() if isinstance(x, Claim) else x for x in inputs]
+            numbers = [x.number() if isinstance(x, Condition) else x for x in inputs]
             return getattr(ufunc, method)(*numbers, **options)
         if method == "reduce":
             return _bounded(partial(logic.reduce, **options), *inputs)
@@ -84,45 +84,45 @@ class Claim(np.lib.mixins.NDArrayOperatorsMixin):
     def __bool__(self) -> bool:
         return bool(self.holds)
 
-    def __getitem__(self, at: Any) -> Claim:
+    def __getitem__(self, at: Any) -> Condition:
         return self.moved(lambda x: x[at])
 
-    def moved(self, change: Callable[[Array], Array]) -> Claim:
+    def moved(self, change: Callable[[Array], Array]) -> Condition:
         """Return the conditions that a function of arrays, which only moves them, picks or repeats."""
-        return Claim(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
+        return Condition(change(self.holds), change(np.broadcast_to(self.doubt, self.holds.shape)))
 
-    def number(self) -> Tracked:
+    def number(self) -> Ball:
         """Return 1 where it holds and 0 elsewhere."""
-        return Tracked(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
+        return Ball(self.holds.astype(np.float64), np.broadcast_to(self.doubt, self.holds.shape).astype(np.float64))
 
-    def any(self, axis: Any = None, *, keepdims: bool = False) -> Claim:
+    def any(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
         """Whether one of the conditions holds."""
         return _bounded(partial(np.logical_or.reduce, axis=axis, keepdims=keepdims), self)
 
-    def all(self, axis: Any = None, *, keepdims: bool = False) -> Claim:
+    def all(self, axis: Any = None, *, keepdims: bool = False) -> Condition:
         """Whether all conditions hold."""
         return _bounded(partial(np.logical_and.reduce, axis=axis, keepdims=keepdims), self)
 
     def astype(self, dtype: Any) -> Any:
-        """Return 1 where it holds and 0 elsewhere: of the type where nothing is in doubt, else tracked."""
+        """Return 1 where it holds and 0 elsewhere: of the type where nothing is in doubt, else a ball."""
         return self.number() if self.doubt.any() else self.holds.astype(dtype)
 
 
-def _bounded(logic: Callable[..., Any], *inputs: Any) -> Claim:
+def _bounded(logic: Callable[..., Any], *inputs: Any) -> Condition:
     """Return a logical function of claims: in doubt where what may hold and what surely does make a difference."""
     claims = [claim(x) for x in inputs]
     holds = logic(*(x.holds for x in claims))
     if not any(x.doubt.any() for x in claims):
-        return Claim(holds)
+        return Condition(holds)
     sides = combinations(*((x.holds & ~x.doubt, x.holds | x.doubt) for x in claims))
-    return Claim(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
+    return Condition(holds, reduce(np.logical_or, (logic(*side) != holds for side in sides)))
 
 
-def claim(x: Any) -> Claim:
+def claim(x: Any) -> Condition:
     """Return a condition as a claim, certain unless it is one already; numbers hold where they are not 0."""
-    if isinstance(x, Tracked):
+    if isinstance(x, Ball):
         return _compared(np.not_equal, x, 0)
-    return x if isinstance(x, Claim) else Claim(np.asarray(x, dtype=bool))
+    return x if isinstance(x, Condition) else Condition(np.asarray(x, dtype=bool))
 
 
 _LOGIC: dict[np.ufunc, np.ufunc] = {
@@ -140,10 +140,10 @@ _LOGIC: dict[np.ufunc, np.ufunc] = {
 # ---- numbers
 
 
-class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of numbers, and for each how far an implementation's may be from it.
+class Ball(np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of numbers, and for each the radius within which an implementation's may be.
 
-    `error` has these distances, None where all are exact; `slack` has them as an array in any case. `terms` is the
+    `error` has the radii, None where all are exact; `radius` has them as an array in any case. `terms` is the
     length of the longest sum on the way, for reports. Of results, `unlimited` may mark those whose bound has all that
     the operator can return; what is computed of them has no such marks. Where the arithmetic `has_twins`, `twin` is the
     same array with its likely errors; None where it is exact, or was computed by what does not know of twins.
@@ -152,14 +152,16 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     __slots__ = ("_operand", "arithmetic", "error", "terms", "twin", "unlimited", "value")
     __array_priority__ = 100
 
-    def __init__(self, value: Any, slack: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
+    def __init__(self, value: Any, radius: Any = 0.0, arithmetic: Arithmetic = _FLOAT32, terms: int = 0) -> None:
         """Take the values and their errors, which are broadcast to the values' shape."""
         self.value: Array = np.asarray(value)
-        self.error = None if slack is None or (type(slack) is float and slack == 0) else np.asarray(slack, np.float64)
+        self.error = (
+            None if radius is None or (type(radius) is float and radius == 0) else np.asarray(radius, np.float64)
+        )
         self.arithmetic = arithmetic
         self.terms = terms
         self.unlimited: Array | None = None
-        self.twin: Tracked | None = None
+        self.twin: Ball | None = None
         self._operand: tuple[Array, Array | None] | None = None
 
     shape = property(lambda self: self.value.shape)
@@ -169,7 +171,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
     T = property(lambda self: self.moved(np.transpose))
 
     @property
-    def slack(self) -> Array:
+    def radius(self) -> Array:
         """The errors, 0 for numbers that are exact."""
         return np.broadcast_to(0.0 if self.error is None else self.error, self.value.shape)
 
@@ -182,7 +184,7 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
             is_wide = self.value.dtype == np.float64
             wide, error = (self.value, None) if is_wide else of.of_a_constant(self.value, self.arithmetic)
             if self.error is not None and self.error.any():
-                error = plus(error, self.slack)
+                error = plus(error, self.radius)
             size = np.abs(wide)
             is_small = (size < self.arithmetic.smallest) & (size > 0)
             if is_small.any():
@@ -190,64 +192,64 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
             self._operand = wide, error
         return self._operand
 
-    def exact_twin(self) -> Tracked:
+    def exact_twin(self) -> Ball:
         """Return the same numbers, which are exact, in the arithmetic of likely errors."""
-        found = Tracked(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
+        found = Ball(self.value, None, self.arithmetic._replace(is_likely=True, has_twins=False), self.terms)
         found._operand = self.operand()
         return found
 
     @classmethod
-    def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Tracked:
+    def result(cls, value: Any, error: Any, arithmetic: Arithmetic, terms: int) -> Ball:
         """Return the result of an operation, whose error has in it what flushing may add."""
         made = cls(value, error, arithmetic, terms)
         made._operand = made.value, made.error
         return made
 
-    def moved(self, change: Callable[[Array], Array]) -> Tracked:
+    def moved(self, change: Callable[[Array], Array]) -> Ball:
         """Return the elements that a function of arrays, which only moves them, picks or repeats."""
-        error = None if self.error is None else change(self.slack)
-        found = Tracked(change(self.value), error, self.arithmetic, self.terms)
+        error = None if self.error is None else change(self.radius)
+        found = Ball(change(self.value), error, self.arithmetic, self.terms)
         if self.twin is not None and self.error is not None:
             value = found.value if self.twin.value is self.value else change(self.twin.value)
-            likely = None if self.twin.error is None else change(self.twin.slack)
-            found.twin = Tracked(value, likely, self.twin.arithmetic, self.twin.terms)
+            likely = None if self.twin.error is None else change(self.twin.radius)
+            found.twin = Ball(value, likely, self.twin.arithmetic, self.twin.terms)
         return found
 
-    def __getitem__(self, at: Any) -> Tracked:
+    def __getitem__(self, at: Any) -> Ball:
         index = tuple(map(_index, at)) if isinstance(at, tuple) else _index(at)
         return self.moved(lambda x: x[index])
 
     def __len__(self) -> int:
         return len(self.value)
 
-    def __iter__(self) -> Iterator[Tracked]:
+    def __iter__(self) -> Iterator[Ball]:
         return (self[row] for row in range(len(self)))
 
     def __bool__(self) -> bool:
-        raise TypeError("a tracked number is no condition: use np.where")
+        raise TypeError("a ball is no condition: use np.where")
 
     def __array__(self, *_: Any, **__: Any) -> Array:
-        raise TypeError("an array would lose what is tracked: use raw")
+        raise TypeError("an array would lose the radii: use raw")
 
-    def reshape(self, *sizes: Any) -> Tracked:
+    def reshape(self, *sizes: Any) -> Ball:
         """Return the elements in another shape."""
         return self.moved(lambda x: x.reshape(*sizes))
 
-    def transpose(self, *order: Any) -> Tracked:
+    def transpose(self, *order: Any) -> Ball:
         """Return the elements with their axes in another order."""
         return self.moved(lambda x: x.transpose(*order))
 
-    def swapaxes(self, first: int, second: int) -> Tracked:
+    def swapaxes(self, first: int, second: int) -> Ball:
         """Return the elements with two axes exchanged."""
         return self.moved(lambda x: x.swapaxes(first, second))
 
-    def astype(self, dtype: Any, **_: Any) -> Tracked:
+    def astype(self, dtype: Any, **_: Any) -> Ball:
         """Return the numbers, as float64 alone."""
         if np.dtype(dtype) != np.float64:
-            raise TypeError("tracked numbers are not rounded: an implementation rounds them as it likes")
+            raise TypeError("balls are not rounded: an implementation rounds them as it likes")
         return self
 
-    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
         """Return sums, each with n roundings."""
         return total_of_parts([self], axis, keepdims=keepdims)
 
@@ -256,11 +258,11 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
         sums = self.sum(axis, keepdims=keepdims)
         return sums / (self.size / sums.size)
 
-    def max(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+    def max(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
         """Return the largest elements."""
         return _extreme(np.maximum, self, axis, keepdims=keepdims)
 
-    def min(self, axis: Any = None, *, keepdims: bool = False) -> Tracked:
+    def min(self, axis: Any = None, *, keepdims: bool = False) -> Ball:
         """Return the smallest elements."""
         return _extreme(np.minimum, self, axis, keepdims=keepdims)
 
@@ -281,9 +283,9 @@ class Tracked(np.lib.mixins.NDArrayOperatorsMixin):
 
 def twin(x: Any) -> Any:
     """Return a number with its likely errors, anything exact as it is; None where the likely errors are not known."""
-    if isinstance(x, Claim):
+    if isinstance(x, Condition):
         return None if x.doubt.any() else x
-    if not isinstance(x, Tracked):
+    if not isinstance(x, Ball):
         return x
     if x.twin is None and x.error is None:
         x.twin = x.exact_twin()
@@ -292,7 +294,7 @@ def twin(x: Any) -> Any:
 
 def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> Any:
     """Return a result with its twin, which the same rule gives for the twins of the operands."""
-    if isinstance(found, Tracked) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
+    if isinstance(found, Ball) and found.arithmetic.has_twins and found.error is not None and found.twin is None:
         twins = [twin(x) for x in inputs]
         if all(x is not None for x in twins):
             found.twin = rule(*twins)
@@ -300,47 +302,52 @@ def with_twin(found: Any, inputs: Iterable[Any], rule: Callable[..., Any]) -> An
 
 
 def _index(at: Any) -> Any:
-    return at.holds if isinstance(at, Claim) else at
+    return at.holds if isinstance(at, Condition) else at
 
 
 def _has_others(types: Iterable[type]) -> bool:
-    """Say whether there are arrays among these that hold tracked numbers, and do to them what is done to the arrays."""
+    """Say whether there are arrays among these that hold balls, and do to them what is done to the arrays."""
     return any(issubclass(kind, np.lib.mixins.NDArrayOperatorsMixin) and kind not in _OURS for kind in types)
 
 
-_OURS = (Tracked, Claim)
+_OURS = (Ball, Condition)
 
 
 def raw(x: Any) -> Array:
-    """Return the values of tracked numbers, anything else as an array; 16- and 32-bit floats as float64."""
-    if isinstance(x, Tracked) and x.value.dtype.kind == "f":
+    """Return the values of balls, anything else as an array; 16- and 32-bit floats as float64."""
+    if isinstance(x, Ball) and x.value.dtype.kind == "f":
         return x.operand()[0]
-    value = np.asarray(x.value if isinstance(x, Tracked) else x.holds if isinstance(x, Claim) else x)
+    value = np.asarray(x.value if isinstance(x, Ball) else x.holds if isinstance(x, Condition) else x)
     return value.astype(np.float64, copy=False) if value.dtype.kind == "f" else value
 
 
-def unmoved(x: Tracked) -> Tracked:
+def unmoved(x: Ball) -> Ball:
     """Return numbers without their errors, but not as exact ones: what is computed of them is rounded."""
-    return Tracked.result(raw(x), np.full(x.shape, _LEAST), x.arithmetic, x.terms)
+    return Ball.result(raw(x), np.full(x.shape, _LEAST), x.arithmetic, x.terms)
 
 
-def slack(x: Any) -> Array:
-    """Return the errors of tracked numbers; none of anything else."""
-    if isinstance(x, Claim):
-        return x.number().slack
-    return x.slack if isinstance(x, Tracked) else np.zeros(np.shape(x))
+def centred(x: Ball, value: Any) -> Ball:
+    """Return a ball around other numbers, with its own radius."""
+    return Ball(raw(value), x.radius, x.arithmetic, x.terms)
+
+
+def radius(x: Any) -> Array:
+    """Return the errors of balls; none of anything else."""
+    if isinstance(x, Condition):
+        return x.number().radius
+    return x.radius if isinstance(x, Ball) else np.zeros(np.shape(x))
 
 
 # ---- operations on elements
 
 
 def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
-    """Return an elementary function of tracked numbers, whose own error is the row of that name in ROUNDINGS.
+    """Return an elementary function of balls, whose own error is the row of that name in ROUNDINGS.
 
     The errors of the operands are carried by the function itself: it must have its extremes, over the numbers that an
     operand may be, at their ends. Of plain arrays it is the function.
     """
-    if not any(isinstance(x, Tracked) for x in inputs):
+    if not any(isinstance(x, Ball) for x in inputs):
         return function(*inputs)
     arithmetic, terms, values, errors = _operands(inputs)
     result = np.asarray(function(*values))
@@ -365,7 +372,7 @@ def elementary(function: Callable[..., Any], name: str, *inputs: Any) -> Any:
 
 
 def _of_a_formula(
-    formula: Callable[..., Tracked],
+    formula: Callable[..., Ball],
     name: str,
     values: list[Array],
     errors: Errors,
@@ -374,10 +381,10 @@ def _of_a_formula(
 ) -> Any:
     """Return the own error of a function that is computed by a formula: the most over what the operands may be."""
     if all(error is None for error in errors):
-        return formula(*(Tracked.result(x, None, arithmetic, 0) for x in values)).slack
+        return formula(*(Ball.result(x, None, arithmetic, 0) for x in values)).radius
     corners = ([np.broadcast_to(x, shape) for x in corner] for corner in of.corners(name, values, errors))
     ends = (np.stack(operand) for operand in zip(*corners, strict=True))
-    return formula(*(Tracked.result(x, np.full(x.shape, _LEAST), arithmetic, 0) for x in ends)).slack.max(axis=0)
+    return formula(*(Ball.result(x, np.full(x.shape, _LEAST), arithmetic, 0) for x in ends)).radius.max(axis=0)
 
 
 _LEAST = 5e-324  # an error that only says that a number is not exact
@@ -385,20 +392,20 @@ _LEAST = 5e-324  # an error that only says that a number is not exact
 
 def _operands(inputs: Iterable[Any]) -> tuple[Arithmetic, int, list[Array], list[Array | None]]:
     """Return the arithmetic that computes with some numbers, their terms, their values, and their errors or None."""
-    inputs = [x.number() if isinstance(x, Claim) else x for x in inputs]
-    tracked = [x for x in inputs if isinstance(x, Tracked)]
-    arithmetic, terms = tracked[0].arithmetic, tracked[0].terms
-    for x in tracked[1:]:
+    inputs = [x.number() if isinstance(x, Condition) else x for x in inputs]
+    balls = [x for x in inputs if isinstance(x, Ball)]
+    arithmetic, terms = balls[0].arithmetic, balls[0].terms
+    for x in balls[1:]:
         terms = max(terms, x.terms)
         if x.arithmetic.unit_roundoff > arithmetic.unit_roundoff:
             arithmetic = x.arithmetic
-    pairs = [x.operand() if isinstance(x, Tracked) else of.of_a_constant(x, arithmetic) for x in inputs]
+    pairs = [x.operand() if isinstance(x, Ball) else of.of_a_constant(x, arithmetic) for x in inputs]
     return arithmetic, terms, [value for value, _ in pairs], [error for _, error in pairs]
 
 
 def _with_error(
     value: Any, error: Any, arithmetic: Arithmetic, terms: int, is_certain: Callable[[Array], Any], size: Any = None
-) -> Tracked:
+) -> Ball:
     """Return a result with its error, which reaches 0 where the result may be flushed; 0 for infinities and NaN.
 
     Of these that holds where `is_certain` says that they are the same whatever the errors of the operands.
@@ -411,10 +418,10 @@ def _with_error(
             error = np.where(is_finite, np.where(np.isnan(error), np.inf, error), 0.0)
             if not is_finite.all():
                 error = np.where(is_finite | is_certain(np.asarray(value)), error, np.inf)
-    return Tracked.result(value, error, arithmetic, terms)
+    return Ball.result(value, error, arithmetic, terms)
 
 
-def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
     arithmetic, terms, values, errors = _operands((x, y))
     value = ufunc(*values)
     size, moved = np.abs(value), plus(*errors)
@@ -424,7 +431,7 @@ def _sum_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
     return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
-def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
     arithmetic, terms, values, errors = _operands((x, y))
     (a, b), (s, t) = values, errors
     value = ufunc(a, b)
@@ -436,7 +443,7 @@ def _product_of_two(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
     return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
-def _quotient(ufunc: np.ufunc, *operands: Any) -> Tracked:
+def _quotient(ufunc: np.ufunc, *operands: Any) -> Ball:
     """Return a quotient, or a reciprocal."""
     arithmetic, terms, values, errors = _operands(operands)
     value = ufunc(*values)
@@ -445,12 +452,12 @@ def _quotient(ufunc: np.ufunc, *operands: Any) -> Tracked:
     return _with_error(value, error, arithmetic, terms, partial(of.is_certain, ufunc, values, errors), size)
 
 
-def _growing(ufunc: np.ufunc, *operands: Any) -> Tracked:
+def _growing(ufunc: np.ufunc, *operands: Any) -> Ball:
     """Return a function that no operand's growing makes smaller, and that rounds nothing."""
     arithmetic, terms, values, errors = _operands(operands)
     value = ufunc(*values)
     if all(error is None for error in errors):
-        return Tracked.result(value, None, arithmetic, terms)
+        return Ball.result(value, None, arithmetic, terms)
     ends = (
         ufunc(*(x if error is None else change(x, error) for x, error in zip(values, errors, strict=True)))
         for change in (np.subtract, np.add)
@@ -466,30 +473,32 @@ def _growing(ufunc: np.ufunc, *operands: Any) -> Tracked:
 _JUMPS = {np.ceil, np.floor, np.rint, np.sign, np.trunc}  # the value is the middle of those on both sides of a jump
 
 
-def _of_the_same_size(ufunc: np.ufunc, x: Tracked) -> Tracked:
-    return Tracked(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
+def _of_the_same_size(ufunc: np.ufunc, x: Ball) -> Ball:
+    return Ball(ufunc(raw(x)), x.error, x.arithmetic, x.terms)
 
 
-def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Claim:
+def _compared(ufunc: np.ufunc, x: Any, y: Any) -> Condition:
     _, _, (a, b), errors = _operands((x, y))
     margin = plus(*errors)
-    return Claim(ufunc(a, b), False if margin is None else (np.abs(a - b) <= margin) & (margin > 0))
+    return Condition(ufunc(a, b), False if margin is None else (np.abs(a - b) <= margin) & (margin > 0))
 
 
-def _sign_bit(ufunc: np.ufunc, x: Tracked) -> Claim:
+def _sign_bit(ufunc: np.ufunc, x: Ball) -> Condition:
     value, error = x.operand()
-    return Claim(ufunc(value), False if error is None else (np.abs(value) <= error) & (error > 0))
+    return Condition(ufunc(value), False if error is None else (np.abs(value) <= error) & (error > 0))
 
 
-def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Tracked:
+def _remainder(ufunc: np.ufunc, x: Any, y: Any) -> Ball:
     """Return the remainder that an implementation computes as the formula of its row says."""
-    arithmetic = x.arithmetic if isinstance(x, Tracked) else y.arithmetic
+    arithmetic = x.arithmetic if isinstance(x, Ball) else y.arithmetic
     formula: Any = rounding(ufunc.__name__, arithmetic.data_type).formula
     found, exact = formula(x, y), ufunc(raw(x), raw(y))
-    middle, reach = _middle(np.minimum(found.value - found.slack, exact), np.maximum(found.value + found.slack, exact))
+    middle, reach = _middle(
+        np.minimum(found.value - found.radius, exact), np.maximum(found.value + found.radius, exact)
+    )
     is_bounded = np.isfinite(reach)
-    value, error = np.where(is_bounded, middle, exact), np.where(is_bounded, reach, found.slack)
-    return Tracked(value, error, found.arithmetic, found.terms)
+    value, error = np.where(is_bounded, middle, exact), np.where(is_bounded, reach, found.radius)
+    return Ball(value, error, found.arithmetic, found.terms)
 
 
 _RULES: dict[np.ufunc, Callable[..., Any]] = {
@@ -509,55 +518,48 @@ _RULES: dict[np.ufunc, Callable[..., Any]] = {
 }
 
 
-def either(*ways: Callable[[], Any]) -> Any:
-    """Return what the first of several ways to compute a result gives, within a bound that has the results of all."""
-    first = ways[0]()
-    return reduce(_both, (way() for way in ways[1:]), first) if isinstance(first, Tracked) else first
+def hull(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
+    """Return what the first of several ways to compute a result gives, within a ball that has the results of all.
 
-
-def widest(*ways: Callable[[], Any], is_first_likely: bool = False) -> Any:
-    """Return what the first of several ways to compute the same numbers gives, within the widest of their bounds.
-
-    But for roundings all ways have the same result: one that is elsewhere makes the bound no wider. Of likely errors
-    only those of the first way count where that `is_first_likely`.
+    The other ways are only taken where there is a radius. Of likely errors only those of the first way count where that
+    `is_first_likely`.
     """
     first = ways[0]()
-    if not isinstance(first, Tracked) or (is_first_likely and first.arithmetic.is_likely):
+    if not isinstance(first, Ball) or (is_first_likely and first.arithmetic.is_likely):
         return first
     others = [way() for way in ways[1:]]
-    found = _of_widest_error(first, *others)
-    return with_twin(found, (first, *others), _first if is_first_likely else _of_widest_error)
+    return with_twin(_around(first, *others), (first, *others), _first if is_first_likely else _around)
 
 
-def _first(first: Tracked, *_: Any) -> Tracked:
+def _first(first: Ball, *_: Any) -> Ball:
     return first
 
 
-def _of_widest_error(first: Tracked, *others: Any) -> Tracked:
-    return Tracked(first.value, reduce(np.maximum, map(slack, others), first.slack), first.arithmetic, first.terms)
+def _around(first: Ball, *others: Any) -> Ball:
+    return reduce(_both, others, first)
 
 
-def _both(x: Tracked, y: Tracked) -> Tracked:
-    """Return a number whose bound has all that each of two may be; x where nothing bounds these."""
-    low = np.fmin(raw(x) - x.slack, raw(y) - y.slack)
-    middle, reach = _middle(low, np.fmax(raw(x) + x.slack, raw(y) + y.slack))
+def _both(x: Ball, y: Any) -> Ball:
+    """Return a number whose ball has all that each of two may be; x where nothing bounds these."""
+    other, own = raw(y), radius(y)
+    middle, reach = _middle(np.fmin(raw(x) - x.radius, other - own), np.fmax(raw(x) + x.radius, other + own))
     is_bounded = np.isfinite(reach)
-    value, error = np.where(is_bounded, middle, raw(x)), np.where(is_bounded, reach, np.fmax(x.slack, y.slack))
-    return Tracked(value, error, x.arithmetic, max(x.terms, y.terms))
+    value, error = np.where(is_bounded, middle, raw(x)), np.where(is_bounded, reach, np.fmax(x.radius, own))
+    return Ball(value, error, x.arithmetic, max(x.terms, getattr(y, "terms", 0)))
 
 
 # ---- sums and products of many
 
 
 def total(x: Any, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Any:
-    """Return sums of tracked numbers: n roundings at most, and the errors of the terms in quadrature."""
-    if isinstance(x, Tracked):
+    """Return sums of balls: n roundings at most, and the errors of the terms in quadrature."""
+    if isinstance(x, Ball):
         return total_of_parts([x], axis, keepdims=keepdims)
     return np.sum(x, axis=axis, keepdims=keepdims)
 
 
-def total_of_parts(parts: Iterable[Tracked], axis: Any, *, keepdims: bool) -> Tracked:
-    """Return sums of tracked numbers that come in several parts."""
+def total_of_parts(parts: Iterable[Ball], axis: Any, *, keepdims: bool) -> Ball:
+    """Return sums of balls that come in several parts."""
     sums: Any = 0.0
     absolute: Any = 0.0
     likely: tuple[Any, ...] = (0.0, 0.0, 0.0)
@@ -586,25 +588,25 @@ def plus_start(sums: Any, start: Any) -> Any:
 
     Then every addition rounds it as well; terms that are too small beside it may be lost one by one.
     """
-    if not isinstance(sums, Tracked) or sums.terms < 2:
+    if not isinstance(sums, Ball) or sums.terms < 2:
         return sums + start
     return with_twin(_started(sums, start), (sums, start), _started)
 
 
-def _started(sums: Tracked, start: Any) -> Tracked:
+def _started(sums: Ball, start: Any) -> Ball:
     found = _sum_of_two(np.add, sums, start)
-    arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + slack(start)
+    arithmetic, count, size = sums.arithmetic, sums.terms, np.abs(raw(start)) + radius(start)
     most = count * arithmetic.unit_roundoff * size
     if arithmetic.is_likely:
         total = np.abs(raw(sums))
         absorbed = np.where(total < count * arithmetic.unit_roundoff * size, total, 0.0)
         most = np.fmin(most, 6 / np.sqrt(3) * np.sqrt(count) * arithmetic.unit_roundoff * size + absorbed)
-    error = found.slack + np.where(np.isfinite(found.value) & np.isfinite(most), most, 0.0)
-    return Tracked(found.value, error, found.arithmetic, max(found.terms, count + 1))
+    error = found.radius + np.where(np.isfinite(found.value) & np.isfinite(most), most, 0.0)
+    return Ball(found.value, error, found.arithmetic, max(found.terms, count + 1))
 
 
-def total_of_shared(x: Tracked, add: Callable[[Array], Array], count: int) -> Tracked:
-    """Return sums of `count` tracked numbers each, which `add` gives of an array; many of them share their terms.
+def total_of_shared(x: Ball, add: Callable[[Array], Array], count: int) -> Ball:
+    """Return sums of `count` balls each, which `add` gives of an array; many of them share their terms.
 
     An implementation adds up each by itself. What its sums on the way may be is not looked at one by one: for likely
     errors they count as large as the sum of the terms' sizes.
@@ -633,7 +635,7 @@ def _is_bounded(carried: Any, value: Array) -> Any:
 
 
 def product(a: Any, b: Any) -> Any:
-    """Return the matrix product of tracked numbers; the products of its factors are exact or fused into the sum."""
+    """Return the matrix product of balls; the products of its factors are exact or fused into the sum."""
     return product_of_parts([(a, b)])
 
 
@@ -646,17 +648,17 @@ def sum_of_products(products: Iterable[tuple[np.ufunc, Any, Any]]) -> Any:
     """Return one sum of products, each np.matmul or np.multiply with two factors; all terms are added in any order."""
     products = iter(products)
     function, a, b = next(products)
-    if isinstance(a, Tracked) or isinstance(b, Tracked):
+    if isinstance(a, Ball) or isinstance(b, Ball):
         return _bilinear(chain([(function, a, b)], products))
     return reduce(np.add, (each(x, y) for each, x, y in products), np.asarray(function(a, b)))
 
 
-def _einsum(subscripts: str, a: Any, b: Any) -> Tracked:
+def _einsum(subscripts: str, a: Any, b: Any) -> Ball:
     count = np.einsum(subscripts, np.ones(a.shape), np.ones(b.shape)).max()
     return _bilinear([(partial(np.einsum, subscripts), a, b)], int(count))
 
 
-def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Tracked:
+def _bilinear(products: Iterable[tuple[Callable[..., Any], Any, Any]], of_each: int | None = None) -> Ball:
     """Return sums of products of elements of two factors: `of_each` a part, or one, or as many as a has columns."""
     sums, likely = _SumsOfProducts(of_each), _SumsOfProducts(of_each)
     has_twin = True
@@ -716,7 +718,7 @@ class _SumsOfProducts:
         self.terms, self.arithmetic = max(self.terms, terms), arithmetic
         return part
 
-    def total(self) -> Tracked:
+    def total(self) -> Ball:
         """Return the sums of all parts."""
         value, count, arithmetic = self.value, self.count, self.arithmetic
         moved = None if self.carried is None else np.sqrt(self.carried)
@@ -741,7 +743,7 @@ def _carried(function: Callable[..., Any], p: Array, q: Array, s: Array | None, 
     return squares if s is None else function(s * s, q * q) + 2 * function(s * most, q * t) + squares
 
 
-def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
+def _sums_on_the_way(x: Ball, axis: int = 0, **_: Any) -> Ball:
     """Return cumulative sums: the k-th has k - 1 roundings."""
     (value, error), along = x.operand(), partial(np.cumsum, axis=axis)
     sums, size = along(value), np.abs(value)
@@ -755,18 +757,18 @@ def _sums_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
     return _with_error(sums, plus(own, carried), x.arithmetic, terms, partial(_is_bounded, carried))
 
 
-def _product_of_all(x: Tracked, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Tracked:
+def _product_of_all(x: Ball, axis: Any = None, *, keepdims: bool = False, **_: Any) -> Ball:
     """Return products, each with n - 1 roundings."""
     count = x.size // max(1, np.multiply.reduce(np.ones(x.shape), axis=axis).size) - 1
     return _multiplied(partial(np.multiply.reduce, axis=axis, keepdims=keepdims), x, count)
 
 
-def _products_on_the_way(x: Tracked, axis: int = 0, **_: Any) -> Tracked:
+def _products_on_the_way(x: Ball, axis: int = 0, **_: Any) -> Ball:
     """Return cumulative products: the k-th has k - 1 roundings."""
     return _multiplied(partial(np.multiply.accumulate, axis=axis), x, _places(x, axis))
 
 
-def _multiplied(multiply: Callable[[Array], Array], x: Tracked, count: Any) -> Tracked:
+def _multiplied(multiply: Callable[[Array], Array], x: Ball, count: Any) -> Ball:
     """Return products, which the errors of the factors move by no more than if all were positive and grew."""
     value, error = x.operand()
     result = multiply(value)
@@ -778,22 +780,22 @@ def _multiplied(multiply: Callable[[Array], Array], x: Tracked, count: Any) -> T
     return _with_error(result, plus(own, moved), x.arithmetic, terms, partial(_is_bounded, most))
 
 
-def _places(x: Tracked, axis: int) -> Array:
+def _places(x: Ball, axis: int) -> Array:
     return np.arange(x.shape[axis]).reshape([-1 if other == axis % x.ndim else 1 for other in range(x.ndim)])
 
 
-def _extreme(ufunc: np.ufunc, x: Tracked, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Tracked:
+def _extreme(ufunc: np.ufunc, x: Ball, axis: Any = None, *, keepdims: bool = False, **options: Any) -> Ball:
     """Return the largest or smallest elements: they move as far as the ends of what all elements may be."""
     along = partial(ufunc.reduce, axis=axis, keepdims=keepdims, **options)
     value, error = x.operand()
     best = along(value)
     if error is None:
-        return Tracked.result(best, None, x.arithmetic, x.terms)
+        return Ball.result(best, None, x.arithmetic, x.terms)
     moved = np.maximum(np.abs(along(value - error) - best), np.abs(along(value + error) - best))
     return _with_error(best, moved, x.arithmetic, x.terms, partial(_is_bounded, None))
 
 
-_WAYS: dict[tuple[np.ufunc, str], Callable[..., Tracked]] = {
+_WAYS: dict[tuple[np.ufunc, str], Callable[..., Ball]] = {
     (np.add, "reduce"): total,
     (np.multiply, "reduce"): _product_of_all,
     (np.add, "accumulate"): _sums_on_the_way,
@@ -809,22 +811,22 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     """Return elements of x or y; where rounding may decide the condition, the middle of a bound that has both."""
     chosen = claim(condition)
     in_doubt = chosen.doubt.any()
-    tracked = [part for part in (x, y) if isinstance(part, Tracked)]
-    if not tracked and not in_doubt:
+    balls = [part for part in (x, y) if isinstance(part, Ball)]
+    if not balls and not in_doubt:
         return np.where(chosen.holds, x, y)
     a, b = raw(x), raw(y)
     value = np.where(chosen.holds, a, b)
     error: Any = None
-    if in_doubt or any(part.error is not None for part in tracked):
-        error = np.where(chosen.holds, slack(x), slack(y))
+    if in_doubt or any(part.error is not None for part in balls):
+        error = np.where(chosen.holds, radius(x), radius(y))
     if in_doubt:
-        middle, reach = _middle(np.minimum(a - slack(x), b - slack(y)), np.maximum(a + slack(x), b + slack(y)))
+        middle, reach = _middle(np.minimum(a - radius(x), b - radius(y)), np.maximum(a + radius(x), b + radius(y)))
         is_bounded = np.isfinite(reach)
         is_same = (value == np.where(chosen.holds, b, a)) | (np.isnan(a) & np.isnan(b))
         value = np.where(chosen.doubt & is_bounded, middle, value)
         error = np.where(chosen.doubt, np.where(is_bounded, reach, np.where(is_same, error, np.inf)), error)
-    arithmetic = tracked[0].arithmetic if tracked else _FLOAT32
-    found = Tracked(value, error, arithmetic, max((part.terms for part in tracked), default=0))
+    arithmetic = balls[0].arithmetic if balls else _FLOAT32
+    found = Ball(value, error, arithmetic, max((part.terms for part in balls), default=0))
     return with_twin(found, (condition, x, y), where)
 
 
@@ -847,46 +849,46 @@ def _clipped(x: Any, low: Any = None, high: Any = None, **_: Any) -> Any:
 
 
 def _moving(function: Any) -> Callable[..., Any]:
-    """Return a NumPy function that moves, picks or repeats elements, for tracked numbers and claims."""
+    """Return a NumPy function that moves, picks or repeats elements, for balls and claims."""
     return lambda x, *args, **kwargs: x.moved(lambda values: function(values, *args, **kwargs))
 
 
 def _joining(function: Any) -> Callable[..., Any]:
-    """Return a NumPy function that puts several arrays together, for tracked numbers."""
+    """Return a NumPy function that puts several arrays together, for balls."""
 
-    def joined(parts: Any, *args: Any, **kwargs: Any) -> Tracked:
-        tracked = [part for part in parts if isinstance(part, Tracked)]
+    def joined(parts: Any, *args: Any, **kwargs: Any) -> Ball:
+        balls = [part for part in parts if isinstance(part, Ball)]
         value = function([raw(part) for part in parts], *args, **kwargs)
-        is_exact = all(part.error is None for part in tracked)
-        error = None if is_exact else function([slack(part) for part in parts], *args, **kwargs)
-        return Tracked(value, error, tracked[0].arithmetic, max(part.terms for part in tracked))
+        is_exact = all(part.error is None for part in balls)
+        error = None if is_exact else function([radius(part) for part in parts], *args, **kwargs)
+        return Ball(value, error, balls[0].arithmetic, max(part.terms for part in balls))
 
     return joined
 
 
-def _splitting(function: Any) -> Callable[..., list[Tracked]]:
-    """Return a NumPy function that takes an array apart, for tracked numbers."""
+def _splitting(function: Any) -> Callable[..., list[Ball]]:
+    """Return a NumPy function that takes an array apart, for balls."""
 
-    def split(x: Tracked, *args: Any, **kwargs: Any) -> list[Tracked]:
-        values, errors = function(x.value, *args, **kwargs), function(x.slack, *args, **kwargs)
-        return [Tracked(value, error, x.arithmetic, x.terms) for value, error in zip(values, errors, strict=True)]
+    def split(x: Ball, *args: Any, **kwargs: Any) -> list[Ball]:
+        values, errors = function(x.value, *args, **kwargs), function(x.radius, *args, **kwargs)
+        return [Ball(value, error, x.arithmetic, x.terms) for value, error in zip(values, errors, strict=True)]
 
     return split
 
 
-def _padded(x: Tracked, width: Any, mode: Any = "constant", **options: Any) -> Tracked:
+def _padded(x: Ball, width: Any, mode: Any = "constant", **options: Any) -> Ball:
     """Return padded numbers; what a constant pads with is exact."""
-    error = np.pad(x.slack, width) if mode == "constant" else np.pad(x.slack, width, mode, **options)
-    return Tracked(np.pad(x.value, width, mode, **options), error, x.arithmetic, x.terms)
+    error = np.pad(x.radius, width) if mode == "constant" else np.pad(x.radius, width, mode, **options)
+    return Ball(np.pad(x.value, width, mode, **options), error, x.arithmetic, x.terms)
 
 
 def _of_values(function: Any) -> Callable[..., Any]:
-    """Return a NumPy function whose result is no number that is tracked: a place, or what is no matter of rounding."""
+    """Return a NumPy function whose result has no radius: a place, or what is no matter of rounding."""
     return lambda x, *args, **kwargs: function(raw(x), *args, **kwargs)
 
 
 def _method(name: str) -> Callable[..., Any]:
-    """Return a NumPy function that is a method of tracked numbers, or of claims."""
+    """Return a NumPy function that is a method of balls, or of claims."""
     return lambda x, axis=None, keepdims=False, **_: getattr(x, name)(axis, keepdims=keepdims)
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.reference.errors import largest, least
+from dmlcheck.reference.ball.errors import largest, least
 
 Array = NDArray[Any]
 
