@@ -19,8 +19,9 @@ from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.onnx import exporter
 from dmlcheck.onnx.backend_tests.foreign_models import foreign_case
 from dmlcheck.onnx.backend_tests.own_models import own_case
-from dmlcheck.onnx.backend_tests.read import BackendTest, Unreadable, opset_of, read_model, tests_of
+from dmlcheck.onnx.backend_tests.read import BackendTest, tests_of
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.reading import Unreadable, opset_of, read_model
 
 
 def import_(paths: Iterable[str], folder: str) -> list[Imported]:

@@ -11,11 +11,11 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.diagnostics.wording import cut, did_you_mean
 from dmlcheck.files.document import Position
 from dmlcheck.implementations import tensor_reader
-from dmlcheck.onnx.backend_tests.read import DOMAINS, Unreadable, element_type, tensor_of
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.export.records import BYTES_OF
 from dmlcheck.onnx.model.file import read_to_run
 from dmlcheck.onnx.model.parts import kinds_of, read_by
+from dmlcheck.onnx.reading import DOMAINS, Unreadable, element_type, tensor_of
 from dmlcheck.onnx.schemas import schema_of
 from dmlcheck.running.model_inputs import given_inputs, random_inputs
 

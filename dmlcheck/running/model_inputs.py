@@ -15,9 +15,9 @@ from dmlcheck.diagnostics.wording import braces, did_you_mean
 from dmlcheck.files import npy
 from dmlcheck.files.npz import names_in, read_array
 from dmlcheck.files.plain import open_plain, reason
-from dmlcheck.onnx.backend_tests.read import Unreadable, element_type, first_line, tensor_in
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.input_uses import Use, uses_of
+from dmlcheck.onnx.reading import Unreadable, element_type, first_line, tensor_in
 
 _MOST_WHOLE = 100  # random whole numbers that index nothing are below this
 _PAST = "past"  # what the names of sizes have that count what earlier runs left, of which there may be none

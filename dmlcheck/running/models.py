@@ -13,13 +13,13 @@ from dmlcheck.diagnostics.wording import visible
 from dmlcheck.folders.exporting import Unavailable
 from dmlcheck.formats.registry import Opened
 from dmlcheck.graphs.check import CheckDesc, each_once
-from dmlcheck.onnx.backend_tests.read import Unreadable, opset_of
 from dmlcheck.onnx.descs.graph import fields_of
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.exporter import require
 from dmlcheck.onnx.model.file import read_whole, symbols_of
 from dmlcheck.onnx.model.nodes import ModelNode, Unusable, nodes_and_fusions
 from dmlcheck.onnx.provider.registrations import registrations
+from dmlcheck.onnx.reading import Unreadable, opset_of
 from dmlcheck.running.graphs import checker
 from dmlcheck.running.legality import Asked, Validated, ValidatedFile, too_many
 from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX, highest

@@ -11,7 +11,7 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, safe_name
-from dmlcheck.onnx.backend_tests.read import first_line
+from dmlcheck.onnx.reading import first_line
 from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.node_verdict import Judged

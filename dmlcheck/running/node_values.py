@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.implementations import Failure
-from dmlcheck.onnx.backend_tests.read import constant, first_line
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
+from dmlcheck.onnx.reading import constant, first_line
 from dmlcheck.running.computed import Nothing, tensors_of
 from dmlcheck.running.model_cases import Loaded, NodeCase
 from dmlcheck.running.node_tensors import DIVISIONS, deadly

@@ -16,14 +16,14 @@ from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import step_inputs
 from dmlcheck.graphs.records import Graph
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
-from dmlcheck.onnx.backend_tests.read import DOMAINS, first_line
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.graph import graph_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.model.node_outputs import forms_of_outputs
 from dmlcheck.onnx.model.parts import has_graphs
 from dmlcheck.onnx.operators.table import exact_steps, provider_steps, row_of
+from dmlcheck.onnx.reading import DOMAINS, first_line
 from dmlcheck.reference import engine
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.step_verdict import Named, judge_steps, labelled

@@ -14,11 +14,11 @@ from dmlcheck.diagnostics.record import Checking, collected
 from dmlcheck.diagnostics.wording import counted, cut, size_text
 from dmlcheck.graphs.buffers import Array, to_bytes
 from dmlcheck.graphs.compute import Output, Results, run_steps
-from dmlcheck.onnx.backend_tests.read import first_line
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.evaluator import RANDOM, evaluate_node
 from dmlcheck.onnx.model.node_outputs import Form, forms_from_values
 from dmlcheck.onnx.model.parts import has_graphs
+from dmlcheck.onnx.reading import first_line
 from dmlcheck.running.model_cases import Loaded, NodeCase, node_cases
 from dmlcheck.running.node_values import arrays_of, needed
 from dmlcheck.running.node_verdict import Mapped, Unjudged, map_node, why_not

@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from dmlcheck.onnx.backend_tests.read import MOST_PROTOBUF
 from dmlcheck.onnx.model.parts import SHAPE_OF, bytes_of_kind, with_outputs
+from dmlcheck.onnx.reading import MOST_PROTOBUF
 from dmlcheck.running.computed import Nothing, failed, tensors_of
 
 _WIDEST = 8  # bytes of an element whose type is not known

@@ -7,20 +7,13 @@ from typing import Any
 from dmlcheck import validation
 from dmlcheck.cases.prepare import value_findings
 from dmlcheck.folders.case_file import Written
-from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.backend_tests.read import (
-    DOMAINS,
-    BackendTest,
-    constant,
-    first_line,
-    opset_of,
-    tensor_of,
-    valueless,
-)
+from dmlcheck.graphs.tensors import TensorRef
+from dmlcheck.onnx.attributes import attributes_of, is_graph
+from dmlcheck.onnx.backend_tests.read import BackendTest
 from dmlcheck.onnx.descs.graph import fields_of, values_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.operators.table import exact_steps
-from dmlcheck.onnx.schemas import defaults_of, schema_of
+from dmlcheck.onnx.reading import DOMAINS, constant, first_line, opset_of, tensor_of
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 
@@ -47,7 +40,7 @@ def _only_node(test: BackendTest) -> Node:
     if empty is not None:
         raise Refused(f"{empty} has no elements, and a tensor of DirectML has at least one")
     opset = opset_of(test.model)
-    graphs = {attribute.name: attribute.g for attribute in node.attribute if _is_graph(attribute)}
+    graphs = {attribute.name: attribute.g for attribute in node.attribute if is_graph(attribute)}
     return Node(
         node.op_type if node.domain in DOMAINS else f"{node.domain}.{node.op_type}",
         opset,
@@ -68,46 +61,6 @@ def _apart(graph: Any) -> tuple[dict[str, TensorRef], list[Any]]:
         else:
             values[node.output[0]] = constant(given, node.output[0])
     return values, nodes
-
-
-def attributes_of(node: Any, opset: int) -> dict[str, Any]:
-    """Return the attributes of a node, and the defaults of the others where onnx knows the operator's domain.
-
-    Refused where an attribute has no value.
-    """
-    from onnx import helper
-
-    empty = valueless(node)
-    if empty is not None:
-        raise Refused(empty)
-    schema = schema_of(node.op_type, opset) if node.domain in DOMAINS else None
-    attributes = {} if schema is None else defaults_of(schema)
-    attributes.update((attribute.name, attribute) for attribute in node.attribute if not _is_graph(attribute))
-    return {name: _plain(helper.get_attribute_value(attribute)) for name, attribute in attributes.items()}
-
-
-def _is_graph(attribute: Any) -> bool:
-    return attribute.HasField("g") or bool(attribute.graphs)
-
-
-def _plain(value: Any) -> Any:
-    from onnx import TensorProto
-
-    if isinstance(value, TensorProto):
-        return _numbers(value)
-    if isinstance(value, bytes):
-        return value.decode("utf-8", "replace")
-    return [_plain(each) for each in value] if isinstance(value, (list, tuple)) or hasattr(value, "extend") else value
-
-
-def _numbers(tensor: Any) -> Array | None:
-    """Return the values of a tensor, None where the model does not have them all."""
-    from onnx import numpy_helper
-
-    try:
-        return None if tensor.data_location else numpy_helper.to_array(tensor)
-    except (TypeError, ValueError):
-        return None
 
 
 # ---- the case

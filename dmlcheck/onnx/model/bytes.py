@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import IO, NamedTuple
 
 from dmlcheck.files.plain import open_plain, reason
-from dmlcheck.onnx.backend_tests.read import MOST_PROTOBUF, Unreadable
+from dmlcheck.onnx.reading import MOST_PROTOBUF, Unreadable
 
 MOST_BYTES = 128 * 2**20  # of a model without its weights
 _LEAST = 16  # bytes that a field takes at least once it is read

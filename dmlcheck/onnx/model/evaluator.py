@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array
-from dmlcheck.onnx.backend_tests.read import first_line
 from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.reading import first_line
 
 # Operators that may give other numbers each time.
 RANDOM = frozenset(

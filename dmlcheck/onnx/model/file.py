@@ -12,16 +12,9 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import size_text
-from dmlcheck.onnx.backend_tests.read import (
-    DOMAINS,
-    Unreadable,
-    first_line,
-    parsed_model,
-    parsed_tensor,
-    unknown_opset,
-)
 from dmlcheck.onnx.model.bytes import MOST_BYTES, bytes_and_weights, model_bytes
 from dmlcheck.onnx.model.inlined_size import graphs_of, inlined_size, nodes_of
+from dmlcheck.onnx.reading import DOMAINS, Unreadable, first_line, parsed_model, parsed_tensor, unknown_opset
 from dmlcheck.values.memory import available_bytes
 
 MOST_NODES = 200_000  # of a model

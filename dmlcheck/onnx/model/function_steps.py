@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
-from dmlcheck.onnx.backend_tests.read import tensor_of
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.model.file import MOST_VALUES
 from dmlcheck.onnx.model.inference import Graph, Scope, schema_of_node, type_of, values_of
 from dmlcheck.onnx.model.inlined_functions import inlined
 from dmlcheck.onnx.model.values import Value, initial
+from dmlcheck.onnx.reading import tensor_of
 
 _IR = 10  # the version of ONNX's format in which the function's nodes are looked at
 _INSIDE = "function/"  # what the names of values in the function begin with

@@ -10,12 +10,12 @@ from itertools import count, repeat
 from typing import Any, NamedTuple
 
 from dmlcheck.diagnostics.wording import cut, did_you_mean
-from dmlcheck.onnx.backend_tests.read import first_line, valueless
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.own_shapes import own_types
 from dmlcheck.onnx.model.values import Value, computed, limited, of_numbers, parts_of
 from dmlcheck.onnx.operators import experimental
 from dmlcheck.onnx.provider.registrations import is_registered
+from dmlcheck.onnx.reading import first_line, valueless
 from dmlcheck.onnx.schemas import MISJUDGED, schema_of, versions_of_operators
 
 _DOMAINS = ("", "ai.onnx.ml")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Refused, axis_of
 from dmlcheck.onnx.model.values import Value
 

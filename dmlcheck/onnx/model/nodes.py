@@ -11,8 +11,7 @@ from itertools import count, islice, zip_longest
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.wording import cut, dimensions_text
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
-from dmlcheck.onnx.backend_tests.read import first_line, tensor_of
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused, UnknownValues
 from dmlcheck.onnx.model.file import Model
 from dmlcheck.onnx.model.fusions import fusions
@@ -40,6 +39,7 @@ from dmlcheck.onnx.provider.registrations import (
     registration_of,
     registrations,
 )
+from dmlcheck.onnx.reading import first_line, tensor_of
 
 NO_PROVIDER = "no-provider"
 MOST_INLINED = 2000  # nodes that others come in the place of, up to 30 for each

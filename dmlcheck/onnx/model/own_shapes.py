@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial, reduce
 from typing import Any, NamedTuple
 
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Refused, axis_of
 from dmlcheck.onnx.model.values import Value
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from dmlcheck.onnx.backend_tests.read import element_type
+from dmlcheck.onnx.reading import element_type
 
 MOST_IR = 11  # of the file format of models that are made here, which older runtimes read too
 SHAPE_OF = "dmlcheck.shape_of."  # how the names of outputs begin that have the shapes of tensors

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.graphs.tensors import Array, TensorRef
-from dmlcheck.onnx.backend_tests.read import ELEMENTS, KNOWN, element_type, valued
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.evaluator import evaluate_node
 from dmlcheck.onnx.model.file import MOST_VALUES, elements
+from dmlcheck.onnx.reading import ELEMENTS, KNOWN, element_type, valued
 
 _COUNTABLE = 2**59  # elements: their bytes are a number that NumPy can hold
 _MOST_BYTES = 4096  # of a type: names of sizes have tens of characters, and tensors up to eight of them

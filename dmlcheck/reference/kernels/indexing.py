@@ -241,8 +241,7 @@ def top_k1(input: Any, *, axis: int, k: int, axis_direction: str) -> dict[str, A
 
     Among equal elements the lower index comes first.
     """
-    keys = sorting_keys(input, is_decreasing=axis_direction == "DECREASING")
-    order = np.argsort(keys, axis=axis, kind="stable")[(*[slice(None)] * axis, slice(k))]
+    order = first_in_order(sorting_keys(input, is_decreasing=axis_direction == "DECREASING"), axis, k)
     found = np.take_along_axis(input, order, axis)
     has_nan, has_zero, has_negative_zero = notable(input, axis)
     is_open = has_nan | (has_zero & has_negative_zero & (found == 0))
@@ -255,6 +254,20 @@ def top_k(input: Any, *, axis: int, k: int) -> dict[str, Any]:
     Among equal elements the lower index comes first.
     """
     return top_k1(input, axis=axis, k=k, axis_direction="DECREASING")
+
+
+def first_in_order(keys: Any, axis: int, k: int) -> Any:
+    """Return the places along an axis of the first k keys in rising order; of equal ones the first comes first."""
+    part = (*[slice(None)] * axis, slice(k))
+    if keys.dtype.itemsize == 8:
+        return np.argsort(keys, axis=axis, kind="stable")[part]
+    pairs = np.empty((*keys.shape, 2), "<u4")  # places and keys, sorted as they lie: argsort takes twice the memory
+    pairs[..., 1] = keys
+    del keys
+    pairs[..., 0] = with_ones_after(np.arange(pairs.shape[axis], dtype=np.uint32), pairs.ndim - axis - 2)
+    numbers = pairs.view("<u8")[..., 0]
+    numbers.sort(axis=axis)
+    return (numbers[part] & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def sorting_keys(x: Any, *, is_decreasing: bool) -> Any:

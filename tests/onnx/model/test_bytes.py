@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from whole_models import attention_layer, fused_transformer, model, node, residual_block, save, weight
 
-from dmlcheck.onnx.backend_tests.read import Unreadable
 from dmlcheck.onnx.model import bytes as module
 from dmlcheck.onnx.model.bytes import model_bytes
+from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
 helper = onnx.helper

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from whole_models import attention_layer, model, node, numbers, residual_block, save, tensor, weight
 
-from dmlcheck.onnx.backend_tests.read import Unreadable
 from dmlcheck.onnx.model import file as model_file
 from dmlcheck.onnx.model.file import elements, read_to_run, read_whole, symbols_of
 from dmlcheck.onnx.model.inlined_size import graphs_of
+from dmlcheck.onnx.reading import Unreadable
 
 onnx = pytest.importorskip("onnx")
 helper = onnx.helper

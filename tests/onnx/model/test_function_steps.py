@@ -11,7 +11,7 @@ from node_graphs import float32, node_of
 from onnx import helper
 
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.backend_tests.foreign_models import attributes_of
+from dmlcheck.onnx.attributes import attributes_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 from dmlcheck.onnx.model.function_steps import steps_of_function
 from dmlcheck.onnx.operators.table import exact_steps

@@ -1,0 +1,217 @@
+"""ONNX's protobufs: models and tensors in files, and what a node or a tensor says of itself.
+
+Needs the package onnx.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.wording import counted, cut
+from dmlcheck.files.plain import TooLarge, read_plain, reason
+from dmlcheck.graphs.tensors import BOOL, Array, TensorRef
+from dmlcheck.onnx.descs.node import Refused
+from dmlcheck.onnx.export.records import TYPES
+
+MOST_PROTOBUF = 2**31 - 1  # a protobuf holds no more
+_MOST_SAID = 1000  # characters of a message of a library
+DOMAINS = ("", "ai.onnx")
+ELEMENTS = {BOOL: BOOL, **{onnx: own for own, onnx in TYPES.items()}}  # of tensors, by ONNX's names
+KNOWN = frozenset(ELEMENTS)
+
+
+class Unreadable(Exception):
+    """A file that is not what it should be; the message is the rest of a sentence about it."""
+
+    def __init__(self, path: str, problem: str, rule: str = "onnx-syntax") -> None:
+        super().__init__(problem)
+        self.name = path.replace(os.sep, "/")
+        self.rule = rule
+
+    def diagnostic(self) -> Diagnostic:
+        """Return what is wrong with the file."""
+        message = str(self) if self.rule == "file-not-found" else f"the file {self}"
+        return Diagnostic(self.rule, message, file=self.name)
+
+
+# ---- files
+
+
+def read_model(path: str) -> Any:
+    """Return a file as an onnx.ModelProto that onnx itself finds valid."""
+    from onnx import checker
+
+    model = parsed_model(path, file_bytes(path))
+    unknown = unknown_opset(model)
+    if unknown is not None:
+        raise Refused(f"the model {unknown}")
+    attributes = (attribute.t for node in model.graph.node for attribute in node.attribute)
+    for tensor in (*model.graph.initializer, *attributes):
+        _check_inside(tensor)
+    try:
+        checker.check_model(model)
+    except (checker.ValidationError, ValueError, RuntimeError) as error:
+        raise Refused(f"onnx finds the model wrong: {first_line(error)}") from None
+    return model
+
+
+def parsed_model(path: str, data: bytes) -> Any:
+    """Return what a file holds as an onnx.ModelProto with a graph and an opset."""
+    from onnx import ModelProto
+
+    model = _parsed(ModelProto(), path, data, "an ONNX model")
+    if not model.HasField("graph") or not model.opset_import:
+        raise Unreadable(path, "is not an ONNX model: it has no graph or no opset")
+    return model
+
+
+def parsed_tensor(path: str, data: bytes, what: str = "an ONNX model") -> Any:
+    """Return a file, or a part of one, as an onnx.TensorProto; Unreadable where it is none."""
+    from onnx import TensorProto
+
+    return _parsed(TensorProto(), path, data, what)
+
+
+def _parsed(message: Any, path: str, data: bytes, what: str) -> Any:
+    """Return a message of protobuf with what a file holds."""
+    try:
+        message.ParseFromString(data)
+    except (import_module("google.protobuf.message").DecodeError, ValueError, RuntimeError) as error:
+        raise Unreadable(path, f"is not {what}: {first_line(error)}") from None
+    return message
+
+
+def file_bytes(path: str) -> bytes:
+    """Return what a file holds; Unreadable where it cannot be read, or is too large."""
+    try:
+        return read_plain(path, MOST_PROTOBUF)
+    except TooLarge:
+        raise Unreadable(path, "is larger than 2 GiB, which no protobuf is", "file-too-large") from None
+    except (OSError, ValueError) as error:
+        raise Unreadable(path, reason(error), "file-not-found") from None
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what a library says, which may have a whole node in it."""
+    return cut((str(error).strip().splitlines() or [type(error).__name__])[0], _MOST_SAID)
+
+
+# ---- tensors
+
+
+def tensor_in(path: str) -> TensorRef:
+    """Return what a file of a data set has; Unreadable where it is none, Refused where DirectML has none such."""
+    return checked_tensor(path, parsed_tensor(path, file_bytes(path), "a tensor of ONNX"), os.path.basename(path))
+
+
+def checked_tensor(path: str, tensor: Any, name: str) -> TensorRef:
+    """Return a tensor of a file; Unreadable where it has not as many values as it says."""
+    try:
+        return _tensor(tensor, name)
+    except ValueError as error:
+        raise Unreadable(path, f"is not a tensor of ONNX: {first_line(error)}") from None
+
+
+def _tensor(tensor: Any, name: str) -> TensorRef:
+    """Return a tensor with its values; ValueError where it has not as many as its shape says."""
+    from onnx import numpy_helper
+
+    _check_inside(tensor)
+    kind = element_type(tensor.data_type)
+    if kind not in KNOWN:
+        raise Refused(f"{name} is {kind}, a type that DirectML does not have")
+    values: Array = numpy_helper.to_array(tensor)
+    if values.shape != tuple(tensor.dims):
+        raise ValueError(f"it has {counted(values.size, 'element')}, and its sizes are {list(tensor.dims)}")
+    return valued(values, kind)
+
+
+def valued(values: Array, kind: str) -> TensorRef:
+    """Return a tensor of values, of a type in ONNX's name; 4-bit numbers are brought to bytes."""
+    tensor = TensorRef(ELEMENTS[kind], values.shape)
+    return TensorRef.of(values.astype(tensor.dtype, copy=False), tensor.element)
+
+
+def constant(tensor: Any, name: str) -> TensorRef:
+    """Return a tensor that a model itself gives; onnx finds wrong ones fine, some versions more of them."""
+    try:
+        return _tensor(tensor, name)
+    except ValueError as error:
+        raise Refused(f"the values of {name} cannot be read: {first_line(error)}") from None
+
+
+_NUMBERS = {"value_float": "f4", "value_floats": "f4", "value_int": "i8", "value_ints": "i8"}
+
+
+def valueless(node: Any) -> str | None:
+    """Return which attribute of a node has no value, and why, or None."""
+    for attribute in node.attribute:
+        if attribute.ref_attr_name:
+            return f"its attribute {attribute.name} is that of a function, {attribute.ref_attr_name}, and it is in none"
+        if not attribute.type:
+            return f"its attribute {attribute.name} has no type"
+    return None
+
+
+def tensor_of(node: Any) -> Any:
+    """Return the tensor that a Constant gives, or None where it gives text or a sparse one.
+
+    Refused where an attribute has no value.
+    """
+    from onnx import helper, numpy_helper
+
+    empty = valueless(node)
+    if empty is not None:
+        raise Refused(empty)
+    for attribute in node.attribute:
+        given = helper.get_attribute_value(attribute)
+        if attribute.name == "value":
+            return given
+        if attribute.name in _NUMBERS:
+            return numpy_helper.from_array(np.array(given, _NUMBERS[attribute.name]))
+    return None
+
+
+def _check_inside(tensor: Any) -> None:
+    """Refuse a tensor whose values lie in another file, which may be any file."""
+    if tensor.data_location or tensor.external_data:
+        raise Refused(
+            f"the values of {tensor.name or 'a tensor'} lie in another file, and only the model's own are read"
+        )
+
+
+def element_type(number: int) -> str:
+    """Return ONNX's name of an element type."""
+    return _element_types().get(number, f"of type {number}")
+
+
+@cache
+def _element_types() -> Mapping[int, str]:
+    from onnx import TensorProto
+
+    return {value: name for name, value in TensorProto.DataType.items()}
+
+
+def opset_of(model: Any) -> int:
+    """Return the version of ONNX's own operators that a model asks for."""
+    return max((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+
+
+def unknown_opset(model: Any) -> str | None:
+    """Return what is to be said of a model of an opset that this onnx does not have, or None."""
+    import onnx
+
+    known, opset = onnx.defs.onnx_opset_version(), opset_of(model)
+    lowest = min((int(entry.version) for entry in model.opset_import if entry.domain in DOMAINS), default=1)
+    if lowest < 1:
+        return f"asks for opset {lowest}, and the first opset is 1"
+    if opset <= known:
+        return None
+    return f"asks for opset {opset}, and onnx {onnx.__version__} has opsets up to {known}: install a newer onnx"
