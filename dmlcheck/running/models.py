@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from dmlcheck.descs.write import notation
@@ -12,8 +12,8 @@ from dmlcheck.diagnostics.record import MAX_PROBLEMS, NOTE, Diagnostic, Finding
 from dmlcheck.diagnostics.wording import visible
 from dmlcheck.folders.exporting import Unavailable
 from dmlcheck.formats.registry import Opened
-from dmlcheck.graphs.check import CheckDesc, each_once
-from dmlcheck.onnx.descs.graph import fields_of
+from dmlcheck.graphs.check import CheckDesc, checked, each_once
+from dmlcheck.onnx.descs.graph import unchecked_graph
 from dmlcheck.onnx.descs.node import Counterpart
 from dmlcheck.onnx.exporter import require
 from dmlcheck.onnx.model.file import read_whole, symbols_of
@@ -186,19 +186,22 @@ def _of_node(node: ModelNode, file: str, asked: Asked, check_desc: CheckDesc) ->
 
 
 def _descs(
-    node: ModelNode, found: Iterable[Counterpart], file: str, asked: Asked, check_desc: CheckDesc
+    node: ModelNode, found: Sequence[Counterpart], file: str, asked: Asked, check_desc: CheckDesc
 ) -> Iterator[Validated]:
+    """Yield what is found of each operator of the graph that a node becomes: its desc, and where its edges disagree."""
     level = asked.level or NEWEST_LEVEL
-    for counterpart in found:
-        checked = check_desc(counterpart.operator, fields_of(counterpart.fields))
-        diagnostics, notes = (tuple(_placed(each, file) for each in some) for some in (checked.findings, checked.notes))
-        operator = OPERATOR_PREFIX + counterpart.operator
-        made = Validated(file, node.name, operator, level, checked.minimum, diagnostics, is_plain=False)
+    for one in checked(unchecked_graph(node.name, found), check_desc):
+        if one.node is None or one.desc is None:
+            continue
+        notes = tuple(_placed(note, file)._replace(severity=NOTE) for note in one.desc.notes)
+        findings = tuple(_placed(finding, file) for finding in one.findings)
+        operator = OPERATOR_PREFIX + one.node.operator
+        made = Validated(file, node.name, operator, level, one.desc.minimum, findings, is_plain=False)
         yield made._replace(
-            notes=tuple(note._replace(severity=NOTE) for note in notes),
+            notes=notes,
             node=node.name,
             onnx_operator=node.operator,
-            desc=None if checked.desc is None else notation(checked.desc),
+            desc=None if one.desc.desc is None else notation(one.desc.desc),
         )
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.graphs.records import Graph, GraphFile, Node, Step
 from dmlcheck.graphs.tensors import Array, Buffer, TensorRef
 from dmlcheck.onnx.descs.node import Counterpart, Refused
-from dmlcheck.specs.names import NEWEST_LEVEL
-from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import NEWEST_LEVEL, OPERATOR_PREFIX
+from dmlcheck.specs.records import INPUT, OUTPUT, OperatorSpec
 
 
 def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outputs: Mapping[str, TensorRef]) -> Graph:
@@ -27,6 +28,38 @@ def graph_of(made: Sequence[Counterpart], inputs: Mapping[str, TensorRef], outpu
     return Graph(
         tuple(builder.steps), tuple(inputs), tuple(name for name in outputs if name in written), builder.constants
     )
+
+
+def unchecked_graph(name: str, made: Sequence[Counterpart]) -> GraphFile:
+    """Return the operators that a node becomes as a graph to be checked: tensors that one writes are read by others.
+
+    What nothing of the node writes is an input of the graph: its values need not be known. A tensor that is read as
+    another data type than it is written has a name of its own.
+    """
+    names: dict[tuple[Buffer, str], str] = {}
+    nodes: list[Node] = []
+    inputs: dict[str, None] = {}
+    written: set[str] = set()
+    for number, each in enumerate(made):
+        spec = load_spec(OPERATOR_PREFIX + each.operator)
+        sides: dict[str, dict[str, str]] = {INPUT: {}, OUTPUT: {}}
+        for label, kind, x in _labelled(each, spec):
+            sides[kind][label] = names.setdefault((x.buffer, x.data_type), f"tensor {len(names)}")
+        inputs.update((read, None) for read in sides[INPUT].values() if read not in written)
+        written.update(sides[OUTPUT].values())
+        nodes.append(Node(f"{name} {number}", each.operator, fields_of(each.fields), sides[INPUT], sides[OUTPUT]))
+    return GraphFile(name, tuple(inputs), (), tuple(nodes), ())
+
+
+def _labelled(made: Counterpart, spec: OperatorSpec) -> Iterator[tuple[str, str, TensorRef]]:
+    """Yield the tensors of an operator with their labels, and whether they are read or written."""
+    for field, given in made.fields.items():
+        kind = spec.fields[field].kind if field in spec.fields else ""
+        if kind in (INPUT, OUTPUT) and is_of_tensors(given):
+            each = (
+                {f"{field}[{place}]": x for place, x in enumerate(given)} if isinstance(given, list) else {field: given}
+            )
+            yield from ((label, kind, x) for label, x in each.items())
 
 
 class _Builder:

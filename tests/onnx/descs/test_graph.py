@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from node_graphs import computed, float32, graph, node_of
 
+from dmlcheck.graphs.check import checked
 from dmlcheck.graphs.tensors import TensorRef
-from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, values_of
+from dmlcheck.onnx.descs.graph import fields_of, graph_of, is_of_tensors, unchecked_graph, values_of
 from dmlcheck.onnx.descs.node import Counterpart, Node, Refused
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -83,3 +84,46 @@ def test_fields_of_tensors_are_descs_of_them_and_their_values() -> None:
     values = values_of(fields)
     assert (values["InputTensor"].tolist(), values["OutputTensors"]) == ([1], [None])
     assert [is_of_tensors(value) for value in fields.values()] == [True, True, False]
+
+
+# ---- before it is checked
+
+
+def chain(between: TensorRef, read: TensorRef) -> list[Counterpart]:
+    """Return the absolute values of a tensor, and what is computed of them."""
+    x, y = float32(*between.shape), float32(*read.shape)
+    return [
+        Counterpart("ELEMENT_WISE_ABS", {"InputTensor": x, "OutputTensor": between}),
+        Counterpart("ELEMENT_WISE_NEGATE", {"InputTensor": read, "OutputTensor": y}),
+    ]
+
+
+def test_operators_are_nodes_whose_tensors_have_the_same_name_where_one_reads_what_another_writes() -> None:
+    between = float32(2, 3)
+    made = unchecked_graph("n", chain(between, between))
+    first, second = made.nodes
+    assert made.inputs == (first.inputs["InputTensor"],)
+    assert second.inputs["InputTensor"] == first.outputs["OutputTensor"]
+    assert [finding for one in checked(made) for finding in one.findings] == []
+
+
+def test_an_operator_that_reads_more_than_another_writes_is_found() -> None:
+    buffer = float32(2, 3).buffer
+    made = unchecked_graph(
+        "n", chain(TensorRef("FLOAT32", (2, 2), None, buffer), TensorRef("FLOAT32", (2, 3), None, buffer))
+    )
+    assert [(one.name, finding.rule) for one in checked(made) for finding in one.findings] == [("n 1", "edge-mismatch")]
+
+
+def test_bits_that_are_read_as_another_type_are_a_tensor_of_their_own() -> None:
+    between = TensorRef("UINT32", (2, 3))
+    first, second = unchecked_graph("n", chain(between, between.bits("FLOAT32"))).nodes
+    assert second.inputs["InputTensor"] != first.outputs["OutputTensor"]
+
+
+def test_the_parts_of_a_list_have_labels_of_their_own() -> None:
+    a, b, joined = float32(2), float32(3), float32(5)
+    (node,) = unchecked_graph(
+        "n", [Counterpart("JOIN", {"InputTensors": [a, b], "OutputTensor": joined, "Axis": 0})]
+    ).nodes
+    assert list(node.inputs) == ["InputTensors[0]", "InputTensors[1]"]
