@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from dmlcheck import __version__
-from dmlcheck.diagnostics.wording import cut
+from dmlcheck.diagnostics.wording import cut, size_text
 from dmlcheck.files.document import Document
 from dmlcheck.files.yaml_text import one_line
 from dmlcheck.folders.case_file import FORM, Written, write_cases
@@ -25,6 +26,7 @@ _COMMENT = """\
 The node {} ({}) of the ONNX model {} by dmlcheck {}, with what the reference computes for its inputs;
 {}. What an implementation gives is compared with the reference."""
 _MOST = 200  # characters of a name
+_MOST_BYTES = 8 << 30  # of the inputs of all cases of a model, weights included
 
 
 def import_(
@@ -53,10 +55,14 @@ def _imported(path: str, asked: Asked, place: Folder, taken: set[str]) -> Import
     stem = free_name(safe_name(os.path.splitext(os.path.basename(path))[0]), taken)
     stems: set[str] = set()
     left_out: list[tuple[NodeCase, str]] = []
-    cases = 0
+    cases, room = 0, _MOST_BYTES
     source = inputs_text(model, asked.seed, asked.inputs)
     for node, found in ReferenceNodes(model).nodes():
         written = _cases(node, found, name)
+        if not isinstance(written, str):
+            room -= sum(_bytes(values) for one in written for values in one.inputs.values())
+        if room < 0:
+            written = f"the inputs of the nodes before it fill {size_text(_MOST_BYTES)}, and no more is written"
         if isinstance(written, str):
             left_out.append((node, written))
             continue
@@ -84,6 +90,11 @@ def _cases(node: NodeCase, found: Computed | Uncomputed, file: str) -> list[Writ
         return list(cases_of_steps(list(steps_of(found.mapped.graph, found.mapped.data)), "node", source))
     except (TooMuchWork, MemoryError) as error:
         return str(error) or "it does not fit into memory"
+
+
+def _bytes(values: Any) -> int:
+    """Return how many bytes the values of an input take: arrays, lists of them, or a notation, which takes none."""
+    return sum(map(_bytes, values)) if isinstance(values, list) else int(getattr(values, "nbytes", 0))
 
 
 def _remarks(left_out: Sequence[tuple[NodeCase, str]]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from run_models import constant, onnx, perceptron, random
 from whole_models import model, node, save
 
 from dmlcheck.formats.read import read_file
+from dmlcheck.running import model_nodes
 from dmlcheck.running.model_nodes import import_
 
 
@@ -69,6 +70,17 @@ def test_large_inputs_are_files_beside() -> None:
     (file,) = Path("out/model/up").iterdir()
     assert np.load(file).size == 16 * 300
     assert Path("out/model/up.yaml").stat().st_size < 2000
+
+
+def test_no_more_is_written_than_fits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first two nodes read 16 bytes each, the third would be the one too many."""
+    monkeypatch.setattr(model_nodes, "_MOST_BYTES", 40)
+    nodes = [node("Relu", "x", "r", "relu"), node("Neg", "r", "n", "neg"), node("Abs", "n", "y", "abs")]
+    found = imported(model(nodes, {"x": [4]}, {"y": [4]}))
+    assert sorted(path.stem for path in Path("out/model").glob("*.yaml")) == ["neg", "relu"]
+    assert found.remarks == (
+        "Abs-13 is not imported (1 node: abs): the inputs of the nodes before it fill 0.0 GiB, and no more is written",
+    )
 
 
 def test_what_is_no_case_is_told_with_its_reason() -> None:
