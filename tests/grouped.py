@@ -13,7 +13,7 @@ from bounds_of import gathered
 from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
-from dmlcheck.reference.tiling import groups
+from dmlcheck.reference.tiling import cut, groups
 from dmlcheck.specs.load import load_spec
 from dmlcheck.specs.names import NEWEST_LEVEL
 
@@ -66,8 +66,8 @@ def bound(
 
 @contextmanager
 def blocks_of(count: int) -> Iterator[None]:
-    """Cut tensors into blocks of so many elements, and groups that are longer than that."""
+    """Cut results into blocks of so many elements, and groups that are longer than that."""
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("BLOCK", "BLOCK_AS_IS"):
-            patch.setattr(groups, name, count)
+        for module, name in ((cut, "BLOCK"), (groups, "BLOCK"), (groups, "BLOCK_AS_IS")):
+            patch.setattr(module, name, count)
         yield

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.pieces import alternatives, is_float
+from dmlcheck.reference.pieces import Open, alternatives, cast, is_float
 from dmlcheck.values.number_formats import FORMATS, NUMPY_TYPES
 
 
@@ -27,9 +27,21 @@ def to_floats(x: Any, input_type: str, output_type: str) -> Any:
     return alternatives(nearest, other, np.where(is_denormal, np.copysign(0, nearest), nearest))
 
 
+def in_type_of(number: Any, elements: Any) -> Any:
+    """Return a FLOAT in the type of elements: of floats the nearest, or the neighbour toward 0 if that is larger.
+
+    Of integers it is the number without its fraction, which is left open where the type does not hold that.
+    """
+    exact, value = float(raw(number)), cast(number, elements)
+    if not is_float(elements):
+        return Open(value, float(value) != np.trunc(exact))
+    is_larger = abs(float(value)) > abs(exact)
+    return alternatives(value, np.nextafter(value, value.dtype.type(0))) if is_larger else value
+
+
 def _is_certain(x: Any, output_type: str) -> bool:
     """Return whether no bound is asked for, or a type of floats has all of some integers."""
-    if is_float(x):
+    if is_float(raw(x)):
         return not isinstance(x, Ball)
     most = 2 ** FORMATS[output_type].precision
     return bool(-most <= x.min() and x.max() <= most)

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dmlcheck.reference.tiling.blocks import Index, tiles_along
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.tiling.blocks import tiles_along
 from dmlcheck.reference.tiling.piece import Piece, Sizes
 from dmlcheck.reference.windows import Places, View, Window, part, phases, places_at, view, windows
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import Array, Ball, hull, radius, raw, summing_error
 from dmlcheck.reference.pieces import Open, alternatives, ways_of
-from dmlcheck.reference.tiling.blocks import Axes, with_ones_after
+from dmlcheck.reference.places import with_ones_after
+from dmlcheck.reference.tiling.blocks import Axes
 
 Rounding = Callable[[Any], Any]
 

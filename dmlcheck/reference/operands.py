@@ -1,4 +1,4 @@
-"""The operands of a formula in the numbers that it is computed in: wide ones, other ones, or tracked ones."""
+"""The operands of a formula in the numbers that it is computed in: wide ones, other ones, or balls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ Numbers = Callable[[Any], Any]
 
 
 def as_numbers(x: Any, numbers: Numbers | None) -> Any:
-    """Return an operand in the type that it is computed in, or in other numbers."""
+    """Return an operand in the type that it is computed in, or in other numbers; of a list each of its tensors."""
+    if isinstance(x, list):
+        return [as_numbers(part, numbers) for part in x]
     wide = widened(x)
     if numbers is None:
         return wide
@@ -34,6 +36,8 @@ _WIDE: dict[str, Any] = {"f": np.float64, "i": np.int64, "u": np.uint64, "b": np
 
 def as_balls(x: Any, arithmetic: Arithmetic, *, is_exact: bool = False) -> Any:
     """Return an operand as balls; as it is computed in where no rounding touches it."""
+    if isinstance(x, list):
+        return [as_balls(part, arithmetic, is_exact=is_exact) for part in x]
     if isinstance(x, Blocks):
         return blockwise(partial(as_balls, arithmetic=arithmetic, is_exact=is_exact), x)
     if is_exact or not isinstance(x, np.ndarray):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from typing import Any, NamedTuple
 
@@ -132,9 +132,14 @@ def number(value: float, arithmetic: Arithmetic | None) -> Any:
     return value if rounded == value else Ball(value, abs(rounded - value), arithmetic)
 
 
-def number_for(value: float, x: Any) -> Any:
-    """Return a FLOAT of an array of them, to compute with x; an implementation may have rounded it as others."""
-    return number(float(np.float32(value)), x.arithmetic if isinstance(x, Ball) else None)
+def numbers_for(values: Sequence[float], x: Any) -> Any:
+    """Return FLOATs of an array of them, to compute with x; an implementation may have rounded them as others."""
+    value = np.asarray(values, np.float32).astype(np.float64)
+    if not isinstance(x, Ball):
+        return value
+    of = x.arithmetic.attributes
+    error = np.where(np.isfinite(value), np.abs(np.clip(value, *limits(of)).astype(NUMPY_TYPES[of]) - value), 0.0)
+    return Ball(value, error, x.arithmetic) if error.any() else value
 
 
 def limits(data_type: str) -> tuple[float, float]:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dmlcheck.reference.ball.numbers import product_of_parts
-from dmlcheck.reference.tiling.blocks import Blocks, Index
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.tiling.piece import Piece, Sizes
 
 LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import hull, raw
-from dmlcheck.reference.pieces import Open, limits, nearest, overflows
+from dmlcheck.reference.pieces import Open, as_float, limits, nearest, overflows
 from dmlcheck.reference.tiling.blocks import blockwise
 
 
@@ -16,6 +16,11 @@ def difference(x: Any, zero_point: Any) -> Any:
     """X - ZeroPoint, exactly."""
     wide = blockwise(lambda part: part.astype(np.float64), x)
     return wide if zero_point is None else wide - zero_point
+
+
+def as_floats(x: Any) -> Any:
+    """Return elements as floats to compute with each other."""
+    return blockwise(lambda part: as_float(part, part), x)
 
 
 def quantized(quotient: Any, zero_point: Any, output_type: str) -> Open:

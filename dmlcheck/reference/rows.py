@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from dmlcheck.reference.places import Places, slices, whole_along
 from dmlcheck.reference.work import Work
 
 Given = Mapping[str, Any]  # what a formula gets, by parameter
@@ -51,17 +52,17 @@ def along(*axes: int) -> Groups:
     return Groups(lambda given: tuple(range(given["input"].ndim)[axis] for axis in axes))
 
 
-Places = Sequence[range]
 Need = Callable[[Any, Places, Given], Any]
 
 
 class Cut(NamedTuple):
-    """The first output may be cut along some axes, with all outputs of the same sizes; the others belong to each tile.
+    """The first output may be cut along some axes, and all of the same sizes along these; each tile has all others.
 
     `axes` gives these axes, by default all. `needs` has, by parameter, what a tile needs of a tensor, unless it is the
-    same places: WHOLE, or a function of the tensor, the places of the tile, and what the formula gets. A formula that
-    has a parameter `places` gets those of the tile, a range for each dimension. A tile has at most `blocks` blocks of
-    65,536 elements: more than one where little is done for each.
+    same places: WHOLE, LINES, or a function of the tensor, the places of the tile, and what the formula gets; of None
+    for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
+    those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
+    where little is done for each.
     """
 
     axes: Callable[[Given], Axes] | None = None
@@ -72,6 +73,11 @@ class Cut(NamedTuple):
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
+
+
+def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a constant among functions
+    """Return the same places of a tensor along all axes but Axis, and all along that."""
+    return x[whole_along(given["axis"], slices(places))]
 
 
 Tiles = Elements | Groups | Cut

@@ -14,7 +14,8 @@ import numpy as np
 
 from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open, overflows
-from dmlcheck.reference.tiling.blocks import Axes, Blocks, Index, blockwise
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise
 from dmlcheck.values.number_formats import FORMATS
 
 
@@ -88,8 +89,9 @@ def marks_of_products(data_type: str, _: Any, __: Axes) -> Callable[[Any, Scan],
     return partial(open_products, data_type) if data_type in FORMATS else None
 
 
-def open_sums(data_type: str, x: Any, scan: Scan) -> Any:
+def open_sums(data_type: str, numbers: Any, scan: Scan) -> Any:
     """Say for which running sums the association decides whether a sum on the way overflows."""
+    x = raw(numbers)
     sums, most, least = of_runs(np.where(np.isfinite(x), x, 0), scan)
     above, below = overflows(data_type, most), overflows(data_type, least)
     is_nan, up, down = (
@@ -99,8 +101,9 @@ def open_sums(data_type: str, x: Any, scan: Scan) -> Any:
     return is_either & ~(is_nan | (up & down))
 
 
-def open_products(data_type: str, x: Any, scan: Scan) -> Any:
+def open_products(data_type: str, numbers: Any, scan: Scan) -> Any:
     """Say for which running products the association decides whether one on the way overflows or underflows."""
+    x = raw(numbers)
     conditions = (("zero", x == 0), ("infinite", np.isinf(x)), ("nan", np.isnan(x)))
     is_zero, is_infinite, is_nan = (held(name, at, scan) for name, at in conditions)
     sums, most, least = of_runs(np.log2(np.where(np.isfinite(x) & (x != 0), np.abs(x), 1)), scan)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dmlcheck.reference.ball.numbers import Ball, total_of_shared
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, tiles_along, with_ones_after
+from dmlcheck.reference.places import Index, with_ones_after
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, tiles_along
 
 Places = Sequence[slice]
 

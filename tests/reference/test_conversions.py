@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dmlcheck.reference.ball.numbers import Ball
-from dmlcheck.reference.conversions import to_floats
+from dmlcheck.reference.conversions import in_type_of, to_floats
 from dmlcheck.reference.pieces import Alternatives
 
 INF = float("inf")
@@ -76,3 +76,16 @@ def test_integers_are_beside_two_floats_or_one_of_them(number: int, others: list
 def test_the_largest_unsigned_integer_is_beside_2_to_the_64() -> None:
     x = np.array([2**64 - 1, 2**64 - 2**40], np.uint64)
     assert ways(x, "FLOAT32", "UINT64") == [[2.0**64, 2.0**64 - 2.0**40], [2.0**64 - 2.0**40, 2.0**64 - 2.0**40]]
+
+
+def test_a_float_in_the_type_of_elements_may_be_the_neighbour_toward_0() -> None:
+    found = in_type_of(-2049.5, np.zeros(0, np.float16))
+    assert isinstance(found, Alternatives)
+    assert [float(way) for way in found.ways] == [-2050, -2048]
+    assert in_type_of(2048.5, np.zeros(0, np.float16)) == 2048
+    assert in_type_of(0.5, np.zeros(0, np.float32)) == 0.5
+
+
+def test_a_float_in_the_type_of_integers_is_left_open_where_they_do_not_hold_it() -> None:
+    for number, value, is_open in ((2.9, 2, False), (-2.0, -2, False), (128.0, 0, True), (INF, 0, True)):
+        assert in_type_of(number, np.zeros(0, np.int8)) == (value, is_open)

@@ -13,9 +13,8 @@ from dmlcheck.reference import kernels
 FAMILIES = sorted(path for path in Path(kernels.__file__).parent.glob("*.py") if path.stem != "__init__")
 # Those that still cut their results into pieces, or compute with errors, themselves.
 MIXED = {
-    "activation", "attention", "binary", "convolution", "cumulative", "fill", "folding", "gradients", "indexing",
-    "matrix", "movement", "normalization", "optimizer", "pooling", "quantize", "random", "recurrent", "reduction",
-    "regions", "resampling", "unary",
+    "attention", "convolution", "folding", "gradients", "matrix", "normalization", "pooling", "recurrent", "regions",
+    "resampling",
 }  # fmt: skip
 ENGINE = ("blocks", "tiling", "numbers", "threads", "operands", "engine", "bounds", "threading", "concurrent")
 LONGEST = 25  # lines of a function

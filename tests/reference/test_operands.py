@@ -36,3 +36,12 @@ def test_floats_are_tracked_unless_the_formula_rounds_nothing() -> None:
     assert isinstance(as_balls(x, SINGLE), Ball)
     assert as_balls(x, SINGLE, is_exact=True) is x
     assert as_balls(np.ones(2, np.int8), SINGLE).dtype == np.int64
+
+
+def test_each_tensor_of_a_list_is_an_operand() -> None:
+    x = [np.ones(2, np.float32), np.ones(2, np.int8)]
+    assert [part.dtype for part in as_numbers(x, None)] == [np.float64, np.int64]
+    floats, integers = as_balls(x, SINGLE)
+    assert isinstance(floats, Ball)
+    assert integers.dtype == np.int64
+    assert as_balls(x, SINGLE, is_exact=True)[0] is x[0]

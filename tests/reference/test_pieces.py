@@ -23,6 +23,7 @@ from dmlcheck.reference.pieces import (
     limits,
     narrowed,
     nearest,
+    numbers_for,
     opened,
     or_nan,
     overflows,
@@ -233,3 +234,11 @@ def test_results_may_be_nan_in_some_places() -> None:
     x = np.array([1.0, 2.0])
     assert or_nan(x, np.array([False, False])) is x
     assert str([way.tolist() for way in ways_of(or_nan(x, np.array([False, True])))]) == "[[1.0, 2.0], [1.0, nan]]"
+
+
+def test_an_array_of_floats_may_have_been_rounded_to_float16() -> None:
+    values = [1, 2049, INF, 70000]
+    assert numbers_for(values, np.ones(1)).tolist() == values
+    of_float16 = Ball(np.ones(1), 0.0, Arithmetic(attributes="FLOAT16"))
+    assert numbers_for(values, of_float16).radius.tolist() == [0, 1, 0, 70000 - 65504]
+    assert isinstance(numbers_for(values, Ball(np.ones(1), 0.0, Arithmetic())), np.ndarray)

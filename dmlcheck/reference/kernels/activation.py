@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import Ball, raw
-from dmlcheck.reference.pieces import Open, alternatives, flushing, holds, limits
+from dmlcheck.reference.functions import with_published
+from dmlcheck.reference.pieces import Open, alternatives, cast, flushing, holds, limits
 from dmlcheck.reference.rows import Kernel, elementwise, exact
 from dmlcheck.reference.special import erfc, ln_1_exp
-from dmlcheck.values.number_formats import ulp
 
 
 def celu(input: Any, *, alpha: Any) -> Open:
@@ -102,7 +101,8 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
     """As for floats, or in FLOAT32; left open where the type does not hold a number, and unsigned x up to Threshold."""
     x = input.astype(np.float64)
     exact, is_open = shrink(x, bias=bias, threshold=threshold)
-    in_float32, _ = shrink(x.astype(np.float32), bias=float(raw(bias)), threshold=float(raw(threshold)))
+    rounded = input.astype(np.float32)
+    in_float32, _ = shrink(rounded, bias=cast(bias, rounded), threshold=cast(threshold, rounded))
     single = in_float32.astype(np.float64)
     fits = holds(input_type, exact) & holds(input_type, single)
     is_unsigned = limits(input_type)[0] == 0
@@ -113,16 +113,7 @@ def shrink_integers(input: Any, *, bias: Any, threshold: Any, input_type: str) -
 
 def sigmoid(input: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    found = 1 / (1 + np.exp(-input))
-    return _published(found) if isinstance(found, Ball) else found
-
-
-def _published(found: Ball) -> Ball:
-    """Return sigmoids with a bound that is no less than the 34 ULP that SIGMOID's spec has, 1 of them the result's."""
-    if found.arithmetic.data_type != "FLOAT32":
-        return found
-    least = 33 * ulp(np.abs(raw(found)), "FLOAT32")
-    return Ball(found.value, np.fmax(found.radius, least), found.arithmetic, found.terms)
+    return with_published(1 / (1 + np.exp(-input)), 34)
 
 
 def softplus(input: Any, *, steepness: Any) -> Open:

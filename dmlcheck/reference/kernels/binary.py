@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.functions import of_values
 from dmlcheck.reference.pieces import (
     Open,
     alternatives,
@@ -78,10 +78,15 @@ def power(input: Any, exponent: Any) -> Any:
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    x, y = raw(input), raw(exponent)
+    may_be_nan = of_values(has_two_powers, input, exponent)
+    is_open = of_values(lambda x, y: (x == 0) & (y <= 0), input, exponent)
+    return Open(or_nan(np.power(input, exponent), may_be_nan), is_open)
+
+
+def has_two_powers(x: Any, y: Any) -> Any:
+    """Say where x^y is a number in IEEE 754, and NaN as exp(y * log(x))."""
     of_infinity = (x == -np.inf) & (np.floor(y) < y) | (y == 0) & ~np.isfinite(x)
-    to_infinity = np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
-    return Open(or_nan(np.power(input, exponent), of_infinity | to_infinity), (x == 0) & (y <= 0))
+    return of_infinity | np.isinf(y) & (x < 0) | (x == 1) & ~np.isfinite(y)
 
 
 def power_of_integers(input: Any, exponent: Any, *, scale_bias: Any, output_type: str) -> Any:

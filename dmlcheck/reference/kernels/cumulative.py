@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Groups, Kernel
 from dmlcheck.reference.scans import Scan, marks_of_products, marks_of_sums, scanned
@@ -41,7 +40,7 @@ def cumulative_product(
 def up_to_each(x: Any, scan: Scan, *, ufunc: np.ufunc, is_exclusive: bool, mark: Callable[..., Any] | None) -> Open:
     """Return what a ufunc makes of the elements up to each, and which of these results are left open."""
     results = scan("results", ufunc, x)
-    is_open = np.zeros(x.shape, dtype=bool) if mark is None else mark(raw(x), scan)
+    is_open = np.zeros(x.shape, dtype=bool) if mark is None else mark(x, scan)
     if not is_exclusive:
         return Open(results, is_open)
     return Open(scan.shifted("exclusive", results, ufunc.identity), scan.shifted("open", is_open, 0))

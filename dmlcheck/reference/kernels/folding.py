@@ -14,8 +14,9 @@ import numpy as np
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.ball.numbers import Ball
 from dmlcheck.reference.pieces import Open, narrowed
+from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Kernel, exact_row
-from dmlcheck.reference.tiling.blocks import Index, ranges, tiles_along
+from dmlcheck.reference.tiling.blocks import ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece, exact_piece
 from dmlcheck.reference.windows import LARGE, View, Window, placed, views, windows
 

@@ -14,11 +14,13 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.ball.numbers import raw
+from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.pieces import Open, alternatives, any_of
+from dmlcheck.reference.places import Index, with_ones_after
 from dmlcheck.reference.rows import Axes, Kernel, shared_by
 from dmlcheck.reference.sums import mean as mean_of
 from dmlcheck.reference.sums import total
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, comparable, hull, ranges, tiles_along, with_ones_after
+from dmlcheck.reference.tiling.blocks import BLOCK, hull, ranges, tiles_along
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.windows import (

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial, reduce
+from collections.abc import Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.pieces import Open, as_bits, is_float, width
-from dmlcheck.reference.rows import WHOLE, Cut, Given, Groups, Kernel, Places, exact_row
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, runs, tiles_along, whole_along, with_ones_after
-from dmlcheck.reference.tiling.piece import Piece, exact_piece
-
-LIMIT = 4 * BLOCK  # elements of a piece:
-COPIED = 8 * LIMIT  # elements of a piece of a gather or scatter: each piece of a scatter looks at all updates
-
+from dmlcheck.reference.places import Places, right_aligned, slices, with_ones_after
+from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Axes, Cut, Given, Groups, Kernel, exact_row
 
 # ---- indices
 
@@ -39,11 +33,6 @@ def is_inside(at: Any, size: int) -> Any:
     return (at >= 0) & (at < size)
 
 
-def right_aligned(index: Index, rank: int) -> Index:
-    """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
-    return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
-
-
 def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
     """Return the part of a tensor at 0 of all dimensions but the last, and whether there is any other part."""
     lead = x.ndim - count
@@ -53,40 +42,37 @@ def last_dimensions(x: Any, count: int) -> tuple[Any, bool]:
 # ---- gathering
 
 
-def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int, output: TensorDesc) -> Iterator[Piece]:
+def gather(input: Any, indices: Any, *, axis: int, index_dimensions: int) -> Open:
     """Output[l, b, t] = Input[l, Indices[b], t].
 
     l are the coordinates before Axis, t those after it, b those of the last IndexDimensions dimensions of
     IndicesTensor.
     """
     own, is_open = last_dimensions(indices, index_dimensions)
-    after = axis + index_dimensions
-    for index in tiles_along(range(len(output.sizes)), output.sizes, COPIED):
-        full = right_aligned(index, input.ndim - 1 + index_dimensions)
-        part = input[(*full[:axis], slice(None), *full[after:])]
-        yield exact_piece(index, partial(taken, axis=axis, is_open=is_open), (part, own[full[axis:after]]))
+    at, outside = indices_in(own, input.shape[axis])
+    whole = [slice(None)] * axis
+    found = np.take(input, at, axis) if input.flags.c_contiguous else input[(*whole, at)]  # take copies others first
+    return Open(found, with_ones_after(np.asarray(outside | is_open), input.ndim - axis - 1))
 
 
-def taken(x: Any, indices: Any, *, axis: int, is_open: bool) -> Open:
-    """The parts of x at indices along an axis."""
-    at, outside = indices_in(indices, x.shape[axis])
-    mark = np.asarray(outside | is_open)
-    found = np.take(x, at, axis) if x.flags.c_contiguous else x[(*[slice(None)] * axis, at)]  # take copies others first
-    return Open(found, with_ones_after(mark, x.ndim - axis - 1))
+def lines_of_gather(x: Any, places: Places, given: Given) -> Any:
+    """Return what is gathered from: all along Axis, and the places of a tile of the output elsewhere."""
+    axis, count = given["axis"], given["index_dimensions"]
+    index = right_aligned(slices(places), x.ndim - 1 + count)
+    return x[(*index[:axis], slice(None), *index[axis + count :])]
 
 
-def gather_elements(input: Any, indices: Any, *, axis: int) -> Iterator[Piece]:
+def indices_of_gather(indices: Any, places: Places, given: Given) -> Any:
+    """Return the indices of a tile of the output."""
+    axis, count = given["axis"], given["index_dimensions"]
+    index = right_aligned(slices(places), given["input"].ndim - 1 + count)
+    return indices[right_aligned(index[axis : axis + count], indices.ndim)]
+
+
+def gather_elements(input: Any, indices: Any, *, axis: int) -> Open:
     """Output[c] = Input[c], with Indices[c] in place of the coordinate of Axis."""
-    corner = input[whole_along(axis, tuple(map(slice, indices.shape)))]
-    for index in tiles_along(range(input.ndim), indices.shape, LIMIT):
-        lines = corner[whole_along(axis, index)]
-        yield exact_piece(index, partial(taken_along, axis=axis), (lines, indices[index]))
-
-
-def taken_along(x: Any, indices: Any, *, axis: int) -> Open:
-    """The elements of the lines of x along an axis at an index of their own."""
-    at, outside = indices_in(indices, x.shape[axis])
-    return Open(np.take_along_axis(x, at, axis), outside)
+    at, outside = indices_in(indices, input.shape[axis])
+    return Open(np.take_along_axis(input, at, axis), outside)
 
 
 def gather_nd1(
@@ -96,8 +82,7 @@ def gather_nd1(
     input_dimension_count: int,
     indices_dimension_count: int,
     batch_dimension_count: int,
-    output: TensorDesc,
-) -> Iterator[Piece]:
+) -> Open:
     """Output[b, m, t] = Input[b, Indices[b, m], t].
 
     b are the coordinates of the first BatchDimensionCount dimensions in use. The last dimension of Indices has the
@@ -105,121 +90,113 @@ def gather_nd1(
     """
     x, is_open = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
-    count, width = tuples.ndim - 1, tuples.shape[-1]
-    for index in tiles_along(range(len(output.sizes)), output.sizes, LIMIT):
-        full = right_aligned(index, count + x.ndim - batch_dimension_count - width)
-        batches, rest = full[:batch_dimension_count], full[count:]
-        part = x[(*batches, *[slice(None)] * width, *rest)]
-        formula = partial(taken_by_tuples, batches=len(batches), is_open=is_open or more)
-        yield exact_piece(index, formula, (part, tuples[full[:count]]))
-
-
-def taken_by_tuples(x: Any, tuples: Any, *, batches: int, is_open: bool) -> Open:
-    """The parts of x at tuples of indices, for each of the batches in its first dimensions its own."""
-    count, width = tuples.ndim - 1, tuples.shape[-1]
+    count, width, batches = tuples.ndim - 1, tuples.shape[-1], batch_dimension_count
     own = np.ogrid[tuple(map(slice, tuples.shape[:batches]))]
-    found = [indices_in(tuples[..., p], x.shape[batches + p]) for p in range(width)]
     batch = [with_ones_after(at, count - batches) for at in own]
-    mark = np.asarray(reduce(np.logical_or, (outside for _, outside in found), is_open))
-    return Open(x[(*batch, *(at for at, _ in found))], with_ones_after(mark, x.ndim - batches - width))
+    at, outside = coordinates(np.moveaxis(tuples, -1, 0), x.shape[batches : batches + width])
+    mark = np.asarray(outside | is_open | more)
+    return Open(x[(*batch, *at)], with_ones_after(mark, x.ndim - batches - width))
 
 
-def gather_nd(
-    input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int, output: TensorDesc
-) -> Iterator[Piece]:
+def gather_nd(input: Any, indices: Any, *, input_dimension_count: int, indices_dimension_count: int) -> Open:
     """Output[m, t] = Input[Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
-    return gather_nd1(
-        input,
-        indices,
-        input_dimension_count=input_dimension_count,
-        indices_dimension_count=indices_dimension_count,
-        batch_dimension_count=0,
-        output=output,
+    counts = {"input_dimension_count": input_dimension_count, "indices_dimension_count": indices_dimension_count}
+    return gather_nd1(input, indices, **counts, batch_dimension_count=0)
+
+
+def coordinates(indices: Iterable[Any], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
+    """Return where indices point along several dimensions, as `indices_in`, and where one of them is outside."""
+    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
+    return at, reduce(np.logical_or, outside)
+
+
+def parts_of_gather_nd(x: Any, places: Places, given: Given) -> Any:
+    """Return what tuples are gathered from: the places of a tile of the output but for what the tuples say."""
+    batches, width, count = _of_tuples(given)
+    rank = given["input_dimension_count"]
+    index = right_aligned(slices(places), count + rank - batches - width)
+    return x[right_aligned((*index[:batches], *[slice(None)] * width, *index[count:]), x.ndim)]
+
+
+def tuples_of_gather_nd(indices: Any, places: Places, given: Given) -> Any:
+    """Return the tuples of a tile of the output."""
+    batches, width, count = _of_tuples(given)
+    index = right_aligned(slices(places), count + given["input_dimension_count"] - batches - width)
+    return indices[right_aligned((*index[:count], slice(None)), indices.ndim)]
+
+
+def _of_tuples(given: Given) -> tuple[int, int, int]:
+    """Return the numbers of dimensions of batches, of a tuple, and of all tuples."""
+    return (
+        given.get("batch_dimension_count", 0),
+        given["indices"].shape[-1],
+        given["indices_dimension_count"] - 1,
     )
 
 
 # ---- replacing
 
 
-def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Iterator[Piece]:
+def scatter(input: Any, indices: Any, updates: Any, *, axis: int) -> Open:
     """Output is Input with Updates[c] at c, where Indices[c] replaces the coordinate of Axis."""
-    for index in tiles_along(range(input.ndim), input.shape, COPIED):
-        lines, starts = whole_along(axis, index), starts_of(index)
-        columns = partial(coordinates_with, axis=axis, starts=starts)
-        formula = partial(replaced, columns=columns, sizes=input.shape, starts=starts)
-        yield exact_piece(index, formula, (input[index], indices[lines], updates[lines]))
-
-
-def coordinates_with(indices: Any, cut: Index, *, axis: int, starts: Sequence[int]) -> Sequence[Any]:
-    """Return the coordinates of elements, with their indices for that of an axis; `cut` counts from `starts`."""
-    first = np.add(starts, starts_of(cut))
-    grid = np.ogrid[tuple(map(slice, first, first + indices.shape))]
-    return (*grid[:axis], indices, *grid[axis + 1 :])
+    grid = np.ogrid[tuple(map(slice, indices.shape))]
+    return replaced(input, (*grid[:axis], indices, *grid[axis + 1 :]), updates)
 
 
 def scatter_nd(
     input: Any, indices: Any, updates: Any, *, input_dimension_count: int, indices_dimension_count: int
-) -> Iterator[Piece]:
+) -> Open:
     """Output is Input with Updates[m, t] at [Indices[m], t].
 
     The last dimension of Indices has the coordinates of a tuple; t are the coordinates after those.
     """
     _, is_open = last_dimensions(input, input_dimension_count)
     tuples, more = last_dimensions(indices, indices_dimension_count)
-    lead = input.ndim - input_dimension_count
-    sizes = input.shape[: lead + tuples.shape[-1]]
-    blocks = updates.reshape((*tuples.shape[:-1], *input.shape[len(sizes) :]))
-    columns = partial(coordinates_of_tuples, lead=lead)
-    formula = partial(replaced, columns=columns, sizes=sizes, is_open=is_open or more)
-    for index in tiles_along(range(input.ndim), input.shape, COPIED):
-        part = blocks[(*[slice(None)] * (tuples.ndim - 1), *index[len(sizes) :])]
-        yield exact_piece(index, partial(formula, starts=starts_of(index)), (input[index], tuples, part))
+    lead = [0] * (input.ndim - input_dimension_count)
+    found, mark = replaced(input, (*lead, *np.moveaxis(tuples, -1, 0)), updates)
+    return Open(found, mark | (is_open or more))
 
 
-def coordinates_of_tuples(tuples: Any, _: Index, *, lead: int) -> Sequence[Any]:
-    """Return the coordinates that tuples have, after those of the dimensions before, which are 0."""
-    return (*[0] * lead, *np.moveaxis(tuples, -1, 0))
-
-
-def starts_of(index: Index) -> list[int]:
-    """Return where the slices of an index begin."""
-    return [at.start or 0 for at in index]
-
-
-def replaced(
-    x: Any,
-    indices: Any,
-    updates: Any,
-    *,
-    columns: Callable[[Any, Index], Sequence[Any]],
-    sizes: Sequence[int],
-    starts: Sequence[int],
-    is_open: bool = False,
-) -> Open:
-    """A part of a tensor, which begins at `starts`, with the updates that go there.
-
-    `columns` gives the coordinates of a part of the updates along the first dimensions of the tensor, of these sizes.
-    """
-    found, mark = x.copy(), np.full(x.shape, is_open)
-    count = updates.ndim - x.ndim + len(sizes)  # of the dimensions that number the updates
-    for cut in tiles_along(range(count), updates.shape[:count], max(1, BLOCK // math.prod(updates.shape[count:]))):
-        at, outside = zip(*map(indices_in, columns(indices[cut], cut), sizes), strict=True)
-        beyond = reduce(np.logical_or, outside)
-        where, here = inside(at, ~beyond, starts, x.shape)
-        found[where] = updates[cut][here]
-        for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]) if beyond.any() else ():
-            mark[inside(list(map(np.where, outside, ends, at)), beyond, starts, x.shape)[0]] = True
+def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Open:
+    """Return a tensor with updates at indices of its first dimensions; what one outside may replace is left open."""
+    found, sizes = x.copy(), x.shape[: len(indices)]
+    at, outside = zip(*map(indices_in, indices, sizes), strict=True)
+    beyond = reduce(np.logical_or, outside)
+    if not beyond.any():
+        found[at] = updates
+        return Open(found, where=False)
+    found[masked(at, ~beyond)] = updates[~beyond]
+    mark = np.zeros(x.shape, bool)
+    for ends in (at, [0] * len(sizes), [size - 1 for size in sizes]):
+        mark[masked(list(map(np.where, outside, ends, at)), beyond)] = True
     return Open(found, mark)
 
 
-def inside(at: Sequence[Any], mask: Any, starts: Sequence[int], sizes: Sequence[int]) -> tuple[tuple[Any, ...], Any]:
-    """Return the coordinates, of those that a mask has, in the part of a tensor that begins at `starts`; and a mask."""
-    own = list(map(np.subtract, at, starts))
-    here = reduce(np.logical_and, map(is_inside, own, sizes), mask)
-    return tuple(np.broadcast_to(one, here.shape)[here] for one in own), here
+def masked(at: Sequence[Any], mask: Any) -> tuple[Any, ...]:
+    """Return the coordinates that a mask has."""
+    return tuple(np.broadcast_to(one, mask.shape)[mask] for one in at)
+
+
+def updates_after_tuples(updates: Any, places: Places, given: Given) -> Any:
+    """Return the updates of a tile: of each tuple a tensor of the dimensions that come after the tuple's."""
+    after = axes_after_tuples(given)
+    tuples = given["indices"].shape[-given["indices_dimension_count"] : -1]
+    blocks = updates.reshape((*tuples, *given["input"].shape[len(given["input"].shape) - len(after) :]))
+    return blocks[right_aligned(tuple(slices(places)[axis] for axis in after), blocks.ndim)]
+
+
+def axes_after_tuples(given: Given) -> Axes:
+    """Return the axes of the input for which tuples have no index."""
+    rank, count = given["input"].ndim, given["input_dimension_count"]
+    return tuple(range(rank - count + given["indices"].shape[-1], rank))
+
+
+def axes_but_axis(given: Given) -> Axes:
+    """Return all axes of the input but Axis."""
+    return tuple(axis for axis in range(given["input"].ndim) if axis != given["axis"])
 
 
 # ---- one-hot
@@ -297,30 +274,23 @@ def notable(x: Any, axis: int) -> Any:
 # ---- coordinates
 
 
-def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> Iterator[Piece]:
-    """OutputCount is the number of elements that are not 0, row r of OutputCoordinates where the r-th of them is."""
-    *lead, rows, count = output_coordinates.sizes
-    first = [0] * len(lead)
-    row, is_open = 0, False
-    for index, start, _ in runs(input.shape, LIMIT):
-        part = input[index]
-        formula = partial(coordinates, start=start, sizes=input.shape, count=count, is_open=is_open)
-        stop = row + int(np.count_nonzero(part))
-        yield exact_piece({"output_coordinates": (*first, slice(row, stop))}, formula, (part,))
-        row, is_open = stop, is_open or bool(in_doubt(part).any())
-    yield Piece({"output_count": ()}, lambda: {"output_count": Open(np.array([row]), is_open)})
-    for start in range(row, rows, LIMIT):
-        stop = min(start + LIMIT, rows)
-        formula = partial(unwritten, stop - start, count)
-        yield Piece({"output_coordinates": (*first, slice(start, stop))}, formula)
+def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[str, Any]:
+    """OutputCount is the number of elements that are not 0, row r of OutputCoordinates where the r-th of them is.
 
-
-def coordinates(x: Any, *, start: int, sizes: Sequence[int], count: int, is_open: bool) -> dict[str, Any]:
-    """The last coordinates of the elements that are not 0 in a row-major run of a tensor."""
-    at = np.flatnonzero(x)
-    found = np.stack(np.unravel_index(start + at, sizes)[len(sizes) - count :], axis=1)
-    doubt = np.logical_or.accumulate(in_doubt(x).reshape(-1))[at] | is_open
-    return {"output_coordinates": Open(found, doubt[:, None])}
+    Rows that no element has are left open.
+    """
+    rows, count = output_coordinates.sizes[-2:]
+    found, mark = np.zeros((rows, count), np.uint32), np.ones((rows, 1), bool)
+    at, doubt = np.flatnonzero(input != 0), in_doubt(input).reshape(-1)
+    for axis, places in enumerate(np.unravel_index(at, input.shape)[input.ndim - count :]):
+        found[: at.size, axis] = places
+    mark[: at.size, 0] = doubt.any() and np.logical_or.accumulate(doubt)[at]
+    shape = (*[1] * (len(output_coordinates.sizes) - 2), rows, count)
+    marks = np.broadcast_to(mark, (rows, count)).reshape(shape)
+    return {
+        "output_coordinates": Open(found.reshape(shape), marks),
+        "output_count": Open(np.array([at.size]), doubt.any()),
+    }
 
 
 def in_doubt(x: Any) -> Any:
@@ -330,27 +300,21 @@ def in_doubt(x: Any) -> Any:
     return np.isnan(x) | ((x != 0) & (np.abs(x) < np.finfo(x.dtype).smallest_normal))
 
 
-def unwritten(rows: int, count: int) -> dict[str, Any]:
-    """Rows of coordinates that no element has: 0, which is left open."""
-    return {"output_coordinates": Open(np.zeros((rows, count), np.uint32), np.ones((rows, count), bool))}
-
-
-def without_axis(indices: Any, places: Places, given: Given) -> Any:
-    """Return the indices of a tile, of which there is one along the axis."""
-    return indices[whole_along(given["axis"], tuple(slice(at.start, at.stop) for at in places))]
-
-
+GATHER = Cut(needs={"input": lines_of_gather, "indices": indices_of_gather}, blocks=32)
+GATHER_ND = Cut(needs={"input": parts_of_gather_nd, "indices": tuples_of_gather_nd}, blocks=4)
 SEQUENCES = Groups(lambda given: (given["axis"],), is_whole=True)
 
 KERNELS: dict[str, Kernel] = {
-    "GATHER": exact_row(gather),
-    "GATHER_ELEMENTS": exact_row(gather_elements),
-    "GATHER_ND": exact_row(gather_nd),
-    "GATHER_ND1": exact_row(gather_nd1),
-    "NONZERO_COORDINATES": exact_row(nonzero_coordinates),
-    "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": without_axis, "values": WHOLE}, blocks=4)),
-    "SCATTER": exact_row(scatter),
-    "SCATTER_ND": exact_row(scatter_nd),
+    "GATHER": exact_row(gather, GATHER),
+    "GATHER_ELEMENTS": exact_row(gather_elements, Cut(needs={"input": LINES}, blocks=4)),
+    "GATHER_ND": exact_row(gather_nd, GATHER_ND),
+    "GATHER_ND1": exact_row(gather_nd1, GATHER_ND),
+    "NONZERO_COORDINATES": exact_row(nonzero_coordinates, UNCUT),
+    "ONE_HOT": exact_row(one_hot, Cut(needs={"indices": LINES, "values": WHOLE}, blocks=4)),
+    "SCATTER": exact_row(scatter, Cut(axes_but_axis, {"indices": LINES, "updates": LINES}, 32)),
+    "SCATTER_ND": exact_row(
+        scatter_nd, Cut(axes_after_tuples, {"indices": WHOLE, "updates": updates_after_tuples}, 32)
+    ),
     "TOP_K": exact_row(top_k, SEQUENCES),
     "TOP_K1": exact_row(top_k1, SEQUENCES),
 }

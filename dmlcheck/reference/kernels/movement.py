@@ -4,78 +4,58 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate, chain, pairwise, product
-from operator import add
-from typing import Any, NamedTuple
+from functools import reduce
+from itertools import accumulate, product
+from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.pieces import Open, alternatives, cast, is_float
-from dmlcheck.reference.rows import Kernel, exact_row
-from dmlcheck.reference.tiling.blocks import (
-    BLOCK,
-    BLOCK_AS_IS,
-    Index,
-    ranges,
-    tiles_along,
-    whole_along,
-    with_ones_after,
-)
-from dmlcheck.reference.tiling.piece import Piece, exact_piece
+from dmlcheck.reference.conversions import in_type_of
+from dmlcheck.reference.pieces import Open, alternatives, opened, ways_of
+from dmlcheck.reference.places import Index, Places, slices, with_ones_after
+from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, Given, Kernel, exact_row
 
 Sizes = tuple[int, ...]
-
-
-def moving(where: Any, formula: Callable[..., Any], x: Any) -> Piece:
-    """Return the piece of an output that a formula makes of elements as they are."""
-    return exact_piece(where, formula, (x,))
-
-
-def placed(where: Any, x: Any) -> Piece:
-    """Return the piece of an output that has just the elements of x."""
-    return moving(where, lambda part: part, x)
-
-
-def slices(places: Sequence[range]) -> Index:
-    """Return the index that has some places of each dimension, in rising order."""
-    return tuple(slice(at.start, at.stop, at.step) for at in places)
 
 
 # ---- parts
 
 
-def parts(sizes: Sequence[Sizes], axis: int) -> Iterator[Index]:
-    """Yield where each of several parts is in the tensor that they make up along an axis."""
-    for start, stop in pairwise(accumulate((part[axis] for part in sizes), initial=0)):
-        yield (*[slice(None)] * axis, slice(start, stop))
-
-
-def join(inputs: Sequence[Any], *, axis: int) -> Iterator[Piece]:
+def join(inputs: Sequence[Any], *, axis: int) -> Any:
     """Output[.., start + i, ..] = InputTensors[k][.., i, ..] along Axis; start is the size of all inputs before."""
-    return map(placed, parts([part.shape for part in inputs], axis), inputs)
+    return inputs[0] if len(inputs) == 1 else np.concatenate(inputs, axis)
 
 
-def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> Iterator[Piece]:
+def parts_at(inputs: Sequence[Any], places: Places, given: Given) -> list[Any]:
+    """Return the parts of several tensors, one after another along Axis, that are at some places."""
+    axis, index = given["axis"], slices(places)
+    starts = accumulate((part.shape[axis] for part in inputs), initial=0)
+    own = [(x, range(x.shape[axis])[_from(places[axis], start)]) for x, start in zip(inputs, starts, strict=False)]
+    return [x[(*index[:axis], slice(at.start, at.stop), *index[axis + 1 :])] for x, at in own if at]
+
+
+def _from(at: range, start: int) -> slice:
+    return slice(max(0, at.start - start), max(0, at.stop - start))
+
+
+def split(input: Any, *, outputs: Sequence[TensorDesc], axis: int) -> dict[str, Any]:
     """OutputTensors[k][.., i, ..] = Input[.., start + i, ..] along Axis; start is the size of all outputs before."""
-    for number, at in enumerate(parts([part.sizes for part in outputs], axis)):
-        name = f"outputs[{number}]"
-        yield moving({name: ()}, lambda part, name=name: {name: part}, input[at])
+    starts = list(accumulate(part.sizes[axis] for part in outputs))[:-1]
+    return {f"outputs[{number}]": part for number, part in enumerate(np.split(input, starts, axis))}
 
 
 # ---- windows
 
 
-def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Iterator[Piece]:
+def slice_(input: Any, *, offsets: Sizes, sizes: Sizes, strides: Sizes) -> Open:
     """Output[c] = Input[Offsets + Strides * c]."""
 
     def seen(offset: int, size: int, stride: int) -> slice:
         return slice(offset, offset + stride * (size - 1) + 1, stride or None)
 
     part = np.broadcast_to(input[tuple(map(seen, offsets, sizes, strides))], sizes)
-    yield moving((), lambda x: Open(x, repeated(sizes, strides)), part)
+    return Open(part, repeated(sizes, strides))
 
 
 def repeated(sizes: Sizes, strides: Sizes) -> Any:
@@ -108,10 +88,10 @@ def slice1(
     input_window_sizes: Sizes,
     input_window_strides: Sizes,
     output: TensorDesc,
-) -> Iterator[Piece]:
+) -> Any:
     """Output[c] = Input[start + Stride * c]; start is the window's first element, with a negative Stride its last."""
-    places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, output.sizes)
-    yield placed((), input[slices(places)][turn])
+    at, turn = window(input_window_offsets, input_window_sizes, input_window_strides, output.sizes)
+    return input[slices(at)][turn]
 
 
 def slice_grad(
@@ -120,160 +100,108 @@ def slice_grad(
     input_window_offsets: Sizes,
     input_window_sizes: Sizes,
     input_window_strides: Sizes,
-    output_gradient: TensorDesc,
-) -> Iterator[Piece]:
+    places: Places,
+) -> Any:
     """OutputGradient[start + Stride * c] = InputGradient[c], with the start of SLICE1; 0 elsewhere."""
-    places, turn = window(input_window_offsets, input_window_sizes, input_window_strides, input_gradient.shape)
-    return pasted(input_gradient[turn], places, output_gradient.sizes, Fill((0,)))
+    at, turn = window(input_window_offsets, input_window_sizes, input_window_strides, input_gradient.shape)
+    return pasted(input_gradient[turn], at, places, 0)
 
 
-# ---- tensors in larger ones
+def pasted(x: Any, at: Places, places: Places, value: Any) -> Open:
+    """Return what a larger tensor has at some places: the elements of x in their order `at` theirs, else a value."""
+    own = tuple(
+        slice(bisect_left(one, cut.start), bisect_left(one, cut.stop)) for one, cut in zip(at, places, strict=True)
+    )
+    seen = [one[index] for one, index in zip(at, own, strict=True)]
+    where = tuple(
+        slice(one.start - cut.start, one.stop - cut.start, one.step) for one, cut in zip(seen, places, strict=True)
+    )
 
+    def around(outside: Any, part: Any) -> Any:
+        found = np.full([*map(len, places)], outside, part.dtype)
+        found[where] = part
+        return found
 
-class Fill(NamedTuple):
-    """What a larger tensor has where a smaller one is not: one of several values, which may be left open."""
-
-    ways: tuple[Any, ...]
-    is_open: bool = False
-
-
-def pasted(x: Any, places: Sequence[range], sizes: Sizes, fill: Fill) -> Iterator[Piece]:
-    """Yield the pieces of a tensor that has the elements of x at some places of each dimension, others elsewhere."""
-
-    def seen(at: range, cut: range) -> slice:
-        return slice(bisect_left(at, cut.start), bisect_left(at, cut.stop))
-
-    def place(at: range, own: slice, cut: range) -> slice:
-        return slice(at[own].start - cut.start, at[own].stop - cut.start, at.step)
-
-    for index in tiles_along(range(x.ndim), sizes, BLOCK_AS_IS):
-        cuts = ranges(index, sizes)
-        own = tuple(map(seen, places, cuts))
-        where = tuple(map(place, places, own, cuts))
-        yield moving(index, partial(filled, sizes=tuple(map(len, cuts)), where=where, fill=fill), x[own])
-
-
-def filled(x: Any, *, sizes: Sizes, where: Index, fill: Fill) -> Open:
-    """Return a part of a larger tensor with the elements of x in their place."""
-
-    def around(value: Any, part: Any = x) -> Any:
-        whole = np.full(sizes, value, part.dtype)
-        whole[where] = part
-        return whole
-
-    return Open(alternatives(*fill.ways, of=around), fill.is_open and around(fill.is_open, np.zeros_like(x, bool)))
+    value, is_open = opened(value)
+    found = alternatives(*ways_of(value), of=lambda way: around(way, x[own]))
+    return Open(found, is_open and around(is_open, np.zeros_like(x[own], bool)))
 
 
 # ---- copies side by side
 
 
-def tile(input: Any, *, repeats: Sizes) -> Iterator[Piece]:
+def tile(input: Any, *, places: Places) -> Any:
     """Output[c] = Input[c mod InputTensor's sizes]."""
-
-    def reach(copies: range, places: range, own: int) -> slice:
-        return slice(copies[0] * own + places[0], copies[-1] * own + places[-1] + 1)
-
-    sizes = tuple(np.column_stack([repeats, input.shape]).ravel().tolist())
-    for index in tiles_along(range(len(sizes)), sizes, BLOCK_AS_IS):
-        found = ranges(index, sizes)
-        copies, places = found[::2], found[1::2]
-        where = tuple(map(reach, copies, places, input.shape))
-        yield moving(where, partial(np.tile, reps=tuple(map(len, copies))), input[slices(places)])
+    starts = [at.start % size for at, size in zip(places, input.shape, strict=True)]
+    own = tuple(slice(start, start + len(at)) for start, at in zip(starts, places, strict=True))
+    copies = [-(-at.stop // size) for at, size in zip(own, input.shape, strict=True)]
+    seen = tuple(at if count == 1 else slice(None) for at, count in zip(own, copies, strict=True))
+    cut = tuple(slice(None) if count == 1 else at for at, count in zip(own, copies, strict=True))
+    return np.tile(input[seen], copies)[cut]
 
 
 # ---- starts of lines reversed
 
 
-def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int) -> Iterator[Piece]:
+def reverse_subsequences(input: Any, sequence_lengths: Any, *, axis: int, places: Places) -> Any:
     """Output[.., i, ..] = Input[.., L - 1 - i, ..] along Axis where i < L, else Input[.., i, ..].
 
     L is the element of SequenceLengths for the sequence, at most the size of Axis.
     """
-    lengths = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
-    for index in tiles_along(range(input.ndim), input.shape, BLOCK):
-        lines = whole_along(axis, index)
-        formula = partial(reversed_starts, at=index[axis], axis=axis)
-        yield exact_piece(index, formula, (input[lines], lengths[lines]))
-
-
-def reversed_starts(x: Any, length: Any, *, at: slice, axis: int) -> Any:
-    """Return elements of lines at some places, once the start of each line is reversed."""
-    places = with_ones_after(np.arange(*at.indices(x.shape[axis])), x.ndim - axis - 1)
-    return np.take_along_axis(x, np.where(places < length, length - 1 - places, places), axis)
+    length = np.minimum(sequence_lengths, input.shape[axis]).astype(np.int64)
+    at = with_ones_after(np.asarray(places[axis]), input.ndim - axis - 1)
+    return np.take_along_axis(input, np.where(at < length, length - 1 - at, at), axis)
 
 
 # ---- padding
 
 
-def padding(
-    input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, output: TensorDesc
-) -> Iterator[Piece]:
+def padding(input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, places: Places) -> Any:
     """Output[c] = Input[c - StartPadding]; outside, PaddingValue or the element that PaddingMode chooses.
 
     In integer types PaddingValue loses its fraction. In FLOAT16 it is rounded to the nearest number or toward 0.
     """
-    number = float(raw(padding_value))
-    value = cast(number, input)
-    if is_float(input):
-        fill = Fill((value, np.nextafter(value, value.dtype.type(0)) if abs(float(value)) > abs(number) else value))
-    else:
-        fill = Fill((value,), is_open=float(value) != np.trunc(number))
-    return padded(input, padding_mode, start_padding, output.sizes, fill)
+    value = in_type_of(padding_value, input)
+    return padding1(input, padding_mode=padding_mode, padding_value=value, start_padding=start_padding, places=places)
 
 
-def padding1(
-    input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, output: TensorDesc
-) -> Iterator[Piece]:
+def padding1(input: Any, *, padding_mode: str, padding_value: Any, start_padding: Sizes, places: Places) -> Any:
     """Output[c] = Input[c - StartPadding]; outside, PaddingValue or the element that PaddingMode chooses."""
-    return padded(input, padding_mode, start_padding, output.sizes, Fill((padding_value,)))
+    if padding_mode == "CONSTANT":
+        ends = map(sum, zip(start_padding, input.shape, strict=True))
+        return pasted(input, [*map(range, start_padding, ends)], places, padding_value)
+    own = [range(at.start - start, at.stop - start) for at, start in zip(places, start_padding, strict=True)]
+    found = continued(input, own, PLACES[padding_mode])
+    return Open(found, padding_mode == "REFLECTION" and has_no_reflection(input.shape, own))
 
 
-def padded(x: Any, mode: str, starts: Sizes, sizes: Sizes, fill: Fill) -> Iterator[Piece]:
-    """Return the pieces of a tensor that begins with so much padding in each dimension."""
-    if mode == "CONSTANT":
-        return pasted(x, list(map(range, starts, map(add, starts, x.shape))), sizes, fill)
-    return chain.from_iterable(
-        picked(x, region) for region in product(*map(partial(runs, mode), x.shape, starts, sizes))
+def continued(x: Any, places: Places, origin: Callable[[Any, int], Any]) -> Any:
+    """Return x at some places, where a function gives those whose elements are seen outside of it along an axis."""
+    found = np.empty([*map(len, places)], x.dtype)
+    for region in product(*(origins(at, size, origin) for at, size in zip(places, x.shape, strict=True))):
+        part = x[tuple(seen if isinstance(seen, slice) else slice(None) for _, seen in region)]
+        for axis, (_, seen) in enumerate(region):
+            part = part if isinstance(seen, slice) else part.take(seen, axis)
+        found[tuple(where for where, _ in region)] = part
+    return found
+
+
+def origins(at: range, size: int, origin: Callable[[Any, int], Any]) -> Iterator[tuple[slice, Any]]:
+    """Yield the parts of some places that are before, in and after a dimension, and what is seen there."""
+    start, stop = (min(max(end, at.start), at.stop) for end in (0, size))
+    if start < stop:
+        yield slice(start - at.start, stop - at.start), slice(start, stop)
+    for outside in (range(at.start, min(0, at.stop)), range(max(size, at.start), at.stop)):
+        if outside:
+            yield slice(outside.start - at.start, outside.stop - at.start), origin(np.asarray(outside), size)
+
+
+def has_no_reflection(sizes: Sizes, at: Places) -> Any:
+    """Say which places are outside along an axis of size 1, on which there is no other element to be seen."""
+    outside = [(np.arange(own.start, own.stop) != 0) & (size == 1) for own, size in zip(at, sizes, strict=True)]
+    return any(map(np.any, outside)) and reduce(
+        np.logical_or, (with_ones_after(x, len(at) - axis - 1) for axis, x in enumerate(outside))
     )
-
-
-class Run(NamedTuple):
-    """A run of places of a dimension, what gives the places of a smaller tensor for some of them, and if it is open."""
-
-    places: range
-    origins: Callable[[range], Any]
-    is_open: bool = False
-
-
-def runs(mode: str, own: int, start: int, size: int) -> Iterator[Run]:
-    """Yield the runs of a dimension in, before and after a smaller tensor."""
-    yield Run(range(start, start + own), lambda at: range(at.start - start, at.stop - start))
-    for run in (range(start), range(start + own, size)):
-        if run:
-            origins = partial(outside, mode, own, start)
-            yield Run(run, origins, is_open=(mode, own) == ("REFLECTION", 1))
-
-
-def outside(mode: str, own: int, start: int, at: range) -> Any:
-    """Return the places of a smaller tensor that are seen at some outside of it."""
-    return PLACES[mode](np.arange(at.start, at.stop) - start, own)
-
-
-def picked(x: Any, region: Sequence[Run]) -> Iterator[Piece]:
-    """Yield the pieces of a region of an output, with the elements of x at the places that its runs give."""
-    is_open = any(run.is_open for run in region)
-    for index in tiles_along(range(x.ndim), tuple(len(run.places) for run in region), BLOCK_AS_IS):
-        where = [run.places[cut] for run, cut in zip(region, index, strict=True)]
-        origins = [run.origins(at) for run, at in zip(region, where, strict=True)]
-        yield moving(slices(where), partial(taken, origins=origins, is_open=is_open), x)
-
-
-def taken(x: Any, *, origins: Sequence[Any], is_open: bool) -> Open:
-    """Return x[origins[0][c[0]], origins[1][c[1]], ...], where ranges are views."""
-    x = x[tuple(slice(at.start, at.stop) if isinstance(at, range) else slice(None) for at in origins)]
-    for axis, at in enumerate(origins):
-        x = x if isinstance(at, range) else x.take(at, axis)
-    return Open(x, is_open)
 
 
 def mirrored(at: Any, period: int, shift: int) -> Any:
@@ -292,53 +220,75 @@ PLACES: dict[str, Callable[[Any, int], Any]] = {
 # ---- blocks of channels
 
 
-def blocks(size: int, channels: int, order: str) -> Iterator[tuple[Index, Index]]:
-    """Yield what belongs together for each row and column of a block: the channels, and the places in the image.
-
-    The number of a channel is (row * BlockSize + column) * channels + c, or c * BlockSize^2 + row * BlockSize + column
-    with COLUMN_ROW_DEPTH.
-    """
-    for number, (row, column) in enumerate(np.ndindex(size, size)):
-        first = slice(number * channels, (number + 1) * channels)
-        deep = slice(number, None, size * size) if order == "COLUMN_ROW_DEPTH" else first
-        every = slice(None)
-        yield (every, deep), (every, every, slice(row, None, size), slice(column, None, size))
-
-
-def depth_to_space(
-    input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW", output: TensorDesc
-) -> Iterator[Piece]:
+def depth_to_space(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Any:
     """Output[n, c, y * BlockSize + row, x * BlockSize + column] = Input[n, (row * BlockSize + column) * C + c, y, x].
 
     C is the number of channels of OutputTensor. With COLUMN_ROW_DEPTH the channel is (c * BlockSize + row) * BlockSize
     + column.
     """
-    for deep, wide in blocks(block_size, output.sizes[1], order):
-        yield placed(wide, input[deep])
+    batch, channels, height, width = input.shape
+    sizes = (batch, channels // block_size**2, height * block_size, width * block_size)
+    found = np.empty(sizes, input.dtype)
+    images = np.moveaxis(split_channels(input, block_size, order), AXES[order], (0, 1, 3))
+    for row, column in np.ndindex(block_size, block_size):
+        found[:, :, row::block_size, column::block_size] = images[row, column]
+    return found
 
 
-def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Iterator[Piece]:
+def split_channels(x: Any, block_size: int, order: str) -> Any:
+    """Return a tensor with three dimensions for its channels: row and column of a block, and depth, in their order."""
+    batch, channels, height, width = x.shape
+    sizes = [block_size] * 3
+    sizes[AXES[order][2] - 1] = channels // block_size**2
+    return x.reshape(batch, *sizes, height, width)
+
+
+AXES = {"DEPTH_COLUMN_ROW": (1, 2, 3), "COLUMN_ROW_DEPTH": (2, 3, 1)}  # of row, column and depth
+
+
+def channels_at(x: Any, places: Places, given: Given) -> Any:
+    """Return the blocks of channels that make some channels of a larger image."""
+    order, depth = given.get("order", "DEPTH_COLUMN_ROW"), slice(places[1].start, places[1].stop)
+    found = split_channels(x[places[0].start : places[0].stop], given["block_size"], order)
+    part = found[(*[slice(None)] * AXES[order][2], depth)]
+    return part.reshape(len(part), -1, *x.shape[2:])
+
+
+def space_to_depth(input: Any, *, block_size: int, order: str = "DEPTH_COLUMN_ROW") -> Any:
     """Output[n, (row * BlockSize + column) * C + c, y, x] = Input[n, c, y * BlockSize + row, x * BlockSize + column].
 
     C is the number of channels of InputTensor. With COLUMN_ROW_DEPTH the channel is (c * BlockSize + row) * BlockSize
     + column.
     """
-    for deep, wide in blocks(block_size, input.shape[1], order):
-        yield placed(deep, input[wide])
+    batch, channels, height, width = input.shape
+    blocks = input.reshape(batch, channels, height // block_size, block_size, width // block_size, block_size)
+    axes = (1, 3, 5) if order == "COLUMN_ROW_DEPTH" else (3, 5, 1)
+    return blocks.transpose(0, *axes, 2, 4).reshape(batch, -1, height // block_size, width // block_size)
 
+
+def rows_at(x: Any, places: Places, given: Given) -> Any:
+    """Return the rows of an image that make some rows of a smaller one."""
+    rows = slice(places[2].start * given["block_size"], places[2].stop * given["block_size"])
+    return x[places[0].start : places[0].stop, :, rows]
+
+
+AS_IS = 8  # blocks of a tile of elements that are only moved
+OF_PLACES = Cut(needs={"input": WHOLE}, blocks=AS_IS)
+DEPTHS = Cut(lambda _: (0, 1), {"input": channels_at}, AS_IS)
+ROWS = Cut(lambda _: (0, 2), {"input": rows_at}, AS_IS)
 
 KERNELS: dict[str, Kernel] = {
-    "DEPTH_TO_SPACE": exact_row(depth_to_space),
-    "DEPTH_TO_SPACE1": exact_row(depth_to_space),
-    "JOIN": exact_row(join),
-    "PADDING": exact_row(padding),
-    "PADDING1": exact_row(padding1),
-    "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences),
-    "SLICE": exact_row(slice_),
-    "SLICE1": exact_row(slice1),
-    "SLICE_GRAD": exact_row(slice_grad),
-    "SPACE_TO_DEPTH": exact_row(space_to_depth),
-    "SPACE_TO_DEPTH1": exact_row(space_to_depth),
-    "SPLIT": exact_row(split),
-    "TILE": exact_row(tile),
+    "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),
+    "DEPTH_TO_SPACE1": exact_row(depth_to_space, DEPTHS),
+    "JOIN": exact_row(join, Cut(needs={"inputs": parts_at}, blocks=AS_IS)),
+    "PADDING": exact_row(padding, OF_PLACES),
+    "PADDING1": exact_row(padding1, OF_PLACES),
+    "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences, Cut(needs={"input": LINES, "sequence_lengths": LINES})),
+    "SLICE": exact_row(slice_, UNCUT),
+    "SLICE1": exact_row(slice1, UNCUT),
+    "SLICE_GRAD": exact_row(slice_grad, Cut(needs={"input_gradient": WHOLE}, blocks=AS_IS)),
+    "SPACE_TO_DEPTH": exact_row(space_to_depth, ROWS),
+    "SPACE_TO_DEPTH1": exact_row(space_to_depth, ROWS),
+    "SPLIT": exact_row(split, Cut(lambda given: tuple(range(given["axis"])), {"input": LINES}, AS_IS)),
+    "TILE": exact_row(tile, OF_PLACES),
 }

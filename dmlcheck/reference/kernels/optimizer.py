@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import hull
+from dmlcheck.reference.functions import moving_mean
 from dmlcheck.reference.pieces import Open
-from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles
-from dmlcheck.reference.tiling.piece import Piece
-
-OUTPUTS = ("output_parameters", "output_first_moment", "output_second_moment")
-
-
-def step_of(
-    x: Any, m: Any, v: Any, g: Any, step: Any, *, learning_rate: Any, beta1: Any, beta2: Any, epsilon: Any
-) -> dict[str, Any]:
-    """X', M' and V' of some parameters; X' is left open where it has nothing but the divisor 0."""
-    first, second = moment(m, g, beta1), moment(v, np.square(g), beta2)
-    below = 1 - np.power(beta1, step)
-    rate = learning_rate * (np.sqrt(1 - np.power(beta2, step)) / below)
-    result = x - rate * first / (np.sqrt(second) + epsilon)
-    return dict(zip(OUTPUTS, (Open(result, below == 0), first, second), strict=True))
-
-
-def moment(m: Any, g: Any, beta: Any) -> Any:
-    """Beta * M + (1 - Beta) * G, which an implementation may compute as M + (1 - Beta) * (G - M)."""
-    return hull(lambda: beta * m + (1 - beta) * g, lambda: m + (1 - beta) * (g - m))
+from dmlcheck.reference.places import Places
+from dmlcheck.reference.rows import Cut, Given, Kernel
 
 
 def adam(
@@ -44,18 +23,23 @@ def adam(
     beta1: Any,
     beta2: Any,
     epsilon: Any,
-) -> Iterator[Piece]:
+) -> dict[str, Any]:
     """X' = X - LearningRate * a * M' / (sqrt(V') + Epsilon).
 
     M' = Beta1 * M + (1 - Beta1) * G and V' = Beta2 * V + (1 - Beta2) * G^2. X are the parameters, M and V the first and
     second moments, G the gradient. At training step T, a is sqrt(1 - Beta2^T) / (1 - Beta1^T).
     """
-    options = {"learning_rate": learning_rate, "beta1": beta1, "beta2": beta2, "epsilon": epsilon}
-    tensors = (input_parameters, input_first_moment, input_second_moment, gradient)
-    step = training_step.reshape(()).astype(np.float64)
-    for index in tiles(gradient.shape, BLOCK):
-        parts = (x[index] for x in tensors)
-        yield Piece(dict.fromkeys(OUTPUTS, index), partial(step_of, **options), (*parts, step))
+    first = moving_mean(input_first_moment, gradient, beta1)
+    second = moving_mean(input_second_moment, np.square(gradient), beta2)
+    below = 1 - np.power(beta1, training_step)
+    rate = learning_rate * (np.sqrt(1 - np.power(beta2, training_step)) / below)
+    result = Open(input_parameters - rate * first / (np.sqrt(second) + epsilon), below == 0)
+    return {"output_parameters": result, "output_first_moment": first, "output_second_moment": second}
 
 
-KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam)}
+def as_number(x: Any, _: Places, __: Given) -> Any:
+    """Return the one integer of a tensor as a float, of which powers have an error."""
+    return x.reshape(()).astype(np.float64)
+
+
+KERNELS: dict[str, Kernel] = {"ADAM_OPTIMIZER": Kernel(adam, Cut(needs={"training_step": as_number}))}

@@ -13,10 +13,12 @@ import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
+from dmlcheck.reference.grouped import comparable
 from dmlcheck.reference.pieces import Alternatives, Open, any_of, is_float, limits
+from dmlcheck.reference.places import Index, with_ones_after
 from dmlcheck.reference.quantization import difference, requantized
 from dmlcheck.reference.rows import Kernel, exact_row
-from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, Index, blockwise, comparable, runs, tiles, with_ones_after
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, blockwise, runs, tiles
 from dmlcheck.reference.tiling.piece import Piece, exact_piece
 from dmlcheck.reference.windows import (
     LARGE,

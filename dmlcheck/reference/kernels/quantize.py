@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import raw
 from dmlcheck.reference.pieces import Open, alternatives, as_float, infinite, limits, nearest, wrapped
-from dmlcheck.reference.quantization import difference, quantized
-from dmlcheck.reference.rows import EVERYTHING, Axes, Kernel, elementwise
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, blockwise, tiles
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.places import Places
+from dmlcheck.reference.quantization import as_floats, difference, quantized
+from dmlcheck.reference.rows import EVERYTHING, Axes, Cut, Given, Kernel, elementwise
 
 
 def quantize_linear(input: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
@@ -32,44 +30,51 @@ def dequantize_linear(input: Any, scale: Any, zero_point: Any, *, input_type: st
 # ---- blocks
 
 
-def quantize(input: Any, quantizations: Sequence[Any], *, output_type: str) -> Iterator[Piece]:
+def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, output_type: str) -> Open:
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
+    A Scale of 0 is left open.
     """
-    return of_blocks(partial(quantized_block, output_type=output_type), input, *quantizations)
+    scale, zero_point = (*quantizations, None)[:2]
+    return Open(quantize_linear(input, scale, zero_point, output_type=output_type), (scale == 0) | are_uneven)
 
 
-def quantized_block(x: Any, scale: Any, zero_point: Any, *, output_type: str) -> Open:
-    """clamp(rint(x / Scale) + ZeroPoint, Min, Max); left open for a Scale of 0."""
-    return Open(quantize_linear(x, scale, zero_point, output_type=output_type), scale == 0)
-
-
-def dequantize(input: Any, quantizations: Sequence[Any], *, input_type: str, output_type: str) -> Iterator[Piece]:
+def dequantize(
+    input: Any,
+    quantizations: Sequence[Any],
+    are_uneven: Any,
+    *,
+    input_type: str,
+    output_type: str,
+) -> Open:
     """(x - ZeroPoint) * Scale, with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size.
     """
-    return of_blocks(partial(dequantize_linear, input_type=input_type, output_type=output_type), input, *quantizations)
+    scale, zero_point = (*quantizations, None)[:2]
+    found = dequantize_linear(input, scale, zero_point, input_type=input_type, output_type=output_type)
+    return Open(found, are_uneven)
 
 
-def of_blocks(formula: Callable[..., Any], input: Any, scale: Any, zero_point: Any = None) -> Iterator[Piece]:
-    """Yield the pieces of an element-wise formula, where scale and zero point repeat to the sizes of the input."""
-    given = [x for x in (scale, zero_point) if x is not None]
-    is_open = any(any(np.mod(input.shape, x.shape)) for x in given)
-    for index in tiles(input.shape, BLOCK):
-        parts = (None if x is None else part_of_blocks(x, index, input.shape) for x in (scale, zero_point))
-        yield Piece(index, lambda *operands: Open(formula(*operands), is_open), (input[index], *parts))
+def repeated(tensors: Sequence[Any], places: Places, given: Given) -> list[Any]:
+    """Return what scales and zero points have at some places once each of their elements is repeated for its block."""
+    sizes = given["input"].shape
+    return [reduce(lambda part, axis: _along(part, axis, places[axis], sizes[axis]), range(x.ndim), x) for x in tensors]
 
 
-def part_of_blocks(x: Any, index: Index, sizes: tuple[int, ...]) -> Any:
-    """Return the part of a tensor at an index once its elements repeat to fill `sizes`."""
-    whole = (*index, *[slice(None)] * (len(sizes) - len(index)))
-    for axis, at in reversed(list(enumerate(whole))):
-        own, size = x.shape[axis], sizes[axis]
-        places = np.arange(*at.indices(size)) if isinstance(at, slice) else at
-        x = x[(*[slice(None)] * axis, at if own == size else places * own // size)]
-    return x
+def _along(x: Any, axis: int, at: range, size: int) -> Any:
+    own = x.shape[axis]
+    index = slice(at.start, at.stop) if own == size else np.arange(at.start, at.stop) * own // size
+    return x[(*[slice(None)] * axis, index)]
+
+
+def uneven(_: Any, __: Places, given: Given) -> bool:
+    """Whether a size of the input is no multiple of that of the scale or the zero point."""
+    return any(any(np.mod(given["input"].shape, x.shape)) for x in given["quantizations"])
+
+
+BLOCKS = Cut(needs={"quantizations": repeated, "are_uneven": uneven})
 
 
 # ---- ranges
@@ -81,13 +86,13 @@ def dynamic_quantize_linear(input: Any, *, axes: Axes, output_type: str) -> dict
     Scale = (high - low) / (Max - Min) and ZeroPoint = rint(Min - low / Scale); low and high are the least and the
     largest element, or 0 if that is less or larger. Min and Max are the limits of OutputTensor's type.
     """
-    x, (least, most) = blockwise(lambda part: as_float(part, part), input), limits(output_type)
+    x, (least, most) = as_floats(input), limits(output_type)
     low = np.minimum(np.minimum.reduce(x, axis=axes), 0)
     high = np.maximum(np.maximum.reduce(x, axis=axes), 0)
     scale = (high - low) / (most - least)
     zero_point = nearest(np.clip(least - low / scale, least, most))
     found = {"output": quantized(x / scale, zero_point, output_type), "output_scale": scale}
-    is_open = (raw(scale) == 0) | ~np.isfinite(raw(scale))
+    is_open = (scale == 0) | ~np.isfinite(scale)
     return {name: Open(value, is_open) for name, value in (found | {"output_zero_point": zero_point}).items()}
 
 
@@ -112,10 +117,10 @@ def quantized_linear_add(
 
 
 KERNELS: dict[str, Kernel] = {
-    "DEQUANTIZE": Kernel(dequantize),
+    "DEQUANTIZE": Kernel(dequantize, BLOCKS),
     "DYNAMIC_QUANTIZE_LINEAR": Kernel(dynamic_quantize_linear, EVERYTHING),
     "ELEMENT_WISE_DEQUANTIZE_LINEAR": elementwise(dequantize_linear),
     "ELEMENT_WISE_QUANTIZE_LINEAR": elementwise(quantize_linear),
     "ELEMENT_WISE_QUANTIZED_LINEAR_ADD": elementwise(quantized_linear_add),
-    "QUANTIZE": Kernel(quantize),
+    "QUANTIZE": Kernel(quantize, BLOCKS),
 }

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dmlcheck.descs.records import TensorDesc
-from dmlcheck.reference.rows import Kernel, exact_row
-from dmlcheck.reference.tiling.blocks import runs
-from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.places import Places, first_number
+from dmlcheck.reference.rows import WHOLE, Cut, Kernel, exact_row
 
 MULTIPLIER0, MULTIPLIER1 = np.uint64(0xD2511F53), np.uint64(0xCD9E8D57)
 INCREMENT0, INCREMENT1 = np.uint64(0x9E3779B9), np.uint64(0xBB67AE85)
@@ -20,7 +17,7 @@ LOW, WIDTH = np.uint64(0xFFFFFFFF), np.uint64(32)
 ROUNDS = 10
 
 
-def random_generator(input_state: Any, *, output: TensorDesc) -> Iterator[Piece]:
+def random_generator(input_state: Any, *, output: TensorDesc, places: Places) -> dict[str, Any]:
     """Philox 4x32-10: Output[i] is word i mod 4 of philox(counter + floor(i / 4), key), with i the row-major index.
 
     The state is the counter, four words, and the key, two words, each with the least significant word first.
@@ -28,10 +25,9 @@ def random_generator(input_state: Any, *, output: TensorDesc) -> Iterator[Piece]
     """
     *words, key0, key1 = input_state.ravel().tolist()
     counter = number(words)
-    for index, start, sizes in runs(output.sizes):
-        yield Piece({"output": index}, partial(random_words, counter, (key0, key1), start, sizes))
+    found = random_words(counter, (key0, key1), first_number(places, output.sizes), math.prod(map(len, places)))
     after = [*words_of(counter + math.ceil(output.element_count / 4)), key0, key1]
-    yield Piece({"output_state": ()}, lambda: {"output_state": np.array(after, np.uint32)})
+    return {"output": found, "output_state": np.array(after, np.uint32)}
 
 
 def number(words: list[int]) -> int:
@@ -44,12 +40,10 @@ def words_of(counter: int) -> list[int]:
     return [counter >> 32 * place & 0xFFFFFFFF for place in range(4)]
 
 
-def random_words(counter: int, key: tuple[int, int], start: int, sizes: tuple[int, ...]) -> dict[str, Any]:
-    """Return as many words as a tensor has elements, from word `start` on."""
-    count = math.prod(sizes)
+def random_words(counter: int, key: tuple[int, int], start: int, count: int) -> Any:
+    """Return so many words from word `start` on."""
     first, skipped = divmod(start, 4)
-    found = philox(counter + first, key, math.ceil((skipped + count) / 4))
-    return {"output": found.ravel()[skipped : skipped + count]}
+    return philox(counter + first, key, math.ceil((skipped + count) / 4)).ravel()[skipped : skipped + count]
 
 
 def philox(counter: int, key: tuple[int, int], count: int) -> Any:
@@ -73,5 +67,5 @@ def counters(first: int, count: int) -> tuple[Any, ...]:
 
 
 KERNELS: dict[str, Kernel] = {
-    "RANDOM_GENERATOR": exact_row(random_generator),
+    "RANDOM_GENERATOR": exact_row(random_generator, Cut(needs={"input_state": WHOLE})),
 }

@@ -17,8 +17,9 @@ import numpy as np
 from dmlcheck.reference.ball.numbers import Ball, Condition, raw, sum_of_products
 from dmlcheck.reference.nested import Nested, stored
 from dmlcheck.reference.pieces import Open, alternatives, any_of, opened, overflows, ways_of
+from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.blocks import Blocks, Index, blockwise
+from dmlcheck.reference.tiling.blocks import Blocks, blockwise
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.values.number_formats import NUMPY_TYPES
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from dmlcheck.reference.grouped import comparable, first, positions
 from dmlcheck.reference.pieces import Open
 from dmlcheck.reference.rows import Axes, Groups, Kernel, along, exact_row
 from dmlcheck.reference.sums import fmean, fsum, ftotal, product, total, total_less_1
-from dmlcheck.reference.tiling.blocks import comparable, first, positions
 
 
 def l2(x: Any, axes: Axes) -> Any:

@@ -28,8 +28,9 @@ from dmlcheck.reference.interpolation import (
     taken,
 )
 from dmlcheck.reference.pieces import Open, alternatives, is_float
+from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Kernel
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, share_of_block, tiles_along
+from dmlcheck.reference.tiling.blocks import BLOCK, share_of_block, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 
 Numbers = Sequence[float]

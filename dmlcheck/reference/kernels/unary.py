@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from dmlcheck.reference.ball.numbers import raw
-from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, number_for, or_nan, width
-from dmlcheck.reference.rows import Kernel, elementwise, exact
+from dmlcheck.reference.functions import of_values
+from dmlcheck.reference.pieces import Open, as_bits, cast, flushing, numbers_for, or_nan, width
+from dmlcheck.reference.places import Places, with_ones_after
+from dmlcheck.reference.rows import Cut, Kernel, elementwise, exact
 from dmlcheck.reference.special import cos, erf, sin
-from dmlcheck.reference.tiling.blocks import BLOCK, tiles_along
-from dmlcheck.reference.tiling.piece import Piece
 
 
 def absolute(input: Any) -> Any:
@@ -37,11 +35,11 @@ def constant_pow(input: Any, *, exponent: Any) -> Any:
 
     Of NaN and infinities powers may be NaN where IEEE 754's pow gives numbers.
     """
-    x, y = raw(input), raw(exponent)
-    of_infinity = (np.floor(y) < y) & (x == -np.inf)
+    of_infinity = of_values(lambda x, y: (np.floor(y) < y) & (x == -np.inf), input, exponent)
     value = np.power(np.where(of_infinity, np.inf, input), exponent) if of_infinity.any() else np.power(input, exponent)
-    may_be_nan = (y == 0) & ~np.isfinite(x) | of_infinity
-    return Open(or_nan(value, may_be_nan), (y <= 0) & (x == 0) | ~np.isfinite(y))
+    may_be_nan = of_values(lambda x, y: (y == 0) & ~np.isfinite(x), input, exponent) | of_infinity
+    is_open = of_values(lambda x, y: (y <= 0) & (x == 0) | ~np.isfinite(y), input, exponent)
+    return Open(or_nan(value, may_be_nan), is_open)
 
 
 def ceil(input: Any) -> Any:
@@ -140,18 +138,10 @@ def bit_count(input: Any) -> Any:
 _BITS = np.array([byte.bit_count() for byte in range(256)], dtype=np.uint8)
 
 
-def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float]) -> Iterator[Piece]:
+def value_scale_2d(input: Any, *, scale: Any, bias: Sequence[float], places: Places) -> Any:
     """Scale * Input[n, c, y, x] + Bias[c]."""
-    for channel, shift in enumerate(bias):
-        images = input[:, channel]
-        for index in tiles_along(range(images.ndim), images.shape, BLOCK):
-            formula = partial(scaled, scale=scale, bias=shift)
-            yield Piece((index[0], channel, *index[1:]), formula, (images[index],))
-
-
-def scaled(x: Any, *, scale: Any, bias: float) -> Any:
-    """Scale * x + Bias."""
-    return x * scale + number_for(bias, x)
+    shift = numbers_for(bias[places[1].start : places[1].stop], input)
+    return input * scale + with_ones_after(shift, 2)
 
 
 KERNELS: dict[str, Kernel] = {
@@ -188,5 +178,5 @@ KERNELS: dict[str, Kernel] = {
     "ELEMENT_WISE_TAN": elementwise(np.tan),
     "ELEMENT_WISE_TANH": elementwise(np.tanh),
     "ELEMENT_WISE_THRESHOLD": exact(threshold, integers=threshold_integers),
-    "VALUE_SCALE_2D": Kernel(value_scale_2d),
+    "VALUE_SCALE_2D": Kernel(value_scale_2d, Cut(blocks=2)),
 }

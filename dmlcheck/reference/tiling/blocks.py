@@ -12,6 +12,7 @@ import numpy as np
 
 from dmlcheck.reference.ball import numbers
 from dmlcheck.reference.ball.numbers import Ball, total_of_parts
+from dmlcheck.reference.places import Index
 
 BLOCK = 1 << 16  # elements: half a megabyte of float64, of which some stay in a core's cache
 BLOCK_AS_IS = 8 * BLOCK  # elements as they are take less, and mean little work for each
@@ -19,7 +20,6 @@ BLOCK_OF_SAMPLES = 4 * BLOCK  # samples of regions: each block of them also take
 COLUMNS = 16  # groups that lie side by side in memory, where a line of the cache holds an element of each
 
 Axes = tuple[int, ...]
-Index = tuple[Any, ...]
 
 
 def tiles(sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
@@ -54,16 +54,6 @@ def runs(sizes: tuple[int, ...], limit: int | None = None) -> Iterator[tuple[Ind
 def ranges(index: Index, sizes: tuple[int, ...]) -> list[range]:
     """Return which places of each dimension an index of slices has."""
     return [range(size)[at] for at, size in zip(index, sizes, strict=True)]
-
-
-def whole_along(axis: int, index: Index) -> Index:
-    """Return an index that has all of an axis."""
-    return (*index[:axis], slice(None), *index[axis + 1 :])
-
-
-def with_ones_after(x: Any, count: int) -> Any:
-    """Return an array with so many dimensions of size 1 after its own."""
-    return x[(..., *[None] * count)]
 
 
 def tiles_along(axes: Any, sizes: tuple[int, ...], limit: int) -> Iterator[Index]:
@@ -118,11 +108,6 @@ def blockwise(function: Callable[..., Any], *operands: Any, **options: Any) -> A
     return Blocks(long.shape, long.cuts, block)
 
 
-def comparable(x: Any) -> Any:
-    """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
-    return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
-
-
 def hull(*ways: Callable[[], Any]) -> Any:
     """Return what the first of several ways to compute a result gives, within a bound that has the results of all.
 
@@ -136,38 +121,6 @@ def hull(*ways: Callable[[], Any]) -> Any:
         return numbers.hull(lambda: first.block(index), *(lambda way=way: way().block(index) for way in others))
 
     return Blocks(first.shape, first.cuts, block)
-
-
-def positions(x: Any, axes: Axes) -> Any:
-    """Return the number of each element in its group along `axes`, counted row-major."""
-
-    def numbers(index: Index) -> Any:
-        total: Any = np.zeros([1] * x.ndim, np.int64)
-        step = 1
-        for axis in sorted(axes, reverse=True):
-            start, stop, _ = index[axis].indices(x.shape[axis])
-            shape = [-1 if other == axis else 1 for other in range(x.ndim)]
-            total = total + step * np.arange(start, stop).reshape(shape)
-            step *= x.shape[axis]
-        return total
-
-    return Blocks(x.shape, x.cuts, numbers) if isinstance(x, Blocks) else numbers((slice(None),) * x.ndim)
-
-
-def first(hits: Any, axes: Axes, *, last: bool = False) -> Any:
-    """Return the position of the first true element of each group, or of the last; 0 where there is none."""
-    if not isinstance(hits, Blocks):
-        rows = in_rows(hits, axes)
-        at = (rows.shape[1] - 1 - rows[:, ::-1].argmax(axis=1)) * rows.any(axis=1) if last else rows.argmax(axis=1)
-        return at.reshape([1 if axis in axes else size for axis, size in enumerate(hits.shape)])
-    found: Any = np.zeros((), bool)
-    place: Any = 0
-    start = 0
-    for part in hits.parts():
-        here = np.logical_or.reduce(part, axis=axes, keepdims=True)
-        place = np.where(here & (last | ~found), start + first(part, axes, last=last), place)
-        found, start = found | here, start + part.size // here.size
-    return place
 
 
 def in_rows(x: Any, axes: Axes) -> Any:

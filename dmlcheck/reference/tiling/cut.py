@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache, partial
 from typing import Any
 
-from dmlcheck.reference.rows import Cut, Places
-from dmlcheck.reference.tiling.blocks import BLOCK, Index, ranges, tiles_along
+from dmlcheck.reference.places import Index, Places
+from dmlcheck.reference.rows import WHOLE, Cut, Given, Need
+from dmlcheck.reference.tiling.blocks import BLOCK, ranges, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 
@@ -19,24 +20,37 @@ def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
     outputs = request.outputs
     sizes = next(iter(outputs.values()))
     axes = range(len(sizes)) if declared.axes is None else declared.axes(request.given)
-    asks = "places" in inspect.signature(request.formula).parameters
+    asks = asks_for_places(request.bound.function)
+    usual = _same if axes else WHOLE
+    needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
+    cut = [name for name, own in outputs.items() if _agree(own, sizes, axes)]
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
     for index in tiles_along(axes, sizes, max(1, declared.blocks * BLOCK // max(1, whole))):
         places = ranges(index, sizes)
-        operands = tuple(_needed(declared, name, x, places, request) for name, x in request.tensors.items())
-        where = {name: index if own == sizes else () for name, own in outputs.items()}
+        operands = tuple(_needed(need, name, places, request) for name, need in needs.items())
         formula = partial(request.formula, places=places) if asks else request.formula
+        where = {name: index if name in cut else () for name in outputs}
         yield Piece(request.where(where), formula, operands, request.is_exact)
 
 
-def _needed(declared: Cut, name: str, x: Any, places: Places, request: Request) -> Any:
-    if x is None:
-        return None
-    need = declared.needs.get(name)
-    return _same(x, places) if need is None else need(x, places, request.given)
+@cache
+def asks_for_places(formula: Callable[..., Any]) -> bool:
+    """Whether a formula takes the places of its tile."""
+    return "places" in inspect.signature(formula).parameters
 
 
-def _same(x: Any, places: Places) -> Any:
+def _agree(sizes: Sequence[int], others: Sequence[int], axes: Iterable[int]) -> bool:
+    """Whether two tensors have the same sizes along some axes."""
+    return len(sizes) == len(others) and all(sizes[axis] == others[axis] for axis in axes)
+
+
+def _needed(need: Need, name: str, places: Places, request: Request) -> Any:
+    """Return what a tile needs of a tensor, None of one that is not given; or what is made for it."""
+    x = request.tensors.get(name)
+    return None if x is None and name in request.tensors else need(x, places, request.given)
+
+
+def _same(x: Any, places: Places, _: Given) -> Any:
     """Return the same places of a tensor, and all of it along axes on which it has size 1."""
     index: Index = tuple(
         slice(None) if size == 1 else slice(at.start, at.stop) for at, size in zip(places, x.shape, strict=True)

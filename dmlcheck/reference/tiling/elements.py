@@ -43,7 +43,7 @@ def _scaled(
     arithmetic: Arithmetic | None,
     is_exact: bool,
 ) -> Any:
-    """Return f(x * Scale + Bias, ...), tracked where there is an arithmetic.
+    """Return f(x * Scale + Bias, ...), in balls where there is an arithmetic.
 
     Integers may be scaled in FLOAT32. Left open are those of which a value on the way does not fit the type, and all
     unless Scale and Bias are whole.

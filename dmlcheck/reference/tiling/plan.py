@@ -20,7 +20,7 @@ from dmlcheck.reference.tiling.request import Request
 
 
 def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = None) -> Iterator[Piece]:
-    """Return the tiles of an operator's results; with an arithmetic its attributes are tracked for it."""
+    """Return the tiles of an operator's results; with an arithmetic its attributes are balls of it."""
     keep_memory()
     first = inputs.get(desc.spec.inputs[0].name) if desc.spec.inputs else None
     first = first[0] if isinstance(first, list) else first

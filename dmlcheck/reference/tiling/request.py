@@ -15,7 +15,7 @@ TENSORS = "TENSOR_DESC_ARRAY"
 class Request(NamedTuple):
     """The results of a desc, to be cut into tiles.
 
-    `formula` takes the tensors in their order, and has its attributes, which are tracked where there is an arithmetic;
+    `formula` takes the tensors in their order, and has its attributes, which are balls where there is an arithmetic;
     `given` has all of them by parameter.
     """
 

@@ -49,7 +49,7 @@ def likely(arithmetic: Arithmetic) -> Arithmetic:
     return arithmetic._replace(is_likely=True)
 
 
-def tracked(*values: float, radius: Any = 0.0) -> Ball:
+def as_balls(*values: float, radius: Any = 0.0) -> Ball:
     return Ball(np.array(values, np.float64), radius)
 
 
@@ -267,10 +267,10 @@ def test_exact_operands_leave_the_one_rounding_that_ieee_754_has() -> None:
 
 
 def test_a_sum_that_float64_rounds_is_no_exact_one() -> None:
-    tiny = tracked(2.0**-60, -(2.0**-60), 0.0)
-    sums, differences = tracked(1.0, 1.0, 1.0) + tiny, tracked(1.0, 1.0, 1.0) - tiny
+    tiny = as_balls(2.0**-60, -(2.0**-60), 0.0)
+    sums, differences = as_balls(1.0, 1.0, 1.0) + tiny, as_balls(1.0, 1.0, 1.0) - tiny
     assert sums.radius.tolist() == differences.radius.tolist() == [2.0**-60, 2.0**-60, 0]
-    assert (tracked(1.0) + 2.0**-30).radius == [2.0**-30]  # to the nearest FLOAT32
+    assert (as_balls(1.0) + 2.0**-30).radius == [2.0**-30]  # to the nearest FLOAT32
 
 
 def test_whole_numbers_have_no_error() -> None:
@@ -289,14 +289,14 @@ def test_a_quotient_may_be_a_product_with_the_reciprocal() -> None:
 
 
 def test_a_quotient_by_a_power_of_two_is_exact() -> None:
-    assert radius(tracked(1, 3, 0.7, radius=0.0) / tracked(0.5, 4, 1)).tolist() == [
+    assert radius(as_balls(1, 3, 0.7, radius=0.0) / as_balls(0.5, 4, 1)).tolist() == [
         0, 0, abs(0.7 - float(np.float32(0.7)))
     ]  # fmt: skip
-    assert ((tracked(3.0) + 2.0**-22) / 4).radius == (tracked(3.0) + 2.0**-22).radius / 4
+    assert ((as_balls(3.0) + 2.0**-22) / 4).radius == (as_balls(3.0) + 2.0**-22).radius / 4
 
 
 def test_a_reciprocal_that_is_denormal_may_be_flushed() -> None:
-    bound = tracked(3e38, 3e37) / tracked(2e38, 2e37)
+    bound = as_balls(3e38, 3e37) / as_balls(2e38, 2e37)
     assert bound.radius[0] == bound.value[0]
     assert bound.radius[1] < 1e-6
 
@@ -317,15 +317,15 @@ def test_moving_denormals_flushes_nothing() -> None:
 
 
 def test_constants_are_rounded_to_the_type_of_an_implementation() -> None:
-    bound = tracked(1, 1024) * math.sqrt(0.5)
+    bound = as_balls(1, 1024) * math.sqrt(0.5)
     distance = abs(math.sqrt(0.5) - float(np.float32(math.sqrt(0.5))))
     assert (bound.radius >= distance * np.array([1, 1024])).all()
     weights = np.array([0.1, 0.5])
-    assert (radius(tracked(1, 1) * weights) > 0).tolist() == [True, False]
+    assert (radius(as_balls(1, 1) * weights) > 0).tolist() == [True, False]
 
 
 def test_whole_numbers_that_the_type_does_not_have_are_rounded_to_it() -> None:
-    bound = tracked(1, 1) * np.array([2**24 + 1, 2**24])
+    bound = as_balls(1, 1) * np.array([2**24 + 1, 2**24])
     assert bound.radius.tolist()[0] >= 1
     assert bound.radius.tolist()[1] == 0
     halves = Ball(np.ones(2), 0.0, FLOAT16) * np.array([2049, 2048])
@@ -334,17 +334,17 @@ def test_whole_numbers_that_the_type_does_not_have_are_rounded_to_it() -> None:
 
 
 def test_both_errors_of_a_product_count_and_their_product() -> None:
-    bound = tracked(2, radius=1.0) * tracked(3, radius=0.5)
+    bound = as_balls(2, radius=1.0) * as_balls(3, radius=0.5)
     low, high = ends(bound)[0]
     assert low <= (2 - 1) * (3 - 0.5)
     assert pytest.approx(high) == (2 + 1) * (3 + 0.5)
 
 
 def test_both_errors_of_a_quotient_count() -> None:
-    assert ends(tracked(2, radius=1.0) / tracked(3, radius=0.5))[0][1] == pytest.approx(3 / 2.5)
+    assert ends(as_balls(2, radius=1.0) / as_balls(3, radius=0.5))[0][1] == pytest.approx(3 / 2.5)
 
 
-@pytest.mark.parametrize("divisor", [tracked(1e-7, radius=1e-7), tracked(1e-7, radius=1.0), tracked(0, radius=1e-9)])
+@pytest.mark.parametrize("divisor", [as_balls(1e-7, radius=1e-7), as_balls(1e-7, radius=1.0), as_balls(0, radius=1e-9)])
 def test_nothing_bounds_a_quotient_whose_divisor_may_be_0(divisor: Ball) -> None:
     assert radius(1 / divisor).tolist() == [INF]
     assert radius(np.reciprocal(divisor)).tolist() == [INF]
@@ -352,15 +352,15 @@ def test_nothing_bounds_a_quotient_whose_divisor_may_be_0(divisor: Ball) -> None
 
 
 def test_nothing_bounds_functions_beside_their_poles() -> None:
-    assert radius(np.log(tracked(1e-8, radius=1e-7))).tolist() == [INF]
-    assert radius(np.tan(tracked(math.pi / 2 + 1e-3, radius=2e-3))).tolist() == [INF]
-    assert radius(np.arctanh(tracked(0.999, radius=1e-2))).tolist() == [INF]
-    assert radius(np.arccos(tracked(1, radius=1e-7))).tolist() == [INF]  # an implementation may have NaN there
+    assert radius(np.log(as_balls(1e-8, radius=1e-7))).tolist() == [INF]
+    assert radius(np.tan(as_balls(math.pi / 2 + 1e-3, radius=2e-3))).tolist() == [INF]
+    assert radius(np.arctanh(as_balls(0.999, radius=1e-2))).tolist() == [INF]
+    assert radius(np.arccos(as_balls(1, radius=1e-7))).tolist() == [INF]  # an implementation may have NaN there
 
 
 def test_a_root_of_what_cancelled_is_no_root_of_a_negative_number() -> None:
     for root in (np.sqrt, lambda x: np.power(x, 0.5)):
-        bound = root(tracked(1e-8, 0, 4, radius=[1e-6, 1e-6, 1.0]))
+        bound = root(as_balls(1e-8, 0, 4, radius=[1e-6, 1e-6, 1.0]))
         assert bound.radius[0] >= math.sqrt(1.01e-6) - 1e-4
         assert bound.radius[1] >= 1e-3
         assert 2 - math.sqrt(3) <= bound.radius[2] < 0.3
@@ -368,13 +368,13 @@ def test_a_root_of_what_cancelled_is_no_root_of_a_negative_number() -> None:
 
 def test_a_function_with_a_turning_point_between_the_ends_is_bounded() -> None:
     for function in (np.cosh, np.square, np.absolute):
-        low, high = ends(function(tracked(0.3, radius=0.5)))[0]
+        low, high = ends(function(as_balls(0.3, radius=0.5)))[0]
         assert low <= function(0.0)
         assert high >= function(0.8)
-    low, high = ends(np.cos(tracked(0.3, radius=0.5)))[0]
+    low, high = ends(np.cos(as_balls(0.3, radius=0.5)))[0]
     assert low <= math.cos(0.8)
     assert high >= 1
-    assert radius(np.sin(tracked(7, radius=1e9)))[0] <= 2.1
+    assert radius(np.sin(as_balls(7, radius=1e9)))[0] <= 2.1
 
 
 @pytest.mark.parametrize(
@@ -407,27 +407,27 @@ def test_functions_carry_an_error_as_far_as_they_reach(
     function: Callable[[Any], Any], x: float, error: float, sign: int
 ) -> None:
     x = sign * x if np.isfinite(function(np.array(sign * x))) else x
-    bound = function(tracked(x, radius=error))
+    bound = function(as_balls(x, radius=error))
     reach = np.linspace(x - error, x + error, 1001)
     moved = np.nanmax(np.abs(function(reach) - bound.value))
     assert moved <= bound.radius[0] <= moved * 1.01 + 1e-3
 
 
 def test_two_operands_with_errors_reach_all_corners() -> None:
-    bound = np.power(tracked(2, radius=0.5), tracked(-1, radius=2.5))
+    bound = np.power(as_balls(2, radius=0.5), as_balls(-1, radius=2.5))
     corners = [x**y for x in (1.5, 2.5) for y in (-3.5, 1.5)]
     low, high = ends(bound)[0]
     assert low <= min(corners)
     assert high >= max(corners)
-    assert radius(np.arctan2(tracked(1e-3, radius=1e-2), tracked(-1, radius=0.0)))[0] >= 2 * math.pi - 0.1
-    assert radius(np.arctan2(tracked(1e-3, radius=1e-2), tracked(1e-3, radius=1e-2)))[0] == INF
+    assert radius(np.arctan2(as_balls(1e-3, radius=1e-2), as_balls(-1, radius=0.0)))[0] >= 2 * math.pi - 0.1
+    assert radius(np.arctan2(as_balls(1e-3, radius=1e-2), as_balls(1e-3, radius=1e-2)))[0] == INF
 
 
 # ---- jumps
 
 
 def test_near_a_half_rounding_reaches_the_other_whole_number_and_no_further() -> None:
-    near = np.rint(tracked(2.4999999, 2.5, 2.5000001, 2.4, 3.5, radius=[1e-6, 1e-6, 1e-6, 1e-6, 0.0]))
+    near = np.rint(as_balls(2.4999999, 2.5, 2.5000001, 2.4, 3.5, radius=[1e-6, 1e-6, 1e-6, 1e-6, 0.0]))
     assert ends(near) == [(2, 3), (2, 3), (2, 3), (2, 2), (4, 4)]
 
 
@@ -435,26 +435,26 @@ def test_near_a_half_rounding_reaches_the_other_whole_number_and_no_further() ->
 def test_beside_a_jump_the_bound_reaches_its_other_side(function: Callable[[Any], Any], jump: float) -> None:
     both = {float(function(jump - 1e-6)), float(function(jump + 1e-6))}
     for x in (jump - 1e-7, jump + 1e-7):
-        (low, high), = ends(function(tracked(x, radius=1e-6)))  # fmt: skip
+        (low, high), = ends(function(as_balls(x, radius=1e-6)))  # fmt: skip
         assert (low, high) == (min(both), max(both))
-    assert not radius(function(tracked(jump + 0.4, radius=1e-6))).any()
+    assert not radius(function(as_balls(jump + 0.4, radius=1e-6))).any()
 
 
 def test_a_sign_that_is_in_doubt_reaches_the_other_side() -> None:
-    assert radius(np.copysign(tracked(3, 3), tracked(1e-9, 1, radius=1e-8))).tolist() == [6, 0]
-    assert np.signbit(tracked(1e-9, -1, radius=1e-8)).doubt.tolist() == [True, False]
+    assert radius(np.copysign(as_balls(3, 3), as_balls(1e-9, 1, radius=1e-8))).tolist() == [6, 0]
+    assert np.signbit(as_balls(1e-9, -1, radius=1e-8)).doubt.tolist() == [True, False]
 
 
 def test_a_remainder_jumps_where_the_quotient_is_nearly_whole() -> None:
-    remainder = np.fmod(tracked(3, 7, 7.5), tracked(0.1, 7, 2))
+    remainder = np.fmod(as_balls(3, 7, 7.5), as_balls(0.1, 7, 2))
     assert ends(remainder)[0] == pytest.approx((0, 0.1), abs=1e-6)
     assert remainder.radius[2] < 1e-5
-    assert radius(np.remainder(tracked(7.5), tracked(2)))[0] < 1e-5
+    assert radius(np.remainder(as_balls(7.5), as_balls(2)))[0] < 1e-5
 
 
 def test_a_choice_in_doubt_reaches_the_other_number_and_no_further() -> None:
-    x = tracked(1.0, 1.0, 5.0, radius=[1e-6, 0.0, 1e-6])
-    chosen = np.where(x > 1.0, 10.0, tracked(3, 3, 3, radius=0.5))
+    x = as_balls(1.0, 1.0, 5.0, radius=[1e-6, 0.0, 1e-6])
+    chosen = np.where(x > 1.0, 10.0, as_balls(3, 3, 3, radius=0.5))
     assert chosen.value.tolist() == [6.25, 3, 10]  # from 2.5 to 10
     assert chosen.radius.tolist() == [3.75, 0.5, 0]
 
@@ -467,12 +467,12 @@ def test_a_choice_between_the_same_numbers_is_in_no_doubt() -> None:
 
 
 def test_comparisons_are_in_doubt_where_the_errors_meet() -> None:
-    x, y = tracked(1, 1, 2, radius=[1e-3, 0.0, 1e-3]), tracked(1.0005, 1, 1)
+    x, y = as_balls(1, 1, 2, radius=[1e-3, 0.0, 1e-3]), as_balls(1.0005, 1, 1)
     for compare in (np.less, np.less_equal, np.greater, np.greater_equal, np.equal, np.not_equal):
         found = compare(x, y)
         assert found.holds.tolist() == compare(x.value, y.value).tolist()
         assert found.doubt.tolist() == [True, False, False]
-    assert not (tracked(INF, radius=0.0) > tracked(INF, radius=1.0)).doubt.any()
+    assert not (as_balls(INF, radius=0.0) > as_balls(INF, radius=1.0)).doubt.any()
 
 
 def test_claims_combine_like_what_they_may_be() -> None:
@@ -493,18 +493,18 @@ def test_claims_combine_like_what_they_may_be() -> None:
 
 
 def test_a_claim_is_a_number_in_arithmetic() -> None:
-    found = (tracked(1, -1, 1e-9, radius=1e-8) > 0) * tracked(5, 5, 5) + 1
+    found = (as_balls(1, -1, 1e-9, radius=1e-8) > 0) * as_balls(5, 5, 5) + 1
     assert found.value.tolist() == [6, 1, 6]
     assert found.radius == pytest.approx([0, 0, 5])
-    assert (tracked(1, -1) > 0).astype(np.int8).tolist() == [1, 0]
-    assert np.logical_not(tracked(0, 2)).holds.tolist() == [True, False]
+    assert (as_balls(1, -1) > 0).astype(np.int8).tolist() == [1, 0]
+    assert np.logical_not(as_balls(0, 2)).holds.tolist() == [True, False]
 
 
 # ---- infinities and NaN
 
 
 def test_infinities_and_nan_have_no_error() -> None:
-    x = tracked(INF, -INF, NAN, 1, radius=[0.0, 0.0, 0.0, 0.1])
+    x = as_balls(INF, -INF, NAN, 1, radius=[0.0, 0.0, 0.0, 0.1])
     for function in (
         np.exp, np.log, np.sin, np.tanh, np.sqrt, np.square, np.rint, np.sign, np.expm1, np.arctan, np.tan, np.power,
         special.erf, special.erfc, special.ln_1_exp, np.arcsinh, np.cosh, np.log1p, np.reciprocal, np.absolute,
@@ -521,13 +521,13 @@ def test_infinities_and_nan_have_no_error() -> None:
 
 
 def test_an_infinity_that_may_be_a_number_is_not_bounded() -> None:
-    assert radius(1 / (tracked(1, radius=1e-7) - 1)).tolist() == [INF]
-    assert radius(np.log(tracked(0, radius=1e-7))).tolist() == [INF]
-    assert radius(0 / tracked(0, radius=1e-7)).tolist() == [INF]
+    assert radius(1 / (as_balls(1, radius=1e-7) - 1)).tolist() == [INF]
+    assert radius(np.log(as_balls(0, radius=1e-7))).tolist() == [INF]
+    assert radius(0 / as_balls(0, radius=1e-7)).tolist() == [INF]
 
 
 def test_what_is_not_bounded_stays_so() -> None:
-    x = tracked(1, radius=INF)
+    x = as_balls(1, radius=INF)
     for found in (x + 1, x * 0, x * 2, x / 2, np.exp(x), np.maximum(x, 0), x.sum(), np.where(x > 0, 1.0, 5.0) * x):
         assert radius(found).max() == INF
     assert radius(np.tanh(x)).tolist()[0] <= 2.1
@@ -704,18 +704,18 @@ def test_cumulative_sums_and_products_have_the_roundings_of_their_way(arithmetic
 
 
 def test_the_factors_of_a_product_bring_their_errors() -> None:
-    bound = np.prod(tracked(2, 3, 4, radius=[0.1, 0.1, 0.1]))
+    bound = np.prod(as_balls(2, 3, 4, radius=[0.1, 0.1, 0.1]))
     assert bound.radius == pytest.approx(2.1 * 3.1 * 4.1 - 24, rel=1e-5)
-    assert np.prod(tracked(2, 0, 4, radius=[0.0, 0.1, 0.0])).radius == pytest.approx(0.8, rel=1e-5)
+    assert np.prod(as_balls(2, 0, 4, radius=[0.0, 0.1, 0.0])).radius == pytest.approx(0.8, rel=1e-5)
 
 
 def test_the_largest_moves_with_what_may_be_the_largest() -> None:
-    x = tracked(1, 3, 2.9, radius=[0.1, 0.1, 0.5])
+    x = as_balls(1, 3, 2.9, radius=[0.1, 0.1, 0.5])
     assert x.max().radius == pytest.approx(0.4)
     assert x.min().radius == pytest.approx(0.1)
-    assert np.maximum(tracked(1, radius=0.1), tracked(5, radius=0.2)).radius == pytest.approx([0.2])
-    assert np.maximum(tracked(-1, radius=0.1), 0).radius.tolist() == [0]
-    assert np.fmax(tracked(NAN, radius=0.0), tracked(5, radius=0.2)).radius == pytest.approx([0.2])
+    assert np.maximum(as_balls(1, radius=0.1), as_balls(5, radius=0.2)).radius == pytest.approx([0.2])
+    assert np.maximum(as_balls(-1, radius=0.1), 0).radius.tolist() == [0]
+    assert np.fmax(as_balls(NAN, radius=0.0), as_balls(5, radius=0.2)).radius == pytest.approx([0.2])
 
 
 # ---- the arithmetic
@@ -812,7 +812,7 @@ def test_moving_elements_moves_their_errors() -> None:
 
 
 def test_what_is_put_beside_tracked_numbers_is_exact() -> None:
-    x = tracked(1, 2, radius=0.5)
+    x = as_balls(1, 2, radius=0.5)
     assert radius(np.concatenate([x, np.ones(1)])).tolist() == [0.5, 0.5, 0]
     padded = np.pad(x, (1, 0), constant_values=-INF)
     assert padded.value.tolist() == [-INF, 1, 2]
@@ -820,14 +820,14 @@ def test_what_is_put_beside_tracked_numbers_is_exact() -> None:
 
 
 def test_claims_are_moved_like_numbers() -> None:
-    claims = tracked(1e-9, 1, radius=1e-8) > 0
+    claims = as_balls(1e-9, 1, radius=1e-8) > 0
     assert claims[::-1].doubt.tolist() == [False, True]
     assert np.flip(claims).doubt.tolist() == [False, True]
-    assert tracked(1, 2, radius=0.5)[tracked(1, 2) > 1].value.tolist() == [2]
+    assert as_balls(1, 2, radius=0.5)[as_balls(1, 2) > 1].value.tolist() == [2]
 
 
 def test_places_and_tests_are_those_of_the_values() -> None:
-    x = tracked(3, 1, 2, radius=0.5)
+    x = as_balls(3, 1, 2, radius=0.5)
     assert np.argmax(x) == 0
     assert np.argsort(x).tolist() == [1, 2, 0]
     assert np.isnan(x).tolist() == [False] * 3
@@ -837,7 +837,7 @@ def test_places_and_tests_are_those_of_the_values() -> None:
 
 
 def test_clip_and_select_are_choices() -> None:
-    x = tracked(-1, 0.5, 2, radius=0.1)
+    x = as_balls(-1, 0.5, 2, radius=0.1)
     assert np.clip(x, 0, 1).value.tolist() == [0, 0.5, 1]
     assert np.clip(x, 0, 1).radius == pytest.approx([0, 0.1, 0])
     assert np.clip(x, None, 1).value.tolist() == [-1, 0.5, 1]
@@ -846,7 +846,7 @@ def test_clip_and_select_are_choices() -> None:
 
 
 def test_what_would_lose_the_errors_is_refused() -> None:
-    x = tracked(1)
+    x = as_balls(1)
     for use in (bool, np.asarray, lambda x: x.astype(np.float32), np.var, lambda x: np.add(x, 1, out=np.zeros(1))):
         with pytest.raises(TypeError):
             use(x)

@@ -31,7 +31,6 @@ from dmlcheck.comparison.compare import compare
 from dmlcheck.comparison.tolerances import limit_for
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import bounds
-from dmlcheck.reference.kernels import indexing
 from dmlcheck.reference.tiling import cut, groups
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.specs.records import OUTPUT
@@ -59,8 +58,6 @@ def test_random_descs_give_what_plain_python_gives_in_pieces_of_any_size(
     monkeypatch: pytest.MonkeyPatch, maker: Callable[[np.random.Generator], Made], limit: int | None
 ) -> None:
     if limit is not None:
-        for name in ("LIMIT", "COPIED", "BLOCK"):
-            monkeypatch.setattr(indexing, name, limit)
         for module in (cut, groups):
             monkeypatch.setattr(module, "BLOCK", limit)
     generator = np.random.default_rng(7)

@@ -13,7 +13,7 @@ from elements import misrounded, refused
 from random_pooling import checked
 
 from dmlcheck.reference import engine
-from dmlcheck.reference.kernels import optimizer
+from dmlcheck.reference.tiling import cut
 
 Array = np.ndarray[Any, Any]
 
@@ -66,7 +66,7 @@ def right(given: dict[str, Array], step: int, **rates: float) -> list[Array]:
 def test_the_results_are_those_of_the_formula(
     data_type: str, step: int, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(optimizer, "BLOCK", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     given = tensors(data_type, 10)
     for rates in ({}, {"LearningRate": 0.3, "Beta1": 0.25, "Beta2": 0.75, "Epsilon": 0.1}):
         for found, expected in zip(computed(given, step, **rates), right(given, step, **rates), strict=True):

@@ -14,7 +14,7 @@ from dmlcheck import validation
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference import engine
 from dmlcheck.reference.bounds import Bound, bounds
-from dmlcheck.reference.kernels import quantize
+from dmlcheck.reference.tiling import cut
 from dmlcheck.specs.names import NEWEST_LEVEL
 
 Array = np.ndarray[Any, Any]
@@ -303,7 +303,7 @@ def drawn(generator: np.random.Generator, data_type: str, sizes: tuple[int, ...]
 def test_blocks_have_a_scale_and_a_zero_point_of_their_own(
     dtype: Any, data_type: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(quantize, "BLOCK", block)
+    monkeypatch.setattr(cut, "BLOCK", block)
     generator = np.random.default_rng(10)
     least, most = TYPES[data_type]
     for sizes, of_scale, of_zero_point in SIZES:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,15 @@ import pytest
 from grouped import blocks_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from long_groups import in_blocks, numbered, shapes, shapes_and_axes, whole
 
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball, Condition
 from dmlcheck.reference.tiling import blocks
 from dmlcheck.reference.tiling.blocks import (
     Blocks,
     blockwise,
-    comparable,
-    first,
     hull,
     in_rows,
-    positions,
     share_of_block,
     tiles,
 )
@@ -28,18 +25,6 @@ from dmlcheck.reference.tiling.blocks import (
 Array = np.ndarray[Any, Any]
 
 anytime = settings(deadline=None)
-shapes = st.lists(st.integers(1, 5), min_size=1, max_size=5).map(tuple)
-
-
-@st.composite
-def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    shape = draw(shapes)
-    return shape, tuple(draw(st.lists(st.integers(0, len(shape) - 1), unique=True)))
-
-
-def numbered(sizes: tuple[int, ...]) -> Array:
-    """Return a tensor whose elements are their own places in row-major order."""
-    return np.arange(math.prod(sizes)).reshape(sizes)
 
 
 # ---- tiles
@@ -85,19 +70,6 @@ def test_results_that_take_many_elements_are_few_in_a_block(results: int, elemen
 
 
 # ---- arrays in blocks
-
-
-def in_blocks(tensor: Array, axes: tuple[int, ...], block: int) -> Any:
-    """Return an array in blocks along axes."""
-    return Blocks(tensor.shape, list(blocks.tiles_along(axes, tensor.shape, block)), tensor.__getitem__)
-
-
-def whole(x: Any) -> Array:
-    """Return the elements of an array in blocks."""
-    result = np.full(x.shape, np.nan)
-    for cut in x.cuts:
-        result[cut] = x.block(cut)
-    return result
 
 
 @anytime
@@ -153,48 +125,11 @@ def test_what_an_array_in_blocks_does_not_know_is_refused() -> None:
 # ---- places in groups
 
 
-@anytime
-@given(shapes_and_axes(), st.integers(1, 9))
-def test_positions_count_a_group_row_major_in_the_order_of_the_dimensions(
-    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int
-) -> None:
-    sizes, axes = drawn
-    tensor = numbered(sizes)
-    length = math.prod(sizes[axis] for axis in axes)
-    x = in_blocks(tensor, axes, block)
-    for found in (np.broadcast_to(positions(tensor, axes), sizes), whole(positions(x, axes) + 0 * x)):
-        assert in_rows(found, axes).tolist() == [list(range(length))] * (tensor.size // length)
-
-
-@anytime
-@given(shapes_and_axes(), st.integers(1, 9), st.binary(min_size=64, max_size=64), st.booleans())
-def test_the_first_or_last_hit_of_each_group(
-    drawn: tuple[tuple[int, ...], tuple[int, ...]], block: int, noise: bytes, last: bool
-) -> None:
-    sizes, axes = drawn
-    hits = np.resize(np.frombuffer(noise, np.uint8) < 40, sizes)
-    rows = [[place for place, hit in enumerate(row) if hit] for row in in_rows(hits, axes).tolist()]
-    expected = [(row[-1] if last else row[0]) if row else 0 for row in rows]
-    shape = tuple(1 if axis in axes else size for axis, size in enumerate(sizes))
-    for x in (hits, in_blocks(hits, axes, block)):
-        found = first(x, axes, last=last)
-        assert found.shape == shape
-        assert found.reshape(-1).tolist() == expected
-
-
 def test_rows_hold_the_groups_in_order_and_are_a_view_where_the_axes_are_last() -> None:
     tensor = numbered((2, 3, 4))
     assert in_rows(tensor, (2, 0)).tolist() == np.moveaxis(tensor, 1, 0).reshape(3, 8).tolist()
     assert in_rows(tensor, ()).shape == (24, 1)
     assert np.shares_memory(in_rows(tensor, (2, 1)), tensor)
-
-
-def test_float16_is_compared_as_float32_and_other_types_as_they_are() -> None:
-    for dtype, expected in ((np.float16, np.float32), (np.float64, np.float64), (np.int8, np.int8)):
-        tensor = np.arange(6, dtype=dtype).reshape(2, 3)
-        parts = [comparable(tensor), *comparable(in_blocks(tensor, (1,), 2)).parts()]
-        assert {part.dtype for part in parts} == {np.dtype(expected)}
-        assert sorted(element for part in parts[1:] for element in part.reshape(-1)) == [0, 1, 2, 3, 4, 5]
 
 
 def test_another_way_to_compute_widens_the_bound_and_nothing_else() -> None:

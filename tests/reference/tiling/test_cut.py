@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from installed import Install, described, floats, install
 
-from dmlcheck.reference.rows import UNCUT, WHOLE, Cut, Kernel
+from dmlcheck.reference.rows import LINES, UNCUT, WHOLE, Cut, Kernel
 from dmlcheck.reference.tiling import cut
 from dmlcheck.reference.tiling.plan import pieces
 
@@ -55,3 +55,24 @@ def test_a_row_says_which_axes_may_be_cut_and_what_a_tile_needs(
 def test_what_is_not_cut_is_one_tile(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
     (tile,) = seen_by(UNCUT, install, monkeypatch)
     assert tile[3] == [[0, 1], [0, 1, 2]]
+
+
+def test_a_tile_may_have_what_is_made_for_it(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    def total(x: Any, places: Sequence[range], given: Any) -> Any:
+        return x, [*map(len, places)], given["output"].sizes
+
+    monkeypatch.setattr(cut, "BLOCK", 2)
+    install("ELEMENT_WISE_ADD", Kernel(lambda a, made: (a.tolist(), made), Cut(needs={"made": total})))
+    sizes = ("FLOAT32", 1, 3)
+    desc = described("ELEMENT_WISE_ADD", ATensor=sizes, BTensor=sizes, OutputTensor=sizes)
+    found = [piece.formula(*piece.operands) for piece in pieces(desc, {"ATensor": floats(1, 2, 3).reshape(1, 3)})]
+    assert found == [([[1, 2]], (None, [1, 2], (1, 3))), ([[3]], (None, [1, 1], (1, 3)))]
+
+
+def test_a_tile_may_need_whole_lines(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cut, "BLOCK", 2)
+    install("GATHER_ELEMENTS", Kernel(lambda input: input.tolist(), Cut(needs={"input": LINES})))
+    fields = {"InputTensor": ("FLOAT32", 3, 2), "IndicesTensor": ("INT32", 1, 2), "OutputTensor": ("FLOAT32", 1, 2)}
+    desc = described("GATHER_ELEMENTS", **fields, Axis=0)
+    (tile,) = pieces(desc, {"InputTensor": floats(1, 2, 3, 4, 5, 6).reshape(3, 2)})
+    assert tile.formula(*tile.operands) == [[1, 2], [3, 4], [5, 6]]

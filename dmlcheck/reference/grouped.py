@@ -1,0 +1,47 @@
+"""Places of elements in their groups, which may be so long that they come in blocks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.tiling.blocks import Axes, Blocks, blockwise, in_rows
+
+
+def comparable(x: Any) -> Any:
+    """Return elements in a type that compares like theirs, and fast: FLOAT16 as FLOAT32."""
+    return blockwise(lambda part: part.astype(np.float32) if part.dtype == np.float16 else part, x)
+
+
+def positions(x: Any, axes: Axes) -> Any:
+    """Return the number of each element in its group along `axes`, counted row-major."""
+
+    def numbers(index: Index) -> Any:
+        total: Any = np.zeros([1] * x.ndim, np.int64)
+        step = 1
+        for axis in sorted(axes, reverse=True):
+            start, stop, _ = index[axis].indices(x.shape[axis])
+            shape = [-1 if other == axis else 1 for other in range(x.ndim)]
+            total = total + step * np.arange(start, stop).reshape(shape)
+            step *= x.shape[axis]
+        return total
+
+    return Blocks(x.shape, x.cuts, numbers) if isinstance(x, Blocks) else numbers((slice(None),) * x.ndim)
+
+
+def first(hits: Any, axes: Axes, *, last: bool = False) -> Any:
+    """Return the position of the first true element of each group, or of the last; 0 where there is none."""
+    if not isinstance(hits, Blocks):
+        rows = in_rows(hits, axes)
+        at = (rows.shape[1] - 1 - rows[:, ::-1].argmax(axis=1)) * rows.any(axis=1) if last else rows.argmax(axis=1)
+        return at.reshape([1 if axis in axes else size for axis, size in enumerate(hits.shape)])
+    found: Any = np.zeros((), bool)
+    place: Any = 0
+    start = 0
+    for part in hits.parts():
+        here = np.logical_or.reduce(part, axis=axes, keepdims=True)
+        place = np.where(here & (last | ~found), start + first(part, axes, last=last), place)
+        found, start = found | here, start + part.size // here.size
+    return place

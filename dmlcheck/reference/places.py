@@ -1,0 +1,49 @@
+"""Places of tensors: ranges of each dimension, the indices that have them, and their numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+Index = tuple[Any, ...]
+Places = Sequence[range]
+
+
+def slices(places: Places) -> Index:
+    """Return the index that has some places of each dimension, in rising order."""
+    return tuple(slice(at.start, at.stop, at.step) for at in places)
+
+
+def whole_along(axis: int, index: Index) -> Index:
+    """Return an index that has all of an axis."""
+    return (*index[:axis], slice(None), *index[axis + 1 :])
+
+
+def with_ones_after(x: Any, count: int) -> Any:
+    """Return an array with so many dimensions of size 1 after its own."""
+    return x[(..., *[None] * count)]
+
+
+def right_aligned(index: Index, rank: int) -> Index:
+    """Return an index in `rank` dimensions: with whole ones before its own, or without its first ones."""
+    return (slice(None),) * (rank - len(index)) + index[max(0, len(index) - rank) :]
+
+
+def row_major(places: Places, sizes: Sequence[int], dtype: Any = np.int64) -> Any:
+    """Return the numbers of the elements of a row-major run of a tensor, from 0 on, in a type."""
+    start, shape = first_number(places, sizes), tuple(map(len, places))
+    return np.arange(start, start + math.prod(shape), dtype=dtype).reshape(shape)
+
+
+def first_number(places: Places, sizes: Sequence[int]) -> int:
+    """Return the row-major number of the first element of a part of a tensor."""
+    return int(np.ravel_multi_index([at.start for at in places], tuple(sizes)))
+
+
+def columns_less_rows(places: Places) -> Any:
+    """Return x - y for each element at some places, with column x and row y."""
+    rows, columns = (np.arange(at.start, at.stop) for at in places[-2:])
+    return np.broadcast_to(columns - rows[:, None], [*map(len, places)])

@@ -1,0 +1,51 @@
+"""Functions of numbers with the bounds of all the ways in which they may be computed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball
+from dmlcheck.reference.functions import moving_mean, of_values, sequence, with_published
+from dmlcheck.reference.pieces import ways_of
+
+INF, NAN = np.inf, np.nan
+FLOAT32 = Arithmetic()
+
+
+def as_balls(*values: float, error: float = 0.0) -> Ball:
+    return Ball(np.array(values), error, FLOAT32)
+
+
+def test_a_condition_of_values_has_no_doubt() -> None:
+    found = of_values(lambda x, y: (x == 0) & (y > 1), as_balls(0, 1, error=3), 2)
+    assert isinstance(found, np.ndarray)
+    assert found.tolist() == [True, False]
+
+
+def test_a_sequence_has_the_sum_and_where_they_differ_the_product() -> None:
+    def ways(start: float, delta: float) -> list[list[float]]:
+        with np.errstate(all="ignore"):
+            return [way.tolist() for way in ways_of(sequence(np.arange(3.0), start, delta, "FLOAT32"))]
+
+    assert str(ways(-INF, 3e38)) == "[[-inf, -inf, -inf], [-inf, -inf, nan]]"
+    assert str(ways(1, NAN)) == "[[nan, nan, nan], [1.0, nan, nan]]"
+    assert ways(-3.0, 3e38)[1] == [-3.0, 3e38, INF]
+    assert ways(1, 2) == [[1, 3, 5]]
+
+
+def test_a_moving_mean_may_move_by_the_difference() -> None:
+    assert moving_mean(np.array([4.0]), np.array([8.0]), 0.75).tolist() == [5]
+    mean, x = as_balls(1e20), as_balls(1)  # the difference has the rounding of the mean, which the weight makes small
+    found = moving_mean(mean, x, 2.0**-60)
+    assert abs(found.value - (1e20 * 2.0**-60 + 1)) < found.radius
+    assert found.radius > 2.0**-24 * 1e20 / 2
+
+
+@pytest.mark.parametrize(("data_type", "least"), [("FLOAT32", 2 * 2.0**-24), ("FLOAT16", 0)])
+def test_a_published_bound_is_the_least_in_float32(data_type: str, least: float) -> None:
+    x = Ball(np.array([0.75]), 0.0, FLOAT32._replace(data_type=data_type))
+    assert with_published(x, 3).radius.tolist() == [least]
+    wide = Ball(np.array([0.75]), 0.5, FLOAT32)
+    assert with_published(wide, 3).radius.tolist() == [0.5]
+    assert with_published(0.75, 3) == 0.75
