@@ -170,7 +170,7 @@ inputs:
   UpdatesTensor: {sequence: {start: 0, step: 1}}
 outputs: {OutputTensor: {sequence: {start: 16777215, step: -1}}}
 """,
-        5 * 64 * MIB,
+        (5 + 2) * 64 * MIB,  # a line is scattered as a whole: where its updates go takes 8 bytes each
         0,
     ),
     "TOP_K": (

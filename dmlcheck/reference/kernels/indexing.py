@@ -162,9 +162,9 @@ def scatter_nd(
 
 def replaced(x: Any, indices: Sequence[Any], updates: Any) -> Open:
     """Return a tensor with updates at indices of its first dimensions; what one outside may replace is left open."""
-    found, sizes = x.copy(), x.shape[: len(indices)]
+    sizes = x.shape[: len(indices)]
     at, outside = zip(*map(indices_in, indices, sizes), strict=True)
-    beyond = reduce(np.logical_or, outside)
+    beyond, found = reduce(np.logical_or, outside), x.copy()
     if not beyond.any():
         found[at] = updates
         return Open(found, where=False)
@@ -277,7 +277,7 @@ def notable(x: Any, axis: int) -> Any:
 def nonzero_coordinates(input: Any, *, output_coordinates: TensorDesc) -> dict[str, Any]:
     """OutputCount is the number of elements that are not 0, row r of OutputCoordinates where the r-th of them is.
 
-    Rows that no element has are left open.
+    No element has the rows after those.
     """
     rows, count = output_coordinates.sizes[-2:]
     found, mark = np.zeros((rows, count), np.uint32), np.ones((rows, 1), bool)

@@ -274,6 +274,7 @@ def rows_at(x: Any, places: Places, given: Given) -> Any:
 
 AS_IS = 8  # blocks of a tile of elements that are only moved
 OF_PLACES = Cut(needs={"input": WHOLE}, blocks=AS_IS)
+PADDED = OF_PLACES._replace(blocks=AS_IS // 2)  # whose indices of what is outside take 8 bytes each
 DEPTHS = Cut(lambda _: (0, 1), {"input": channels_at}, AS_IS)
 ROWS = Cut(lambda _: (0, 2), {"input": rows_at}, AS_IS)
 
@@ -281,8 +282,8 @@ KERNELS: dict[str, Kernel] = {
     "DEPTH_TO_SPACE": exact_row(depth_to_space, DEPTHS),
     "DEPTH_TO_SPACE1": exact_row(depth_to_space, DEPTHS),
     "JOIN": exact_row(join, Cut(needs={"inputs": parts_at}, blocks=AS_IS)),
-    "PADDING": exact_row(padding, OF_PLACES),
-    "PADDING1": exact_row(padding1, OF_PLACES),
+    "PADDING": exact_row(padding, PADDED),
+    "PADDING1": exact_row(padding1, PADDED),
     "REVERSE_SUBSEQUENCES": exact_row(reverse_subsequences, Cut(needs={"input": LINES, "sequence_lengths": LINES})),
     "SLICE": exact_row(slice_, UNCUT),
     "SLICE1": exact_row(slice1, UNCUT),

@@ -34,7 +34,6 @@ def quantize(input: Any, quantizations: Sequence[Any], are_uneven: Any, *, outpu
     """clamp(rint(x / Scale) + ZeroPoint, Min, Max), with the Scale and ZeroPoint of the block that x is in.
 
     Along each dimension, block size = InputTensor size / scale size. Min and Max are the limits of OutputTensor's type.
-    A Scale of 0 is left open.
     """
     scale, zero_point = (*quantizations, None)[:2]
     return Open(quantize_linear(input, scale, zero_point, output_type=output_type), (scale == 0) | are_uneven)

@@ -451,7 +451,7 @@ def test_large_tensors_come_in_pieces_and_are_the_same() -> None:
     tensors["OutputTensor"] = tensor("INT32", (3 * x.size - 2,))
     fields = {"PaddingMode": "REFLECTION", "PaddingValue": 0, "StartPadding": [x.size - 1], "EndPadding": [x.size - 1]}
     desc, inputs = built("PADDING", tensors | fields, {"InputTensor": x})
-    assert len(list(engine.pieces(desc, inputs))) == 9
+    assert len(list(engine.pieces(desc, inputs))) == 18  # half as long, for what places take
     assert np.array_equal(engine.run(desc, inputs)["OutputTensor"], np.concatenate([x[:0:-1], x, x[-2::-1]]))
 
 
