@@ -37,9 +37,9 @@ from dmlcheck.cli.selection import failed_before, print_ids, select, selector, t
 from dmlcheck.implementations import KINDS, About, Unavailable, about, require_directml, require_models
 from dmlcheck.reports.records import Earlier, RunInfo
 from dmlcheck.running.accuracy import EXPECTED_WITHIN, Baseline, Watch
-from dmlcheck.running.events import Plan
+from dmlcheck.running.events import DEFAULT_TIMEOUT, Plan
 from dmlcheck.running.one_case import Settings
-from dmlcheck.running.processes import DEFAULT_TIMEOUT, Execution
+from dmlcheck.running.processes import Execution
 from dmlcheck.running.selection import Selection
 from dmlcheck.specs.names import DATA_TYPES
 

@@ -18,6 +18,8 @@ from dmlcheck.running.one_case import Run, Settings, run_case
 from dmlcheck.running.results import ERRORED, FAILED, PASSED, Bisected, CaseResult
 from dmlcheck.running.selection import Selection
 
+DEFAULT_TIMEOUT = 60.0  # seconds of a case
+
 
 class Plan(NamedTuple):
     """What a run is to do with its cases: plain values, which every process of the run is given.

@@ -12,10 +12,11 @@ from dmlcheck.cases.records import Case
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import counted, cut
 from dmlcheck.onnx.model.parts import model_of_nodes, read_from_outside
-from dmlcheck.running.computed import Nothing, tensors_of
+from dmlcheck.running.computed import Nothing
 from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase
 from dmlcheck.running.model_chain import Chain
 from dmlcheck.running.model_outputs import follow_node, is_of_sizes, known_arrays, mapped_with
+from dmlcheck.running.model_process import tensors_of
 from dmlcheck.running.node_files import FailedGroup, NodeFiles
 from dmlcheck.running.node_values import Values
 from dmlcheck.running.node_verdict import Unjudged
@@ -50,7 +51,7 @@ class ModelBisection:
         """Keep up to `asked.keep_bytes` of tensors; without memory for all of them nothing is searched."""
         self.model = model
         self.file = file
-        self.implementation = implementation.optimizing() if hasattr(implementation, "optimizing") else implementation
+        self.implementation = implementation
         self.limits = limits
         self.most = asked.keep_bytes
         self.first_step = "without --whole each runs alone" if asked.is_whole else "look there first"
@@ -183,7 +184,7 @@ class ModelBisection:
         with as_given(part.proto) as given:
             if isinstance(given, str) and not takes_paths(self.implementation):
                 return Nothing("it takes models of up to 2 GiB")
-            return tensors_of(given, part.inputs, list(part.outputs), self.implementation)
+            return tensors_of(given, part.inputs, list(part.outputs), self.implementation, is_optimized=True)
 
     def _verdict(self, nodes: list[NodeCase], part: Part, found: Mapping[str, Any]) -> Verdict | None:
         """Compare what nodes gave together with the reference's way through them; None where it says nothing.

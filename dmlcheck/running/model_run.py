@@ -13,12 +13,13 @@ from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.write import notation
 from dmlcheck.diagnostics.record import NOTE, WARNING, Diagnostic
 from dmlcheck.diagnostics.wording import counted
-from dmlcheck.implementations import Failure, close, make, tensor_reader
+from dmlcheck.implementations import Failure, close, make, runs_models, tensor_reader
 from dmlcheck.onnx.model.origin import origin_of
 from dmlcheck.onnx.model.parts import join_weights, kinds_of, model_of_node
 from dmlcheck.reference.work import TooMuchWork
 from dmlcheck.running.computed import Nothing
 from dmlcheck.running.events import (
+    DEFAULT_TIMEOUT,
     WRONG_FILE,
     Done,
     Ended,
@@ -36,6 +37,7 @@ from dmlcheck.running.known_failures import with_known
 from dmlcheck.running.model_bisect import ModelBisection
 from dmlcheck.running.model_cases import Asked, Loaded, ModelOrigin, NodeCase, Wrong, loaded, node_cases
 from dmlcheck.running.model_outputs import ModelOutputs, output_cases
+from dmlcheck.running.model_process import ModelProcess
 from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
 from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
@@ -58,7 +60,7 @@ class ModelExecution:
         self.plan = plan
         self.asked = asked
         self.files = files
-        self.implementation = make(plan.implementation)
+        self.implementation = implementation_of(plan, is_whole=asked.is_whole or asked.is_optimized)
         self.tensor = tensor_reader(self.implementation)
         self.run = Run(self.implementation, plan.settings)
         self.model = self._loaded()
@@ -267,6 +269,18 @@ class ModelExecution:
             return keep(folder, case, desc, evidence)
         except (OSError, MemoryError, TooMuchWork) as error:
             return f"nothing: {error or 'out of memory'}"
+
+
+def implementation_of(plan: Plan, *, is_whole: bool) -> Any:
+    """Return the implementation of a run: what runs models has a process of its own where a node has a time limit.
+
+    A whole model has none but what the user asks for.
+    """
+    here = make(plan.implementation)
+    if plan.timeout is None or tensor_reader(here) is not None or not runs_models(here):
+        return here
+    limit = None if is_whole and plan.timeout == DEFAULT_TIMEOUT else plan.timeout
+    return ModelProcess(here, plan.implementation, limit)
 
 
 def _level(verdict: Judged) -> str | None:

@@ -11,8 +11,9 @@ from dmlcheck.implementations import Failure
 from dmlcheck.onnx.descs.node import Refused
 from dmlcheck.onnx.model.parts import bytes_of_kind, join_weights, model_of_node
 from dmlcheck.onnx.reading import constant, first_line
-from dmlcheck.running.computed import Nothing, tensors_of
+from dmlcheck.running.computed import Nothing
 from dmlcheck.running.model_cases import Loaded, NodeCase
+from dmlcheck.running.model_process import tensors_of
 from dmlcheck.running.node_tensors import DIVISIONS, deadly
 from dmlcheck.running.node_verdict import Unjudged
 from dmlcheck.running.whole_model import WholeModel

@@ -7,7 +7,6 @@ error, and another process goes on after it.
 from __future__ import annotations
 
 import contextlib
-import signal
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator
@@ -21,13 +20,22 @@ from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.files.document import placed
 from dmlcheck.formats.read import read_file
 from dmlcheck.implementations import Implementation, close, keeps_time, make, may_crash
-from dmlcheck.running.events import Done, Ended, Event, Plan, case_of_file, file_events, how_it_ended, number_of_cases
+from dmlcheck.running.children import ending, started
+from dmlcheck.running.events import (
+    DEFAULT_TIMEOUT,
+    Done,
+    Ended,
+    Event,
+    Plan,
+    case_of_file,
+    file_events,
+    how_it_ended,
+    number_of_cases,
+)
 from dmlcheck.running.known_failures import DirectML, judged_directml, with_known
 from dmlcheck.running.results import ERRORED, CaseResult
 
 if TYPE_CHECKING:
-    from multiprocessing.context import SpawnProcess
-
     from dmlcheck.running.worker import Message, Task
 
 
@@ -100,39 +108,13 @@ class Execution:
 # ---- several processes
 
 
-@contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Let an interrupt wait while a process starts, which would end with a traceback before it can ignore it.
-
-    The process begins with interrupts blocked, as it takes that over from this one.
-    """
-    if not hasattr(signal, "pthread_sigmask"):  # on Windows
-        yield
-        return
-    from multiprocessing import resource_tracker
-
-    resource_tracker.ensure_running()  # with the first process; it would let interrupts through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
 class _Worker:
     """A process with the file that it is at, and the case in it."""
 
     def __init__(self, plan: Plan, patience: float) -> None:
-        import multiprocessing
-
         from dmlcheck.running.worker import work
 
-        context = multiprocessing.get_context("spawn")
-        self.connection, theirs = context.Pipe()
-        self.process: SpawnProcess = context.Process(target=work, args=(theirs, plan), daemon=True)
-        with _interrupts_held():
-            self.process.start()
-        theirs.close()
+        self.child = started(work, plan)
         self.file: int | None = None
         self.announces = False
         self.done = self.skipped = 0
@@ -145,13 +127,13 @@ class _Worker:
         self.file, self.announces, self.done, self.case = number, task.announces, task.skip, None
         self.skipped, self.tried = task.skip, task.tried
         with contextlib.suppress(OSError):  # it may be gone already, which shows when it is listened to
-            self.connection.send(task)
+            self.child.connection.send(task)
 
     def receive(self) -> list[Event]:
         """Return what happened at last; EOFError or OSError when the process has ended."""
         from dmlcheck.running.worker import Started
 
-        message: Message = self.connection.recv()
+        message: Message = self.child.connection.recv()
         happened: list[Event] = []
         for event in message:
             if isinstance(event, Started):
@@ -167,21 +149,16 @@ class _Worker:
         """Ask the process to end: in the middle of a file only one whose implementation has something to end."""
         if self.file is None:
             with contextlib.suppress(OSError):
-                self.connection.send(None)
+                self.child.connection.send(None)
         elif self.patience:
-            self.process.terminate()
+            self.child.process.terminate()
 
     def stop(self) -> int | None:
         """End the process and return its exit code."""
         self.dismiss()
-        self.process.join(_GRACE if self.file is None else self.patience)
-        self.process.kill()
-        self.process.join()
-        self.connection.close()
-        return self.process.exitcode
+        return self.child.stop(_GRACE if self.file is None else self.patience)
 
 
-DEFAULT_TIMEOUT = 60.0  # seconds of a case
 _TRIES = 3  # to read on in a file at a place where no case is known to be wrong
 _GRACE = 5.0  # seconds more for an implementation that ends its own work when a case takes too long, or at the end
 _AHEAD = 2000  # events of files that are not their turn yet, for each process
@@ -260,7 +237,7 @@ class _Pool:
         from multiprocessing.connection import wait
 
         busy = {
-            worker.connection: worker
+            worker.child.connection: worker
             for worker in self.workers
             if worker.file is not None and (worker.file == self.turn or len(self.events_of[worker.file]) < _AHEAD)
         }
@@ -285,7 +262,7 @@ class _Pool:
     def _is_late(self, worker: _Worker) -> bool:
         if self.limit is None or worker.case is None:
             return False
-        return time.monotonic() - worker.since > self.limit and not worker.connection.poll()
+        return time.monotonic() - worker.since > self.limit and not worker.child.connection.poll()
 
     def _take(self, worker: _Worker, number: int) -> None:
         try:
@@ -299,10 +276,10 @@ class _Pool:
             self._next_file(worker)
 
     def _crashed(self, worker: _Worker, number: int) -> None:
-        worker.process.join()
-        ending = _ending(worker.process.exitcode)
-        params = {"implementation": self.plan.implementation, "problem": ending}
-        self._lost(worker, number, "the process ended", Finding("implementation-error", (), params), ending)
+        worker.child.process.join()
+        problem = ending(worker.child.process.exitcode)
+        params = {"implementation": self.plan.implementation, "problem": problem}
+        self._lost(worker, number, "the process ended", Finding("implementation-error", (), params), problem)
 
     def _lost(
         self, worker: _Worker, number: int, reason: str, finding: Finding, problem: str, *, is_running: bool = False
@@ -369,9 +346,9 @@ class Apart:
         try:
             result = self._result(worker)
         except (EOFError, OSError):
-            worker.process.join(_GRACE)
+            worker.child.process.join(_GRACE)
             self.close()
-            params = {"implementation": self.plan.implementation, "problem": _ending(worker.process.exitcode)}
+            params = {"implementation": self.plan.implementation, "problem": ending(worker.child.process.exitcode)}
             return _never_ended(case, "the process ended", Finding("implementation-error", (), params), self.directml)
         if result is not None:
             return result
@@ -384,7 +361,7 @@ class Apart:
         result = None
         while True:
             left = self._seconds_left(worker)
-            if left is not None and not worker.connection.poll(max(0.0, left)):
+            if left is not None and not worker.child.connection.poll(max(0.0, left)):
                 return None
             for event in worker.receive():
                 result = event.result if isinstance(event, Done) else result
@@ -419,15 +396,3 @@ def _unreadable(name: str, reason: str, problem: str) -> CaseResult:
     diagnostic = Diagnostic("implementation-error", f"the file {problem}", file=name, line=1, column=1)
     case = case_of_file(name, DetachedOrigin())
     return CaseResult(case, ERRORED, reason, (diagnostic,), is_malformed=True)
-
-
-def _ending(code: int | None) -> str:
-    """Say how a process ended."""
-    if code is not None and code < 0:
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
-        memory = ", perhaps for lack of memory" if name == "SIGKILL" else ""
-        return f"ended the process with {name}{memory}"
-    return f"ended the process with exit code {code}"

@@ -11,7 +11,8 @@ from typing import Any
 
 from dmlcheck.onnx.model.parts import SHAPE_OF, bytes_of_kind, with_outputs
 from dmlcheck.onnx.reading import MOST_PROTOBUF
-from dmlcheck.running.computed import Nothing, failed, tensors_of
+from dmlcheck.running.computed import Nothing, failed
+from dmlcheck.running.model_process import tensors_of
 
 _WIDEST = 8  # bytes of an element whose type is not known
 _SPARE = 2**20  # bytes that a protobuf may have besides the values of its tensors

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import signal
 import threading
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from dmlcheck.cases.find import Target
 from dmlcheck.cases.records import Case, DetachedOrigin
 from dmlcheck.diagnostics.wording import brief
 from dmlcheck.implementations import close, make
+from dmlcheck.running.children import leave_interrupts_to_the_parent
 from dmlcheck.running.events import Done, Event, Plan, file_events
 from dmlcheck.running.results import PASSED, SKIPPED, CaseResult
 
@@ -52,12 +52,7 @@ Message = list["Event | Started"]
 
 def work(connection: Connection, plan: Plan) -> None:
     """Run files as they are asked for and send what happens; the body of a process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the process that reports decides what an interrupt means
-    if hasattr(signal, "pthread_sigmask"):
-        signal.signal(signal.SIGHUP, _pass)
-        # What it starts is to have them as usual.
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
-    signal.signal(signal.SIGTERM, _leave)
+    leave_interrupts_to_the_parent()
     gc.set_threshold(RARE)
     implementation = make(plan.implementation, plan.timeout)
     outbox = Outbox(connection)
@@ -72,16 +67,6 @@ def work(connection: Connection, plan: Plan) -> None:
     finally:
         close(implementation)
         gc.freeze()  # all that is left goes with the process: there is nothing to search it for
-
-
-def _pass(*_: Any) -> None:
-    """Leave the end of the terminal to the process that reports."""
-
-
-def _leave(*_: Any) -> None:
-    """End this process, but let the implementation end what it has started."""
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    raise SystemExit
 
 
 class Outbox:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import run_models
 from commandline import GOOD, dmlcheck, write
 from run_models import ROUNDED, RUNTIME, Runtime, onnx, ort, perceptron, plant, runtime
 from whole_models import save
@@ -16,7 +17,8 @@ from dmlcheck.reports.reading import case_result
 from dmlcheck.running.events import digest_of_ids
 
 __all__ = ["runtime"]
-WORDS = ("model.onnx", "--implementation", RUNTIME)
+WORDS = ("model.onnx", "--implementation", RUNTIME, "--timeout", "0")  # in this process, as `runtime` is changed here
+AGAIN = f"dmlcheck run --implementation {RUNTIME} --timeout 0 --dim batch=3"
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +59,10 @@ def test_a_failure_is_told_and_named_as_the_first(runtime: type[Runtime]) -> Non
     assert "FAILED model.onnx::bias   output-mismatch\n" in result.output
     node = "  node: bias (Add-14) -> ELEMENT_WISE_ADD, valid from DML_FEATURE_LEVEL_3_0 (DirectML 1.4.0)"
     assert f"{node}; judged by ONNX's meaning\n" in result.output
-    assert f"  again: dmlcheck run --implementation {RUNTIME} --dim batch=3 model.onnx::bias\n" in result.output
+    assert (
+        f"  again: dmlcheck run --implementation {RUNTIME} --timeout 0 --dim batch=3 model.onnx::bias\n"
+        in result.output
+    )
     assert "the first node that fails: model.onnx::bias (Add-14)\n" in result.output
 
 
@@ -148,7 +153,10 @@ def test_nodes_that_are_wrong_together_are_a_case(runtime: type[Runtime], monkey
     assert "FAILED model.onnx::down..softmax   output-mismatch\n" in result.output
     assert "  nodes: down (MatMul-13), softmax (Softmax-13) -> GEMM + ACTIVATION_SOFTMAX1\n" in result.output
     assert "  kept: out/down-softmax/model.onnx\n" in result.output.replace("\\", "/")
-    assert f"  again: dmlcheck run --implementation {RUNTIME} --dim batch=3 --bisect model.onnx\n" in result.output
+    assert (
+        f"  again: dmlcheck run --implementation {RUNTIME} --timeout 0 --dim batch=3 --bisect model.onnx\n"
+        in result.output
+    )
     assert "2 nodes right alone and wrong together: model.onnx::down..softmax, found in " in result.output
     assert "7 cases of a model, " in result.output
     assert "6 passed, 1 failed in" in result.output
@@ -319,3 +327,25 @@ def test_a_file_of_another_format_says_what_takes_it() -> None:
     assert result.exit_code == 2
     said = "`dmlcheck validate`, `dmlcheck eval` and `dmlcheck import graph` take DirectML graphs"
     assert said in result.output
+
+
+CRASHES = """
+import os
+import run_models
+
+class Crashing(run_models.Runtime):
+    def run_model(self, data, inputs, keep):
+        if b"relu" in data:
+            os._exit(9)
+        return super().run_model(data, inputs, keep)
+"""
+
+
+def test_a_node_that_ends_its_process_is_an_error_and_the_run_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    Path("crashing.py").write_text(CRASHES, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(Path(run_models.__file__).parent))
+    result = dmlcheck("run", WORDS[0], "--implementation", "python:crashing:Crashing", "--dim", "batch=3")
+    assert result.exit_code == 1
+    assert "ERROR model.onnx::relu   " in result.output
+    assert "ended the process with exit code 9" in result.output
+    assert " 2 passed, 1 error, 3 skipped in " in f" {result.output.splitlines()[-1]}"

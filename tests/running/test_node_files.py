@@ -25,7 +25,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, runtime: type[Runtim
 
 
 def run(*words: str, model: str = "model.onnx") -> Any:
-    return dmlcheck("run", model, "--implementation", RUNTIME, *words)
+    return dmlcheck("run", model, "--implementation", RUNTIME, "--timeout", "0", *words)
 
 
 def test_a_failing_node_is_a_case_and_a_model() -> None:

@@ -583,7 +583,7 @@ def test_an_interrupt_while_a_process_starts_reaches_this_one_alone(capfd: pytes
     write("a.yaml", 1, 2)
     worker = processes._Worker(Plan(), 0.0)
     for _ in range(20):
-        os.kill(worker.process.pid, signal.SIGINT)
+        os.kill(worker.child.process.pid, signal.SIGINT)
         time.sleep(0.005)
     worker.give(0, Task(Target("a.yaml", "a.yaml")))
     outcomes: list[str] = []

@@ -1,0 +1,91 @@
+"""Processes of a run: how they start, what signals mean to them, and how they end."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.context import SpawnProcess
+
+
+class Child(NamedTuple):
+    """A process, and the connection to it."""
+
+    process: SpawnProcess
+    connection: Connection
+
+    def stop(self, patience: float) -> int | None:
+        """End the process, which has so many seconds to end by itself, and return its exit code."""
+        self.process.join(patience)
+        self.process.kill()
+        self.process.join()
+        self.connection.close()
+        return self.process.exitcode
+
+
+def started(body: Callable[..., None], *args: Any) -> Child:
+    """Start a process that calls a function with a connection and some arguments, which must be picklable."""
+    import multiprocessing
+
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=body, args=(theirs, *args), daemon=True)
+    with _interrupts_held():
+        process.start()
+    theirs.close()
+    return Child(process, ours)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Let an interrupt wait while a process starts, which would end with a traceback before it can ignore it.
+
+    The process begins with interrupts blocked, as it takes that over from this one.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # with the first process; it would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def leave_interrupts_to_the_parent() -> None:
+    """Let the process that reports decide what an interrupt means; the body of a process calls it first."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.signal(signal.SIGHUP, _pass)
+        # What it starts is to have them as usual.
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGHUP})
+    signal.signal(signal.SIGTERM, _leave)
+
+
+def _pass(*_: Any) -> None:
+    """Leave the end of the terminal to the process that reports."""
+
+
+def _leave(*_: Any) -> None:
+    """End this process, but let the implementation end what it has started."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise SystemExit
+
+
+def ending(code: int | None) -> str:
+    """Say how a process ended, by its exit code."""
+    if code is not None and code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            name = f"signal {-code}"
+        memory = ", perhaps for lack of memory" if name == "SIGKILL" else ""
+        return f"ended the process with {name}{memory}"
+    return f"ended the process with exit code {code}"

@@ -1,0 +1,138 @@
+"""Models run in a process of their own: one that crashes it, or takes too long, costs its own tensors and no others."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from dmlcheck.diagnostics.record import Finding
+from dmlcheck.implementations import close, make
+from dmlcheck.running import computed
+from dmlcheck.running.children import Child, ending, leave_interrupts_to_the_parent, started
+from dmlcheck.running.computed import Nothing, failed
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+_GRACE = 5.0  # seconds to end at the end
+_START = 60.0  # seconds more for the first answer of a process, which imports the implementation before
+
+
+class Asked(NamedTuple):
+    """What a process is asked for a model that follows, in bytes or by its path: tensors of some names."""
+
+    inputs: dict[str, Any]
+    names: list[str]
+    is_path: bool
+    is_optimized: bool
+
+
+class Tensors(NamedTuple):
+    """What a process gave for a model, and whether some of it ran elsewhere than on its provider."""
+
+    found: Mapping[str, Any] | Nothing
+    ran_elsewhere: bool = False
+
+
+class ModelProcess:
+    """An implementation that runs models, in a process that is started with it and again after each that was lost.
+
+    In all else it is the implementation in this process, `here`. `timeout` are the most seconds of a model, None any.
+    """
+
+    def __init__(self, here: Any, name: str, timeout: float | None = None) -> None:
+        """Start the process, which makes the implementation of a name again."""
+        self.here = here
+        self.made_by = name
+        self.timeout = timeout
+        self.ran_elsewhere = False
+        self._child: Child | None = started(serve, name)
+        self._has_answered = self._is_asked = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.here, name)
+
+    def tensors(
+        self, model: bytes | str, inputs: Mapping[str, Any], names: list[str], *, is_optimized: bool
+    ) -> Mapping[str, Any] | Nothing:
+        """Return the tensors of a model; Nothing where the process ended, or time was up."""
+        child = self._child = self._child or started(serve, self.made_by)
+        self._is_asked = True
+        try:
+            child.connection.send(Asked(dict(inputs), names, is_path=isinstance(model, str), is_optimized=is_optimized))
+            child.connection.send_bytes(model.encode() if isinstance(model, str) else model)
+            if not child.connection.poll(self._patience()):
+                self._stop(0.0)
+                return Nothing("timed out", Finding("timeout", (), {"seconds": f"{self.timeout:g}"}))
+            given: Tensors = child.connection.recv()
+        except (EOFError, OSError):
+            child.process.join(_GRACE)
+            return failed(self.here, ending(self._stop(0.0)))
+        self._is_asked, self._has_answered, self.ran_elsewhere = False, True, given.ran_elsewhere
+        return given.found
+
+    def _patience(self) -> float | None:
+        if self.timeout is None:
+            return None
+        return self.timeout + (0.0 if self._has_answered else _START)
+
+    def _stop(self, patience: float) -> int | None:
+        child, self._child = self._child, None
+        self._has_answered = self._is_asked = False
+        return None if child is None else child.stop(patience)
+
+    def close(self) -> None:
+        """End the process, at once where it is at work, and let the implementation go."""
+        if self._child is not None and not self._is_asked:
+            with contextlib.suppress(OSError):  # it may be gone already
+                self._child.connection.send(None)
+        self._stop(0.0 if self._is_asked else _GRACE)
+        close(self.here)
+
+
+def tensors_of(
+    model: bytes | str, inputs: Mapping[str, Any], names: list[str], implementation: Any, *, is_optimized: bool = False
+) -> Mapping[str, Any] | Nothing:
+    """Return the tensors of a model that an implementation gives, each an array, or a list of arrays for a sequence.
+
+    With `is_optimized` it runs as it would elsewhere, with nodes fused, where the implementation makes a difference.
+    """
+    if isinstance(implementation, ModelProcess):
+        return implementation.tensors(model, inputs, names, is_optimized=is_optimized)
+    return computed.tensors_of(model, inputs, names, _optimizing(implementation) if is_optimized else implementation)
+
+
+def _optimizing(implementation: Any) -> Any:
+    return implementation.optimizing() if hasattr(implementation, "optimizing") else implementation
+
+
+# ---- in the process
+
+
+def serve(connection: Connection, name: str) -> None:
+    """Run models as they are asked for; the body of a process."""
+    leave_interrupts_to_the_parent()
+    implementation = make(name)
+    try:
+        with contextlib.suppress(EOFError, BrokenPipeError):  # nobody listens any more
+            while (asked := connection.recv()) is not None:
+                _send(connection, _given(connection.recv_bytes(), asked, implementation), implementation)
+    finally:
+        close(implementation)
+
+
+def _given(model: bytes, asked: Asked, implementation: Any) -> Tensors:
+    one = _optimizing(implementation) if asked.is_optimized else implementation
+    found = computed.tensors_of(model.decode() if asked.is_path else model, asked.inputs, asked.names, one)
+    return Tensors(found, bool(getattr(one, "ran_elsewhere", False)))
+
+
+def _send(connection: Connection, given: Tensors, implementation: Any) -> None:
+    """Send what an implementation gave; what cannot be sent is no result."""
+    try:
+        connection.send(given)
+    except (BrokenPipeError, ConnectionError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever an object of the implementation raises when it is pickled
+        connection.send(Tensors(failed(implementation, f"returned what another process cannot be given: {error}")))
