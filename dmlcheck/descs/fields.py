@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from dmlcheck.diagnostics.claims import ABSENT, ONE_OF, PRESENT, TYPE, Claim
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import describe, did_you_mean, misspelt, unknown_names
 from dmlcheck.files.document import Path
@@ -29,6 +30,7 @@ EXPECTED = {
 }
 _INFINITE_FROM = {"FLOAT16": 65520.0, "FLOAT32": 3.4028235677973366e38}  # what rounds to infinity begins here
 _FLOAT_MAX = _INFINITE_FROM["FLOAT32"]
+LARGEST = {"FLOAT16": 65504.0, "FLOAT32": 2.0**128 - 2.0**104, "FLOAT64": 2.0**1023 * (2 - 2.0**-52)}
 
 
 class Size2D(NamedTuple):
@@ -104,17 +106,20 @@ def read_enum(enum: str, label: str, given: Any, path: Path) -> Checking[str | N
         if 0 <= given < len(ENUMS[enum]):
             return ENUMS[enum][given]
         numbers = " ".join(f"{name} ({ENUMS[enum].index(name)})" for name in known)
-        yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, note=f"one of {numbers}")
+        own = Claim(path, ONE_OF, known)
+        yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, note=f"one of {numbers}", claim=own)
         return None
     if not isinstance(given, str):
-        yield mistyped(label, given, path, f"a value of {enum}", note=f"one of {values}")
+        found = mistyped(label, given, path, f"a value of {enum}", note=f"one of {values}")
+        yield found._replace(claim=Claim(path, ONE_OF, known))
         return None
     suffix = given.removeprefix(enum_prefix(enum))
     if suffix in ENUMS[enum]:
         return suffix
     other = _OTHER_TYPES.get(suffix.upper()) if enum == "DML_TENSOR_DATA_TYPE" else None
     help = other or did_you_mean(suffix, known)
-    yield Finding("unknown-enum-value", path, {"found": given, "enum": enum}, help=help, note=f"one of {values}")
+    params, own = {"found": given, "enum": enum}, Claim(path, ONE_OF, known)
+    yield Finding("unknown-enum-value", path, params, help=help, note=f"one of {values}", claim=own)
     return None
 
 
@@ -183,14 +188,13 @@ def mistyped(
     label: str, given: Any, path: Path, expected: str, *, help: str | None = None, note: str | None = None
 ) -> Finding:
     """Return what is wrong with a value of another type."""
-    return Finding(
-        "field-type", path, {"field": label, "found": describe(given), "expected": expected}, help, note=note
-    )
+    params, own = {"field": label, "found": describe(given), "expected": expected}, Claim(path, TYPE, expected)
+    return Finding("field-type", path, params, help, note=note, claim=own)
 
 
 def missing(owner: str, field: str, path: Path, help: str | None = None) -> Finding:
     """Return what is wrong where an operator, a tensor or a struct lacks a field."""
-    return Finding("missing-field", path, {"operator": owner, "field": field}, help)
+    return Finding("missing-field", path, {"operator": owner, "field": field}, help, claim=Claim(path, PRESENT))
 
 
 def unknown_fields(
@@ -203,7 +207,8 @@ def unknown_fields(
 
 def unknown(owner: str, field: Any, path: Path, help: str) -> Finding:
     """Return what is wrong with a field that the mapping at a path does not have."""
-    return Finding("unknown-field", (*path, field), {"operator": owner, "field": field}, help, at_key=True)
+    params, own = {"operator": owner, "field": field}, Claim((*path, field), ABSENT)
+    return Finding("unknown-field", own.field, params, help, at_key=True, claim=own)
 
 
 LONG_FORM = ("Type", "Desc")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from dmlcheck.descs.fields import (
     EXPECTED,
+    LARGEST,
     LONG_FORM,
     beside_desc,
     is_finite_as,
@@ -21,6 +22,7 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.descs.tensors import read_tensor
+from dmlcheck.diagnostics.claims import ABSENT, AT_MOST, BETWEEN, EQUAL, LENGTH, Claim
 from dmlcheck.diagnostics.record import Checking, Finding, collected
 from dmlcheck.diagnostics.wording import counted, describe, misspelt
 from dmlcheck.files.document import Path
@@ -107,7 +109,7 @@ def _completed(spec: OperatorSpec, values: Mapping[str, Any], path: Path) -> Che
 def _tensor_inside(name: str, path: Path) -> Finding:
     """Return what is wrong with a tensor of an operator that is inside another."""
     params = {"field": name, "why": "inside another operator, whose tensors it takes"}
-    return Finding("excluded-field", path, params, help=f"leave {name} out")
+    return Finding("excluded-field", path, params, help=f"leave {name} out", claim=Claim(path, ABSENT))
 
 
 def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int | None]:
@@ -121,12 +123,13 @@ def _count(field: Field, values: Mapping[str, Any], path: Path) -> Checking[int 
             if given is None:
                 first = next(iter(lengths))
                 help = f"{first}, which {field.name} counts as well, has {counted(count, 'element')}"
-                yield Finding("count-mismatch", (*path[:-1], array), params, help)
+                place = (*path[:-1], array)
+                yield Finding("count-mismatch", place, params, help, claim=Claim((*place, LENGTH), EQUAL, count))
             else:
                 help = f"write {length}, or leave {field.name} out"
                 if 0 < count <= _MOST_ADVISED:
                     help += f"; or give {array} {counted(count, 'element')}"
-                yield Finding("count-mismatch", path, params, help)
+                yield Finding("count-mismatch", path, params, help, claim=Claim(path, EQUAL, length))
             return None  # which of the two is meant is not known, so no row judges it
     return count
 
@@ -141,14 +144,16 @@ def _scalar(field: Field, value: Any, data_type: str | None, path: Path) -> Chec
         return value
     if kind == "float":
         is_held, help = is_finite_as(data_type, value), "write inf, or a smaller value"
+        own = Claim(path, AT_MOST, LARGEST[data_type])
     else:
         low, high = integer_range(data_type)
         is_held = low <= value <= high and value == int(value)
         help = f"{data_type} can hold whole numbers from {low} to {high}"
+        own = Claim(path, BETWEEN, (low, high))
     if is_held:
         return value
     params = {"element": field.name, "found": describe(value), "type": data_type}
-    yield Finding("value-not-representable", path, params, help)
+    yield Finding("value-not-representable", path, params, help, claim=own)
     return None
 
 

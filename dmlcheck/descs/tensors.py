@@ -18,6 +18,7 @@ from dmlcheck.descs.fields import (
 )
 from dmlcheck.descs.records import TensorDesc
 from dmlcheck.descs.strides import elements_overlap, packed_strides
+from dmlcheck.diagnostics.claims import ABSENT, AT_LEAST, AT_MOST, ELEMENTS, EQUAL, LENGTH, ONE_OF, Claim
 from dmlcheck.diagnostics.record import Checking, Finding
 from dmlcheck.diagnostics.wording import brackets, counted, dimensions_text, misspelt
 from dmlcheck.files.document import Path
@@ -75,8 +76,10 @@ class _Tensor(NamedTuple):
     path: Path
     is_output: bool
 
-    def wrong(self, rule: str, steps: Path, help: str | None = None, **params: Any) -> Finding:
-        return Finding(rule, (*self.path, *steps), {"tensor": self.label, **params}, help)
+    def wrong(self, rule: str, steps: Path, asked: tuple[str, Any], help: str | None = None, **params: Any) -> Finding:
+        """Return what is wrong at a place in the tensor, where a relation to a limit is asked for."""
+        path = (*self.path, *steps)
+        return Finding(rule, path, {"tensor": self.label, **params}, help, claim=Claim(path, *asked))
 
     def read(self) -> Checking[TensorDesc | None]:
         yield from unknown_fields(self.label, self.given, TENSOR_FIELDS, self.path, "a tensor's fields are")
@@ -122,12 +125,13 @@ class _Tensor(NamedTuple):
         zeros = [axis for axis, size in enumerate(sizes) if size == 0]
         for axis in zeros[:_MOST_ZEROS]:
             problem = f"has a 0 at dimension {axis}; every size must be at least 1"
-            yield self.wrong("invalid-sizes", ("Sizes", axis), problem=problem)
+            yield self.wrong("invalid-sizes", ("Sizes", axis), (AT_LEAST, 1), problem=problem)
         count = 0 if zeros else _least_count(sizes)
         if count > MAX_ELEMENTS:
             made = f"{count:,}" if len(sizes) <= _MOST_SIZES else "far too many"
             problem = f"make {made} elements; a tensor has at most {MAX_ELEMENTS:,}"
-            yield self.wrong("invalid-sizes", ("Sizes",), problem=problem)
+            found = self.wrong("invalid-sizes", ("Sizes",), (AT_MOST, MAX_ELEMENTS), problem=problem)
+            yield found._replace(claim=Claim((*self.path, ELEMENTS), AT_MOST, MAX_ELEMENTS))
 
     # ---- fields beside DataType and Sizes, each as far as the others allow
 
@@ -159,7 +163,8 @@ class _Tensor(NamedTuple):
             return "NONE"
         if self.is_output:
             problem = "only an input can be owned by DirectML"
-            yield self.wrong("invalid-flags", ("Flags",), "leave Flags out", found="OWNED_BY_DML", problem=problem)
+            asked, found = (ABSENT, None), "OWNED_BY_DML"
+            yield self.wrong("invalid-flags", ("Flags",), asked, "leave Flags out", found=found, problem=problem)
         return "OWNED_BY_DML"
 
     def count_findings(self, sizes: tuple[int, ...] | None) -> Checking[None]:
@@ -168,13 +173,16 @@ class _Tensor(NamedTuple):
             names = {"count": f"{self.label}.DimensionCount", "array": f"{self.label}.Sizes"}
             help = f"write {len(sizes)}, or leave DimensionCount out"
             length = counted(len(sizes), "element")
-            yield self.wrong("count-mismatch", ("DimensionCount",), help, found=count, length=length, **names)
+            asked = (EQUAL, len(sizes))
+            yield self.wrong("count-mismatch", ("DimensionCount",), asked, help, found=count, length=length, **names)
 
     def alignment(self, data_type: str | None) -> Checking[int]:
         found = (yield from self.number("GuaranteedBaseOffsetAlignment", UINT_MAX)) or 0
         least = max(1, DATA_TYPES[data_type].bits // 8) if data_type else 1
         if found and (found & (found - 1) or found < least):
-            yield self.wrong("invalid-alignment", ("GuaranteedBaseOffsetAlignment",), found=found, least=least)
+            powers = tuple(power for power in (1 << bit for bit in range(32)) if power >= least)
+            asked = (ONE_OF, (0, *powers))
+            yield self.wrong("invalid-alignment", ("GuaranteedBaseOffsetAlignment",), asked, found=found, least=least)
         return found
 
     def strides(self, sizes: tuple[int, ...] | None) -> Checking[tuple[int, ...] | None]:
@@ -182,7 +190,9 @@ class _Tensor(NamedTuple):
         if strides is None or sizes is None or len(strides) == len(sizes):
             return strides
         problem = f"has {counted(len(strides), 'element')} for {dimensions_text(len(sizes))}"
-        yield self.wrong("invalid-strides", ("Strides",), _packed_help(sizes), problem=problem)
+        asked = (EQUAL, len(sizes))
+        found = self.wrong("invalid-strides", ("Strides",), asked, _packed_help(sizes), problem=problem)
+        yield found._replace(claim=Claim((*self.path, "Strides", LENGTH), EQUAL, len(sizes)))
         return None
 
     def memory_findings(self, tensor: TensorDesc) -> Iterator[Finding]:
@@ -191,17 +201,21 @@ class _Tensor(NamedTuple):
         total, needed = tensor.total_size, tensor.implied_bytes
         if total is not None and total < needed:
             help = f"write {needed} or more, or leave TotalTensorSizeInBytes out"
-            yield self.wrong("tensor-too-small", ("TotalTensorSizeInBytes",), help, found=total, needed=needed)
+            asked = (AT_LEAST, needed)
+            yield self.wrong("tensor-too-small", ("TotalTensorSizeInBytes",), asked, help, found=total, needed=needed)
 
     def overlap_findings(self, sizes: tuple[int, ...], strides: tuple[int, ...]) -> Iterator[Finding]:
         for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
             if size > 1 and stride == 0:
                 problem = f"has a 0 at dimension {axis} of size {size}; an output's elements may not share memory"
-                yield self.wrong("invalid-strides", ("Strides", axis), _packed_help(sizes), problem=problem)
+                yield self.wrong(
+                    "invalid-strides", ("Strides", axis), (AT_LEAST, 1), _packed_help(sizes), problem=problem
+                )
                 return
         if elements_overlap(sizes, strides):
             problem = "make elements overlap; each element of an output needs a place of its own"
-            yield self.wrong("invalid-strides", ("Strides",), _packed_help(sizes), problem=problem)
+            asked = (EQUAL, packed_strides(sizes))
+            yield self.wrong("invalid-strides", ("Strides",), asked, _packed_help(sizes), problem=problem)
 
 
 _MOST_ZEROS = 10  # reported of one tensor

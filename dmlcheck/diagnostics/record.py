@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.diagnostics.catalog import RULES
+from dmlcheck.diagnostics.claims import Claim
 from dmlcheck.diagnostics.wording import cut, pointer, visible
 
 ERROR = "error"
@@ -59,7 +60,10 @@ class Diagnostic(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A diagnostic before anyone knows which file it is in: the rule, the path to what is wrong, and the words."""
+    """A diagnostic before anyone knows which file it is in: the rule, the path to what is wrong, and the words.
+
+    `claim` is what would have to hold, where a machine can say so.
+    """
 
     rule: str
     path: tuple[str | int, ...]
@@ -68,6 +72,12 @@ class Finding(NamedTuple):
     constraint: str | None = None
     note: str | None = None
     at_key: bool = False
+    claim: Claim | None = None
+
+    def under(self, path: tuple[str | int, ...]) -> Finding:
+        """Return what is wrong with a part of something that stands at a path."""
+        claim = None if self.claim is None else self.claim._replace(field=(*path, *self.claim.field))
+        return self._replace(path=(*path, *self.path), claim=claim)
 
     @property
     def message(self) -> str:

@@ -90,7 +90,7 @@ def steps_of(graph: GraphFile) -> Checking[tuple[Step, ...]]:
 
 
 def _at(finding: Finding, path: Path) -> Finding:
-    return finding._replace(path=(*path, *finding.path))
+    return finding.under(path)
 
 
 # ---- edges

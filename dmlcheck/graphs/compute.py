@@ -135,7 +135,7 @@ def _computed(step: Step, held: Mapping[str, Array]) -> Checking[dict[str, Compu
     checking = results(step.desc, step_inputs(step.desc, {label: held[name] for label, name in step.inputs.items()}))
     while True:
         try:
-            yield (finding := next(checking))._replace(path=(*step.path, *finding.path))
+            yield next(checking).under(step.path)
         except StopIteration as end:
             found: dict[str, Computed] | None = end.value
             return found

@@ -46,7 +46,7 @@ def _of_operator(desc: OperatorDesc, level: str, path: Path) -> Iterator[Finding
                 broken.add(row.id)
                 if finding.rule == "data-type-mismatch" and finding.path in desc.refused:
                     continue  # one mistake, which the support table has told
-                yield _of_row(finding, row, subject, level)._replace(path=(*path, *finding.path))
+                yield _of_row(finding, row, subject, level).under(path)
 
 
 # ---- what a finding says of its row
@@ -72,7 +72,9 @@ def _type_help(finding: Finding, row: Constraint, desc: OperatorDesc, level: str
 
     Where all of those that the row lists are, its message says enough.
     """
-    wanted = finding.params.get("wanted", ())
+    if finding.claim is None or finding.rule != "data-type-mismatch" or row.word not in _OF_TYPES:
+        return None
+    wanted = finding.claim.limit
     accepted = support_tables.accepted_types(desc, str(finding.path[0]), level)
     legal = [name for name in wanted if not accepted or name in accepted]
     if row.word != "data_type":

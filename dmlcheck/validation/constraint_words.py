@@ -11,11 +11,25 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.diagnostics.claims import (
+    ABSENT,
+    AT_LEAST,
+    AT_MOST,
+    BETWEEN,
+    DISTINCT,
+    ELEMENTS,
+    EQUAL,
+    NOT_EQUAL,
+    ONE_OF,
+    PRESENT,
+    RANK,
+    Claim,
+)
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import braces, describe, dimensions_text, pointer
 from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
-from dmlcheck.validation.worked import broken_claims, claimed, limit_word, span_text, sum_text
+from dmlcheck.validation.worked import NOTHING_KNOWN, broken_claims, claimed, limit_relation, span_text, sum_text
 
 Word = Callable[[OperatorDesc, Any], Iterator[Finding]]
 
@@ -30,7 +44,8 @@ def same_data_type(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
 def same_dimension_count(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
     """All the named tensors that are there have one number of dimensions."""
     for (label, path, tensor), model in _unlike(desc, names, _rank):
-        yield _wrong_rank(label, path, len(tensor.sizes), f"{model.label} has {len(model.tensor.sizes)}")
+        wanted = len(model.tensor.sizes)
+        yield _wrong_rank(label, path, len(tensor.sizes), wanted, f"{model.label} has {wanted}")
 
 
 def same_sizes(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
@@ -76,7 +91,7 @@ def right_aligned_sizes(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Ite
                     place = int(finding.path[-1]) - surplus
                     yield _with_sum(finding, expressions[place] if place >= 0 else 1, desc)
             else:
-                yield _wrong_rank(label, path, len(tensor.sizes), f"it needs {len(last)}")
+                yield _wrong_rank(label, path, len(tensor.sizes), len(last), f"it needs {len(last)}")
 
 
 def broadcastable(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
@@ -98,7 +113,8 @@ def element_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Findin
         for label, path, tensor in desc.parts[name]:
             if expected is not None and tensor.element_count != expected:
                 params = _number_params(f"the number of elements of {label}", tensor.element_count, expected)
-                yield _with_sum(Finding("size-mismatch", (*path, "Sizes"), params), claim, desc)
+                own = Claim((*path, ELEMENTS), EQUAL, expected)
+                yield _with_sum(Finding("size-mismatch", (*path, "Sizes"), params, claim=own), claim, desc)
 
 
 def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -107,7 +123,7 @@ def dimension_count(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Find
         expected = evaluate(claim, desc)
         for label, path, tensor in desc.parts[name]:
             if expected is not None and len(tensor.sizes) != expected:
-                yield _wrong_rank(label, path, len(tensor.sizes), f"it must have {expected}")
+                yield _wrong_rank(label, path, len(tensor.sizes), expected, f"it must have {expected}")
 
 
 def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]:
@@ -125,7 +141,7 @@ def joined_along(desc: OperatorDesc, claim: dict[str, str]) -> Iterator[Finding]
         path = (claim["whole"], "Sizes", axis)
         params = _size_params(claim["whole"], axis, whole.sizes[axis], total)
         worked = f" = {' + '.join(str(part.tensor.sizes[axis]) for part in alike)}" if len(alike) <= _MOST_ADDED else ""
-        yield Finding("size-mismatch", path, {**params, "worked": worked})
+        yield Finding("size-mismatch", path, {**params, "worked": worked}, claim=Claim(path, EQUAL, total))
 
 
 # ---- data types
@@ -160,18 +176,19 @@ def axes_within(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]
         for label, path, axis in _axes(desc, field):
             if axis > last:
                 params = {"field": label, "found": axis, "tensor": name, "last": last}
-                yield Finding("axis-out-of-range", path, params)
+                yield Finding("axis-out-of-range", path, params, claim=Claim(path, AT_MOST, last))
 
 
 def distinct_axes(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     """No axis is named twice in a field."""
     for field in fields:
-        seen: dict[int, str] = {}
+        seen: dict[int, tuple[str, Path]] = {}
         for label, path, axis in _axes(desc, field):
             if axis in seen:
-                params = {"field": label, "found": axis, "first": seen[axis]}
-                yield Finding("duplicate-axis", path, params, help="name each axis once")
-            seen.setdefault(axis, label)
+                first, place = seen[axis]
+                params, own = {"field": label, "found": axis, "first": first}, Claim(path, DISTINCT, place)
+                yield Finding("duplicate-axis", path, params, help="name each axis once", claim=own)
+            seen.setdefault(axis, (label, path))
 
 
 def effective_dimension_count_at_most(desc: OperatorDesc, claims: dict[str, int]) -> Iterator[Finding]:
@@ -180,7 +197,7 @@ def effective_dimension_count_at_most(desc: OperatorDesc, claims: dict[str, int]
         tensor = desc.tensor(name)
         for axis, size in enumerate(tensor.sizes[:-most] if tensor else ()):
             if size != 1:
-                yield Finding("size-mismatch", (name, "Sizes", axis), _size_params(name, axis, size, 1))
+                yield _wrong_size(name, (name,), axis, size, 1)
 
 
 # ---- values of fields
@@ -193,7 +210,7 @@ def at_least(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
             limit = evaluate(claim, desc, i)
             if limit is not None and not value >= limit:
                 worked = sum_text(claim, desc, limit, i)
-                yield _out_of_range(label, path, value, f"at least {limit}", worked)
+                yield _out_of_range(label, value, Claim(path, AT_LEAST, limit), worked)
 
 
 def at_most(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -203,7 +220,7 @@ def at_most(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
             limit = evaluate(claim, desc, i)
             if limit is not None and not value <= limit:
                 worked = span_text(claim, desc, value, i) or sum_text(claim, desc, limit, i)
-                yield _out_of_range(label, path, value, f"at most {limit}", worked)
+                yield _out_of_range(label, value, Claim(path, AT_MOST, limit), worked)
 
 
 def between(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
@@ -212,7 +229,7 @@ def between(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Findin
         for label, path, value, i in _values(desc, field):
             least, most = evaluate(low, desc, i), evaluate(high, desc, i)
             if least is not None and most is not None and not least <= value <= most:
-                yield _out_of_range(label, path, value, f"from {least} to {most}")
+                yield _out_of_range(label, value, Claim(path, BETWEEN, (least, most)))
 
 
 def value(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
@@ -221,7 +238,7 @@ def value(desc: OperatorDesc, claims: dict[str, Any]) -> Iterator[Finding]:
         for label, path, found, i in _values(desc, field):
             expected = evaluate(claim, desc, i)
             if expected is not None and found != expected:
-                yield _out_of_range(label, path, found, str(expected), sum_text(claim, desc, expected, i))
+                yield _out_of_range(label, found, Claim(path, EQUAL, expected), sum_text(claim, desc, expected, i))
 
 
 def one_of(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding]:
@@ -229,8 +246,7 @@ def one_of(desc: OperatorDesc, claims: dict[str, list[Any]]) -> Iterator[Finding
     for field, allowed in claims.items():
         for label, path, found, _ in _values(desc, field):
             if found not in allowed:
-                expected = ("one of " if len(allowed) > 1 else "") + " ".join(map(str, allowed))
-                yield _out_of_range(label, path, found, expected)
+                yield _out_of_range(label, found, Claim(path, ONE_OF, tuple(allowed)))
 
 
 def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
@@ -238,7 +254,7 @@ def not_zero(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     for field in fields:
         for label, path, found, _ in _values(desc, field):
             if found == 0:
-                yield _out_of_range(label, path, found, "other than 0")
+                yield _out_of_range(label, found, Claim(path, NOT_EQUAL, 0))
 
 
 def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
@@ -251,18 +267,24 @@ def holds(desc: OperatorDesc, claims: dict[str, str]) -> Iterator[Finding]:
             continue
         name, _, member = field.partition(".")
         value = desc.values.get(name)
-        expected = " and ".join(filter(None, broken_claims(expression, desc)))
+        broken = list(broken_claims(expression, desc))
+        expected = " and ".join(one.text for one in broken if one.text)
+        asked = next((one for one in broken if one.relation), NOTHING_KNOWN)
         if isinstance(value, TensorDesc) and member == "DataType":
             if not any(place[-1] == "DataType" and str(place[0]) in expression for place in desc.refused):
                 problem = f"it must be {expected}" if expected else ""
-                yield _wrong_type(name, (name, member), value.data_type, problem)
+                yield _wrong_type(
+                    name, (name, member), value.data_type, problem, (asked.limit,) if asked.relation else ()
+                )
         elif isinstance(value, TensorDesc):
-            number = claimed(expression, desc) if expected else None
-            label, found, axis = number or (f"{name}.Sizes", braces(value.sizes), None)
-            path = (name, "Sizes") if axis is None else (name, "Sizes", axis)
-            yield Finding("size-mismatch", path, _number_params(label, found, expected))
+            number = claimed(expression, desc)
+            own = Claim(number[2], asked.relation, asked.limit) if number and asked.relation else None
+            label, found, place = number if number and expected else (f"{name}.Sizes", braces(value.sizes), ())
+            path = (name, "Sizes", *(place[2:] if place[1:2] == ("Sizes",) else ()))
+            yield Finding("size-mismatch", path, _number_params(label, found, expected), claim=own)
         else:
-            yield _out_of_range(name, (name,), value, expected)
+            own = Claim((name,), asked.relation, asked.limit) if asked.relation else None
+            yield _wrong_value(name, (name,), value, expected, own)
 
 
 # ---- which fields are there
@@ -272,20 +294,23 @@ def required(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     """Fields that are optional in themselves are there."""
     for field in fields:
         if field not in desc.values and field not in desc.broken:
-            yield Finding("missing-field", (field,), {"operator": desc.spec.operator, "field": field})
+            params = {"operator": desc.spec.operator, "field": field}
+            yield Finding("missing-field", (field,), params, claim=Claim((field,), PRESENT))
 
 
 def excluded(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     """Fields are left out."""
     for field in fields:
         if field in desc.values:
-            yield Finding("excluded-field", (field,), {"field": field, "why": "here"}, help=f"leave {field} out")
+            params, own = {"field": field, "why": "here"}, Claim((field,), ABSENT)
+            yield Finding("excluded-field", (field,), params, help=f"leave {field} out", claim=own)
 
 
 def some_of(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     """One of some fields is there, or more."""
     if not any(field in desc.values or field in desc.broken for field in fields):
-        yield Finding("missing-field", (fields[0],), {"operator": desc.spec.operator, "field": " or ".join(fields)})
+        params, own = {"operator": desc.spec.operator, "field": " or ".join(fields)}, Claim((fields[0],), PRESENT)
+        yield Finding("missing-field", (fields[0],), params, claim=own)
 
 
 def all_or_none(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
@@ -294,7 +319,8 @@ def all_or_none(desc: OperatorDesc, fields: list[str]) -> Iterator[Finding]:
     for field in fields if given else ():
         if field not in given:
             params = {"operator": desc.spec.operator, "field": field}
-            yield Finding("missing-field", (field,), params, help=f"{given[0]} is given; give both or neither")
+            help = f"{given[0]} is given; give both or neither"
+            yield Finding("missing-field", (field,), params, help=help, claim=Claim((field,), PRESENT))
 
 
 # ---- flags and operators
@@ -307,7 +333,8 @@ def not_owned_by_dml(desc: OperatorDesc, names: list[str]) -> Iterator[Finding]:
             if tensor.flags == "OWNED_BY_DML":
                 problem = "this tensor must be bound by the caller"
                 params = {"tensor": label, "found": "OWNED_BY_DML", "problem": problem}
-                yield Finding("invalid-flags", (*path, "Flags"), params, help="leave Flags out")
+                own = Claim((*path, "Flags"), ABSENT)
+                yield Finding("invalid-flags", (*path, "Flags"), params, help="leave Flags out", claim=own)
 
 
 def operators(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Finding]:
@@ -316,7 +343,7 @@ def operators(desc: OperatorDesc, claims: dict[str, list[str]]) -> Iterator[Find
         allowed = claims.get(str(path[0]))
         if allowed is not None and part.spec.short not in allowed:
             label = pointer(path)
-            yield _out_of_range(label, (*path, "Type"), part.spec.operator, f"one of {' '.join(allowed)}")
+            yield _out_of_range(label, part.spec.operator, Claim((*path, "Type"), ONE_OF, tuple(allowed)))
 
 
 def unchecked(desc: OperatorDesc, why: str) -> Iterator[Finding]:  # noqa: ARG001 - nothing to check
@@ -385,17 +412,23 @@ def _compare_sizes(label: str, path: Path, tensor: TensorDesc, expected: Sequenc
     if len(tensor.sizes) == len(expected):
         for axis, (found, wanted) in enumerate(zip(tensor.sizes, expected, strict=True)):
             if wanted is not None and found != wanted:
-                yield Finding("size-mismatch", (*path, "Sizes", axis), _size_params(label, axis, found, wanted))
+                yield _wrong_size(label, path, axis, found, wanted)
 
 
-def _wrong_rank(label: str, path: Path, found: int, problem: str) -> Finding:
+def _wrong_size(label: str, path: Path, axis: int, found: int, wanted: int) -> Finding:
+    path = (*path, "Sizes", axis)
+    return Finding("size-mismatch", path, _size_params(label, axis, found, wanted), claim=Claim(path, EQUAL, wanted))
+
+
+def _wrong_rank(label: str, path: Path, found: int, wanted: int, problem: str) -> Finding:
     params = {"tensor": label, "found": dimensions_text(found), "problem": problem}
-    return Finding("rank-mismatch", (*path, "Sizes"), params)
+    return Finding("rank-mismatch", (*path, "Sizes"), params, claim=Claim((*path, RANK), EQUAL, wanted))
 
 
 def _wrong_type(label: str, path: Path, found: str, problem: str, wanted: Sequence[str] = ()) -> Finding:
     """Return what is wrong with a data type; `wanted` are those that would be right, at some level or other."""
-    return Finding("data-type-mismatch", path, {"tensor": label, "found": found, "problem": problem, "wanted": wanted})
+    params = {"tensor": label, "found": found, "problem": problem}
+    return Finding("data-type-mismatch", path, params, claim=Claim(path, ONE_OF, tuple(wanted)) if wanted else None)
 
 
 _MOST_ADDED = 10  # sizes that a message adds up
@@ -418,9 +451,11 @@ def _with_sum(
     it would name the size itself, which it then only limits.
     """
     found, expected = finding.params["found"], finding.params["expected"]
-    limit = limit_word(claim, desc, own, found, expected, i) if own and i is not None else ""
+    relation = limit_relation(claim, desc, own, found, expected, i) if own and i is not None else EQUAL
     worked = sum_text(claim, desc, expected, i, at)
-    return finding._replace(params={**finding.params, "limit": limit, "worked": worked})
+    limit = "" if relation == EQUAL else Claim((), relation, "").text
+    asked = None if finding.claim is None else finding.claim._replace(relation=relation)
+    return finding._replace(params={**finding.params, "limit": limit, "worked": worked}, claim=asked)
 
 
 def _axes(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, int]]:
@@ -447,7 +482,13 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, in
         yield f"the number of elements of {counted}" if counted else name, (counted or name,), found, None
 
 
-def _out_of_range(label: str, path: Path, found: Any, expected: str, worked: str = "") -> Finding:
+def _out_of_range(label: str, found: Any, claim: Claim, worked: str = "") -> Finding:
+    return _wrong_value(label, claim.field, found, claim.text, claim, worked)
+
+
+def _wrong_value(
+    label: str, path: Path, found: Any, expected: str, claim: Claim | None = None, worked: str = ""
+) -> Finding:
     found = found if isinstance(found, str) else describe(found)
     params = {"field": label, "found": found, "expected": expected, "worked": worked}
-    return Finding("value-out-of-range", path, params)
+    return Finding("value-out-of-range", path, params, claim=claim)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc, Part
+from dmlcheck.diagnostics.claims import ONE_OF, RANK, Claim
 from dmlcheck.diagnostics.record import Finding
 from dmlcheck.diagnostics.wording import dimension_counts_text, dimensions_text, plural
 from dmlcheck.specs.names import DATA_TYPES, LEVEL_ORDER, level_and_version, level_name
@@ -84,7 +85,10 @@ def _value_findings(desc: OperatorDesc, table: SupportTable, level: str) -> Iter
     operator = desc.spec.operator
     for field in table.when or ():
         params = {"field": field, "found": desc.values[field], "operator": operator, "level": level_name(level)}
-        yield Finding("unsupported-value", ("desc", field), params, help=f"accepted from {level_and_version(lowest)}")
+        others = (other.when or {} for other in desc.spec.support if other.heading_at(level) is not None)
+        own = Claim(("desc", field), ONE_OF, tuple(value for when in others for value in when.get(field, ())))
+        help = f"accepted from {level_and_version(lowest)}"
+        yield Finding("unsupported-value", own.field, params, help=help, claim=own if own.limit else None)
 
 
 def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, remedy: Remedy | None) -> Finding:
@@ -99,7 +103,8 @@ def _dimension_finding(row: _Row, part: Part, desc: OperatorDesc, remedy: Remedy
     advice = None if remedy is None else remedy(desc, part, dims, row.level)
     help = _level_help(lowest, "no feature level accepts that many", advice)
     note = f"{row.heading} takes {dimension_counts_text(dims)} {plural(max(dims), 'dimension')}"
-    return Finding("unsupported-dimension-count", ("desc", *part.path, "Sizes"), params, help=help, note=note)
+    path, own = ("desc", *part.path, "Sizes"), Claim(("desc", *part.path, RANK), ONE_OF, dims)
+    return Finding("unsupported-dimension-count", path, params, help=help, note=note, claim=own)
 
 
 def _type_finding(row: _Row, part: Part, desc: OperatorDesc) -> Finding:
@@ -118,7 +123,8 @@ def _type_finding(row: _Row, part: Part, desc: OperatorDesc) -> Finding:
     }
     help = _level_help(lowest, f"no feature level accepts {data_type} here", remedy)
     note = f"{row.heading} {verb}s {' '.join(types)}"
-    return Finding("unsupported-data-type", ("desc", *part.path, "DataType"), params, help=help, note=note)
+    path = ("desc", *part.path, "DataType")
+    return Finding("unsupported-data-type", path, params, help=help, note=note, claim=Claim(path, ONE_OF, types))
 
 
 def _level_help(lowest: str | None, never: str, remedy: str | None) -> str:

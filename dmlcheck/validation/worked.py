@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.diagnostics.claims import AT_LEAST, AT_MOST, DIVIDES, ELEMENTS, EQUAL, ONE_OF, RANK
+from dmlcheck.files.document import Path
 from dmlcheck.validation.expressions import evaluate
 
 _ARITHMETIC = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
@@ -185,14 +187,14 @@ _SHAPES: dict[str, Callable[..., str]] = {"pooled": _pooled, "pooled_like": _poo
 # ---- limits
 
 
-def limit_word(expression: Any, desc: OperatorDesc, own: str, found: int, expected: int, i: int) -> str:
-    """Return `at most ` or `at least ` where an expression limits a size (`own`) and does not fix it, else ""."""
+def limit_relation(expression: Any, desc: OperatorDesc, own: str, found: int, expected: int, i: int) -> str:
+    """Return AT_MOST or AT_LEAST where an expression limits a size (`own`) and does not fix it, else EQUAL."""
     node = parsed(expression) if isinstance(expression, str) else ast.Constant(expression)
     while isinstance(node, ast.IfExp):
         node = node.body if Scope(desc, i).value(node.test) else node.orelse
     if _called(node) not in ("min", "max") or own not in ast.unparse(node):
-        return ""
-    return "at most " if expected < found else "at least "
+        return EQUAL
+    return AT_MOST if expected < found else AT_LEAST
 
 
 def span_text(expression: Any, desc: OperatorDesc, window: int, i: int | None) -> str:
@@ -217,28 +219,49 @@ def span_text(expression: Any, desc: OperatorDesc, window: int, i: int | None) -
 # ---- claims
 
 
-def broken_claims(expression: str, desc: OperatorDesc) -> Iterator[str]:
-    """Yield what each part of a claim that a desc breaks asks for, after "it must be", in numbers; "" without any."""
+class Broken(NamedTuple):
+    """What a part of an expression asks for: a relation and its limit, and both in words; "" without any."""
+
+    relation: str
+    limit: Any
+    text: str
+
+
+NOTHING_KNOWN = Broken("", None, "")
+
+
+def broken_claims(expression: str, desc: OperatorDesc) -> Iterator[Broken]:
+    """Yield what each part of an expression that a desc breaks asks for, in numbers."""
     node, scope = parsed(expression), Scope(desc)
     parts = node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And) else [node]
-    return (_claim(part, scope) for part in parts if scope.value(part) is False)
+    return (_broken(part, scope) for part in parts if scope.value(part) is False)
 
 
-def _claim(node: ast.expr, scope: Scope) -> str:
+def _broken(node: ast.expr, scope: Scope) -> Broken:
     match node:
         case ast.Compare(ast.BinOp(whole, ast.Mod(), _), [ast.Eq()], [ast.Constant(0)]):
             whole = scope.chosen(whole)
-            return f"a divisor of {scope.value(whole)}, {_size_in_words(whole, scope)}"
+            number = scope.value(whole)
+            return Broken(DIVIDES, number, f"a divisor of {number}, {_size_in_words(whole, scope)}")
         case ast.Compare(_, [ast.GtE()], [least]):
-            return f"at least {scope.value(least)}"
-        case ast.Compare(ast.BinOp(_, ast.Sub(), base), [ast.In()], [ast.Tuple(choices)]):
-            start = scope.value(base)
-            return " or ".join(_shifted(start, scope.value(choice)) for choice in choices)
-        case ast.Compare(_, [ast.In()], [ast.Tuple(choices)]):
-            return " or ".join(dict.fromkeys(str(scope.value(choice)) for choice in choices))
-        case ast.Compare(ast.Attribute(_, "DataType"), [ast.Eq()], [expected]):
-            return str(scope.value(expected))
-    return ""
+            number = scope.value(least)
+            return Broken(AT_LEAST, number, f"at least {number}")
+        case ast.Compare(left, [ast.In()], [ast.Tuple(choices)]):
+            return _one_of(left, [scope.value(choice) for choice in choices], scope)
+        case ast.Compare(left, [ast.Eq()], [expected]):
+            value = scope.value(expected)
+            return Broken(EQUAL, value, str(value) if ast.unparse(left).endswith(".DataType") else "")
+    return NOTHING_KNOWN
+
+
+def _one_of(left: ast.expr, choices: list[Any], scope: Scope) -> Broken:
+    """Return that something, or what it is more than a base, is one of some values."""
+    if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
+        base = scope.value(left.right)
+        text = " or ".join(_shifted(base, more) for more in choices)
+        return Broken(ONE_OF, tuple(base + more for more in choices), text)
+    values = tuple(dict.fromkeys(choices))
+    return Broken(ONE_OF, values, " or ".join(map(str, values)))
 
 
 def _shifted(start: int, more: int) -> str:
@@ -252,8 +275,8 @@ def _size_in_words(node: ast.expr, scope: Scope) -> str:
     return place_text(node, scope) or ast.unparse(node)
 
 
-def claimed(expression: str, desc: OperatorDesc) -> tuple[str, Any, int | None] | None:
-    """Return what number the first broken part of a claim is about: its name, the number, and its dimension if any."""
+def claimed(expression: str, desc: OperatorDesc) -> tuple[str, Any, Path] | None:
+    """Return what number the first broken part of a claim is about: its name, the number, and the path to it."""
     node, scope = parsed(expression), Scope(desc)
     left = node.left if isinstance(node, ast.Compare) else None
     if isinstance(left, ast.BinOp) and isinstance(left.op, ast.Sub):
@@ -261,10 +284,12 @@ def claimed(expression: str, desc: OperatorDesc) -> tuple[str, Any, int | None] 
     match left:
         case ast.Subscript(ast.Attribute(tensor, "Sizes"), index):
             sizes, at = scope.value(left.value), scope.value(index)
-            at = at % len(sizes)
-            return f"{ast.unparse(tensor)}.Sizes[{at}]", sizes[at], at
+            at, name = at % len(sizes), ast.unparse(tensor)
+            return f"{name}.Sizes[{at}]", sizes[at], (name, "Sizes", at)
         case ast.Attribute(tensor, "DimensionCount"):
-            return f"the number of dimensions of {ast.unparse(tensor)}", scope.value(left), None
+            name = ast.unparse(tensor)
+            return f"the number of dimensions of {name}", scope.value(left), (name, RANK)
         case ast.Attribute(tensor, "element_count"):
-            return f"the number of elements of {ast.unparse(tensor)}", scope.value(left), None
+            name = ast.unparse(tensor)
+            return f"the number of elements of {name}", scope.value(left), (name, ELEMENTS)
     return None

@@ -61,7 +61,7 @@ def test_tensors_of_two_data_types_do_not_have_the_same_one() -> None:
     (finding,) = check("same_data_type", both(sized(1), sized(1, data_type="FLOAT16")), BOTH)
     assert places_of([finding]) == [("data-type-mismatch", "OutputTensor.DataType")]
     assert finding.message == "OutputTensor is FLOAT16, and InputTensor is FLOAT32"
-    assert finding.params["wanted"] == ("FLOAT32",)
+    assert finding.claim.limit == ("FLOAT32",)
 
 
 def test_the_order_of_the_names_decides_which_tensor_is_at_fault() -> None:
@@ -103,7 +103,7 @@ def test_what_a_level_does_not_take_is_no_model() -> None:
         refused=frozenset([("InputTensor", "DataType")])
     )
     (finding,) = check("same_data_type", subject, BOTH)
-    assert (finding.path, finding.params["wanted"]) == (("InputTensor", "DataType"), ("INT8",))
+    assert (finding.path, finding.claim.limit) == (("InputTensor", "DataType"), ("INT8",))
 
 
 @pytest.mark.parametrize(("first", "second"), [((1,), (9,)), ((2, 3), (3, 2)), ((1,) * 8, (2,) * 8)])

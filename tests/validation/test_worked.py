@@ -10,7 +10,7 @@ from made_operator import desc, tensor
 from dmlcheck.specs.load import load_spec, operator_names
 from dmlcheck.specs.names import NEWEST_LEVEL
 from dmlcheck.validation import validate
-from dmlcheck.validation.worked import broken_claims, limit_word, span_text, sum_text
+from dmlcheck.validation.worked import broken_claims, limit_relation, span_text, sum_text
 
 pytestmark = pytest.mark.usefixtures("made_operators")
 
@@ -59,17 +59,17 @@ def test_one_of_several_sizes_has_a_sum_of_its_own(expression: str, at: int, exp
 @pytest.mark.parametrize(
     ("expression", "expected", "word"),
     [
-        ("min(B.Sizes[i], A.Sizes[i])", 4, "at most "),
-        ("max(B.Sizes[i], A.Sizes[i])", 9, "at least "),
-        ("min(A.Sizes[i], 7)", 4, ""),
-        ("1 if i == 0 else min(B.Sizes[i], A.Sizes[i])", 4, "at most "),
-        ("A.Sizes[i]", 4, ""),
-        (3, 3, ""),
+        ("min(B.Sizes[i], A.Sizes[i])", 4, "at_most"),
+        ("max(B.Sizes[i], A.Sizes[i])", 9, "at_least"),
+        ("min(A.Sizes[i], 7)", 4, "equal"),
+        ("1 if i == 0 else min(B.Sizes[i], A.Sizes[i])", 4, "at_most"),
+        ("A.Sizes[i]", 4, "equal"),
+        (3, 3, "equal"),
     ],
 )
 def test_an_expression_that_limits_a_size_does_not_fix_it(expression: Any, expected: int, word: str) -> None:
     subject = desc(A=tensor(2, 4), B=tensor(2, 6))
-    assert limit_word(expression, subject, "B.Sizes[i]", 6, expected, 1) == word
+    assert limit_relation(expression, subject, "B.Sizes[i]", 6, expected, 1) == word
 
 
 def test_a_window_is_as_wide_as_its_dilation_makes_it() -> None:
@@ -84,19 +84,20 @@ def test_a_window_is_as_wide_as_its_dilation_makes_it() -> None:
 @pytest.mark.parametrize(
     ("claim", "expected"),
     [
-        ("A.Sizes[-1] % Axis == 0", ["a divisor of 4, the last size of A"]),
+        ("A.Sizes[-1] % Axis == 0", [("divides", 4, "a divisor of 4, the last size of A")]),
         (
             "A.Sizes[0] % Axis == 0 and A.Sizes[1] % Axis == 0",
-            ["a divisor of 2, A.Sizes[0]", "a divisor of 4, A.Sizes[1]"],
+            [("divides", 2, "a divisor of 2, A.Sizes[0]"), ("divides", 4, "a divisor of 4, A.Sizes[1]")],
         ),
-        ("A.element_count >= 9", ["at least 9"]),
-        ("A.Sizes[1] in (A.Sizes[0] + 6, 7)", ["8 or 7"]),
-        ("A.Sizes[1] - A.Sizes[0] in (0, 3)", ["2 or 5 = 2 + 3"]),
-        ("A.DataType == 'UINT8'", ["UINT8"]),
-        ("all(size < 2 for size in A.Sizes)", [""]),
+        ("A.element_count >= 9", [("at_least", 9, "at least 9")]),
+        ("A.Sizes[1] in (A.Sizes[0] + 6, 7)", [("one_of", (8, 7), "8 or 7")]),
+        ("A.Sizes[1] - A.Sizes[0] in (0, 3)", [("one_of", (2, 5), "2 or 5 = 2 + 3")]),
+        ("A.DataType == 'UINT8'", [("equal", "UINT8", "UINT8")]),
+        ("A.Sizes[0] == A.Sizes[1]", [("equal", 4, "")]),
+        ("all(size < 2 for size in A.Sizes)", [("", None, "")]),
     ],
 )
-def test_a_claim_asks_for_a_number(claim: str, expected: list[str]) -> None:
+def test_a_claim_asks_for_a_number(claim: str, expected: list[tuple[str, Any, str]]) -> None:
     assert list(broken_claims(claim, desc(A=tensor(2, 4), Axis=3))) == expected
 
 
