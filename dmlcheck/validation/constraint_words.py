@@ -19,6 +19,7 @@ from dmlcheck.diagnostics.claims import (
     DISTINCT,
     ELEMENTS,
     EQUAL,
+    LENGTH,
     NOT_EQUAL,
     ONE_OF,
     PRESENT,
@@ -479,11 +480,15 @@ def _values(desc: OperatorDesc, field: str) -> Iterator[tuple[str, Path, Any, in
     elif found is not None:
         # A count that was left out is a matter of the array that it follows from.
         counted = name in desc.derived and next((a for a in desc.spec.fields[name].counts if a in desc.values), None)
-        yield f"the number of elements of {counted}" if counted else name, (counted or name,), found, None
+        if counted:
+            yield f"the number of elements of {counted}", (counted, LENGTH), found, None
+        else:
+            yield name, (name,), found, None
 
 
 def _out_of_range(label: str, found: Any, claim: Claim, worked: str = "") -> Finding:
-    return _wrong_value(label, claim.field, found, claim.text, claim, worked)
+    path = claim.field[:-1] if claim.field[-1] == LENGTH else claim.field
+    return _wrong_value(label, path, found, claim.text, claim, worked)
 
 
 def _wrong_value(

@@ -1,0 +1,1 @@
+"""Random valid descs of any operator, from its spec alone."""

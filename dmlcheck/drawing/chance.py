@@ -1,0 +1,33 @@
+"""Random choices, all made of whole numbers, so that whatever draws these can draw a desc."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Chance(NamedTuple):
+    """What draws a whole number from one to another, both included."""
+
+    integer: Callable[[int, int], int]
+
+    def of(self, values: Sequence[T]) -> T:
+        """Return one of some values."""
+        return values[self.integer(0, len(values) - 1)]
+
+    def often(self, share: float) -> bool:
+        """Return true in about that share of the draws."""
+        return self.integer(1, 1000) <= 1000 * share
+
+    def some(self, values: Sequence[T], count: int) -> list[T]:
+        """Return so many of some values, each once, in any order."""
+        left = list(values)
+        return [left.pop(self.integer(0, len(left) - 1)) for _ in range(count)]
+
+
+def seeded(seed: int | str) -> Chance:
+    """Return choices that are the same for a seed, on every machine."""
+    return Chance(random.Random(seed).randint)  # noqa: S311 - nothing secret

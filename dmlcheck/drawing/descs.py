@@ -1,0 +1,75 @@
+"""Random valid descs of any operator: a draft from its spec, repaired by what is found to be wrong with it."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from math import prod
+from typing import Any
+
+from dmlcheck.descs.records import OperatorDesc
+from dmlcheck.drawing.chance import Chance
+from dmlcheck.drawing.draft import SMALL, Raw, Sizes, draft
+from dmlcheck.drawing.repair import repaired
+from dmlcheck.drawing.suited import suit
+from dmlcheck.specs.load import load_spec
+from dmlcheck.specs.names import NEWEST_LEVEL
+from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.validation import validate
+
+_ROUNDS = 40  # of repair
+_TRIES = 60  # drafts for one desc
+_MOST_ELEMENTS = 10**7  # of a tensor that is repaired
+
+
+def drawn(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> OperatorDesc | None:
+    """Return a random valid desc of an operator, None where none of many drafts came to one."""
+    fields = drawn_fields(operator, chance, sizes, level)
+    return None if fields is None else validate(operator, fields, level)[0]
+
+
+def drawn_fields(operator: str, chance: Chance, sizes: Sizes = SMALL, level: str = NEWEST_LEVEL) -> Raw | None:
+    """Return the fields of a random valid desc in the notation of files."""
+    spec = load_spec(operator)
+    for _ in range(_TRIES):
+        fields = made_valid(spec, draft(spec, chance, sizes, level), chance, sizes, level)
+        if fields is not None:
+            return fields
+    return None
+
+
+def made_valid(spec: OperatorSpec, fields: Raw, chance: Chance, sizes: Sizes, level: str) -> Raw | None:
+    """Return a desc after as many rounds of repair as it takes, None where that does not end or makes it too large."""
+    for _ in range(_ROUNDS):
+        suit(spec, fields, chance)
+        desc, findings = validate(spec.operator, fields, level)
+        if not findings:
+            is_large = desc is None or any(part.tensor.element_count > sizes.most for part in desc.tensors())
+            if not is_large:
+                return fields
+            changed = _smaller(spec, fields, chance)
+        else:
+            changed = repaired(spec, fields, findings, chance)
+        if changed == fields or _is_too_large(changed):
+            return None
+        fields = changed
+    return None
+
+
+def _smaller(spec: OperatorSpec, fields: Raw, chance: Chance) -> Raw:
+    """Return a desc of which the numbers that make sizes are halved: sizes of tensors, windows, paddings, repeats."""
+    found = deepcopy(fields)
+    for name, value in found.items():
+        for part in value if isinstance(value, list) else [value]:
+            if isinstance(part, dict) and "Sizes" in part:
+                part["Sizes"] = [max(1, size // 2) for size in part["Sizes"]]
+        if spec.fields[name].type == "UINT_ARRAY" and name not in _AXES:
+            found[name] = [number if chance.often(0.5) else (number + 1) // 2 for number in value]
+    return found
+
+
+_AXES = ("Axes", "OutputSizes")
+
+
+def _is_too_large(fields: dict[str, Any]) -> bool:
+    tensors = (value for value in fields.values() if isinstance(value, dict) and "Sizes" in value)
+    return any(prod(tensor["Sizes"]) > _MOST_ELEMENTS for tensor in tensors)

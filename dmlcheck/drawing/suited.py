@@ -1,0 +1,162 @@
+"""Descs changed where their results would not be defined, or hardly say anything, though they are valid."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from dmlcheck.drawing.chance import Chance
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import OperatorSpec
+from dmlcheck.specs.shapes import pooled
+
+Raw = dict[str, Any]
+
+
+def suit(spec: OperatorSpec, raw: Raw, chance: Chance) -> None:
+    """Change what would be valid and have no defined result."""
+    first: Raw = next((raw[field.name] for field in spec.inputs if isinstance(raw.get(field.name), dict)), {})
+    kind = DATA_TYPES.get(first.get("DataType", ""))
+    if kind is not None and kind.kind in ("int", "uint"):
+        for name, field in spec.fields.items():
+            if field.type == "FLOAT" and isinstance(raw.get(name), float) and spec.short.startswith(_OF_ELEMENTS):
+                raw[name] = float(max(1, math.ceil(raw[name])))
+            if field.type == "SCALE_BIAS" and name in raw:
+                raw[name] = {"Scale": 2.0, "Bias": 1.0}
+    own = _OWN.get(spec.short)
+    if own is not None:
+        own(raw, chance)
+
+
+_OF_ELEMENTS = ("ACTIVATION", "ELEMENT_WISE")
+
+
+def _pooling_gradient(raw: Raw, _: Chance) -> None:
+    given, made = raw["OutputGradientTensor"]["Sizes"], raw["InputGradientTensor"]
+    window, strides, start, end = (raw[name] for name in ("WindowSize", "Strides", "StartPadding", "EndPadding"))
+    counts = pooled(given, window, strides, start, end, raw.get("Dilations"))
+    if counts is None:
+        raw["WindowSize"] = [1] * len(raw["WindowSize"])
+    else:
+        made["Sizes"] = [*given[: len(given) - len(counts)], *counts]
+
+
+def _blocks(raw: Raw, chance: Chance) -> None:
+    sizes = raw["InputTensor"]["Sizes"]
+    factors = [[size for size in range(1, whole + 1) if whole % size == 0] for whole in sizes]
+    scale = [chance.of(found) for found in factors]
+    tensors = raw["QuantizationTensors"]
+    if not all(len(tensor["Sizes"]) == len(sizes) and _divide(tensor["Sizes"], sizes) for tensor in tensors):
+        for tensor in tensors:
+            tensor["Sizes"] = list(scale)
+
+
+def _divide(parts: list[int], whole: list[int]) -> bool:
+    return all(size % part == 0 for part, size in zip(parts, whole, strict=True))
+
+
+def _window(raw: Raw, _: Chance) -> None:
+    for name in ("StartPadding", "EndPadding"):
+        raw[name] = [min(pad, size - 1) for pad, size in zip(raw[name], raw["WindowSize"], strict=False)]
+    if "InputGradientTensor" in raw:
+        _pooling_gradient(raw, _)
+
+
+def _one_type(raw: Raw, _: Chance) -> None:
+    raw["OutputTensor"]["DataType"] = raw["InputTensor"]["DataType"]
+
+
+def _indices(raw: Raw, _: Chance) -> None:
+    sizes, count = raw["IndicesTensor"]["Sizes"], raw["IndexDimensions"]
+    raw["IndexDimensions"] = count = min(count, len(sizes))
+    sizes[: len(sizes) - count] = [1] * (len(sizes) - count)
+    given = raw["InputTensor"]["Sizes"]
+    if 1 < count <= len(given):  # there is room for that many indices instead of one axis
+        given[: count - 1] = [1] * (count - 1)
+        raw["Axis"] = max(raw["Axis"], count - 1)
+
+
+def _tuples(raw: Raw, chance: Chance) -> None:
+    given, indices = raw["InputTensor"]["Sizes"], raw["IndicesTensor"]["Sizes"]
+    counted = min(raw["InputDimensionCount"], len(given))
+    raw["InputDimensionCount"] = counted
+    raw["IndicesDimensionCount"] = min(raw["IndicesDimensionCount"], len(indices))
+    given[: len(given) - counted] = [1] * (len(given) - counted)
+    lead = len(indices) - raw["IndicesDimensionCount"]
+    indices[:lead] = [1] * lead
+    room = counted - min(raw.get("BatchDimensionCount", 0), counted - 1)
+    if indices[-1] > room:
+        indices[-1] = chance.integer(1, room)
+    rank = len(raw["UpdatesTensor" if "UpdatesTensor" in raw else "OutputTensor"]["Sizes"])
+    surplus = raw["IndicesDimensionCount"] - 1 + room - indices[-1] - rank
+    if surplus > 0:  # tuples of more coordinates leave fewer dimensions
+        indices[-1] = min(room, indices[-1] + surplus)
+    if "UpdatesTensor" in raw:
+        most = math.prod(given[len(given) - counted :][: indices[-1]])
+        while math.prod(indices[:-1]) > most:
+            longest = max(range(len(indices) - 1), key=lambda axis: indices[axis])
+            indices[longest] = max(1, indices[longest] // 2)
+
+
+def _scatter(raw: Raw, _: Chance) -> None:
+    axis, given, indices = raw["Axis"], raw["InputTensor"]["Sizes"], raw["IndicesTensor"]["Sizes"]
+    if axis < min(len(given), len(indices)) and indices[axis] > given[axis]:
+        indices[axis] = raw["UpdatesTensor"]["Sizes"][axis] = given[axis]
+
+
+def _samples(raw: Raw, chance: Chance) -> None:
+    raw["MinimumSamplesPerOutput"] = raw["MaximumSamplesPerOutput"] = max(1, raw["MinimumSamplesPerOutput"])
+    if raw.get("AlignRegionsToCorners") and chance.often(0.7):
+        raw["AlignRegionsToCorners"] = 0
+
+
+def _channels(raw: Raw, chance: Chance) -> None:
+    """Make ChannelCount 1 or 3, which is also a size."""
+    sizes = raw["InputTensor"]["Sizes"]
+    if len(sizes) > 1 and sizes[1] not in (1, 3):
+        sizes[1] = chance.of((1, 3))
+
+
+def _statistics(raw: Raw, _: Chance) -> None:
+    """Give all tensors with an element for each mean the sizes of the first, each 1 or InputTensor's."""
+    tensors = [raw[name] for name in _OF_MEANS if name in raw]
+    own, whole = tensors[0]["Sizes"], raw["InputTensor"]["Sizes"]
+    if len(own) == len(whole):
+        sizes = [size if size == all_of_it else 1 for size, all_of_it in zip(own, whole, strict=True)]
+        for tensor in tensors:
+            tensor["Sizes"] = list(sizes)
+
+
+_OF_MEANS = (
+    "MeanTensor", "VarianceTensor", "ScaleTensor", "BiasTensor", "OutputMeanTensor", "OutputVarianceTensor",
+    "OutputScaleGradientTensor", "OutputBiasGradientTensor",
+)  # fmt: skip
+
+
+def _power(raw: Raw, _: Chance) -> None:
+    if not raw["InputTensor"]["DataType"].startswith("FLOAT"):
+        raw.pop("ScaleBias", None)
+
+
+_OWN: dict[str, Callable[[Raw, Chance], None]] = {
+    "AVERAGE_POOLING_GRAD": _pooling_gradient,
+    "BATCH_NORMALIZATION_GRAD": _statistics,
+    "BATCH_NORMALIZATION_TRAINING": _statistics,
+    "BATCH_NORMALIZATION_TRAINING_GRAD": _statistics,
+    "DEQUANTIZE": _blocks,
+    "ELEMENT_WISE_POW": _power,
+    "FOLD": _one_type,
+    "GATHER": _indices,
+    "GATHER_ND": _tuples,
+    "GATHER_ND1": _tuples,
+    "MAX_POOLING_GRAD": _window,
+    "ROI_ALIGN": _samples,
+    "ROI_ALIGN1": _samples,
+    "ROI_ALIGN_GRAD": _samples,
+    "SCATTER": _scatter,
+    "SCATTER_ND": _tuples,
+    "UNFOLD": _one_type,
+    "QUANTIZE": _blocks,
+    "VALUE_SCALE_2D": _channels,
+}
