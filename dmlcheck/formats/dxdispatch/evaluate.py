@@ -15,12 +15,15 @@ from dmlcheck.diagnostics.wording import counted
 from dmlcheck.files.document import Path
 from dmlcheck.files.paths import is_inside
 from dmlcheck.files.plain import open_plain
-from dmlcheck.formats.dxdispatch.dispatch import dispatch, of_graph, of_operator, unknown_bindings
 from dmlcheck.formats.dxdispatch.form import wrong_type
+from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
+from dmlcheck.graphs.bound import graph_of_desc, run_bound, tensors_to_bind
 from dmlcheck.graphs.buffers import from_bytes
-from dmlcheck.graphs.records import GraphFile
+from dmlcheck.graphs.check import steps_of
+from dmlcheck.graphs.constants import constants_of
+from dmlcheck.graphs.records import Graph, GraphFile
 from dmlcheck.specs.names import DATA_TYPES, NEWEST_LEVEL
 from dmlcheck.validation import check
 from dmlcheck.values.literals import Array
@@ -93,17 +96,21 @@ def _carried_out(command: Command, model: Model, resources: Mapping[str, Resourc
 
 
 def _dispatched(
-    graph: GraphFile | None, command: Command, model: Model, resources: Mapping[str, Resource]
-) -> Iterator[Finding]:
-    """Compute a graph, or an operator where there is none; yield what keeps it from that."""
-    if graph is None:
+    file: GraphFile | None, command: Command, model: Model, resources: Mapping[str, Resource]
+) -> Checking[None]:
+    """Compute the graph of a file, or an operator where there is none, from the resources into them."""
+    if file is None:
         desc = model.descs[command.target].desc
         if desc is not None:
-            yield from dispatch(of_operator(desc, command.path), command, resources)
+            memory, wrong = collected(bound_bytes(desc.tensors(), command, resources))
+            yield from wrong or run_bound(graph_of_desc(desc, command.path), memory)
         return
-    unknown = list(unknown_bindings(graph, command))
-    made, wrong = collected(of_graph(graph))
-    yield from unknown or wrong or dispatch(made, command, resources)
+    steps, wrong = collected(steps_of(file))
+    wrong = list(unknown_bindings(file, command)) or wrong
+    graph = Graph(steps, file.inputs, file.outputs)
+    if not wrong:
+        memory, wrong = collected(bound_bytes(tensors_to_bind(graph), command, resources))
+    yield from wrong or run_bound(graph, memory, constants_of(file).load)
 
 
 def _elements(command: Command, resource: Resource) -> Checking[Array | None]:

@@ -16,7 +16,7 @@ from dmlcheck.folders.case_file import FORM, Written, write_cases
 from dmlcheck.folders.export_folder import Folder, free_name, read_manifest, safe_name
 from dmlcheck.folders.exporting import Imported, finish
 from dmlcheck.formats.dxdispatch.descs import unsupported
-from dmlcheck.formats.dxdispatch.dispatch import bound_bytes
+from dmlcheck.formats.dxdispatch.memory import bound_bytes
 from dmlcheck.formats.dxdispatch.model import Command, Model
 from dmlcheck.formats.dxdispatch.read import read_model
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources

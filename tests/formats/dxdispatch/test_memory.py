@@ -1,10 +1,9 @@
-"""A dispatch computed from the bytes that are bound to its tensors, into others."""
+"""The bytes of resources that are bound to tensors, and what is wrong with them."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from dxdispatch_models import DISPATCH, model_of
 
@@ -13,11 +12,11 @@ from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import Finding, collected
 from dmlcheck.diagnostics.wording import pointer
 from dmlcheck.formats.dxdispatch.bindings import Resources, read_bindings
-from dmlcheck.formats.dxdispatch.dispatch import bound_bytes, dispatch, of_graph, of_operator, unknown_bindings
+from dmlcheck.formats.dxdispatch.memory import bound_bytes, unknown_bindings
 from dmlcheck.formats.dxdispatch.model import Command
 from dmlcheck.formats.dxdispatch.resources import Resource, filled_resources
 from dmlcheck.graphs.compute import step_inputs
-from dmlcheck.graphs.records import GraphFile, Node
+from dmlcheck.graphs.records import GraphFile
 from dmlcheck.specs.records import INPUT
 
 RESOURCES = {
@@ -86,77 +85,8 @@ def test_an_array_of_tensors_is_bound_to_a_list() -> None:
     assert places(findings) == [("missing-tensor", "commands[0].bindings.InputTensors")]
 
 
-def test_what_is_written_to_an_output_is_in_its_resource() -> None:
-    """What lies between the elements of a strided output stays as it was."""
-    desc = desc_of(InputTensor=tensor(2, 2), OutputTensor=tensor(2, 2, Strides=[3, 1]))
-    command, resources = bound({"InputTensor": {"name": "numbers", "elementOffset": 1}, "OutputTensor": "out"})
-    resources["out"].data.view(np.float32)[:] = 9
-    assert collected(dispatch(of_operator(desc), command, resources)) == (None, [])
-    assert resources["out"].data.view(np.float32).tolist() == [2, 3, 9, 4, 5, 9]
-
-
-def test_an_operator_may_write_to_what_it_reads() -> None:
-    desc = desc_of("ELEMENT_WISE_NEGATE", InputTensor=tensor(3), OutputTensor=tensor(3))
-    command, resources = bound({"InputTensor": "numbers", "OutputTensor": "numbers"})
-    assert collected(dispatch(of_operator(desc), command, resources)) == (None, [])
-    assert resources["numbers"].data.view(np.float32).tolist() == [-1, -2, -3, 4, 5, 6]
-
-
-def test_everything_that_is_wrong_with_bindings_is_told_and_nothing_is_written() -> None:
-    desc = desc_of(InputTensor=tensor(2), OutputTensor=tensor(2))
-    _, findings = collected(dispatch(of_operator(desc), *bound({"OutputTensor": "later"})))
-    assert places(findings) == [
-        ("missing-tensor", "commands[0].bindings.InputTensor"),
-        ("unknown-key", "commands[0].bindings.OutputTensor"),
-    ]
-
-
-def test_halves_of_bytes_lie_two_in_a_byte() -> None:
-    """The low half comes first, and a negative number has its sign in the upper bit of its half."""
-    four = {"DataType": "INT4", "Sizes": [1, 1, 1, 4]}
-    desc = desc_of("ELEMENT_WISE_IDENTITY", InputTensor=four, OutputTensor=four)
-    halves = {"initialValuesDataType": "INT4", "initialValues": [1, -2, 3, 4]}
-    given = {"in": halves, "out": {**halves, "initialValues": [0] * 8}}
-    command, resources = bound({"InputTensor": "in", "OutputTensor": "out"}, given)
-    assert resources["in"].data[:2].tolist() == [0xE1, 0x43]
-    assert collected(dispatch(of_operator(desc), command, resources)) == (None, [])
-    assert resources["out"].data.tolist() == [0xE1, 0x43, 0, 0]
-
-
-# ---- graphs
-
-RELU = "DML_OPERATOR_ACTIVATION_RELU"
-
-
-def relu(name: str, size: int, reads: str, writes: str) -> Node:
-    fields = {"InputTensor": tensor(size), "OutputTensor": tensor(size)}
-    return Node(name, RELU, fields, {"InputTensor": reads}, {"OutputTensor": writes})
-
-
-def test_a_graph_is_bound_as_its_largest_reader_takes_each_input() -> None:
-    graph = GraphFile("g.bin", ("x", "unread"), (), (relu("a", 2, "x", "y"), relu("b", 3, "x", "z")), ("y",))
-    made, findings = collected(of_graph(graph))
-    assert findings == []
-    assert {name: part.tensor.sizes for name, part in made.inputs.items()} == {"x": (3,)}
-    assert {name: part.tensor.sizes for name, part in made.outputs.items()} == {"y": (2,)}
-    command, resources = bound({"x": "numbers", "y": "out"})
-    assert collected(dispatch(made, command, resources)) == (None, [])
-    assert resources["out"].data.view(np.float32).tolist() == [1, 2, 0, 0, 0, 0]
-
-
-def test_outputs_are_written_once_all_is_computed() -> None:
-    """Two tensors that are swapped come out swapped."""
-    graph = GraphFile("g.bin", ("a", "b"), (), (relu("first", 2, "b", "x"), relu("second", 2, "a", "y")), ("x", "y"))
-    graph = graph._replace(nodes=tuple(node._replace(operator="ACTIVATION_IDENTITY") for node in graph.nodes))
-    made, _ = collected(of_graph(graph))
-    second = {"name": "numbers", "elementOffset": 2}
-    command, resources = bound({"a": "numbers", "b": second, "x": "numbers", "y": second})
-    assert collected(dispatch(made, command, resources)) == (None, [])
-    assert resources["numbers"].data.view(np.float32).tolist() == [3, 4, 1, 2, 5, 6]
-
-
 def test_what_is_bound_to_no_name_of_a_graph_is_told() -> None:
-    graph = GraphFile("g.bin", ("x", ""), (), (relu("a", 2, "x", "y"),), ("y",))
+    graph = GraphFile("g.bin", ("x", ""), (), (), ("y",))
     command, _ = bound({"x": "numbers", "y": "out", "z": "out"})
     findings = list(unknown_bindings(graph, command))
     assert places(findings) == [("unknown-key", "commands[0].bindings.z")]
@@ -176,3 +106,12 @@ def test_what_is_not_bound_to_enough_bytes_is_told(binding: Any, rule: str) -> N
     desc = desc_of(InputTensor=tensor(2), OutputTensor=tensor(2))
     inputs, findings = inputs_of(desc, bound({"InputTensor": binding}))
     assert (inputs, places(findings)) == ({}, [(rule, "commands[0].bindings.InputTensor")])
+
+
+def test_everything_that_is_wrong_with_bindings_is_told() -> None:
+    desc = desc_of(InputTensor=tensor(2), OutputTensor=tensor(2))
+    _, findings = collected(bound_bytes(desc.tensors(), *bound({"OutputTensor": "later"})))
+    assert places(findings) == [
+        ("missing-tensor", "commands[0].bindings.InputTensor"),
+        ("unknown-key", "commands[0].bindings.OutputTensor"),
+    ]

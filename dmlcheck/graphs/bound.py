@@ -1,0 +1,65 @@
+"""Graphs whose inputs and outputs are bound to memory, as DirectML binds them: computed from bytes into others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dmlcheck.descs.records import OperatorDesc, Part, TensorDesc
+from dmlcheck.diagnostics.record import Checking, collected
+from dmlcheck.files.document import Path
+from dmlcheck.graphs.buffers import Array, byte_count, to_bytes
+from dmlcheck.graphs.compute import Load, run_steps
+from dmlcheck.graphs.records import Graph, Step
+from dmlcheck.specs.names import DATA_TYPES
+from dmlcheck.specs.records import INPUT, OUTPUT
+from dmlcheck.values.layouts import viewed
+from dmlcheck.values.number_formats import NUMPY_TYPES
+
+
+def graph_of_desc(desc: OperatorDesc, path: Path = ()) -> Graph:
+    """Return a desc as a graph of one step, whose tensors have their labels for names."""
+    inputs, outputs = ([part.label for part in desc.tensors(kind)] for kind in (INPUT, OUTPUT))
+    step = Step(desc.spec.operator, desc, {name: name for name in inputs}, {name: name for name in outputs}, path)
+    return Graph((step,), tuple(inputs), tuple(outputs))
+
+
+def tensors_to_bind(graph: Graph) -> list[Part]:
+    """Return the inputs of a graph, each as its largest reader takes it, and its outputs; what is not used is not."""
+    inputs: dict[str, Part] = {}
+    outputs: dict[str, Part] = {}
+    for step in graph.steps:
+        for part in step.desc.tensors(INPUT):
+            name = step.inputs[part.label]
+            known = inputs.get(name)
+            if name in graph.inputs and (known is None or byte_count(known.tensor) < byte_count(part.tensor)):
+                inputs[name] = Part(name, (name,), part.tensor)
+        for part in step.desc.tensors(OUTPUT):
+            name = step.outputs.get(part.label, "")
+            if name and name in graph.outputs:
+                outputs[name] = Part(name, (name,), part.tensor)
+    return [*inputs.values(), *outputs.values()]
+
+
+def run_bound(graph: Graph, memory: Mapping[str, Array], constants: Load | None = None) -> Checking[None]:
+    """Compute a graph and write its outputs into the memory that is bound to them, once all of it is computed.
+
+    `memory` has the bytes of inputs and outputs by their names, and `constants` loads what else is read.
+    """
+
+    def load(name: str, tensor: TensorDesc) -> Checking[Array | None]:
+        if name in memory or constants is None:
+            return memory[name]
+        return (yield from constants(name, tensor))
+
+    results, wrong = collected(run_steps(graph.steps, graph.outputs, load))
+    yield from wrong
+    for name, output in results.outputs.items() if not wrong else ():
+        write(output.tensor, output.values, memory[name])
+
+
+def write(tensor: TensorDesc, values: Array, data: Array) -> None:
+    """Write the elements of a tensor into bytes; what lies between them stays."""
+    if DATA_TYPES[tensor.data_type].bits < 8:
+        data[...] = to_bytes(tensor, values)
+    else:
+        viewed(tensor, data.view(NUMPY_TYPES[tensor.data_type]))[...] = values
