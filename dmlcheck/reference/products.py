@@ -1,58 +1,57 @@
-"""Matrix products a piece at a time."""
+"""Products of matrices, and what implementations may do with them in another order."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
-from itertools import product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dmlcheck.reference.ball.numbers import product_of_parts
-from dmlcheck.reference.places import Index
+from dmlcheck.reference.ball.numbers import hull, plus_start, product_of_parts, raw
 from dmlcheck.reference.tiling.blocks import Blocks
-from dmlcheck.reference.tiling.piece import Piece, Sizes
-
-LARGEST = 1 << 20  # elements of a part of a factor or of the product: 8 megabytes of float64
-LONG = 1 << 10  # columns of a factor and rows of the other: more of them come in blocks
-
-
-def products(
-    formula: Callable[..., Any],
-    a: Any,
-    b: Any,
-    *more: Any,
-    whole: Sequence[int] = (),
-    sizes: Callable[..., Sizes] | None = None,
-) -> Iterator[Piece]:
-    """Yield the pieces of an operator that computes something of the matrix products of `a` and `b`.
-
-    Both have {..., M, K} and {..., K, N} elements, and the same sizes before. The formula takes parts of them, whose
-    product is `dot`, and the same parts of `more`: tensors that are broadcast to the sizes of the result, or None. The
-    result is whole along the axes `whole`. `sizes` is that of the pieces.
-    """
-    length = a.shape[-1]
-
-    def piece(index: Index) -> Piece:
-        *batch, rows, columns = index
-        factors = [a[(*batch, rows)], b[(*batch, slice(None), columns)]]
-        if length > LONG:
-            step = max(1, LARGEST * length // max(part.size for part in factors))
-            factors = [_in_blocks(part, step, axis) for part, axis in zip(factors, (-1, -2), strict=True)]
-        others = (x if x is None else x[_within(index, x.shape)] for x in more)
-        return Piece(index, formula, (*factors, *others), sizes=sizes, of_element=None if whole else of_element)
-
-    def of_element(place: tuple[int, ...]) -> Piece:
-        return piece(tuple(slice(at, at + 1) for at in place))
-
-    return map(piece, boxes((*a.shape[:-1], b.shape[-1]), min(length, LONG), whole))
+from dmlcheck.reference.tiling.piece import Sizes, sizes_of
 
 
 def dot(a: Any, b: Any) -> Any:
-    """Return the matrix products of two parts that `products` yields."""
+    """Return the matrix products of parts of factors, which may come in blocks."""
     return product_of_parts(zip(a.parts(), b.parts(), strict=True)) if isinstance(a, Blocks) else a @ b
+
+
+def scaled_dot(a: Any, b: Any, factor: Any) -> Any:
+    """Return matrix products times a factor, within a bound that also has the products with a scaled first."""
+    is_one = bool(np.all(raw(factor) == 1))
+    return dot(a, b) if is_one else hull(lambda: factor * dot(a, b), lambda: dot(factor * a, b))
+
+
+def with_or_without(term: Any, factor: Any) -> list[Any]:
+    """Return a term, and 0 where it is NaN and its factor is 0: implementations may leave such a term out."""
+    is_nan = np.isnan(raw(term))
+    return [term, np.where(is_nan, 0.0, term)] if raw(factor) == 0 and is_nan.any() else [term]
+
+
+def plus(sums: Any, start: Any) -> Any:
+    """Return sums of products with what else is added, with which an implementation may begin them."""
+    return plus_start(sums, start)
+
+
+def dequantized_dot(a: Any, b: Any, a_scale: Any, b_scale: Any, integers: Any) -> Any:
+    """Return the products of two scaled matrices of integers; implementations scale `integers`, their sums, or first.
+
+    The first is what is likely: its sums are exact.
+    """
+    ways = (lambda: integers * (a_scale * b_scale), lambda: dot(a * a_scale, b * b_scale))
+    return hull(*ways, is_first_likely=True)
+
+
+# ---- how large sums of products are
+
+
+def sizes_of_products(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Sizes:
+    """Return the sums of the sizes of what GEMM of parts of matrices adds up."""
+    sums = absolute(a, b)
+    sums = sums if alpha == 1 else sums * np.float32(abs(alpha))
+    return sizes_of(sums, a.shape[-1], c if c is None or beta == 1 else c.astype(np.float32) * np.float32(beta))
 
 
 def absolute(a: Any, b: Any) -> NDArray[np.float32]:
@@ -64,39 +63,3 @@ def absolute(a: Any, b: Any) -> NDArray[np.float32]:
 
 def _single(x: Any) -> NDArray[np.float32]:
     return np.asarray(np.abs(x.astype(np.float32, copy=False)))
-
-
-def boxes(sizes: tuple[int, ...], length: int, whole: Sequence[int] = ()) -> Iterator[Index]:
-    """Yield indices that cut the products of matrices with `length` elements in common into parts that are not large.
-
-    They are whole along the axes `whole`.
-    """
-    *batch, rows, columns = sizes
-    kept = {axis % len(sizes) for axis in whole}
-    least = [size if axis in kept else 1 for axis, size in enumerate(sizes)]
-    width = max(least[-1], min(columns, LARGEST // length))
-    height = max(least[-2], min(rows, LARGEST // max(length, width)))
-    room = LARGEST // max(height * width, height * length, length * width) if (height, width) == sizes[-2:] else 0
-    steps = [height, width]
-    for size, fewest in zip(reversed(batch), reversed(least[:-2]), strict=True):
-        steps.insert(0, max(fewest, min(size, room)))
-        room = room // size if steps[0] == size else 0
-    yield from product(*(map(slice, *_ends(size, step)) for size, step in zip(sizes, steps, strict=True)))
-
-
-def _ends(size: int, step: int) -> tuple[range, list[int]]:
-    """Return the starts and the ends of parts of an axis."""
-    starts = range(0, size, step)
-    return starts, [min(size, start + step) for start in starts]
-
-
-def _in_blocks(x: Any, step: int, axis: int) -> Blocks:
-    """Return a long factor in blocks of its columns or rows."""
-    rest = [slice(None)] * (-1 - axis)
-    cuts = [(..., at, *rest) for at in map(slice, *_ends(x.shape[axis], step))]
-    return Blocks(x.shape, cuts, x.__getitem__)
-
-
-def _within(index: Index, shape: tuple[int, ...]) -> Index:
-    """Return the part of a broadcast tensor that is needed for a part of the result."""
-    return tuple(slice(None) if size == 1 else at for at, size in zip(index, shape, strict=True))

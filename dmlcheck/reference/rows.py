@@ -70,6 +70,24 @@ class Cut(NamedTuple):
     blocks: int = 1
 
 
+def _no_axes(_: Given) -> Axes:
+    return ()
+
+
+class Products(NamedTuple):
+    """Each result is of a row of the matrix `a` and a column of the matrix `b`: it may be cut along all axes.
+
+    A formula gets them as a tile needs them, with blocks of long rows and columns, whose product is `dot`, and the same
+    places of all other tensors. `views` gives, by parameter, how a tensor lies beside the products where it is not as
+    the desc has it. The results are whole along the axes that `whole` gives. `sizes` gives what says how large the
+    sums of a tile are (`tiling.piece.Sizes`), or None.
+    """
+
+    views: Mapping[str, Callable[[Any, Given], Any]] = {}
+    whole: Callable[[Given], Axes] = _no_axes
+    sizes: Callable[[Given], Callable[..., Any] | None] | None = None
+
+
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
@@ -80,7 +98,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut
+Tiles = Elements | Groups | Cut | Products
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 

@@ -1,105 +1,69 @@
-"""How matrix products are cut into pieces: every element once, none too large, and the same results."""
+"""Products of matrices in the ways in which implementations may compute them."""
 
 from __future__ import annotations
-
-import math
-from typing import Any
 
 import numpy as np
 import pytest
 
-from dmlcheck.reference import products
-from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.operands import as_balls
+from dmlcheck.reference.ball.numbers import Arithmetic, Ball, radius
+from dmlcheck.reference.products import (
+    absolute,
+    dequantized_dot,
+    dot,
+    plus,
+    scaled_dot,
+    sizes_of_products,
+    with_or_without,
+)
 from dmlcheck.reference.tiling.blocks import Blocks
 
-Array = np.ndarray[Any, Any]
-
-SIZES = [((1, 1), 1), ((5, 7), 3), ((2, 3, 5, 7), 11), ((9, 1, 4), 2), ((3, 4, 1, 40), 30), ((30, 40), 50)]
-
-
-@pytest.fixture
-def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Cut into small parts."""
-    monkeypatch.setattr(products, "LARGEST", 60)
-    monkeypatch.setattr(products, "LONG", 16)
+A, B = np.array([[1.0, -2.0]], np.float32), np.array([[3.0], [0.5]], np.float32)
+NAN = np.nan
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize(("sizes", "length"), SIZES)
-def test_boxes_have_every_element_once_and_are_not_large(sizes: tuple[int, ...], length: int) -> None:
-    count = np.zeros(sizes, int)
-    for index in products.boxes(sizes, length):
-        part = count[index]
-        part += 1
-        *batch, rows, columns = part.shape
-        assert math.prod(batch) * max(rows * length, columns * length, rows * columns) <= 60
-    assert (count == 1).all()
+def as_balls(x: np.ndarray) -> Ball:  # type: ignore[type-arg]
+    return Ball(x, 0.0, Arithmetic())
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("whole", [(0,), (1,), (-1,), (2, 3), (0, -1), (3, 2, 1, 0)])
-def test_boxes_are_whole_where_they_have_to_be(whole: tuple[int, ...]) -> None:
-    sizes, count = (3, 4, 5, 6), np.zeros((3, 4, 5, 6), int)
-    for index in products.boxes(sizes, 7, whole):
-        part = count[index]
-        part += 1
-        assert all(part.shape[axis] == sizes[axis] for axis in whole)
-    assert (count == 1).all()
+def test_factors_in_blocks_have_the_same_product() -> None:
+    in_blocks = Blocks((1, 2), [(..., slice(0, 1)), (..., slice(1, 2))], A.__getitem__)
+    other = Blocks((2, 1), [(slice(0, 1),), (slice(1, 2),)], B.__getitem__)
+    assert dot(in_blocks, other).tolist() == dot(A, B).tolist() == [[2]]
+    assert absolute(in_blocks, other).tolist() == absolute(A, B).tolist() == [[4]]
 
 
-def test_small_products_are_one_piece() -> None:
-    assert len(list(products.boxes((8, 16, 64, 64), 32))) == 1
-    assert len(list(products.boxes((1024, 1024), 1024))) == 1
+def test_a_factor_may_be_multiplied_before_or_after() -> None:
+    """With 1/3 both orders round; with 1 there is nothing to multiply."""
+    assert scaled_dot(A, B, 0.5).tolist() == [[1]]
+    wide = float(radius(scaled_dot(as_balls(A), as_balls(B), 1 / 3))[0, 0])
+    narrow = float(radius(dot(as_balls(A), as_balls(B)))[0, 0])
+    assert wide != narrow
+    assert float(radius(scaled_dot(as_balls(A), as_balls(B), 1.0))[0, 0]) == narrow
 
 
-def factors(*batch: int, m: int = 6, k: int = 50, n: int = 7) -> tuple[Array, Array]:
-    generator = np.random.default_rng(k)
-    return tuple(generator.integers(-9, 9, shape).astype(np.float32) for shape in ((*batch, m, k), (*batch, k, n)))
+@pytest.mark.parametrize(
+    ("term", "factor", "ways"),
+    [([1.0, NAN], 0.0, [[1.0, NAN], [1.0, 0.0]]), ([1.0, 2.0], 0.0, [[1.0, 2.0]]), ([1.0, NAN], 2.0, [[1.0, NAN]])],
+)
+def test_a_term_with_a_factor_of_0_may_be_left_out(term: list[float], factor: float, ways: list[list[float]]) -> None:
+    found = with_or_without(np.array(term), factor)
+    assert len(found) == len(ways)
+    assert all(np.array_equal(one, way, equal_nan=True) for one, way in zip(found, ways, strict=True))
 
 
-def computed(a: Array, b: Array, *more: Array | None, arithmetic: Arithmetic | None = None) -> Any:
-    """Return the product of two factors plus what is given, from its pieces."""
-    sizes = (*a.shape[:-1], b.shape[-1])
-    found = [np.empty(sizes), np.empty(sizes)]
-    for piece in products.products(
-        lambda a, b, *c: sum((x for x in c if x is not None), products.dot(a, b)), a, b, *more
-    ):
-        operands = piece.operands if arithmetic is None else [as_balls(x, arithmetic) for x in piece.operands]
-        part = piece.formula(*operands)
-        found[0][piece.where] = part.value if isinstance(part, Ball) else part
-        found[1][piece.where] = part.radius if isinstance(part, Ball) else 0
-    return found
+def test_what_is_added_to_sums_may_begin_them() -> None:
+    assert plus(dot(A, B), np.array([[10.0]])).tolist() == [[12]]
 
 
-@pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("k", [1, 5, 16, 17, 50, 200])
-@pytest.mark.parametrize("batch", [(), (2,), (2, 3)])
-def test_the_pieces_are_parts_of_the_product(batch: tuple[int, ...], k: int) -> None:
-    a, b = factors(*batch, k=k)
-    column = np.arange(6.0).reshape([1] * len(batch) + [6, 1])
-    row = np.arange(7.0).reshape([1] * len(batch) + [1, 7]) * 10
-    assert (computed(a, b, column, None, row)[0] == a @ b + column + row).all()
+def test_scaled_integers_are_summed_before_or_after_scaling() -> None:
+    """The bound has both."""
+    integers = dot(A, B)
+    assert dequantized_dot(A, B, np.float64(0.5), np.float64(2), integers).tolist() == [[2]]
+    found = dequantized_dot(as_balls(A), as_balls(B), as_balls(np.array(1 / 3)), as_balls(np.array(3.0)), integers)
+    assert float(radius(found)[0, 0]) > 0
 
 
-def test_a_product_in_blocks_has_the_bound_of_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    a, b = factors(2, k=300)
-    for is_likely in (False, True):
-        arithmetic = Arithmetic(is_likely=is_likely)
-        whole = computed(a, b, arithmetic=arithmetic)
-        monkeypatch.setattr(products, "LONG", 16)
-        monkeypatch.setattr(products, "LARGEST", 60)
-        cut = computed(a, b, arithmetic=arithmetic)
-        monkeypatch.undo()
-        assert cut[0] == pytest.approx(whole[0])
-        # Which terms are equal is seen in a sample of them.
-        assert cut[1] == pytest.approx(whole[1], rel=0.3 if is_likely else None)
-        assert (whole[1] > 0).all()
-
-
-def test_long_factors_come_in_blocks() -> None:
-    a, b = factors(k=products.LONG + 1)
-    (piece,) = products.products(products.dot, a, b)
-    assert [isinstance(x, Blocks) for x in piece.operands] == [True, True]
-    (piece,) = products.products(products.dot, a[:, 1:], b[1:])
-    assert [isinstance(x, Blocks) for x in piece.operands] == [False, False]
+def test_the_sizes_of_sums_have_their_factors() -> None:
+    found = sizes_of_products(A, B, np.array([[-5.0]], np.float32), alpha=-0.5, beta=2.0)
+    assert (found.sums.tolist(), found.products, found.added, found.terms) == ([[12.0]], 2, 10.0, 3)
+    assert sizes_of_products(A, B, None, alpha=1, beta=0).sums.tolist() == [[4]]

@@ -20,11 +20,11 @@ from dmlcheck.reference.ball.numbers import product_of_parts, raw
 from dmlcheck.reference.nested import stored, unchanged
 from dmlcheck.reference.pieces import Open, limits
 from dmlcheck.reference.places import Index
-from dmlcheck.reference.products import LONG, boxes
 from dmlcheck.reference.rows import Kernel
 from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import BLOCK_AS_IS, Blocks, hull, tiles_along
 from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.products import LONG, boxes
 from dmlcheck.values.number_formats import FORMATS
 
 Sizes = tuple[int, ...]

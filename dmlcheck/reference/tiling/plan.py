@@ -10,12 +10,13 @@ import numpy as np
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Inputs, fields_of, given_to, row
-from dmlcheck.reference.rows import Cut, Groups
+from dmlcheck.reference.rows import Cut, Groups, Products
 from dmlcheck.reference.threads import keep_memory
 from dmlcheck.reference.tiling.cut import of_cut
 from dmlcheck.reference.tiling.elements import of_elements
 from dmlcheck.reference.tiling.groups import of_groups
 from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.products import of_products
 from dmlcheck.reference.tiling.request import Request
 
 
@@ -37,4 +38,6 @@ def pieces(desc: OperatorDesc, inputs: Inputs, arithmetic: Arithmetic | None = N
     request = Request(desc, bound, formula, tensors, given, is_exact, is_integer, arithmetic)
     if isinstance(tiles, Cut):
         return of_cut(tiles, request)
+    if isinstance(tiles, Products):
+        return of_products(tiles, request)
     return of_groups(tiles, request) if isinstance(tiles, Groups) else of_elements(request)

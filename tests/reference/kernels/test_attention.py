@@ -15,8 +15,9 @@ from elements import misrounded, refused
 from random_attention import ATTENTION, FORMS, MASKS, Attention, built, drawn, is_hidden, right
 
 from dmlcheck.descs.records import OperatorDesc
-from dmlcheck.reference import engine, products
+from dmlcheck.reference import engine
 from dmlcheck.reference.kernels import attention
+from dmlcheck.reference.tiling import products
 from dmlcheck.specs.records import OUTPUT
 
 Array = np.ndarray[Any, Any]

@@ -125,7 +125,7 @@ def test_a_factor_of_0_may_leave_out_its_term_alone() -> None:
     a, b, c = f32([[1]]), f32([[INF, 3, NAN]]), f32([[1, INF, NAN]])
 
     def ways(alpha: float, beta: float) -> list[list[float]]:
-        found = matrix.of_matrices(a, b, c, alpha=alpha, beta=beta, fused=NONE)
+        found = matrix.gemm(a, b, c, alpha=alpha, beta=beta, fused_activation=NONE)
         return [way.reshape(-1).tolist() for way in ways_of(found)]
 
     with np.errstate(all="ignore"):
