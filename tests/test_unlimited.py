@@ -26,7 +26,7 @@ SAMPLE = (
 
 @pytest.mark.parametrize("short", SAMPLE)
 def test_random_values_of_any_mean_have_limits(short: str) -> None:
-    found = unlimited.shares(str(full_name(short)), draws=6)
+    found = unlimited.shares(str(full_name(short)), draws=6, is_fused=False)
     assert all(count.elements > 0 for count in found.values())
     assert [count.unlimited for count in found.values()] == [0] * len(unlimited.MEANS)
 

@@ -44,12 +44,15 @@ class Counted(NamedTuple):
     unlimited: int = 0
 
 
-def shares(operator: str, draws: int = DRAWS) -> dict[int, Counted]:
-    """Return by mean what is found of an operator with FLOAT32 and FLOAT16 tensors."""
-    return {mean: _of_mean(operator, mean, draws) for mean in MEANS}
+def shares(operator: str, draws: int = DRAWS, *, is_fused: bool = True) -> dict[int, Counted]:
+    """Return by mean what is found of an operator with FLOAT32 and FLOAT16 tensors.
+
+    Descs have no fused activations unless `is_fused`.
+    """
+    return {mean: _of_mean(operator, mean, draws, is_fused=is_fused) for mean in MEANS}
 
 
-def _of_mean(operator: str, mean: int, draws: int) -> Counted:
+def _of_mean(operator: str, mean: int, draws: int, *, is_fused: bool) -> Counted:
     elements = unlimited = 0
     for draw in range(draws):
         generator = np.random.default_rng([draw, mean, *operator.encode()])
@@ -57,6 +60,9 @@ def _of_mean(operator: str, mean: int, draws: int) -> Counted:
         if made is None:
             continue
         desc, inputs = made
+        if not is_fused:
+            plain = {name: value for name, value in desc.values.items() if name != "FusedActivation"}
+            desc = OperatorDesc.of(desc.spec, plain)
         inputs = inputs or drawn_values(desc, generator, "normal")
         for found in _counts(desc, _around(desc, inputs, mean, generator)):
             elements, unlimited = elements + found.elements, unlimited + found.unlimited

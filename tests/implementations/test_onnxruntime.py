@@ -252,11 +252,16 @@ LENGTHS = (
     "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while running RNN node. Name:'' Status "
     "Message: Invalid value/s in sequence_lens. All values must be >= 0 and <= seq_length. seq_length=2"
 )
+EMPTY = (
+    "[ONNXRuntimeError] : 2 : INVALID_ARGUMENT : Non-zero status code returned while running ConvTranspose node. "
+    "Name:'' Status Message: Computed output dimension is <= 0 for dim 2. Input shape: {150,2,1}"
+)
 
 
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
+        (EMPTY, "Computed output dimension is <= 0 for dim 2. Input shape: {150,2,1}"),
         (LENGTHS, "Invalid value/s in sequence_lens. All values must be >= 0 and <= seq_length. seq_length=2"),
         (EVEN, "size_ % 2 == 1 was false"),
         (NO_CHANNELS, "Non per-tensor quantization is not supported now"),
