@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dmlcheck.descs.records import OperatorDesc, TensorDesc
 from dmlcheck.reference.ball.numbers import Condition
-from dmlcheck.reference.bindings import Inputs, given_to, parameter, row
+from dmlcheck.reference.bindings import Inputs, fields_of, given_to, parameter, row
 from dmlcheck.reference.operands import Numbers, as_numbers
 from dmlcheck.reference.pieces import Alternatives, InDoubt, opened
 from dmlcheck.reference.threads import compute_all, threads_for
@@ -67,7 +67,7 @@ def too_much_work(desc: OperatorDesc, inputs: Inputs) -> str | None:
     if work is None:
         return None
     with np.errstate(all="ignore"):
-        return work(given_to(bound, desc, inputs, None)).problem
+        return work(fields_of(desc) | given_to(bound, desc, inputs, None)).problem
 
 
 def refuse_too_much(desc: OperatorDesc, inputs: Inputs) -> None:

@@ -180,6 +180,13 @@ def narrowed(data_type: str, x: Any) -> Any:
     return Open(x, overflows(data_type, x))
 
 
+def sum_of_terms(terms: Sequence[Any], data_type: str) -> Any:
+    """Return the sum of several tensors, of integers as results of a type; balls may be added in any order."""
+    if isinstance(terms[0], Ball):
+        return np.stack(terms).sum(axis=0)
+    return narrowed(data_type, reduce(np.add, terms))
+
+
 def wrapped(data_type: str, x: Any) -> Any:
     """Return whole numbers as 32-bit integers have them after an overflow; smaller types are computed in 32 bits.
 

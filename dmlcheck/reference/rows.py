@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from dmlcheck.reference.places import Places, slices, whole_along
+from dmlcheck.reference.windows import Window
 from dmlcheck.reference.work import Work
 
 Given = Mapping[str, Any]  # what a formula gets, by parameter
@@ -62,12 +63,13 @@ class Cut(NamedTuple):
     same places: WHOLE, LINES, or a function of the tensor, the places of the tile, and what the formula gets; of None
     for a first parameter after the tensors that is none of the fields. A formula that has a parameter `places` gets
     those of the tile, a range for each dimension. A tile has at most `blocks` blocks of 65,536 elements: more than one
-    where little is done for each.
+    where little is done for each. Of what takes several elements for each result, `depth` says how many.
     """
 
     axes: Callable[[Given], Axes] | None = None
     needs: Mapping[str, Need] = {}
     blocks: int = 1
+    depth: Callable[[Given], int] = lambda _: 1
 
 
 def _no_axes(_: Given) -> Axes:
@@ -88,6 +90,19 @@ class Products(NamedTuple):
     sizes: Callable[[Given], Callable[..., Any] | None] | None = None
 
 
+class Windows(NamedTuple):
+    """Each result is of what a window sees of the first tensor at its place: it may be cut along all axes.
+
+    `window` gives the window over the last dimensions; a formula gets what it sees at the places of a tile, with `fill`
+    beyond the edges, and how it sees that (`seen`, a View). `is_reduced` says that the formula only reduces what the
+    window sees. One element for each channel, or for all, comes of each other tensor.
+    """
+
+    window: Callable[[Given], Window]
+    fill: Callable[[Given], Any] = lambda _: 0
+    is_reduced: Callable[[Given], bool] = lambda _: True
+
+
 def WHOLE(x: Any, places: Places, given: Given) -> Any:  # noqa: ARG001, N802 - a constant among functions
     """Return all of a tensor."""
     return x
@@ -98,7 +113,7 @@ def LINES(x: Any, places: Places, given: Given) -> Any:  # noqa: N802 - a consta
     return x[whole_along(given["axis"], slices(places))]
 
 
-Tiles = Elements | Groups | Cut | Products
+Tiles = Elements | Groups | Cut | Products | Windows
 UNCUT = Cut(lambda _: ())  # one tile of everything
 
 
@@ -108,15 +123,15 @@ class Kernel(NamedTuple):
     The formula's parameters are named like the fields: `input` takes InputTensor, `axes` Axes, `output` the TensorDesc
     of OutputTensor; `input_type` and `output_type` the names of these tensors' data types. It takes arrays of a tile,
     and returns arrays, by parameter name where an operator has several outputs. `tiles` declares where the results may
-    be cut; a function without them yields Pieces itself. `integers` is the formula of integer tensors, if theirs is
-    another. `is_exact` says that the formula rounds nothing, so that it gets elements as they are; it may depend on
-    what the formula gets. `overflow` says which integer results are left open where they do not fit the output's type:
-    none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work` says how much there is to compute, where
-    that may be much more than the tensors have elements.
+    be cut, which may depend on what the formula gets; a function without them yields Pieces itself. `integers` is the
+    formula of integer tensors, if theirs is another. `is_exact` says that the formula rounds nothing, so that it gets
+    elements as they are; it may depend on what the formula gets. `overflow` says which integer results are left open
+    where they do not fit the output's type: none (they wrap), those of "narrow" types (8 and 16 bits), or "all". `work`
+    says how much there is to compute, where that may be much more than the tensors have elements.
     """
 
     function: Callable[..., Any]
-    tiles: Tiles | None = None
+    tiles: Tiles | Callable[[Given], Tiles] | None = None
     is_exact: bool | Callable[[Given], bool] = False
     integers: Callable[..., Any] | None = None
     overflow: str = ""

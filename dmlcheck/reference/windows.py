@@ -62,12 +62,14 @@ class View(NamedTuple):
     fewer, those of a table, which has a row for each place. A table has numbers of elements, and others for what is
     beyond the edges. So what is seen is never larger than what is computed of it, whatever the padding and dilations.
     Where a dilation of 0 puts many elements of the window over one, that is seen once: `repeats` says for how many.
+    `sizes` are those of all of the tensor, where they are known.
     """
 
     places: Places
     window: Window
     tables: tuple[Any, ...]
     repeats: int = 1
+    sizes: tuple[int, ...] = ()
 
     @property
     def counts(self) -> list[int]:
@@ -102,7 +104,7 @@ def view(places: Places, window: Window, sizes: Sequence[int], *, is_whole: bool
     rows = zip(places, sizes, *window, strict=True)
     tables = tuple(_table(*row, is_whole=is_whole) for row in rows)
     repeated = (size for size, gap in zip(window.size, window.dilations, strict=True) if _is_repeated(size, gap))
-    return View(places, window, tables, 1 if is_whole else math.prod(repeated))
+    return View(places, window, tables, 1 if is_whole else math.prod(repeated), tuple(sizes))
 
 
 def table_of(numbers: Any) -> View:
@@ -295,29 +297,6 @@ def reduced(ufunc: np.ufunc, seen: Any, rank: int) -> Any:
     return reduce(ufunc, (seen[(..., *at)] for at in np.ndindex(*seen.shape[lead:])))
 
 
-def views(
-    input: Any,
-    window: Window,
-    sizes: tuple[int, ...],
-    fill: Any = 0,
-    *,
-    is_whole: bool = False,
-    is_reduced: bool = False,
-) -> Iterator[tuple[Index, View, Any]]:
-    """Yield the parts of an output of these sizes: index, how the window sees the input there, and what it sees.
-
-    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has. The
-    elements of all windows of a part make a block at most; of what is only reduced, those of the input do.
-    """
-    lead = input.ndim - len(window.size)
-    spatial = input.shape[lead:]
-    at_once = places_at_once(sizes, window, spatial, is_whole=is_whole, is_reduced=is_reduced)
-    for index in tiles_along(range(input.ndim), sizes, at_once):
-        seen = view(places_at(index[lead:], sizes[lead:]), window, spatial, is_whole=is_whole)
-        own = fill if np.size(fill) == 1 else fill[:, index[1]]
-        yield index, seen, part(input[index[:lead]], seen, own)
-
-
 def places_at_once(
     counts: Sequence[int], window: Window, sizes: Sequence[int], *, is_whole: bool = False, is_reduced: bool = False
 ) -> int:
@@ -365,16 +344,6 @@ def _takes(at_once: int, counts: Sequence[int], window: Window, most: Sequence[i
     for count, own, size, stride, gap in zip(found[lead:], most, *window[:3], strict=True):
         elements *= min(count * own, (count - 1) * stride + (size - 1) * gap + 1)
     return elements
-
-
-def in_blocks(x: Any, seen: View) -> Any:
-    """Return what a window sees in blocks, where that is one place and a large part of a tensor; else the part."""
-    window = seen.slid
-    if x.size <= LARGE or 0 in window.dilations or any(count > 1 for count in seen.counts):
-        return x
-    under = x[(..., *(slice(None, None, step) for step in window.dilations))]
-    spatial = range(under.ndim - len(seen.places), under.ndim)
-    return Blocks(under.shape, list(tiles_along(spatial, under.shape, BLOCK)), under.__getitem__)
 
 
 LARGE = 1 << 20  # elements: 8 megabytes of float64

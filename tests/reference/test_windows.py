@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
 
 import numpy as np
 import pytest
+from seen_windows import WINDOWS, seen
 
-from dmlcheck.reference import windows as module
 from dmlcheck.reference.ball.numbers import Arithmetic, Ball
-from dmlcheck.reference.tiling.blocks import Blocks
 from dmlcheck.reference.windows import (
     Window,
     around,
     first_place,
-    in_blocks,
     of_runs,
     over,
     padded_count,
@@ -23,38 +20,8 @@ from dmlcheck.reference.windows import (
     phases,
     seen_count,
     view,
-    views,
     windows,
 )
-
-Array = np.ndarray[Any, Any]
-
-WINDOWS = [
-    ((7,), Window((3,), (1,), (1,), (0,)), (5,)),
-    ((7,), Window((3,), (2,), (1,), (1,)), (4,)),
-    ((5,), Window((2,), (3,), (4,), (3,)), (3,)),
-    ((3,), Window((2,), (1,), (0,), (0,)), (3,)),
-    ((2,), Window((1,), (1,), (1,), (6,)), (14,)),
-    ((6,), Window((2,), (1,), (2,), (-2,)), (2,)),
-    ((4, 5), Window((3, 2), (1, 2), (2, 1), (2, 1)), (4, 3)),
-    ((3, 4, 2), Window((2, 1, 3), (1, 3, 2), (1, 1, 1), (1, 0, 2)), (4, 2, 2)),
-    ((4,), Window((0,), (1,), (1,), (0,)), (4,)),
-]
-
-
-def seen(x: Array, places: list[slice], window: Window, fill: float) -> Array:
-    """Return what a window sees at places, element by element."""
-    counts = [at.stop - at.start for at in places]
-    found = np.empty((*x.shape[: -len(counts)], *counts, *window.size))
-    for at in itertools.product(*map(range, (*counts, *window.size))):
-        place, tap = at[: len(counts)], at[len(counts) :]
-        index = [
-            (o + first.start) * stride + w * dilation - padding
-            for o, first, w, stride, dilation, padding in zip(place, places, tap, *window[1:], strict=True)
-        ]
-        is_inside = all(0 <= i < total for i, total in zip(index, x.shape[-len(counts) :], strict=True))
-        found[(..., *at)] = x[(..., *index)] if is_inside else fill
-    return found
 
 
 @pytest.mark.parametrize(("sizes", "window", "counts"), WINDOWS)
@@ -79,14 +46,6 @@ def test_a_part_is_no_larger_than_the_window_needs() -> None:
         (slice(60, 61), [7, 7, 7]),
     ):
         assert part(x, view([places], window, (100,), is_whole=True), fill=7).tolist() == right
-
-
-def test_beyond_the_edges_is_a_number_of_each_channel() -> None:
-    x, fill = np.arange(6).reshape(1, 2, 3), np.array([7, 9]).reshape(1, 2, 1)
-    found = {
-        str(index[1]): under.tolist() for index, _, under in views(x, Window((2,), (2,), (1,), (1,)), (1, 2, 2), fill)
-    }
-    assert found == {str(slice(None)): [[[7, 0, 1, 2], [9, 3, 4, 5]]]}
 
 
 def test_a_part_without_padding_is_not_copied() -> None:
@@ -135,25 +94,6 @@ def test_windows_of_tracked_numbers_have_their_errors() -> None:
     assert found.radius == pytest.approx(np.array([[0, 0.1], [0.2, 0.3], [0.4, 0.5]]))
 
 
-@pytest.mark.parametrize("block", [1, 4, 30, 1 << 16])
-def test_every_place_is_in_one_part_of_an_output_with_what_the_window_sees_there(
-    block: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "BLOCK", block)
-    for sizes, window, counts in WINDOWS:
-        if 0 in window.size:
-            continue
-        x = np.random.default_rng(1).normal(size=(2, 3, *sizes))
-        whole = [slice(0, count) for count in counts]
-        right = seen(x, whole, window, 0)
-        found = np.full((2, 3, *counts), np.nan)
-        for index, own, under in views(x, window, (2, 3, *counts), is_whole=True):
-            assert np.isnan(found[index]).all()
-            assert windows(under, own).tolist() == right[index].tolist()
-            found[index] = over(np.maximum, under, own)
-        assert found.tolist() == right.reshape(*found.shape, -1).max(axis=-1).tolist()
-
-
 def test_a_reduction_is_the_same_of_many_places_of_few_and_of_tracked_numbers() -> None:
     x, window = np.arange(30.0).reshape(1, 30), Window((4,), (2,), (1,), (0,))
     for count in (1, 3, 14):
@@ -192,16 +132,6 @@ def test_sums_that_share_their_terms_have_the_bounds_of_sums_that_do_not(is_like
     assert found.terms == 80
 
 
-def test_long_runs_take_no_longer_than_short_ones() -> None:
-    """70,000 places that see up to 70,000 elements each: 5e9 terms one by one."""
-    x, window = np.ones((1, 70_000)), around((1, 70_000), (1,), 34_999, 34_999)
-    counts = [
-        count for _, own, under in views(x, window, x.shape, is_reduced=True) for count in over(np.add, under, own)[0]
-    ]
-    assert counts[:3] + counts[-1:] == [35_000, 35_001, 35_002, 35_000]
-    assert len(list(views(x, window, x.shape, is_reduced=True))) < 5
-
-
 def test_elements_of_a_window_over_one_element_count_each() -> None:
     """With a dilation of 0; where all elements of the window are asked for they are there."""
     x, window = np.array([[1.0, 2, 4, 8]]), Window((40,), (2,), (0,), (0,))
@@ -215,13 +145,6 @@ def test_elements_of_a_window_over_one_element_count_each() -> None:
         assert found.radius[0, 0] == pytest.approx(40 * 2.0**-24 * 40, rel=0.05)
         whole = view([slice(0, count)], window, (4,), is_whole=True)
         assert windows(part(x, whole), whole).tolist() == [[[sums / 40] * 40 for sums in right[0]]]
-
-
-def test_one_place_that_sees_much_comes_in_blocks() -> None:
-    x, window = np.broadcast_to(np.float32(1), (1, 3 << 20)), Window((3 << 20,), (1,), (1,), (0,))
-    ((_, own, under),) = views(x, window, (1, 1), is_reduced=True)
-    assert isinstance(in_blocks(under, own), Blocks)
-    assert over(np.add, in_blocks(under, own), own).tolist() == [[3 << 20]]
 
 
 def flat(index: tuple[int, ...], sizes: tuple[int, ...]) -> int:

@@ -23,6 +23,7 @@ from dmlcheck.reference.sums import total
 from dmlcheck.reference.tiling.blocks import BLOCK, hull, ranges, tiles_along
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.windows import views
 from dmlcheck.reference.windows import (
     LARGE,
     View,
@@ -47,7 +48,6 @@ from dmlcheck.reference.windows import (
     table_of,
     terms_of,
     view,
-    views,
     windows,
     windows_by_dimension,
 )

@@ -21,7 +21,8 @@ from dmlcheck.reference.sums import mean, shifted, total, variance
 from dmlcheck.reference.tiling.blocks import blockwise, hull
 from dmlcheck.reference.tiling.groups import groups
 from dmlcheck.reference.tiling.piece import Piece
-from dmlcheck.reference.windows import View, around, over, sees_all, terms_of, views
+from dmlcheck.reference.tiling.windows import views
+from dmlcheck.reference.windows import View, around, over, sees_all, terms_of
 from dmlcheck.reference.work import Work, terms
 
 

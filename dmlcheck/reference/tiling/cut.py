@@ -25,7 +25,9 @@ def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
     needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
     cut = [name for name, own in outputs.items() if _agree(own, sizes, axes)]
     whole = math.prod(size for axis, size in enumerate(sizes) if axis not in axes)
-    for index in tiles_along(axes, sizes, max(1, declared.blocks * BLOCK // max(1, whole))):
+    for index in tiles_along(
+        axes, sizes, max(1, declared.blocks * BLOCK // max(1, whole * declared.depth(request.given)))
+    ):
         places = ranges(index, sizes)
         operands = tuple(_needed(need, name, places, request) for name, need in needs.items())
         formula = partial(request.formula, places=places) if asks else request.formula

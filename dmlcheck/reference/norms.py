@@ -1,0 +1,80 @@
+"""Norms of what windows see, in the ways in which implementations compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.ball.numbers import Ball, centred, hull, radius, raw
+from dmlcheck.reference.pieces import Alternatives, limits
+from dmlcheck.reference.tiling.blocks import Blocks, blockwise
+from dmlcheck.reference.windows import View, over, windows
+
+
+def alternatives_of_signs(found: Any, x: Any, seen: View, p: int) -> Any:
+    """Return norms of an odd P, or where an element is negative the roots of the sums of x^P as well."""
+    if not np.any(over(np.logical_or, blockwise(lambda part: raw(part) < 0, x), seen)):
+        return found
+    return Alternatives((found, *signed_norms(x, seen, p)))
+
+
+def absolute_norm(x: Any, seen: View, p: int) -> Any:
+    """Return (the sum of |x|^P)^(1 / P)."""
+    if p == 1:
+        return over(np.add, np.abs(x), seen)
+    if p == 2:
+        return np.sqrt(over(np.add, np.square(x), seen))
+    size = np.abs(x)
+    if p <= MOST_PLAIN:
+        return plain_norm(size, seen, p)
+    low = partial(np.minimum, size, 2.0 ** (480 / p))  # so that float64 has its powers, and the squares of these
+    found = scaled_norm(size, seen, p)
+    return hull(lambda: found, lambda: centred(plain_norm(low(), seen, p), found))
+
+
+MOST_PLAIN = 6  # float64 has the 6th power of every FLOAT32 number, and the sum of as many as a tensor has
+
+
+def plain_norm(size: Any, seen: View, p: int) -> Any:
+    """Return the norm of elements that have this size, as an implementation computes it."""
+    return np.power(over(np.add, np.power(size, p), seen), 1 / p)
+
+
+def scaled_norm(size: Any, seen: View, p: int) -> Any:
+    """Return the norm as m * (the sum of (|x| / m)^P)^(1 / P), m the largest |x|: no power overflows or vanishes."""
+    unit, sums = scaled_sums(size, seen, p)
+    found = unit * np.power(sums, 1 / p)
+    return found.reshape(found.shape[: size.ndim])
+
+
+def scaled_sums(x: Any, seen: View, p: int) -> tuple[Any, Any]:
+    """Return m, the largest |x| that the window sees at each place, and the sum of (x / m)^P."""
+    under: Any = x if isinstance(x, Blocks) else windows(x, seen)
+    axes = tuple(range(under.ndim - len(seen.places), under.ndim))
+    most = raw(np.maximum.reduce(np.abs(under), axis=axes, keepdims=True))
+    unit = np.clip(most, *_UNITS)
+    parts = blockwise(partial(exactly, lambda part: part / unit), under)
+    sums = np.add.reduce(np.power(parts, p), axis=axes, keepdims=True)
+    return unit, sums if seen.repeats == 1 else sums * float(seen.repeats)
+
+
+def signed_norms(x: Any, seen: View, p: int) -> list[Any]:
+    """Return (the sum of x^P)^(1 / P) of an odd P, and with NaN for the root of a negative sum, as powers have it."""
+    if p == 1:
+        return [over(np.add, x, seen)]
+    unit, sums = scaled_sums(x, seen, p)
+    shape = unit.shape[: x.ndim]
+    unit, sums = unit.reshape(shape), sums.reshape(shape)
+    root = unit * (np.sign(sums) * np.power(np.abs(sums), 1 / p))
+    return [root, np.where(raw(sums) < radius(sums), np.nan, root)]
+
+
+_UNITS = np.finfo(np.float32).smallest_subnormal, limits("FLOAT32")[1]  # what 0 and infinity can be divided by
+
+
+def exactly(change: Callable[[Any], Any], x: Any) -> Any:
+    """Return a linear function of elements, to which an implementation's roundings add nothing."""
+    return x.moved(change) if isinstance(x, Ball) else change(x)

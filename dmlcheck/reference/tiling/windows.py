@@ -1,0 +1,72 @@
+"""Tiles of results of which each is of what a window sees of a tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dmlcheck.reference.places import Index
+from dmlcheck.reference.rows import Windows
+from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, ranges, tiles_along
+from dmlcheck.reference.tiling.cut import asks_for_places
+from dmlcheck.reference.tiling.piece import Piece
+from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.windows import LARGE, View, Window, part, places_at, places_at_once, view
+
+
+def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
+    """Yield tiles of the results, with what the window sees for them."""
+    given, outputs = request.given, request.outputs
+    x, *others = request.tensors.values()
+    sizes = next(iter(outputs.values()))
+    window, is_reduced = declared.window(given), declared.is_reduced(given)
+    fill = of_channels(declared.fill(given), x.ndim)
+    numbers = [of_channels(other, x.ndim) for other in others]
+    asks = asks_for_places(request.bound.function)
+    for index, seen, under in views(x, window, sizes, fill, is_reduced=is_reduced):
+        more = {"places": ranges(index, sizes)} if asks else {}
+        own = (each if np.size(each) <= 1 else each[:, index[1]] for each in numbers)
+        formula = partial(request.formula, seen=seen, **more)
+        operands = (in_blocks(under, seen) if is_reduced and not request.is_exact else under, *own)
+        yield Piece(request.where(dict.fromkeys(outputs, index)), formula, operands, request.is_exact)
+
+
+def of_channels(x: Any, rank: int) -> Any:
+    """Return one element, or one for each channel, in as many dimensions as the input has; None stays None."""
+    return x.reshape(1, x.size, *[1] * (rank - 2)) if isinstance(x, np.ndarray) else x
+
+
+def views(
+    input: Any,
+    window: Window,
+    sizes: tuple[int, ...],
+    fill: Any = 0,
+    *,
+    is_whole: bool = False,
+    is_reduced: bool = False,
+) -> Iterator[tuple[Index, View, Any]]:
+    """Yield the parts of an output of these sizes: index, how the window sees the input there, and what it sees.
+
+    Elements beyond the edges are `fill`, a number or one for each channel, in as many dimensions as the input has. The
+    elements of all windows of a part make a block at most; of what is only reduced, those of the input do.
+    """
+    lead = input.ndim - len(window.size)
+    spatial = input.shape[lead:]
+    at_once = places_at_once(sizes, window, spatial, is_whole=is_whole, is_reduced=is_reduced)
+    for index in tiles_along(range(input.ndim), sizes, at_once):
+        seen = view(places_at(index[lead:], sizes[lead:]), window, spatial, is_whole=is_whole)
+        own = fill if np.size(fill) == 1 else fill[:, index[1]]
+        yield index, seen, part(input[index[:lead]], seen, own)
+
+
+def in_blocks(x: Any, seen: View) -> Any:
+    """Return what a window sees in blocks, where that is one place and a large part of a tensor; else the part."""
+    window = seen.slid
+    if x.size <= LARGE or 0 in window.dilations or any(count > 1 for count in seen.counts):
+        return x
+    under = x[(..., *(slice(None, None, step) for step in window.dilations))]
+    spatial = range(under.ndim - len(seen.places), under.ndim)
+    return Blocks(under.shape, list(tiles_along(spatial, under.shape, BLOCK)), under.__getitem__)
