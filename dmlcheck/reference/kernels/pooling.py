@@ -243,10 +243,10 @@ def largest_of_parts(image: Any, rows: list[slice], columns: list[slice]) -> tup
 
 def max_unpooling(input: Any, indices: Any, *, output: TensorDesc) -> Open:
     """Output[Indices[j]] = Input[j], counted through all of OutputTensor, and 0 everywhere else."""
-    size = math.prod(output.sizes)
-    is_inside = indices.reshape(-1) < size
-    places, values = indices.reshape(-1)[is_inside].astype(np.intp), input.reshape(-1)[is_inside]
-    found, is_open = np.zeros(size, input.dtype), np.full(size, not is_inside.all())
+    size, is_inside = math.prod(output.sizes), indices.reshape(-1) < math.prod(output.sizes)
+    own = slice(None) if is_inside.all() else is_inside
+    places, values = indices.reshape(-1)[own].astype(np.intp), input.reshape(-1)[own]
+    found, is_open = np.zeros(size, input.dtype), np.full(size, own is is_inside)
     found[places] = values
     is_other = (found[places] != values) & ~(np.isnan(found[places]) & np.isnan(values))
     is_open[places[is_other]] = True

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from dmlcheck.reference.places import Index, Places
@@ -20,7 +19,7 @@ def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
     outputs = request.outputs
     sizes = next(iter(outputs.values()))
     axes = range(len(sizes)) if declared.axes is None else declared.axes(request.given)
-    asks = asks_for_places(request.bound.function)
+    asks = request.asks_for("places")
     usual = _same if axes else WHOLE
     needs = {**dict.fromkeys(request.tensors, usual), **declared.needs}
     cut = [name for name, own in outputs.items() if _agree(own, sizes, axes)]
@@ -33,12 +32,6 @@ def of_cut(declared: Cut, request: Request) -> Iterator[Piece]:
         formula = partial(request.formula, places=places) if asks else request.formula
         where = {name: index if name in cut else () for name in outputs}
         yield Piece(request.where(where), formula, operands, request.is_exact)
-
-
-@cache
-def asks_for_places(formula: Callable[..., Any]) -> bool:
-    """Whether a formula takes the places of its tile."""
-    return "places" in inspect.signature(formula).parameters
 
 
 def _agree(sizes: Sequence[int], others: Sequence[int], axes: Iterable[int]) -> bool:

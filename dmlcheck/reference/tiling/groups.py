@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -52,7 +51,7 @@ def groups(
 
 def _with_axes(request: Request, axes: Axes) -> Any:
     """Return the formula with the axes of its groups, where it asks for them and no field gives them."""
-    is_asked = "axes" in inspect.signature(request.formula).parameters and "axes" not in request.given
+    is_asked = request.asks_for("axes") and "axes" not in request.given
     return partial(request.formula, axes=axes) if is_asked else request.formula
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, NamedTuple
 
 from dmlcheck.descs.records import OperatorDesc
@@ -10,6 +12,12 @@ from dmlcheck.reference.ball.numbers import Arithmetic
 from dmlcheck.reference.bindings import Binding, parameter
 
 TENSORS = "TENSOR_DESC_ARRAY"
+
+
+@cache
+def parameters_of(formula: Callable[..., Any]) -> frozenset[str]:
+    """Return the names of the parameters of a formula."""
+    return frozenset(inspect.signature(formula).parameters)
 
 
 class Request(NamedTuple):
@@ -27,6 +35,10 @@ class Request(NamedTuple):
     is_exact: bool
     is_integer: bool
     arithmetic: Arithmetic | None
+
+    def asks_for(self, parameter: str) -> bool:
+        """Whether the formula has a parameter."""
+        return parameter in parameters_of(self.bound.function)
 
     @property
     def outputs(self) -> dict[str, tuple[int, ...]]:

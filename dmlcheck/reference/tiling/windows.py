@@ -11,7 +11,6 @@ import numpy as np
 from dmlcheck.reference.places import Index
 from dmlcheck.reference.rows import Windows
 from dmlcheck.reference.tiling.blocks import BLOCK, Blocks, ranges, tiles_along
-from dmlcheck.reference.tiling.cut import asks_for_places
 from dmlcheck.reference.tiling.piece import Piece
 from dmlcheck.reference.tiling.request import Request
 from dmlcheck.reference.windows import LARGE, View, Window, part, places_at, places_at_once, view
@@ -25,7 +24,7 @@ def of_windows(declared: Windows, request: Request) -> Iterator[Piece]:
     window, is_reduced = declared.window(given), declared.is_reduced(given)
     fill = of_channels(declared.fill(given), x.ndim)
     numbers = [of_channels(other, x.ndim) for other in others]
-    asks = asks_for_places(request.bound.function)
+    asks = request.asks_for("places")
     for index, seen, under in views(x, window, sizes, fill, is_reduced=is_reduced):
         more = {"places": ranges(index, sizes)} if asks else {}
         own = (each if np.size(each) <= 1 else each[:, index[1]] for each in numbers)

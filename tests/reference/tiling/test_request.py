@@ -5,7 +5,7 @@ from __future__ import annotations
 from installed import TOP_K, described
 
 from dmlcheck.reference.bindings import row
-from dmlcheck.reference.tiling.request import Request
+from dmlcheck.reference.tiling.request import Request, parameters_of
 
 
 def test_a_tile_has_a_place_in_the_one_output_or_in_each_by_name() -> None:
@@ -18,3 +18,12 @@ def test_a_tile_has_a_place_in_the_one_output_or_in_each_by_name() -> None:
         for desc, names in ((relu, ["output"]), (described("TOP_K", **TOP_K), ["output_value", "output_index"]))
     ]
     assert places == [0, {"output_value": 0, "output_index": 0}]
+
+
+def test_a_formula_is_asked_for_its_parameters_once() -> None:
+    def formula(x: int, *, places: int) -> int:
+        return x + places
+
+    parameters_of.cache_clear()
+    assert parameters_of(formula) == parameters_of(formula) == {"x", "places"}
+    assert parameters_of.cache_info().hits == 1
