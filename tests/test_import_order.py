@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +42,28 @@ def test_a_module_imports_only_from_its_own_package_and_those_above_it(path: Pat
     allowed = ORDER[: ORDER.index(package_of(path)) + 1]
     names = imported(ast.parse(path.read_text(encoding="utf-8")))
     assert [name for name in names if name.startswith("dmlcheck") and name.split(".")[1] not in allowed] == []
+
+
+def test_no_modules_import_each_other() -> None:
+    """Whatever the way round, also inside functions and for types; the front door looks its names up when asked."""
+    own = [path for path in FILES if path.relative_to(PACKAGE).as_posix() not in LOOSE]
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in own}
+    graph = {name: _reached(path, names) - {name} for name, path in names.items()}
+    left = dict(graph)
+    while ends := [name for name, others in left.items() if not others & left.keys()]:
+        for name in ends:
+            del left[name]
+    assert sorted(left) == []
+
+
+def _reached(path: Path, names: Container[str]) -> set[str]:
+    """Return the modules that a file imports, by the names of what it takes of packages."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            parts = {f"{node.module}.{alias.name}" for alias in node.names}
+            found |= {part if part in names else node.module for part in parts}
+    return {name for name in found if name in names}
 
 
 def test_all_code_is_in_a_package_but_for_the_front_door() -> None:

@@ -19,7 +19,7 @@ from dmlcheck.reports.diagnostics import diagnostic_text
 from dmlcheck.reports.layout import Line, Style, Table, printed
 
 if TYPE_CHECKING:
-    from dmlcheck.cli.outcome import Outcome
+    from dmlcheck.reports.records import Tally
     from dmlcheck.running.model_run import ModelExecution
     from dmlcheck.running.processes import Execution
 
@@ -167,14 +167,14 @@ class Console:
         for line in lines:
             self.echo(line)
 
-    def progress(self, execution: Execution | ModelExecution, outcome: Outcome) -> AbstractContextManager[None]:
+    def progress(self, execution: Execution | ModelExecution, tally: Tally) -> AbstractContextManager[None]:
         """Return a context in which a terminal shows how far a run is, how much failed, and what takes long."""
         if not self.is_terminal:
             return nullcontext()
         from rich.console import Console as RichConsole
 
         self._rich = RichConsole(no_color=not self.style.colour, file=cast("IO[str]", _Lasting(streams())))
-        return _bar(self._rich, execution, outcome)
+        return _bar(self._rich, execution, tally)
 
     def problems(self, problems: Iterable[Diagnostic], document: Document) -> None:
         """Print diagnostics to standard error."""
@@ -202,7 +202,7 @@ def _within(columns: int, *, colour: bool) -> Style:
 
 
 @contextmanager
-def _bar(console: Any, execution: Execution | ModelExecution, outcome: Outcome) -> Iterator[None]:
+def _bar(console: Any, execution: Execution | ModelExecution, tally: Tally) -> Iterator[None]:
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TimeElapsedColumn
     from rich.text import Text
 
@@ -210,8 +210,8 @@ def _bar(console: Any, execution: Execution | ModelExecution, outcome: Outcome) 
         """How many cases are done, how many failed, and which one is running long; read as it is drawn."""
 
         def render(self, task: Task) -> Text:
-            task.completed = outcome.tally.total
-            text = progress_text(task.completed, task.total, outcome.tally.failures, execution.slowest())
+            task.completed = tally.total
+            text = progress_text(task.completed, task.total, tally.failures, execution.slowest())
             return Text(text, overflow="ellipsis", no_wrap=True)
 
     with Progress(BarColumn(), Cases(), TimeElapsedColumn(), console=console, transient=True) as progress:

@@ -355,7 +355,7 @@ def _check_alike(path: str, report: dict[str, Any], options: Options) -> None:
 def _follow(execution: Execution | ModelExecution, outcome: Outcome, console: Console, interrupts: Interrupts) -> None:
     """Let an outcome take in what happens in a run, until it is over or interrupted."""
     events = execution.events()
-    with console.progress(execution, outcome):
+    with console.progress(execution, outcome.tally):
         try:
             while not outcome.is_over:
                 with interrupts.let():

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.implementations import about, is_directml
-from dmlcheck.running.results import FAILURES, XFAILED, CaseResult
+from dmlcheck.running.results import FAILURES, XFAILED, CaseResult, Ending
 from dmlcheck.validation import deviations
 
-if TYPE_CHECKING:
-    from dmlcheck.running.one_case import Ending
-
-Ended = TypeVar("Ended", "Ending", CaseResult)
+Ended = TypeVar("Ended", Ending, CaseResult)
 
 
 class DirectML(NamedTuple):

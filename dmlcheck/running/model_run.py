@@ -42,9 +42,9 @@ from dmlcheck.running.node_files import FailedNode, NodeFiles
 from dmlcheck.running.node_tensors import largest_halves, not_finite
 from dmlcheck.running.node_values import Values, arrays_of, by_node, of_whole, recorded, run_node
 from dmlcheck.running.node_verdict import Judged, Unjudged, judge_node
-from dmlcheck.running.one_case import Ending, Run, ending_of, ending_of_nothing
+from dmlcheck.running.one_case import Run, ending_of, ending_of_nothing
 from dmlcheck.running.reference_nodes import stand_in
-from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, NodeOfCase
+from dmlcheck.running.results import ERRORED, FAILED, PASSED, SKIPPED, CaseResult, Ending, NodeOfCase
 from dmlcheck.running.verdict import evidence_of
 from dmlcheck.running.whole_model import optimized
 from dmlcheck.specs.names import highest

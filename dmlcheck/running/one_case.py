@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 from dmlcheck import validation
 from dmlcheck.cases.prepare import LegalDescs, Prepared, out_of_memory, prepare
 from dmlcheck.cases.records import Case, in_order
-from dmlcheck.comparison.records import OutputResult
 from dmlcheck.descs.read import read_desc
 from dmlcheck.descs.records import OperatorDesc
 from dmlcheck.diagnostics.record import WARNING, Finding
@@ -30,10 +29,11 @@ from dmlcheck.running.results import (
     PASSED,
     SKIPPED,
     CaseResult,
+    Ending,
 )
 from dmlcheck.running.verdict import Limits, Verdict, evidence_of, judge
 from dmlcheck.specs.names import LEVEL_ORDER, NEWEST_LEVEL, level_name
-from dmlcheck.specs.records import OUTPUT, Deviation
+from dmlcheck.specs.records import OUTPUT
 
 _MOST_WORDS = 200  # characters of the words of a refusal
 _NOTHING = "nothing to compare: every expected element is undefined"
@@ -92,28 +92,6 @@ class Run:
     def is_reference(self) -> bool:
         """Whether it is the reference engine that is judged."""
         return is_reference(self.implementation)
-
-
-class Ending(NamedTuple):
-    """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
-
-    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
-    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are
-    the outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
-    implementation raised.
-    """
-
-    outcome: str
-    reason: str | None = None
-    findings: tuple[Finding, ...] = ()
-    outputs: Mapping[str, OutputResult] = {}
-    known: tuple[Deviation, ...] = ()
-    is_unrun: bool = False
-    kept: str = ""
-    noted: tuple[Finding, ...] = ()
-    consistent: str | None = None
-    uncompared: tuple[str, ...] = ()
-    traceback: str = ""
 
 
 def run_cases(cases: Iterable[Case], implementation: Any = None, feature_level: str | None = None) -> list[CaseResult]:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from dmlcheck.cases.records import Case
 from dmlcheck.comparison.records import OutputResult
-from dmlcheck.diagnostics.record import Diagnostic
+from dmlcheck.diagnostics.record import Diagnostic, Finding
 from dmlcheck.specs.records import Deviation
 
 PASSED = "passed"
@@ -92,6 +92,28 @@ class Bisected(NamedTuple):
 
     text: str
     runs: int = 0
+
+
+class Ending(NamedTuple):
+    """How a case ended: its outcome and why, what is wrong, and how its outputs compare.
+
+    `is_unrun` says that the implementation had no part in it, `kept` where a failed case was kept. `noted` is what it
+    is warned of whatever its outcome, `consistent` the type of inputs with which it would have passed. `uncompared` are
+    the outputs that the case leaves out beside those that it gives, `traceback` that of an exception that the
+    implementation raised.
+    """
+
+    outcome: str
+    reason: str | None = None
+    findings: tuple[Finding, ...] = ()
+    outputs: Mapping[str, OutputResult] = {}
+    known: tuple[Deviation, ...] = ()
+    is_unrun: bool = False
+    kept: str = ""
+    noted: tuple[Finding, ...] = ()
+    consistent: str | None = None
+    uncompared: tuple[str, ...] = ()
+    traceback: str = ""
 
 
 class CaseResult(NamedTuple):

@@ -161,9 +161,9 @@ def test_the_bar_learns_how_many_cases_there_are() -> None:
 
     shown = io.StringIO()
     execution = SimpleNamespace(total=3, slowest=lambda: None)
-    outcome = SimpleNamespace(tally=SimpleNamespace(total=1, failures=1))
+    tally = SimpleNamespace(total=1, failures=1)
     terminal = RichConsole(file=shown, force_terminal=True, width=100)
-    with console._bar(terminal, execution, outcome):
+    with console._bar(terminal, execution, tally):
         deadline = time.monotonic() + 30
         while "1 of 3 cases, 1 failed" not in shown.getvalue() and time.monotonic() < deadline:
             time.sleep(0.01)
